@@ -67,12 +67,6 @@ export interface JoinedDay {
   readonly join: string
 }
 
-/** Figures as expressions, and what they want joined; the join may be empty. */
-export interface JoinedFigures<N extends string = string> {
-  readonly figures: Readonly<Record<N, string>>
-  readonly join: string
-}
-
 /**
  * What the SQL of a view says differently from database to database, or from configuration to configuration. Arguments
  * and results are SQL expressions; instants are as the tables hold them.
@@ -104,15 +98,6 @@ export interface ViewWords {
    * others under an alias of its own. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
    */
   shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
-  /**
-   * Figures over the rows that `rows` describes (`from` on, with conditions that name a row of the view's own tables), and
-   * a join that goes behind these. Each figure is one expression over those rows, and is never null by itself.
-   */
-  figures<const N extends string>(
-    alias: string,
-    rows: string,
-    figures: Readonly<Record<N, string>>,
-  ): JoinedFigures<N>
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */

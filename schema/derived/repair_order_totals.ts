@@ -259,7 +259,7 @@ export default defineDerived({
   ownerColumn: 'repair_order_id',
   doc: 'What each repair order comes to, by the formula of docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, deleted ones included',
-  version: 2,
+  version: 3,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],
   unique: ['repair_order_key'],

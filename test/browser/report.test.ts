@@ -1,18 +1,21 @@
 /**
- * The report in a real browser, at the widths of a desk and of a phone, by day and by night: made by the demo, as users
- * first meet it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures that README shows.
+ * The pages of the report in a real browser, at the widths of a desk and of a phone, by day and by night: made by the demo,
+ * as users first meet it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures that README shows.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   chromiumPath,
+  cutTables,
   expectKeyboardReachesAll,
   inPage,
   looks,
   openPage,
   overflow,
+  pageHeight,
   seenFigures,
   startBrowser,
 } from '../support/browser.js'
@@ -28,12 +31,25 @@ if (chromiumPath === undefined)
 describe.skipIf(chromiumPath === undefined)('the report', () => {
   let browser: Browser
   let address = ''
+  let operations = ''
 
   beforeAll(async () => {
     const folder = scratch()
     const { code, stderr } = await new Program(program, ['demo'], { cwd: folder }).ended
     expect(code, stderr).toBe(0)
     address = pathToFileURL(join(folder, 'demo/report.html')).href
+    const config = join(folder, 'config.json')
+    writeFileSync(
+      config,
+      JSON.stringify({
+        api: { baseUrl: 'https://api.example.com', partnerId: '1', secret: 'not used' },
+        warehouse: { url: `sqlite:${join(folder, 'demo/warehouse.db')}` },
+      }),
+    )
+    const page = await new Program(program, ['report', '--operations', '--config', config], { cwd: folder })
+      .ended
+    expect(page.code, page.stderr).toBe(0)
+    operations = pathToFileURL(join(folder, 'operations.html')).href
     browser = await startBrowser()
   })
   afterAll(() => browser?.close())
@@ -41,8 +57,14 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
   it.each(looks)('$width pixels wide, $scheme: whole, still and within the window', async (look) => {
     const { page, troubles } = await openPage(browser, address, look)
     expect(await overflow(page)).toBeLessThanOrEqual(0)
+    expect(await cutTables(page)).toEqual([])
+    if (look.width === 390) {
+      // What is below the first answers is closed, and opens.
+      expect(await pageHeight(page)).toBeLessThan(6000)
+      await inPage(page, "document.querySelectorAll('details.part').forEach(one => { one.open = true })")
+    }
     const charts = await seenFigures(page)
-    expect(charts.length).toBeGreaterThanOrEqual(13)
+    expect(charts.length).toBeGreaterThanOrEqual(11)
     for (const chart of charts) {
       if (chart.drawings === 0) continue
       expect(chart).toMatchObject({ drawings: 1, isLarge: true, cut: 0, colorless: 0 })
@@ -65,9 +87,42 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
       await expectKeyboardReachesAll(page)
       await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
       expect(await overflow(page)).toBeLessThanOrEqual(0)
+      expect(await cutTables(page)).toEqual([])
       await page.close()
     },
   )
+
+  it.each(looks)('the operator’s page, $width pixels wide, $scheme: nothing is cut', async (look) => {
+    const { page, troubles } = await openPage(browser, operations, look)
+    if (look.width === 390) expect(await pageHeight(page)).toBeLessThan(6000)
+    await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
+    expect([await overflow(page), await cutTables(page), troubles]).toEqual([0, [], []])
+    await page.close()
+  })
+
+  it('hands out the numbers of a chart as CSV, amounts as plain numbers', async () => {
+    const context = await browser.newContext({
+      viewport: { width: 1440, height: 1000 },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const page = await context.newPage()
+    await page.goto(address)
+    const figure = page.locator('#all-sales')
+    await figure.locator('summary').click()
+    await figure.locator('[data-csv="copy"]').click()
+    await page.waitForFunction("document.querySelector('#all-sales [data-csv]').textContent === 'Copied'")
+    const copied = await inPage<string>(page, 'navigator.clipboard.readText()')
+    const [head = '', first = ''] = copied.split('\r\n')
+    expect(head).toMatch(/^month,.*Gross profit,Margin,Invoices/)
+    expect(first).toMatch(/^\w{3} \d{4}[^,]*(,-?\d+(\.\d+)?)+$/)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      figure.locator('[data-csv="save"]').click(),
+    ])
+    expect(download.suggestedFilename()).toBe('sales.csv')
+    expect(readFileSync(await download.path(), 'utf8').replaceAll('\r', '')).toBe(copied.replaceAll('\r', ''))
+    await context.close()
+  })
 
   it('shows the numbers of a mark that is pointed at, those of the table below the chart', async () => {
     const { page, troubles } = await openPage(browser, address, looks[0]!)
@@ -90,10 +145,10 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
 
   it('shows one business when it is chosen, and keeps the choice in the address', async () => {
     const { page, troubles } = await openPage(browser, address, looks[0]!)
-    const choice = page.locator('[data-choice]')
+    const choice = page.locator('[data-pick]')
     const [all = '', first = ''] = await inPage<string[]>(
       page,
-      "[...document.querySelectorAll('[data-choice] option')].map(option => option.value)",
+      "[...document.querySelectorAll('[data-pick] option')].map(option => option.value)",
     )
     const shown = (): Promise<string[]> =>
       inPage(
@@ -127,7 +182,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await page.emulateMedia({ media: 'print' })
     const paper = await inPage(page, "getComputedStyle(document.querySelector('.panel')).backgroundColor")
     expect(paper).toBe('rgb(255, 255, 255)')
-    expect(await page.locator('[data-choice]').isVisible()).toBe(false)
+    expect(await page.locator('[data-pick]').isVisible()).toBe(false)
     expect(await page.locator('summary').first().isVisible()).toBe(false)
     expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(20_000)
     await page.close()

@@ -61,6 +61,16 @@ export async function openPage(browser: Browser, address: string, { width, schem
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 
+/** How high the page is. */
+export const pageHeight = (page: Page): Promise<number> =>
+  page.evaluate<number>('document.documentElement.scrollHeight')
+
+/** Tables of which a part is not seen without scrolling them sideways. */
+export const cutTables = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('.scroll')]
+    .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.textContent.trim().slice(0, 60))`)
+
 /** How the first shape within a link of a drawing looks: there the shape shows the focus. */
 const lookOf = `one => {
   const style = getComputedStyle(one.querySelector('rect, path, circle') ?? one)

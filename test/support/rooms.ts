@@ -46,7 +46,7 @@ const needs: Record<string, readonly string[]> = {
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'reconcile'],
   quarantine: ['reconcile'],
-  report: ['alerts', 'analytics', 'status'],
+  report: ['alerts', 'analytics', 'events', 'runs', 'status'],
   runs: ['jobs'],
   schedule: ['alerts', 'dictionary', 'events', 'jobs', 'listen', 'report', 'runs', 'telemetry'],
   snapshot: ['analytics'],

@@ -49,7 +49,7 @@ const fact = (label: string, value: string, ...notes: readonly string[]): Fact =
 })
 
 export const answersOf = (data: ReportData, scope: ReportScope): readonly QuestionAnswer[] => [
-  trustOf(scope.trust),
+  trustOf(scope.trust, data.madeAt),
   monthOf(data, scope),
   todayOf(scope),
 ]
@@ -62,7 +62,7 @@ function refillNote({ lists, begun, read, of }: TrustAnswer['refilling']): strin
   return `${plural(lists, 'list')} to be read whole once${reached}`
 }
 
-function trustOf(trust: TrustAnswer): QuestionAnswer {
+function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
   const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest, payments } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const sure = verdicts.proven + verdicts.repaired
@@ -70,7 +70,7 @@ function trustOf(trust: TrustAnswer): QuestionAnswer {
   return {
     id: 'trust',
     question: 'Can I trust it?',
-    ...trustSentence(trust),
+    ...trustSentence(trust, madeAt),
     facts: [
       fact(
         'Proven complete',

@@ -4,34 +4,45 @@ const reportCommand: Command = {
   name: 'report',
   summary: 'one page that answers: can I trust the data, how was last month, what needs me today',
   help: `
-Writes a self-contained HTML page: it loads nothing from elsewhere, so that it can be mailed or kept. Below the three
-answers stand charts of sales, work and customers, each with its definition, what it leaves out, and its numbers.
-Reads the warehouse only, and does not ask the API. With several tenants the page compares them; up to six can be
-chosen on it.`,
+Writes a self-contained HTML page for the owner of the shops: it loads nothing from elsewhere, so you can mail or keep it.
+Below the three answers are charts of sales, work and customers, each with its definition, what it leaves out, and its
+numbers. Reads the warehouse only, and does not query the API. With several tenants the page compares them; up to six can
+be chosen on it. --operations writes the operator's page instead: incidents, freshness, runs, the rate limit, events,
+quarantine and drift.`,
   examples: [
     ['shopsync report', 'report.html in this folder'],
     ['shopsync report --out /var/www/report.html', 'where a web server finds it'],
     ['shopsync report --tenant 101 --out main-street.html', 'of one tenant'],
+    ['shopsync report --operations', "the operator's page: operations.html in this folder"],
   ],
   options: [
-    { flags: '--out <file>', description: 'where the page goes (default: report.html)' },
+    { flags: '--out <file>', description: 'where the page goes (default: report.html, or operations.html)' },
+    { flags: '--operations', description: "write the operator's page" },
     { flags: '--tenant <id>', description: 'only this tenant; may be repeated', repeatable: true },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { checkPlace, writeReport }, { reportText }, { shown }] = await Promise.all([
-      import('../../shell/commandcontext.js'),
-      import('./work.js'),
-      import('./words.js'),
-      import('../../shell/progress.js'),
-    ])
-    const file = String(invocation.options.out ?? 'report.html')
+    const [{ withContext }, { checkPlace, writeOperations, writeReport }, words, { shown }] =
+      await Promise.all([
+        import('../../shell/commandcontext.js'),
+        import('./work.js'),
+        import('./words.js'),
+        import('../../shell/progress.js'),
+      ])
+    const { options, out } = invocation
+    const isOperations = options.operations === true
+    const file = String(options.out ?? (isOperations ? 'operations.html' : 'report.html'))
     checkPlace(file, invocation.io)
     return withContext(invocation, async (context) => {
       await context.refuseForgotten()
-      const written = await shown(context, { what: 'asking the warehouse, and drawing the page' }, () =>
-        writeReport(context, file, context.choice.tenants),
-      )
-      await invocation.out.answer(written.document, reportText(written, invocation.out.terminal))
+      const { tenants } = context.choice
+      const making = { what: 'asking the warehouse, and drawing the page' }
+      if (isOperations) {
+        const written = await shown(context, making, () => writeOperations(context, file, tenants))
+        await out.answer(written.document, words.operationsText(written))
+        return 0
+      }
+      const written = await shown(context, making, () => writeReport(context, file, tenants))
+      await out.answer(written.document, words.reportText(written, out.terminal))
       return 0
     })
   },

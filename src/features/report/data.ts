@@ -207,62 +207,6 @@ export interface TenantLine {
   readonly overdueCents: number
 }
 
-export interface RunDay {
-  readonly day: string
-  readonly ok: number
-  readonly partial: number
-  readonly failed: number
-  readonly requests: number
-  readonly rateLimited: number
-}
-
-export interface ResourceFreshness {
-  readonly resource: string
-  readonly tenants: number
-  readonly completeThrough: string | null
-  readonly deletesCheckedAt: string | null
-  readonly verdicts: Readonly<Record<VerdictShown, number>>
-  readonly liveRows: number
-  readonly quarantined: number
-}
-
-export interface RunLine {
-  readonly startedAt: string
-  readonly what: string
-  readonly status: string
-  readonly seconds: number | null
-  readonly requests: number
-  readonly rows: number
-  readonly rateLimited: number
-  readonly error: string | null
-}
-
-export interface QuarantineLine {
-  readonly resource: string
-  readonly reason: string
-  readonly values: number
-  readonly lastSeenAt: string
-}
-
-export interface DriftLine {
-  readonly resource: string
-  readonly path: string
-  readonly kind: string
-  readonly example: string
-  readonly firstSeenAt: string
-}
-
-/** How the data came: the last thirty days of runs, and what is odd. */
-export interface OperationsAnswer {
-  readonly days: readonly RunDay[]
-  readonly runs: readonly RunLine[]
-  readonly resources: readonly ResourceFreshness[]
-  readonly quarantine: readonly QuarantineLine[]
-  readonly drift: readonly DriftLine[]
-  /** How many kinds of drift there are; `drift` has the newest. */
-  readonly driftSeen: number
-}
-
 export interface ReportData {
   readonly madeAt: string
   /** Address of the warehouse without its password. */
@@ -277,5 +221,4 @@ export interface ReportData {
   readonly scopes: readonly ReportScope[]
   /** Where there are several tenants, all of them, most sales first. */
   readonly tenants: readonly TenantLine[]
-  readonly operations: OperationsAnswer
 }

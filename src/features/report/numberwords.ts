@@ -1,4 +1,6 @@
 /* Amounts, times and changes, as the report words them: one way on the page and in the text of the demo. */
+import { plural } from '../../engine/base/format.js'
+import { toMicros } from '../../engine/base/timestamp.js'
 
 const cents = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
 const dollarsOnly = new Intl.NumberFormat('en-US', {
@@ -83,7 +85,15 @@ export const monthInShort = (month: string): string =>
 export const dayInFull = (day: string): string =>
   `${Number(day.slice(8, 10))} ${nameOfMonth(day)} ${day.slice(0, 4)}`
 
-/** `22 November 2026, 08:15 UTC`. */
+/** How long before another instant one was, without a clock: `12 minutes`, `3 hours`, `2 days`. */
+export function ageInWords(instant: string, madeAt: string): string {
+  const minutes = Number((toMicros(madeAt) - toMicros(instant)) / 60_000_000n)
+  if (minutes < 2) return 'a moment'
+  if (minutes < 120) return plural(minutes, 'minute')
+  return minutes < 2880 ? plural(Math.floor(minutes / 60), 'hour') : plural(Math.floor(minutes / 1440), 'day')
+}
+
+/** `22 November 2026, 08:15 UTC`: for operators. */
 export const instantInFull = (instant: string): string =>
   `${dayInFull(instant)}, ${instant.slice(11, 16)} UTC`
 /** `22 Nov 2026, 08:15`, in columns of instants. */

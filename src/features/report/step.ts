@@ -1,4 +1,5 @@
 /* The step `report` of a job: writes the page, and asks the source nothing. */
+import { z } from 'zod'
 import { textLeaf } from '../../engine/config/leaf.js'
 import { now } from '../../engine/run/tenant.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
@@ -6,6 +7,7 @@ import type { StepKind, StepSettings } from '../../shell/command.js'
 
 interface ReportSettings extends StepSettings {
   readonly out?: string
+  readonly operations?: boolean
 }
 
 export const reportAsStep: StepKind = {
@@ -16,11 +18,19 @@ export const reportAsStep: StepKind = {
       shape: textLeaf('a file such as "report.html"')
         .optional()
         .meta({
-          description: 'report: the file, report.html where none is named.',
+          description: "report: the file; report.html by default, operations.html for the operator's page.",
           examples: ['report.html'],
         }),
       elsewhere: 'none: only report writes a file',
       after: 'last',
+    },
+    operations: {
+      shape: z
+        .boolean({ error: 'true or false' })
+        .optional()
+        .meta({ description: "report: write the operator's page." }),
+      elsewhere: "none: only report has an operator's page",
+      after: 'out',
     },
   },
   misfit: ({ full, resources }) => {
@@ -29,11 +39,12 @@ export const reportAsStep: StepKind = {
   },
   prepare: async (
     context,
-    { job, out = 'report.html', ...step }: ReportSettings & { readonly job: string },
+    { job, out: named, operations = false, ...step }: ReportSettings & { readonly job: string },
     tell,
   ) => {
     const { tenants } = chooseFrom(context.config, step)
-    const [{ checkPlace, writeReport }, { reportText }, { remembered }, { reportOfNothing }] =
+    const out = named ?? (operations ? 'operations.html' : 'report.html')
+    const [{ checkPlace, writeOperations, writeReport }, words, { remembered }, { reportOfNothing }] =
       await Promise.all([
         import('./work.js'),
         import('./words.js'),
@@ -46,7 +57,11 @@ export const reportAsStep: StepKind = {
       carryOut: async ({ runId, warehouse, asked: signal }) => {
         const started = now(context)
         const trying = { what: 'report', warehouse, now: started, signal } as const
-        const written = await remembered(trying, () => writeReport(context, out, tenants))
+        const text = await remembered(trying, async () =>
+          operations
+            ? words.operationsText(await writeOperations(context, out, tenants))
+            : words.reportText(await writeReport(context, out, tenants)),
+        )
         const report = reportOfNothing({
           run_id: runId,
           job,
@@ -54,7 +69,7 @@ export const reportAsStep: StepKind = {
           started_at: started,
           finished_at: now(context),
         })
-        tell(report, `${reportText(written)}\n`)
+        tell(report, `${text}\n`)
         return report
       },
     }

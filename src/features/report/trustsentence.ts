@@ -4,7 +4,7 @@
  */
 import { count, plural } from '../../engine/base/format.js'
 import type { TrustAnswer } from './data.js'
-import { instantInFull, percentOfAll, unknownMark } from './numberwords.js'
+import { ageInWords, percentOfAll, unknownMark } from './numberwords.js'
 
 /** `good`: nothing to do. `watch`: worth a look. `bad`: somebody has to do something. */
 export type Tone = 'good' | 'watch' | 'bad'
@@ -24,7 +24,7 @@ interface Doubt {
 }
 
 /** Worst first: what may be missing, what is wrong, what is old, what nobody has checked. */
-function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
+function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
   const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents, refilling } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const agreeing = totals.equal + totals.rounding
@@ -54,7 +54,7 @@ function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
     { is: completeThrough === null, words: 'not every list has been read to its end', tone: 'watch' },
     {
       is: isStale,
-      words: `nothing newer than ${completeThrough === null ? unknownMark : instantInFull(completeThrough)} has been read of some lists`,
+      words: `some lists are ${completeThrough === null ? unknownMark : ageInWords(completeThrough, madeAt)} old`,
       tone: 'watch',
     },
     {
@@ -70,14 +70,18 @@ function doubtsOf(trust: TrustAnswer): readonly Doubt[] {
   ]
 }
 
-export function trustSentence(trust: TrustAnswer): { readonly sentence: string; readonly tone: Tone } {
-  const doubts = doubtsOf(trust).filter(({ is }) => is)
+/** `madeAt`: of the report. */
+export function trustSentence(
+  trust: TrustAnswer,
+  madeAt: string,
+): { readonly sentence: string; readonly tone: Tone } {
+  const doubts = doubtsOf(trust, madeAt).filter(({ is }) => is)
   const [worst] = doubts
   if (trust.lists === 0 && worst === undefined)
     return { sentence: 'No: no list that the figures rest on has been read.', tone: 'bad' }
   if (worst === undefined) {
-    const through = trust.completeThrough === null ? unknownMark : instantInFull(trust.completeThrough)
-    return { sentence: `Yes. Everything is here up to ${through}.`, tone: 'good' }
+    const age = trust.completeThrough === null ? unknownMark : ageInWords(trust.completeThrough, madeAt)
+    return { sentence: `Yes. Everything is here up to ${age} before this report.`, tone: 'good' }
   }
   const words = doubts.map((doubt) => doubt.words).join('; ')
   return { sentence: `Not entirely: ${words}. Type shopsync status to see more.`, tone: worst.tone }

@@ -1,7 +1,19 @@
+import { plural } from '../../engine/base/format.js'
 import type { Terminal } from '../../shell/terminal.js'
-import { answersText } from './reporttext.js'
-import type { WrittenReport } from './work.js'
+import { answersText, neverSynced } from './reporttext.js'
+import type { WrittenOperations, WrittenReport } from './work.js'
 
 /** The answers of the report, and where the page lies. */
 export const reportText = ({ data, file }: WrittenReport, terminal?: Terminal): string =>
   `${answersText(data, terminal)}\n\nThe report: ${file}`
+
+/** What the operator's page says first, and where it is. */
+export function operationsText({ data, file }: WrittenOperations): string {
+  const { incidents, isEmpty } = data
+  const found = isEmpty
+    ? neverSynced
+    : incidents.length === 0
+      ? 'No incident is open.'
+      : `${plural(incidents.length, 'incident')} open: ${incidents.map(({ message }) => message).join('; ')}`
+  return `${found}\n\nThe operator’s page: ${file}`
+}

@@ -13,6 +13,8 @@ import { reportSettings } from '../analytics/settings.js'
 import { statusSettings } from '../status/settings.js'
 import { answersOf } from './answers.js'
 import type { ReportData } from './data.js'
+import type { OperationsData } from './operationsdata.js'
+import type { ReportOptions } from './read/opening.js'
 
 /** A report that was written. */
 export interface WrittenReport {
@@ -107,7 +109,7 @@ const documentOf = (path: string, data: ReportData): object => ({
   ),
 })
 
-/** `tenants`: null for all. Asks the warehouse, draws the page and writes it. */
+/** `tenants`: null for all. Asks the warehouse, draws the owner's page and writes it. */
 export async function writeReport(
   context: CommandContext,
   file: string,
@@ -119,7 +121,29 @@ export async function writeReport(
   return { file, data, document: documentOf(path, data) }
 }
 
-/** Asks the warehouse and draws the page. ECharts is loaded here, and nowhere else. */
+/** The operator's page, written to a file. */
+export interface WrittenOperations {
+  readonly file: string
+  readonly data: OperationsData
+  /** For --json. */
+  readonly document: object
+}
+
+/** `tenants`: null for all. Asks the warehouse, draws the operator's page and writes it. */
+export async function writeOperations(
+  context: CommandContext,
+  file: string,
+  tenants: readonly Int64[] | null,
+): Promise<WrittenOperations> {
+  const { data, text } = await drawOperations(context, tenants, { isServed: false })
+  const path = resolve(context.invocation.io.workingDirectory, file)
+  await write(path, text)
+  const { madeAt, warehouse, incidents, resources } = data
+  const document = { file: path, made_at: madeAt, warehouse, incidents, resources: resources.length }
+  return { file, data, document }
+}
+
+/** Asks the warehouse and draws the owner's page. ECharts is loaded for the pages, and nowhere else. */
 export async function drawReport(
   context: CommandContext,
   tenants: readonly Int64[] | null,
@@ -129,10 +153,30 @@ export async function drawReport(
     import('./page/reportpage.js'),
     import('./draw/option.js'),
   ])
+  const data = await readReport(await optionsOf(context, tenants))
+  return { data, text: reportPage(data, draw) }
+}
+
+/** Asks the warehouse and draws the operator's page. */
+export async function drawOperations(
+  context: CommandContext,
+  tenants: readonly Int64[] | null,
+  { isServed }: { readonly isServed: boolean },
+): Promise<{ readonly data: OperationsData; readonly text: string }> {
+  const [{ readOperations }, { operationsPage }, { draw }] = await Promise.all([
+    import('./read/readoperations.js'),
+    import('./page/operationspage.js'),
+    import('./draw/option.js'),
+  ])
+  const data = await readOperations(await optionsOf(context, tenants))
+  return { data, text: operationsPage(data, draw, isServed) }
+}
+
+async function optionsOf(context: CommandContext, tenants: readonly Int64[] | null): Promise<ReportOptions> {
   const { config, clock } = context
   const { schema, timeZone } = reportSettings(config)
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
-  const data = await readReport({
+  return {
     warehouse: await context.readingWarehouse(),
     label: config.warehouse.label,
     schema,
@@ -141,6 +185,5 @@ export async function drawReport(
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     tenants,
     nowMicros: clock.nowMicros(),
-  })
-  return { data, text: reportPage(data, draw) }
+  }
 }

@@ -8,8 +8,9 @@ Takes the place of cron: runs each job of jobs/ when it is due, by the time zone
 after the other. A run that was missed, while another one ran or while nothing was up, is caught up once. Job files are
 read again when they change; the configuration is read once.
 
-Serves the report at http://127.0.0.1:8788/, and /runs, /dictionary, /metrics, /ready and /health; schedule.listen says
-where, or that there is no server. There is no password: whoever reaches the port reads the report.
+Serves the report at http://127.0.0.1:8788/, the operator's page at /operations, the runs at /runs and /runs.json, and
+/dictionary, /metrics, /ready and /health; schedule.listen sets the address, or false for no server. There is no
+password: anyone who reaches the port can read the report.
 
 SIGTERM ends the job in hand after its transaction, and the program with exit code 0: what was cut short goes on when it
 is started again. Where the database does not answer, it ends ten seconds later with 143.`,

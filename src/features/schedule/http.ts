@@ -15,8 +15,10 @@ export interface Served {
   /** The warehouse answers, and what ran last. */
   ready(): Promise<{ readonly ready: boolean }>
   metrics(): Promise<string>
-  /** The page of the report. */
+  /** The owner's page, the operator's page, and the page of runs. */
   page(): Promise<string>
+  operations(): Promise<string>
+  runsPage(): Promise<string>
   runs(): Promise<object>
   dictionary(): Promise<string>
 }
@@ -42,7 +44,9 @@ function routes(app: FastifyInstance, served: Served): void {
     reply.type('text/plain; version=0.0.4; charset=utf-8').send(await served.metrics()),
   )
   app.get('/', async (_request, reply) => reply.type(html).send(await served.page()))
-  app.get('/runs', () => served.runs())
+  app.get('/operations', async (_request, reply) => reply.type(html).send(await served.operations()))
+  app.get('/runs', async (_request, reply) => reply.type(html).send(await served.runsPage()))
+  app.get('/runs.json', () => served.runs())
   app.get('/dictionary', async (_request, reply) => reply.type(html).send(await served.dictionary()))
 }
 
@@ -114,7 +118,11 @@ export async function serve({ host, port }: ListenAt, served: Served): Promise<L
     return undefined
   })
   app.setNotFoundHandler((_request, reply) =>
-    refuse(reply, 404, 'Expected /, /runs, /dictionary, /metrics, /health or /ready'),
+    refuse(
+      reply,
+      404,
+      'Expected /, /operations, /runs, /runs.json, /dictionary, /metrics, /health or /ready',
+    ),
   )
   app.setErrorHandler((error, _request, reply) => refuse(reply, 503, describeError(error)))
   routes(app, served)

@@ -29,7 +29,9 @@ export function scheduleText(
     return `  ${name}: ${schedule}${begins}${next === undefined ? '' : `, next ${atSecond(next)}`}`
   })
   const where =
-    url === undefined ? 'No server listens.' : `Report, /runs, /metrics, /ready and /health: ${url}`
+    url === undefined
+      ? 'No server listens.'
+      : `Report, /operations, /runs, /metrics, /ready and /health: ${url}`
   const heard = events === undefined ? [] : [`Events: ${events}`]
   return [`${plural(jobs.length, 'job')}, in ${timeZone}:`, ...lines, where, ...heard].join('\n')
 }

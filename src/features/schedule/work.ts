@@ -18,15 +18,17 @@ import { aroundJobs, jobFolders } from '../jobs/jobfile.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { carryOutJob } from '../jobs/work.js'
 import { Hearing } from '../listen/hearing.js'
+import { runsPage } from '../report/page/runspage.js'
 import { readRuns } from '../runs/work.js'
 import { metricsOf } from '../telemetry/work.js'
 import { type ListeningServer, type Served, serve } from './http.js'
 import { JobBook, type ScheduledJob } from './jobbook.js'
+import type { PageName } from './page.js'
 import { PageMaker } from './pagemaker.js'
 import { Schedule } from './scheduler.js'
 import { endedText, scheduleText } from './words.js'
 
-/** Runs that `GET /runs` tells. */
+/** Runs that `GET /runs` and `GET /runs.json` show. */
 const runsTold = 50
 /** Milliseconds after which a warehouse that says nothing is taken for away. */
 const readyPatience = 3000
@@ -54,7 +56,9 @@ export async function stayUp(context: CommandContext): Promise<number> {
       if (out.isRead) out.print(endedText(job))
     },
   })
-  const pages = new PageMaker({ globals, io: { environment, workingDirectory, started } }, clock)
+  const maker = (page: PageName): PageMaker =>
+    new PageMaker({ page, globals, io: { environment, workingDirectory, started } }, clock)
+  const pages = { report: maker('report'), operations: maker('operations') }
   const server =
     listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
   try {
@@ -90,8 +94,11 @@ function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bi
   return due.sort((a, b) => (a.at < b.at ? -1 : 1))[0]?.name
 }
 
-async function ended(server: ListeningServer | undefined, pages: PageMaker): Promise<void> {
-  await pages.close()
+type Pages = Readonly<Record<PageName, PageMaker>>
+
+async function ended(server: ListeningServer | undefined, pages: Pages): Promise<void> {
+  await pages.report.close()
+  await pages.operations.close()
   await server?.close()
 }
 
@@ -131,12 +138,17 @@ async function runJob(
 
 interface Parts {
   readonly schedule: Schedule
-  readonly pages: PageMaker
+  readonly pages: Pages
   readonly warehouse: Warehouse
 }
 
 function served(context: CommandContext, { schedule, pages, warehouse }: Parts): Served {
   const { model, clock } = context
+  const readLastRuns = () =>
+    readRuns({
+      ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
+      nowMicros: clock.nowMicros(),
+    })
   let dictionary: string | undefined
   return {
     health: () => ({
@@ -150,13 +162,10 @@ function served(context: CommandContext, { schedule, pages, warehouse }: Parts):
       jobs: schedule.rows,
     }),
     metrics: () => metricsOf(context, warehouse),
-    page: () => pages.page(),
-    runs: async () => ({
-      runs: await readRuns({
-        ...{ warehouse, last: runsTold, onlyFailed: false, tenants: null, resources: null },
-        nowMicros: clock.nowMicros(),
-      }),
-    }),
+    page: () => pages.report.page(),
+    operations: () => pages.operations.page(),
+    runsPage: async () => runsPage(await readLastRuns(), clock.nowMicros()),
+    runs: async () => ({ runs: await readLastRuns() }),
     dictionary: async () => {
       dictionary ??= toHtml(
         describeModel(

@@ -4,10 +4,13 @@ import type { ReportData } from '../../../src/features/report/data.js'
 import { draw } from '../../../src/features/report/draw/option.js'
 import { marginFigure } from '../../../src/features/report/figures/work.js'
 import { trendOf } from '../../../src/features/report/numberwords.js'
+import type { OperationsData } from '../../../src/features/report/operationsdata.js'
+import { operationsPage } from '../../../src/features/report/page/operationspage.js'
 import { reportPage } from '../../../src/features/report/page/reportpage.js'
+import { runsPage } from '../../../src/features/report/page/runspage.js'
 import { answersText } from '../../../src/features/report/reporttext.js'
 import { trustSentence } from '../../../src/features/report/trustsentence.js'
-import { sampleReport, sampleScope, sampleTrust } from './sample.js'
+import { sampleOperations, sampleReport, sampleScope, sampleTrust } from './sample.js'
 
 /** Charts are drawn where a test looks at them. */
 const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
@@ -27,6 +30,10 @@ const expectNotIn = (text: string, ...parts: readonly (string | RegExp)[]): void
 
 const one = sampleReport()
 
+const operations = (data: OperationsData, isServed = false): string =>
+  operationsPage(data, () => '<svg></svg>', isServed)
+const runs = (of: OperationsData['runs']): string => runsPage(of, 1_795_335_300_000_000n)
+
 describe('the page', () => {
   it('asks the three questions first, in their order, and draws every chart for wide and narrow screens', () => {
     const text = page(one, true)
@@ -45,11 +52,6 @@ describe('the page', () => {
         'Customers: new and returning',
         'Customers by their last visit',
         'Receivables by age',
-        'Freshness',
-        'Runs',
-        'Requests and rate limit',
-        'Quarantine',
-        'Drift',
       ]),
     )
     const figures = count(text, '<figure')
@@ -95,11 +97,6 @@ describe('the page', () => {
     const named: ReportData = {
       ...sampleReport({ tenants: 2 }),
       warehouse: evil,
-      operations: {
-        ...one.operations,
-        drift: [{ ...one.operations.drift[0]!, path: evil, example: evil }],
-        runs: [{ ...one.operations.runs[0]!, error: evil }],
-      },
     }
     const [first, ...others] = named.scopes
     const scope = {
@@ -123,6 +120,55 @@ describe('the page', () => {
     expect(count(text, '<script')).toBe(1)
     expect(count(text, '<img')).toBe(0)
     expect(count(text, '&lt;/script&gt;&lt;script&gt;alert')).toBeGreaterThan(8)
+  })
+})
+
+describe('the owner’s page and the operator’s', () => {
+  it('share no figure: runs, drift, the rate limit and UTC are the operator’s', () => {
+    expectNotIn(page(sampleReport({ tenants: 3 })), 'UTC', 'Freshness', 'Runs', 'rate limit', 'Drift')
+    const text = operations(sampleOperations)
+    const headings = [...text.matchAll(/<h3[^>]*>([^<]*)/g)].map(([, title]) => title)
+    expect(headings).toEqual([
+      ...[
+        'Incidents: 1 open',
+        'Freshness by resource',
+        'Runs by day',
+        'Requests and rate limit',
+        'Last runs',
+      ],
+      ...['Events', 'Quarantine', 'Drift'],
+    ])
+    expectIn(
+      text,
+      'deletions were checked last 4 days ago. Type shopsync reconcile',
+      'listening since 06:00 UTC',
+    )
+    expectIn(text, 'failed: HTTP 500', 'All times are UTC')
+    expectNotIn(text, 'href="/runs"')
+    expectIn(operations(sampleOperations, true), 'href="/runs"')
+  })
+
+  it('say so where nothing was synced, nothing is wrong, and nobody listens', () => {
+    expectIn(operations({ ...sampleOperations, isEmpty: true }), 'There is no data yet')
+    const calm = operations({ ...sampleOperations, incidents: [], events: [] })
+    expectIn(calm, 'No incident is open.')
+    expectNotIn(calm, '>Events<')
+    expectIn(runs([]), 'No run is on record yet.')
+    expectIn(runs(Array(50).fill(sampleOperations.runs[0]!)), 'The 38 runs before')
+  })
+
+  it('a page of runs tells what failed, and escapes it', () => {
+    const [run] = sampleOperations.runs
+    const evil = '<script>alert(1)</script>'
+    const text = runs([run!, { ...run!, status: 'failed', error: evil, failures: [] }])
+    expectIn(text, 'Last runs', 'tenant 101, notes', 'HTTP 500', '&lt;script&gt;alert(1)')
+    expect(count(text, '<script')).toBe(1)
+    const drifted = operations({
+      ...sampleOperations,
+      drift: [{ ...sampleOperations.drift[0]!, path: evil, example: evil }],
+      incidents: [{ ...sampleOperations.incidents[0]!, message: evil }],
+    })
+    expect(count(drifted, '<script')).toBe(1)
   })
 })
 
@@ -199,7 +245,7 @@ describe('little data', () => {
 
 describe('can I trust it?', () => {
   const trust = sampleTrust(60)
-  const said = (more: object) => trustSentence({ ...trust, ...more })
+  const said = (more: object) => trustSentence({ ...trust, ...more }, one.madeAt)
 
   it.each([
     ['a list that may lack something', { failing: 2 }, '2 of 60 lists may lack something', 'bad'],
@@ -211,7 +257,7 @@ describe('can I trust it?', () => {
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
-    ['old data', { isStale: true }, 'nothing newer than 22 November 2026, 07:55 UTC', 'watch'],
+    ['old data', { isStale: true }, 'some lists are 19 minutes old', 'watch'],
     ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
     ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
   ])('is not answered with yes over %s', (_, more, words, tone) => {
@@ -231,7 +277,7 @@ describe('can I trust it?', () => {
   it('names what is not so, worst first', () => {
     const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
     expect(sentence).toMatch(
-      /may lack something; nothing newer than .* lists; 2 incidents are open \(stale\)/,
+      /may lack something; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
     )
     expect(tone).toBe('bad')
   })
@@ -270,7 +316,7 @@ describe('the answers in words', () => {
   it('are those of the page', () => {
     const text = answersText(one)
     expectIn(text, 'Can I trust it?')
-    expectIn(text, 'Yes. Everything is here up to 22 November 2026, 07:55 UTC.')
+    expectIn(text, 'Yes. Everything is here up to 19 minutes before this report.')
     expectIn(text, /October 2026: \$[\d,]+ of sales/)
     expectIn(text, '5 orders past the promised time')
     const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []

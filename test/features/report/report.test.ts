@@ -223,10 +223,29 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(made.code, made.stderr).toBe(0)
     expect(made.json()).toMatchObject({ mode: 'job', status: 'ok', requests: 0, cursors: [] })
     expect(readFileSync(join(folder, 'page.html'), 'utf8')).toContain('Main &lt;b&gt;Street')
+    job([{ command: 'report', operations: true }])
+    const operated = await runJob()
+    expect(operated.code, operated.stderr).toBe(0)
+    expect(readFileSync(join(folder, 'operations.html'), 'utf8')).toContain('Last runs')
     job([{ command: 'sync' }, { command: 'report', out: 'nowhere/page.html' }])
     const refused = await runJob()
     expect(refused.code).toBe(2)
     expect(refused.json()).toMatchObject({ error: { message: expect.stringContaining('Found no folder') } })
+  })
+
+  it('writes the operator’s page with --operations, of the tenants that are named', async () => {
+    const folder = scratch()
+    const of = (...words: string[]): Promise<Ended> =>
+      shopsync(['report', '--operations', '--config', config, ...words], { cwd: folder })
+    const made = await of()
+    expect(made.code, made.stderr).toBe(0)
+    expect(made.stdout).toContain('The operator’s page: operations.html')
+    const text = readFileSync(join(folder, 'operations.html'), 'utf8')
+    for (const part of ['Freshness', 'Last runs', 'Quarantine', 'Drift', 'repair_orders'])
+      expect([part, text.includes(part)]).toEqual([part, true])
+    const asked = await of('--tenant', String(sandbox.tenantIds[1]), '--json')
+    expect(asked.json()).toMatchObject({ file: join(folder, 'operations.html'), resources: 21 })
+    expect((await of('--tenant', '999999')).code).toBe(2)
   })
 
   it('shows one instant, whatever is written between two of its questions', async () => {

@@ -1,12 +1,12 @@
 /** Data of a report made by hand: as many businesses and shops as a test wants, with numbers that repeat. */
 import type {
   MonthNumbers,
-  OperationsAnswer,
   ReportData,
   ReportMonth,
   ReportScope,
   TrustAnswer,
 } from '../../../src/features/report/data.js'
+import type { OperationsData } from '../../../src/features/report/operationsdata.js'
 
 /** A wave between -1 and 1 that is the same in every run. */
 const wave = (n: number): number => Math.sin(n * 12.9898) * Math.cos(n * 4.1414)
@@ -165,7 +165,21 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
   }
 }
 
-export const sampleOperations: OperationsAnswer = {
+export const sampleOperations: OperationsData = {
+  madeAt: '2026-11-22T08:15:00.000000Z',
+  warehouse: 'sqlite:demo/warehouse.db',
+  isEmpty: false,
+  incidents: [
+    {
+      kind: 'deletes_unchecked',
+      tenant_id: 101,
+      resource: 'notes',
+      since: '2026-11-20T08:15:00.000000Z',
+      message: 'deletions were checked last 4 days ago',
+      advice: 'Type shopsync reconcile',
+    },
+  ],
+  events: ['events: listening since 06:00 UTC, last one 4 s ago'],
   days: Array.from({ length: 30 }, (_, i) => ({
     day: new Date(Date.UTC(2026, 9, 24 + i)).toISOString().slice(0, 10),
     ok: 24,
@@ -176,14 +190,27 @@ export const sampleOperations: OperationsAnswer = {
   })),
   runs: [
     {
-      startedAt: '2026-11-22T08:00:01.000000Z',
-      what: 'hourly',
-      status: 'ok',
-      seconds: 41,
+      run_id: '20261122T080001Z-1',
+      job: 'hourly',
+      mode: 'sync',
+      status: 'partial',
+      reason: null,
+      started_at: '2026-11-22T08:00:01.000000Z',
+      finished_at: '2026-11-22T08:00:42.000000Z',
+      took_ms: 41_000,
       requests: 62,
-      rows: 118,
-      rateLimited: 0,
+      records: 240,
+      records_changed: 97,
+      rows_upserted: 118,
+      rows_deleted: 2,
+      quarantined: 0,
+      rate_limited: 0,
+      retries: 1,
       error: null,
+      cursors: { ok: 20, failed: 1 },
+      failures: [
+        { tenant_id: 101, resource: 'notes', step: 1, status: 'failed', reason: null, error: 'HTTP 500' },
+      ],
     },
   ],
   resources: ['repair_orders', 'customers', 'notes'].map((resource) => ({
@@ -247,6 +274,5 @@ export function sampleReport({ tenants = 1, shops = 3, months = 25 } = {}): Repo
             late: i % 4,
             overdueCents: 1000 * (i % 50),
           })),
-    operations: sampleOperations,
   }
 }

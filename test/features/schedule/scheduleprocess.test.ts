@@ -60,20 +60,32 @@ test('serves, and ends by SIGTERM with 0', async () => {
   expect([page.status, page.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
   expect(await page.text()).toContain('Shop report')
   // Made in a thread of its own, which is given the flags of the command line.
-  expect(readFileSync(threads, 'utf8')).toMatch(/^globals,io\n$/)
+  expect(readFileSync(threads, 'utf8')).toMatch(/^page,globals,io\n$/)
+  const operated = await (await ask('/operations')).text()
+  expect([operated.includes('<h1>Operations'), operated.includes('Last runs')]).toEqual([true, true])
+  const listed = await (await ask('/runs')).text()
+  expect([listed.startsWith('<!doctype html>'), listed.includes('Last runs')]).toEqual([true, true])
   expect(await (await ask('/dictionary')).text()).toContain('Data dictionary')
   expect(await (await ask('/health')).json()).toMatchObject({ status: 'ok' })
   const ready = (await (await ask('/ready')).json()) as { jobs: { job: string; planned_at: string }[] }
   expect(ready).toMatchObject({ ready: true, warehouse: 'ok', incidents: 0, running: null })
   // 4 o'clock in Berlin.
   expect(ready.jobs).toMatchObject([{ job: 'mine', planned_at: expect.stringMatching(/-01-01T03:00:00/) }])
-  expect(((await (await ask('/runs')).json()) as { runs: unknown[] }).runs).toHaveLength(1)
+  expect(((await (await ask('/runs.json')).json()) as { runs: unknown[] }).runs).toHaveLength(1)
   expect((await ask('/nothing')).status).toBe(404)
   expect(await statusOf(first.url, 'attacker.example')).toBe('421')
   // Prometheus and probes know a container by its name.
   for (const path of ['/metrics', '/metrics?name=a', '/health', '/ready'])
     expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '200'])
-  for (const path of ['/runs', '/dictionary', '/metrics/../runs', '//metrics'])
+  for (const path of [
+    '/',
+    '/operations',
+    '/runs',
+    '/runs.json',
+    '/dictionary',
+    '/metrics/../runs',
+    '//metrics',
+  ])
     expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '421'])
   expect(await statusOf(first.url, '127.0.0.1:1', 'POST')).toBe('405')
   // Whoever opens ever more connections takes no file from the jobs.

@@ -2,7 +2,7 @@
 import { count, plural } from '../../../engine/base/format.js'
 import type { ReportData, TenantLine } from '../data.js'
 import {
-  instantInShort,
+  ageInWords,
   moneyText,
   monthInFull,
   percentText,
@@ -16,11 +16,12 @@ import { type Html, html } from './figure.js'
 const words = { good: 'complete', watch: 'not up to date', bad: 'in doubt' } as const
 const signs = { good: '✓', watch: '–', bad: '!' } as const
 
-function line({ id, name, trust, last, before, late, overdueCents }: TenantLine): Html {
-  const { tone } = trustSentence(trust)
+function line(madeAt: string, { id, name, trust, last, before, late, overdueCents }: TenantLine): Html {
+  const { tone } = trustSentence(trust, madeAt)
   const trend = trendOf(last.salesCents, before?.salesCents ?? null)
   const average = ratio(last.salesCents, last.invoices)
-  const through = trust.completeThrough === null ? unknownMark : instantInShort(trust.completeThrough)
+  const through =
+    trust.completeThrough === null ? unknownMark : `${ageInWords(trust.completeThrough, madeAt)} old`
   const cells = [
     moneyText(last.salesCents),
     trend?.text ?? unknownMark,
@@ -36,7 +37,7 @@ function line({ id, name, trust, last, before, late, overdueCents }: TenantLine)
 /** Tenants from which on the table has a field to search them. */
 const searched = 12
 
-export function comparisonHtml({ tenants, months, lastMonth }: ReportData): Html | null {
+export function comparisonHtml({ tenants, months, lastMonth, madeAt }: ReportData): Html | null {
   if (tenants.length < 2) return null
   const month = months[lastMonth ?? months.length - 1]?.month
   const heads = [
@@ -54,9 +55,9 @@ export function comparisonHtml({ tenants, months, lastMonth }: ReportData): Html
 <h3 id="compare-title">${plural(tenants.length, 'business')}, most sales first</h3>
 ${month === undefined ? null : html`<p class="finding">${monthInFull(month)}${lastMonth === null ? ' so far' : ''}.</p>`}
 ${tenants.length >= searched ? search : null}
-<div class="scroll tall" tabindex="0" role="region" aria-labelledby="compare-title"><table data-searched>
-<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col" class="text">complete through, UTC</th></tr></thead>
-<tbody>${tenants.map(line)}</tbody></table></div>
+<div class="scroll tall" tabindex="0" role="region" aria-labelledby="compare-title"><table class="stack" data-searched>
+<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col" class="text">data is</th></tr></thead>
+<tbody>${tenants.map((tenant) => line(madeAt, tenant))}</tbody></table></div>
 <p class="caption">Definitions as above. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
 </section>`
 }

@@ -63,7 +63,7 @@ function legend({ series, partial, shape }: Chart): Piece {
 const isEmpty = ({ series }: Chart): boolean =>
   series.every(({ values }) => values.every((value) => value === null || value === 0))
 
-function numbers({ chart, extra, title }: Figure): Html {
+function numbers({ id, chart, extra, title }: Figure): Html {
   const { of, categories, partial, series, unit } = chart
   const head = [...series.map(({ name }) => name), ...extra.map((column) => column.title)]
   const rows = categories.map((category, i) => {
@@ -74,10 +74,15 @@ function numbers({ chart, extra, title }: Figure): Html {
     const note = partial?.[i] ? html` <small>not whole</small>` : null
     return html`<tr><th scope="row">${category}${note}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`
   })
-  return html`<details><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${`${title}: numbers`}"><table>
+  const name = `${title}: numbers`
+  return html`<details class="table"><summary>Numbers</summary><div class="scroll" tabindex="0" role="region" aria-label="${name}"><table${head.length > 2 ? new Html(' class="stack"') : null}>
 <thead><tr><th scope="col">${of}</th>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>${rows}</tbody></table></div></details>`
+<tbody>${rows}</tbody></table></div>${copyButtons(id, title)}</details>`
 }
+
+/** They copy the table that is in the same `.table`; a page without its script hides them. */
+export const copyButtons = (fileName: string, title: string): Html =>
+  html`<p class="copy"><button type="button" data-csv="copy" data-name="${fileName}" aria-label="${`Copy as CSV: ${title}`}">Copy as CSV</button> <button type="button" data-csv="save" data-name="${fileName}" aria-label="${`Download CSV: ${title}`}">Download</button></p>`
 
 export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
   const id = `${scopeId}-${figure.id}`

@@ -1,41 +1,23 @@
-/* How the data came: freshness by resource, runs, the rate limit, quarantine and drift. */
-import { count, plural, span } from '../../../engine/base/format.js'
+/* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
+import { count, plural } from '../../../engine/base/format.js'
+import type { ToldIncident } from '../../alerts/openincidents.js'
 import type { Figure } from '../chart.js'
-import type { OperationsAnswer, ResourceFreshness, RunLine } from '../data.js'
-import { instantInShort, monthInShort, unknownMark } from '../numberwords.js'
+import { instantInFull, instantInShort, monthInShort, unknownMark } from '../numberwords.js'
+import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
+import { neverSynced } from '../reporttext.js'
 import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
+import { pageFrame } from './pageframe.js'
+import { numberCell, rowHtml, tableHtml, wordsCell } from './pagetable.js'
+import { runRow, runsHeads } from './runspage.js'
 
 const instant = (value: string | null): string => (value === null ? unknownMark : instantInShort(value))
 
-interface TableWords {
-  readonly id: string
-  readonly title: string
-  readonly heads: readonly string[]
-  readonly rows: readonly Html[]
-  readonly caption: string
-  readonly nothing: string
-}
-
-function tableHtml({ id, title, heads, rows, caption, nothing }: TableWords): Html {
-  const body = html`<div class="scroll" tabindex="0" role="region" aria-labelledby="${id}"><table>
-<thead><tr>${heads.map((head) => html`<th scope="col" class="${head.startsWith(' ') ? 'text' : ''}">${head.trim()}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
-  return html`<section class="panel wide" aria-labelledby="${id}"><h3 id="${id}">${title}</h3>
-${rows.length === 0 ? html`<p class="nothing">${nothing}</p>` : body}
-<p class="caption">${caption}</p></section>`
-}
-
-const row = (head: string, cells: readonly Piece[]): Html =>
-  html`<tr><th scope="row">${head}</th>${cells}</tr>`
-const number = (value: number): Html => html`<td>${count(value)}</td>`
-const words = (value: string): Html => html`<td class="text">${value}</td>`
-
-function freshness(resources: readonly ResourceFreshness[]): Html {
+function freshnessHtml(resources: readonly ResourceFreshness[]): Html {
   return tableHtml({
     id: 'freshness',
-    title: 'Freshness',
-    // A blank before a heading: its column holds words, and stands to the left.
+    title: 'Freshness by resource',
     heads: [
-      'kind of record',
+      'resource',
       ' complete through',
       ' deletions checked',
       'live rows',
@@ -47,18 +29,18 @@ function freshness(resources: readonly ResourceFreshness[]): Html {
       'quarantine',
     ],
     rows: resources.map((line) =>
-      row(line.resource, [
-        words(instant(line.completeThrough)),
-        words(instant(line.deletesCheckedAt)),
-        number(line.liveRows),
+      rowHtml(line.resource, [
+        wordsCell(instant(line.completeThrough)),
+        wordsCell(instant(line.deletesCheckedAt)),
+        numberCell(line.liveRows),
         ...(['proven', 'repaired', 'listed', 'unproven', 'none'] as const).map((v) =>
-          number(line.verdicts[v]),
+          numberCell(line.verdicts[v]),
         ),
-        number(line.quarantined),
+        numberCell(line.quarantined),
       ]),
     ),
     caption:
-      'In UTC, the oldest of all businesses. The verdicts count businesses: “proven” closes the books in one reading, “repaired” after doubtful places were read again, “listed” was read to the end of a source that does not count truly, “unproven” may lack something.',
+      'In UTC, the oldest of all tenants. The verdicts count tenants: a “proven” list adds up in one reading, a “repaired” one after doubtful places were read again; a “listed” one was read to its end, but the source does not count truly; an “unproven” one may lack something.',
     nothing: 'No list has been read yet.',
   })
 }
@@ -66,7 +48,7 @@ function freshness(resources: readonly ResourceFreshness[]): Html {
 const dayTick = (day: string, index: number): string =>
   index % 7 === 0 ? `${Number(day.slice(8, 10))} ${monthInShort(day).slice(0, 3)}` : ''
 
-function runFigures({ days }: OperationsAnswer): readonly Figure[] {
+function runFigures({ days }: OperationsData): readonly Figure[] {
   const over = {
     of: 'day (UTC)',
     categories: days.map(({ day }) => `${Number(day.slice(8, 10))} ${monthInShort(day)}`),
@@ -76,10 +58,10 @@ function runFigures({ days }: OperationsAnswer): readonly Figure[] {
   return [
     {
       id: 'runs',
-      title: 'Runs',
+      title: 'Runs by day',
       finding: '',
       definition:
-        'Runs of the last 30 days by their outcome. Partial: the run came to its end, and something in it failed or may lack something.',
+        'Runs of the last 30 days by outcome. Partial: the run ended, but something in it failed or may lack something.',
       leftOut: [],
       chart: {
         shape: 'columns',
@@ -99,7 +81,7 @@ function runFigures({ days }: OperationsAnswer): readonly Figure[] {
       title: 'Requests and rate limit',
       finding:
         limited === 0 ? 'No request was refused.' : `${plural(limited, 'answer')} said “too many requests”.`,
-      definition: 'Requests that runs sent, and those answered with status 429, which were sent again later.',
+      definition: 'Requests that runs sent. Those answered with status 429 were sent again later.',
       leftOut: [],
       chart: {
         shape: 'columns',
@@ -116,57 +98,104 @@ function runFigures({ days }: OperationsAnswer): readonly Figure[] {
   ]
 }
 
-const runLine = (run: RunLine): Html =>
-  row(instantInShort(run.startedAt), [
-    words(run.what),
-    words(run.error === null ? run.status : `${run.status}: ${run.error}`),
-    words(run.seconds === null ? unknownMark : span(run.seconds * 1000)),
-    number(run.requests),
-    number(run.rateLimited),
-    number(run.rows),
+const incidentRow = ({ kind, tenant_id, resource, since, message, advice }: ToldIncident): Html =>
+  rowHtml(kind.replaceAll('_', ' '), [
+    wordsCell(tenant_id === null ? 'all' : String(tenant_id)),
+    wordsCell(resource ?? 'all'),
+    wordsCell(instantInShort(since)),
+    wordsCell([message, advice].filter((text) => text !== '').join('. ')),
   ])
 
-export function operationsHtml(operations: OperationsAnswer, draw: Draw): Html {
-  const { runs, quarantine, drift, driftSeen } = operations
-  return html`<section class="part" id="operations" aria-labelledby="operations-title"><h2 id="operations-title">How the data came</h2><div class="grid">
-${freshness(operations.resources)}
-${runFigures(operations).map((figure) => figureHtml(figure, draw, 'data'))}
-${tableHtml({
-  id: 'last-runs',
-  title: 'Last runs',
-  heads: ['started, UTC', ' what', ' outcome', ' took', 'requests', 'rate limited', 'rows written'],
-  rows: runs.map(runLine),
-  caption: 'More: shopsync runs.',
-  nothing: 'No run is on record.',
-})}
-${tableHtml({
-  id: 'quarantine',
-  title: 'Quarantine',
-  heads: ['kind of record', ' why', 'values', ' last seen, UTC'],
-  rows: quarantine.map((line) =>
-    row(line.resource, [words(line.reason), number(line.values), words(instantInShort(line.lastSeenAt))]),
-  ),
-  caption:
-    'Values that could not be stored as the API sent them. Values themselves: shopsync quarantine list.',
-  nothing: 'Every value could be stored as the API sent it.',
-})}
-${tableHtml({
-  id: 'drift',
-  title: 'Drift',
-  heads: ['kind of record', ' where', ' what', ' example', ' first seen, UTC'],
-  rows: drift.map((line) =>
-    row(line.resource, [
-      words(line.path),
-      words(line.kind),
-      words(line.example),
-      words(instantInShort(line.firstSeenAt)),
-    ]),
-  ),
-  caption:
-    driftSeen > drift.length
-      ? `Fields and values that the API’s document does not show: the newest ${count(drift.length)} of ${count(driftSeen)} (table sync_drift).`
-      : 'Fields and values that the API’s document does not show.',
-  nothing: 'The API sends what its document shows.',
-})}
-</div></section>`
+const incidentsHtml = (incidents: readonly ToldIncident[]): Html =>
+  tableHtml({
+    id: 'incidents',
+    title: incidents.length === 0 ? 'Incidents' : `Incidents: ${count(incidents.length)} open`,
+    heads: ['kind', ' tenant', ' resource', ' since, UTC', ' what is wrong, and what to do'],
+    rows: incidents.map(incidentRow),
+    caption: '',
+    nothing: 'No incident is open.',
+  })
+
+const eventsHtml = (lines: readonly string[]): Piece =>
+  lines.length === 0
+    ? null
+    : html`<section class="panel wide" aria-labelledby="events"><h3 id="events">Events</h3>${lines.map((line) => html`<p class="finding">${line}</p>`)}
+<p class="caption">Every event: shopsync events list.</p></section>`
+
+const quarantineHtml = ({ quarantine }: OperationsData): Html =>
+  tableHtml({
+    id: 'quarantine',
+    title: 'Quarantine',
+    heads: ['resource', ' why', 'values', ' last seen, UTC'],
+    rows: quarantine.map((line) =>
+      rowHtml(line.resource, [
+        wordsCell(line.reason),
+        numberCell(line.values),
+        wordsCell(instantInShort(line.lastSeenAt)),
+      ]),
+    ),
+    caption:
+      'Values that could not be stored as the API sent them. To see the values: shopsync quarantine list.',
+    nothing: 'Every value could be stored as the API sent it.',
+  })
+
+const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
+  tableHtml({
+    id: 'drift',
+    title: 'Drift',
+    heads: ['resource', ' where', ' what', ' example', ' first seen, UTC'],
+    rows: drift.map((line) =>
+      rowHtml(line.resource, [
+        wordsCell(line.path),
+        wordsCell(line.kind),
+        wordsCell(line.example),
+        wordsCell(instantInShort(line.firstSeenAt)),
+      ]),
+    ),
+    caption:
+      driftSeen > drift.length
+        ? `Fields and values that the API’s document does not show: the newest ${count(drift.length)} of ${count(driftSeen)} (table sync_drift).`
+        : 'Fields and values that the API’s document does not show.',
+    nothing: 'The API sends what its document shows.',
+  })
+
+const runsHtml = ({ runs }: OperationsData): Html =>
+  tableHtml({
+    id: 'last-runs',
+    title: 'Last runs',
+    heads: runsHeads,
+    rows: runs.map(runRow),
+    caption: 'More: shopsync runs.',
+    nothing: 'No run is on record.',
+  })
+
+/** On a phone the parts are closed. */
+const part = (title: string, ...pieces: readonly Piece[]): Html =>
+  html`<details class="part" open><summary><h2>${title}</h2></summary><div class="grid">${pieces}</div></details>`
+
+const bodyHtml = (data: OperationsData, draw: Draw): Html =>
+  html`${incidentsHtml(data.incidents)}
+${part('Freshness', freshnessHtml(data.resources))}
+${part(
+  'Runs',
+  runFigures(data).map((figure) => figureHtml(figure, draw, 'data')),
+  runsHtml(data),
+  eventsHtml(data.events),
+)}
+${part('Quarantine and drift', quarantineHtml(data), driftHtml(data))}`
+
+/** Links to the other pages of `shopsync schedule`; a file has none. */
+const linksHtml = html`<nav><a href="/">Shop report</a> <a href="/runs">Runs</a> <a href="/dictionary">Dictionary</a></nav>`
+
+/** The whole page as text. `isServed`: by `shopsync schedule`, beside its other pages. */
+export function operationsPage(data: OperationsData, draw: Draw, isServed: boolean): string {
+  const made = instantInFull(data.madeAt)
+  return pageFrame({
+    title: 'Operations',
+    header: html`<div><h1>Operations</h1><p>${made}</p></div>${isServed ? linksHtml : null}`,
+    main: data.isEmpty
+      ? html`<article class="panel empty"><h2>There is no data yet</h2><p>${neverSynced}</p></article>`
+      : bodyHtml(data, draw),
+    footer: html`Made ${made} from ${data.warehouse}. All times are UTC. The figures of the shops: <code>shopsync report</code>.`,
+  })
 }

@@ -1,5 +1,4 @@
-/* The report as one page that needs nothing but itself: no network, and no script but its own. */
-import { createHash } from 'node:crypto'
+/* The owner's page: three questions answered, then charts. What only an operator needs is on operationspage.ts. */
 import { count, plural } from '../../../engine/base/format.js'
 import { answersOf, type Fact, type QuestionAnswer } from '../answers.js'
 import type { Figure } from '../chart.js'
@@ -13,13 +12,12 @@ import {
   salesFigure,
 } from '../figures/sales.js'
 import { adviceFigure, cycleFigure, marginFigure, techniciansFigure } from '../figures/work.js'
-import { instantInFull, moneyText, unknownMark } from '../numberwords.js'
+import { dayInFull, moneyText, unknownMark } from '../numberwords.js'
 import { neverSynced } from '../reporttext.js'
 import type { Tone } from '../trustsentence.js'
 import { comparisonHtml } from './compare.js'
-import { type Draw, figureHtml, Html, html, type Piece } from './figure.js'
-import { operationsHtml } from './operationspage.js'
-import { hatchPatterns, pageScript, pageStyle } from './reportstyle.js'
+import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
+import { pageFrame } from './pageframe.js'
 
 const parts: readonly (readonly [
   id: string,
@@ -45,57 +43,47 @@ ${parts.map(
     id,
     title,
     figures,
-  ]) => html`<section class="part" aria-labelledby="${scope.id}-${id}"><h2 id="${scope.id}-${id}">${title}</h2>
-<div class="grid">${figures.map((figure) => figureHtml(figure(input), draw, scope.id))}</div></section>`,
+  ]) => html`<details class="part" open><summary><h2 id="${scope.id}-${id}">${title}</h2></summary>
+<div class="grid">${figures.map((figure) => figureHtml(figure(input), draw, scope.id))}</div></details>`,
 )}</div>`
 }
 
 const choiceHtml = ({ scopes }: ReportData): Piece =>
   scopes.length < 2
     ? null
-    : html`<label class="choice">Business <select data-choice>${scopes.map(
+    : html`<label class="choice">Business <select data-pick="scope">${scopes.map(
         ({ id, title }) => html`<option value="${id}">${title}</option>`,
       )}</select></label>`
+
+/** The day by the shops' calendar; the script adds the time by the reader's clock. */
+const madeHtml = ({ madeAt, today }: ReportData): Html =>
+  html`<time datetime="${madeAt}" data-clock>${dayInFull(today)}</time>`
 
 function headerHtml(data: ReportData): Html {
   const [only, ...others] = data.scopes
   const who = only && others.length === 0 ? titleOf(only) : ''
-  return html`<header><div><h1>Shop report</h1><p>${[who, instantInFull(data.madeAt)].filter(Boolean).join(' · ')}</p></div>${choiceHtml(data)}</header>`
+  return html`<div><h1>Shop report</h1><p>${who === '' ? null : `${who} · `}${madeHtml(data)}</p></div>${choiceHtml(data)}`
 }
 
 const bodyHtml = (data: ReportData, draw: Draw): Html =>
   data.scopes.length === 0
     ? html`<article class="panel empty"><h2>There is no data yet</h2><p>${neverSynced}</p></article>`
-    : html`${data.scopes.map((scope, i) => scopeHtml(data, scope, draw, i === 0))}${operationsHtml(data.operations, draw)}`
-
-/** No source is allowed but the page itself; of scripts, the one whose digest is named. */
-function policy(): string {
-  const digest = createHash('sha256').update(pageScript).digest('base64')
-  return `default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-${digest}'`
-}
+    : html`${data.scopes.map((scope, i) => scopeHtml(data, scope, draw, i === 0))}`
 
 /** The whole page as text. */
-export function reportPage(data: ReportData, draw: Draw): string {
-  return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy()}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<title>${`Shop report${data.scopes[0] ? `: ${data.scopes[0].title}` : ''}`}</title><link rel="icon" href="data:,">
-<style>${new Html(pageStyle)}</style></head><body>
-<a class="skip" href="#main">To the figures</a>
-${new Html(hatchPatterns)}
-${headerHtml(data)}
-<main id="main">${bodyHtml(data, draw)}</main>
-<footer><p>Made ${instantInFull(data.madeAt)} from ${data.warehouse}. Days and months are the shops’ own; “today” is ${data.today} in ${data.timeZone}. The page loads nothing from elsewhere. What every number means: <code>shopsync dictionary</code>.</p></footer>
-<div class="tip" hidden></div>
-<script>${new Html(pageScript)}</script></body></html>
-`.text
-}
+export const reportPage = (data: ReportData, draw: Draw): string =>
+  pageFrame({
+    title: `Shop report${data.scopes[0] ? `: ${data.scopes[0].title}` : ''}`,
+    header: headerHtml(data),
+    main: bodyHtml(data, draw),
+    footer: html`Made ${madeHtml(data)} from ${data.warehouse}. Days and months are the shops’ own. The page loads nothing from elsewhere. What every number means: <code>shopsync dictionary</code>.`,
+  })
 
 /** Told by a sign and a word, and not by color alone. */
 const signs: Readonly<Record<Tone, readonly [sign: string, word: string]>> = {
   good: ['✓', 'all well'],
   watch: ['–', 'worth a look'],
-  bad: ['!', 'needs somebody'],
+  bad: ['!', 'needs attention'],
 }
 
 const arrows = { up: '▲', down: '▼', level: '■' } as const
@@ -111,7 +99,7 @@ const ordersHtml = ({
   about,
   list,
 }: QuestionAnswer['orders'][number]): Html => html`<details class="orders"><summary>${title}</summary>
-<div class="scroll" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">order</th><th scope="col">shop</th><th scope="col">customer</th><th scope="col">${about}</th><th scope="col">amount</th></tr></thead>
+<div class="scroll" tabindex="0" role="region" aria-label="${title}"><table class="stack"><thead><tr><th scope="col">order</th><th scope="col">shop</th><th scope="col">customer</th><th scope="col">${about}</th><th scope="col">amount</th></tr></thead>
 <tbody>${list.map(
   (order) =>
     html`<tr><th scope="row">${order.number}</th><td class="text">${order.shop}</td><td class="text">${order.customer}</td><td>${count(order.days)}</td><td>${order.cents === null ? unknownMark : moneyText(order.cents)}</td></tr>`,

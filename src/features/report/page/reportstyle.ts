@@ -1,54 +1,5 @@
 import type { ChartColor } from '../chart.js'
 
-/**
- * The page's script: chooses a tenant, searches the comparison, and shows the numbers of a mark that is pointed at. The
- * numbers are those of the table below the chart: ECharts writes the places of series and category on every mark. The
- * page is whole without the script.
- */
-export const pageScript = `(() => {
-const all = (query, of = document) => [...of.querySelectorAll(query)]
-const choice = document.querySelector('[data-choice]')
-const scopes = all('[data-scope]')
-const show = id => { for (const scope of scopes) scope.hidden = scope.dataset.scope !== id }
-if (choice) {
-  const named = decodeURIComponent(location.hash.slice(1))
-  if (scopes.some(scope => scope.dataset.scope === named)) choice.value = named
-  show(choice.value)
-  choice.addEventListener('change', () => { show(choice.value); history.replaceState(null, '', '#' + choice.value) })
-}
-const search = document.querySelector('[data-search]')
-if (search) search.addEventListener('input', () => {
-  const wanted = search.value.trim().toLowerCase()
-  for (const row of all('[data-searched] tbody tr')) row.hidden = !row.dataset.name.includes(wanted)
-})
-const tip = document.querySelector('.tip')
-const say = (text, tag, parent) => { const node = document.createElement(tag); node.textContent = text; parent.append(node); return node }
-const point = event => {
-  const mark = event.target.closest ? event.target.closest('[ecmeta_data_index]') : null
-  const table = mark && mark.closest('figure').querySelector('table')
-  const row = table && table.tBodies[0].rows[mark.getAttribute('ecmeta_data_index')]
-  if (!row) { tip.hidden = true; return }
-  const heads = [...table.tHead.rows[0].cells], cells = [...row.cells]
-  tip.replaceChildren()
-  say(cells[0].textContent, 'b', tip)
-  cells.slice(1).forEach((cell, i) => {
-    const line = say('', 'div', tip)
-    if (i === +mark.getAttribute('ecmeta_series_index')) line.className = 'here'
-    say(heads[i + 1].textContent, 'span', line)
-    say(cell.textContent, 'span', line)
-  })
-  tip.hidden = false
-  const { width, height } = tip.getBoundingClientRect()
-  const left = Math.min(Math.max(8, event.clientX + 14), innerWidth - width - 8)
-  const top = event.clientY + 18 + height > innerHeight ? event.clientY - height - 12 : event.clientY + 18
-  tip.style.left = left + 'px'
-  tip.style.top = Math.max(8, top) + 'px'
-}
-addEventListener('pointermove', point)
-addEventListener('pointerdown', point)
-addEventListener('scroll', () => { tip.hidden = true }, { passive: true })
-})()`
-
 /*
  * The page's look. Every color is a variable with a value for light and one for dark; the drawings name the variables,
  * so that they follow. The series' colors differ in lightness too, for people who see them alike and for printers.
@@ -136,11 +87,17 @@ select, input { font: inherit; font-size: 15px; color: var(--ink); background: v
 .question dd .trend.down i { color: var(--bad) } .question dd .trend.up i { color: var(--good) } .trend small { color: var(--muted) }
 details { margin-top: 14px; font-size: 14px } details + details { margin-top: 8px }
 summary { cursor: pointer; width: fit-content; font-size: 13px } .remarks p { color: var(--muted); font-size: 13px; margin-top: 8px }
-.part { margin-top: 40px } .part > h2 { margin-bottom: 14px }
+.part { margin-top: 40px; font-size: inherit } .part > summary { font-size: inherit; color: var(--ink); margin-bottom: 14px }
+.part > summary h2 { display: inline }
+nav { display: flex; gap: 6px 18px; flex-wrap: wrap; font-size: 14px }
+.copy { display: none; gap: 8px; margin-top: 10px } .js .copy { display: flex }
+button { font: inherit; font-size: 13px; color: var(--link); background: none; border: 1px solid var(--rule); border-radius: 8px;
+  padding: 5px 10px; cursor: pointer } button:hover { border-color: var(--link) }
+td.trouble { color: var(--bad) } td small { color: var(--muted) }
 .compare { margin-top: 16px }
 .grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px } .wide { grid-column: 1 / -1 }
 .grid > * { min-width: 0 }
-.finding { margin-top: 3px } .nothing { color: var(--muted); padding: 48px 0; text-align: center }
+.finding { margin-top: 3px } .nothing { color: var(--muted); padding: 48px 0; text-align: center } section > .nothing { padding: 8px 0 0; text-align: left }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; list-style: none; margin-top: 10px; font-size: 13px; color: var(--muted) }
 .legend li { display: flex; align-items: center; gap: 6px } .legend i { width: 11px; height: 11px; border-radius: 2px; flex: none }
 .legend i.line { height: 3px; width: 16px; border-radius: 2px }
@@ -148,11 +105,11 @@ summary { cursor: pointer; width: fit-content; font-size: 13px } .remarks p { co
 .plot { margin-top: 10px } .plot svg { display: none; width: 100%; height: auto; overflow: visible }
 .plot .half, .plot .full { display: block }
 figcaption, .caption { color: var(--muted); font-size: 13px; line-height: 1.5; margin-top: 10px; max-width: 92ch }
-.scroll { overflow-x: auto; margin-top: 10px } .scroll.tall { max-height: 560px; overflow: auto }
+.scroll { overflow-x: auto; margin-top: 10px; container-type: inline-size } .scroll.tall { max-height: 560px; overflow: auto }
 .tall thead th { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -1px var(--rule) }
 table { border-collapse: collapse; width: 100%; font-size: 13px }
-th, td { padding: 6px 0 6px 18px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; vertical-align: top }
-th:first-child, td:first-child { padding-left: 0; text-align: left } th { font-weight: 500 } thead th { color: var(--muted) }
+th, td { padding: 6px 0 6px 14px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; vertical-align: top }
+th:first-child, td:first-child { padding-left: 0; text-align: left } th { font-weight: 500 } thead th { color: var(--muted); white-space: normal; vertical-align: bottom }
 th.text, td.text { text-align: left; white-space: normal; min-width: 7em } tbody tr:last-child > * { border-bottom: 0 }
 td .sign { width: 16px; height: 16px; font-size: 10px; vertical-align: -3px }
 .empty { padding: 64px 24px; text-align: center } .empty p { margin-top: 8px; color: var(--muted) }
@@ -164,9 +121,18 @@ footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch
   .plot svg { max-width: 680px } .plot .full { display: none } .plot .mid { display: block } }
 @media (max-width: 640px) { body { padding: 0 14px 40px } header { padding: 22px 2px 16px } .panel { padding: 16px }
   .plot .half, .plot .mid { display: none } .plot .narrow { display: block } .part { margin-top: 28px }
-  .choice select { display: block; margin: 4px 0 0 } .search input { display: block; margin: 4px 0 0; width: 100% } }
+  .choice select { display: block; margin: 4px 0 0 } .search input { display: block; margin: 4px 0 0; width: 100% }
+  .choice select, .search input, summary, button { min-height: 36px } summary { display: flex; align-items: center } summary::before { content: "▸"; margin-right: 7px } [open] > summary::before { content: "▾" } .scroll.tall { max-height: none } }
+@container (max-width: 440px) {
+  th, td { white-space: normal }
+  .js .stack, .js .stack tbody, .js .stack tr, .js .stack th { display: block; text-align: left }
+  .js .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .js .stack tr { padding: 8px 0; border-bottom: 1px solid var(--rule) } .js .stack tbody tr:last-child { border-bottom: 0 }
+  .js .stack tbody th { border: 0; padding: 0 0 2px; font-weight: 600; white-space: normal }
+  .js .stack td { display: flex; justify-content: space-between; gap: 16px; padding: 2px 0; border: 0; white-space: normal; text-align: right; min-width: 0; overflow-wrap: anywhere }
+  .js .stack td::before { content: attr(data-label); color: var(--muted); text-align: left; flex: none; max-width: 55% } }
 @media print { :root { color-scheme: light; ${variables(0)} } body { background: none; max-width: none; padding: 0; font-size: 12px }
-  .panel { break-inside: avoid; border-color: #ccc } .choice, .search, .skip, summary, .tip { display: none }
-  details:not([open]) { display: none } .part > h2 { break-after: avoid } .scroll, .scroll.tall { overflow: visible; max-height: none }
+  .panel { break-inside: avoid; border-color: #ccc } .choice, .search, .skip, summary, .tip, .copy, nav { display: none } .part > summary { display: block; list-style: none }
+  details:not([open]) { display: none } .part > summary { break-after: avoid } .scroll, .scroll.tall { overflow: visible; max-height: none }
   .compare tbody tr:nth-child(n+41) { display: none } }
 `

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
-import { ofRuns, recordedOrder } from '../../../engine/warehouse/runs.js'
+import { ofRuns } from '../../../engine/warehouse/runs.js'
 import type { Subject } from './reportdays.js'
 
 export const askFreshness = ({ db, tenants }: Subject) =>
@@ -25,26 +25,13 @@ export const askFreshness = ({ db, tenants }: Subject) =>
 
 export type FreshnessRow = Awaited<ReturnType<typeof askFreshness>>[number]
 
-/** Runs since an instant, those recorded last first. */
-export const askRuns = async (db: Db, since: string) =>
+/** Runs since an instant. */
+export const askRuns = (db: Db, since: string) =>
   db
     .selectFrom('sync_runs')
-    .select([
-      'job',
-      'mode',
-      'status',
-      'started_at',
-      'finished_at',
-      'requests',
-      'rate_limited',
-      'rows_upserted',
-      'rows_deleted',
-      'error',
-    ])
+    .select(['status', 'started_at', 'requests', 'rate_limited'])
     .where('started_at', '>=', since)
     .where(ofRuns)
-    .orderBy(await recordedOrder(db), 'desc')
-    .orderBy('started_at', 'desc')
     .execute()
 
 export type RunRow = Awaited<ReturnType<typeof askRuns>>[number]

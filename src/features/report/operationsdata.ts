@@ -1,0 +1,61 @@
+/*
+ * What the operator's page knows, as plain values: src/features/report/read/readoperations.ts fills them, and
+ * src/features/report/page/operationspage.ts shows them. Instants are canonical, in UTC.
+ */
+import type { ToldIncident } from '../alerts/openincidents.js'
+import type { PastRun } from '../runs/work.js'
+import type { VerdictShown } from './data.js'
+
+export interface RunDay {
+  readonly day: string
+  readonly ok: number
+  readonly partial: number
+  readonly failed: number
+  readonly requests: number
+  readonly rateLimited: number
+}
+
+export interface ResourceFreshness {
+  readonly resource: string
+  readonly tenants: number
+  readonly completeThrough: string | null
+  readonly deletesCheckedAt: string | null
+  readonly verdicts: Readonly<Record<VerdictShown, number>>
+  readonly liveRows: number
+  readonly quarantined: number
+}
+
+export interface QuarantineLine {
+  readonly resource: string
+  readonly reason: string
+  readonly values: number
+  readonly lastSeenAt: string
+}
+
+export interface DriftLine {
+  readonly resource: string
+  readonly path: string
+  readonly kind: string
+  readonly example: string
+  readonly firstSeenAt: string
+}
+
+/** How the data arrived: the last thirty days of runs, and everything unusual. */
+export interface OperationsData {
+  readonly madeAt: string
+  /** Address of the warehouse without its password. */
+  readonly warehouse: string
+  /** Nothing was ever synced: everything else is empty. */
+  readonly isEmpty: boolean
+  readonly incidents: readonly ToldIncident[]
+  /** What was heard of the source, a line each; empty where nobody ever listened. */
+  readonly events: readonly string[]
+  readonly days: readonly RunDay[]
+  /** The newest first. */
+  readonly runs: readonly PastRun[]
+  readonly resources: readonly ResourceFreshness[]
+  readonly quarantine: readonly QuarantineLine[]
+  readonly drift: readonly DriftLine[]
+  /** How many kinds of drift there are; `drift` has the newest. */
+  readonly driftSeen: number
+}

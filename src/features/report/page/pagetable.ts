@@ -1,0 +1,30 @@
+/* Tables of the pages. On a phone a row becomes a block of its own (reportstyle.ts), so that no column is cut. */
+import { count } from '../../../engine/base/format.js'
+import { type Html, html, type Piece } from './figure.js'
+
+export interface TableWords {
+  readonly id: string
+  readonly title: string
+  /** A blank before a heading: its column holds words, and is aligned to the left. */
+  readonly heads: readonly string[]
+  readonly rows: readonly Html[]
+  readonly caption: string
+  /** Takes the place of the table where it has no row. */
+  readonly nothing: string
+}
+
+export function tableHtml({ id, title, heads, rows, caption, nothing }: TableWords): Html {
+  const body = html`<div class="scroll" tabindex="0" role="region" aria-labelledby="${id}"><table class="stack">
+<thead><tr>${heads.map((head) => html`<th scope="col" class="${head.startsWith(' ') ? 'text' : ''}">${head.trim()}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
+  return html`<section class="panel wide" aria-labelledby="${id}"><h3 id="${id}">${title}</h3>
+${rows.length === 0 ? html`<p class="nothing">${nothing}</p>` : body}
+${caption === '' ? null : html`<p class="caption">${caption}</p>`}</section>`
+}
+
+export const rowHtml = (head: string, cells: readonly Piece[]): Html =>
+  html`<tr><th scope="row">${head}</th>${cells}</tr>`
+
+export const numberCell = (value: number | bigint | null): Html =>
+  html`<td>${value === null ? '–' : count(value)}</td>`
+
+export const wordsCell = (value: string): Html => html`<td class="text">${value}</td>`

@@ -1,0 +1,90 @@
+/*
+ * What every page asks first: whether there is data, and the views that it reads. All questions of a page see the rows of
+ * one instant, so that its numbers agree with each other while a sync goes on. Reads only.
+ */
+import { sql } from 'kysely'
+import type { Int64 } from '../../../../schema/resource.js'
+import { Stop } from '../../../engine/base/errors.js'
+import type { OneInstant } from '../../../engine/warehouse/dialect.js'
+import { refuseUnfinishedCopy } from '../../../engine/warehouse/migrate.js'
+import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
+import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
+import { askFreshness, type FreshnessRow } from './asktrust.js'
+import type { Subject } from './reportdays.js'
+
+export interface ReportOptions {
+  readonly warehouse: Warehouse
+  /** The warehouse's address without its password. */
+  readonly label: string
+  /** `report.schema`. */
+  readonly schema: string | undefined
+  /** `report.timeZone`: by it, today is the day that it is. */
+  readonly timeZone: string
+  readonly staleAfterMs: number
+  readonly deletesUncheckedAfterMs: number
+  /** null: all. */
+  readonly tenants: readonly Int64[] | null
+  readonly nowMicros: bigint
+}
+
+/** A warehouse with data, at one instant. */
+export interface OpenedWarehouse {
+  readonly held: OneInstant
+  readonly subject: Subject
+  readonly freshness: readonly FreshnessRow[]
+}
+
+/** Does this with the warehouse at one instant; undefined where nothing was ever synced into it. */
+export async function withData<T>(
+  options: ReportOptions,
+  views: readonly string[],
+  ask: (opened: OpenedWarehouse) => Promise<T>,
+): Promise<T | undefined> {
+  const { warehouse } = options
+  // A warehouse of nothing, or of another program, has no such table: not even the views are asked for.
+  if (!(await warehouse.has('sync_cursors'))) return undefined
+  const opened = async (held: OneInstant): Promise<T | undefined> => {
+    if (!(await hasCursors(held))) {
+      // In a copy that was cut short the cursors come last: a page would say that nothing was ever synced.
+      await refuseUnfinishedCopy(held.db, warehouse.where)
+      return undefined
+    }
+    const subject = await subjectOf(held, options, views)
+    const freshness = await askFreshness(subject)
+    if (freshness.length === 0) throw unknownTenants(options)
+    return ask({ held, subject, freshness })
+  }
+  return warehouse.read(() => warehouse.dialect.atOneInstant(opened))
+}
+
+/** There are cursors, and none of these tenants: a page without data would say that nothing was synced. */
+const unknownTenants = ({ tenants }: ReportOptions): Stop =>
+  new Stop(`Found no data of tenant ${(tenants ?? []).join(', ')}, expected one that has been synced`, {
+    exitCode: 2,
+    hint: 'Type shopsync status to see the tenants there are, or shopsync sync to bring their data',
+  })
+
+/** Whether anything was ever synced. */
+const hasCursors = async ({ db }: OneInstant): Promise<boolean> =>
+  (await db.selectFrom('sync_cursors').select('resource').limit(1).executeTakeFirst()) !== undefined
+
+async function subjectOf(
+  { db, views }: OneInstant,
+  { schema, tenants }: ReportOptions,
+  asked: readonly string[],
+): Promise<Subject> {
+  const store = views(schema)
+  const run: RunStatement = (query) => db.executeQuery(query)
+  const live = await store.live(run)
+  const missing = asked.filter((name) => !live.has(name))
+  if (missing.length === 0) {
+    const month = (column: string) => sql<string | null>`substr(${sql.raw(store.sql.dayText(column))}, 1, 7)`
+    const day = (column: string) => sql.raw<string | null>(store.sql.dayText(column))
+    return { db: store.db, tenants, month, day }
+  }
+  const obstacle = await store.obstacle(run)
+  throw new Stop(
+    `Found ${missing.length === asked.length ? 'no views for analysts' : `no view ${missing.join(', ')}`} in ${store.where}, expected ${asked.length} that the report asks`,
+    { exitCode: 2, hint: obstacle?.hint ?? 'Type shopsync migrate, which makes them' },
+  )
+}

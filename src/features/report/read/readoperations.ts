@@ -1,0 +1,102 @@
+/* What the operator's page shows: how the data arrived, from the product's own tables. */
+import { fromMicros } from '../../../engine/base/timestamp.js'
+import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
+import { openIncidents } from '../../alerts/openincidents.js'
+import { readEventsStatus } from '../../events/eventview.js'
+import { readRuns } from '../../runs/work.js'
+import { heardText } from '../../status/heardwords.js'
+import type { OperationsData, RunDay } from '../operationsdata.js'
+import { askDrift, askQuarantine, askRuns, countDrift, type RunRow } from './asktrust.js'
+import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
+import { groupedBy, numberFrom } from './reportdays.js'
+import { byResource } from './trust.js'
+
+const daysShown = 30
+const runsShown = 8
+const dayMicros = 86_400_000_000n
+
+const nothingYet = {
+  isEmpty: true,
+  ...{
+    incidents: [],
+    events: [],
+    days: [],
+    runs: [],
+    resources: [],
+    quarantine: [],
+    drift: [],
+    driftSeen: 0,
+  },
+} as const
+
+/** The day so many days after the one of an instant, in UTC. */
+const dayAfter = (micros: bigint, days: number): string =>
+  fromMicros(micros + BigInt(days) * dayMicros).slice(0, 10)
+
+function runDays(runs: readonly RunRow[], nowMicros: bigint): RunDay[] {
+  const byDay = groupedBy(runs, ({ started_at }) => started_at?.slice(0, 10) ?? '')
+  return Array.from({ length: daysShown }, (_, i) => {
+    const day = dayAfter(nowMicros, i + 1 - daysShown)
+    const rows: readonly RunRow[] = byDay.get(day) ?? []
+    const withStatus = (...of: readonly string[]): number =>
+      rows.filter(({ status }) => of.includes(status ?? '')).length
+    return {
+      day,
+      ok: withStatus('ok'),
+      partial: withStatus('partial'),
+      failed: withStatus('failed', 'interrupted'),
+      requests: rows.reduce((sum, row) => sum + numberFrom(row.requests), 0),
+      rateLimited: rows.reduce((sum, row) => sum + numberFrom(row.rate_limited), 0),
+    }
+  })
+}
+
+/** Words that fit a line of a table. */
+const shortened = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text)
+
+export async function readOperations(options: ReportOptions): Promise<OperationsData> {
+  const { warehouse, label, nowMicros } = options
+  const found = await withData(options, ['freshness'], (opened) => stateOf(opened, options))
+  const head = { madeAt: fromMicros(nowMicros), warehouse: label }
+  if (found === undefined) return { ...head, ...nothingYet }
+  return { ...head, isEmpty: false, ...found, ...(await runsAndEvents(warehouse, options)) }
+}
+
+async function stateOf(
+  { held: { db }, freshness }: OpenedWarehouse,
+  { warehouse, tenants, nowMicros }: ReportOptions,
+): Promise<Omit<OperationsData, 'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events'>> {
+  const runs = await askRuns(db, `${dayAfter(nowMicros, 1 - daysShown)}T00:00:00.000000Z`)
+  const quarantine = await askQuarantine(db, tenants)
+  const drift = await askDrift(db)
+  return {
+    incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
+    days: runDays(runs, nowMicros),
+    resources: byResource(freshness),
+    quarantine: quarantine.map((row) => ({
+      resource: row.resource,
+      reason: row.reason ?? '',
+      values: numberFrom(row.values),
+      lastSeenAt: row.last_seen_at,
+    })),
+    drift: drift.map((row) => ({
+      resource: row.resource,
+      path: row.path,
+      kind:
+        row.detail === '' ? row.kind.replaceAll('_', ' ') : `${row.kind.replaceAll('_', ' ')} ${row.detail}`,
+      example: shortened(row.example ?? ''),
+      firstSeenAt: row.first_seen_at ?? '',
+    })),
+    driftSeen: numberFrom((await countDrift(db))?.all),
+  }
+}
+
+async function runsAndEvents(
+  warehouse: Warehouse,
+  { tenants, nowMicros }: ReportOptions,
+): Promise<Pick<OperationsData, 'runs' | 'events'>> {
+  const chosen = { tenants, resources: null }
+  const runs = await readRuns({ warehouse, last: runsShown, onlyFailed: false, ...chosen, nowMicros })
+  const events = heardText(await readEventsStatus(warehouse, nowMicros, chosen), nowMicros)
+  return { runs, events: events === '' ? [] : events.split('\n').map((line) => line.trim()) }
+}
