@@ -198,11 +198,16 @@ export function stacked(
   window one as (partition by y.tenant_id, y.shop_id, y.period)`
 }
 
-/** A column of the right kind for what a measure gives. */
+/** A column of the right kind for what a measure gives. It is null only where rows are left out. */
 function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewColumn {
-  if (!('sum' in measure)) return col.count(doc)
-  if (isHours(figure, measure)) return col.hours(doc)
-  return /minutes/.test(measure.sum) ? col.minutes(doc) : col.cents(doc)
+  const make = !('sum' in measure)
+    ? col.count
+    : isHours(figure, measure)
+      ? col.hours
+      : /minutes/.test(measure.sum)
+        ? col.minutes
+        : col.cents
+  return figure.leavesOut ? make(doc) : make.always(doc)
 }
 
 /** A sum that is absurd is null though its rows are known: that is no 0. */
@@ -228,7 +233,7 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
       ? [
           {
             name: `${name}_left_out`,
-            column: col.count(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
+            column: col.count.always(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
             sql: `coalesce(x.${name}_left, 0)`,
           },
         ]
