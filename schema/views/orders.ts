@@ -54,6 +54,7 @@ const ofTotals = [
   'unshared_discount_cents',
   'created_at_local',
   'closed_at_local',
+  'exempt_sales_cents',
 ] as const
 
 /** Of invoices that were closed on one day, the one with the lower id came first. */
@@ -165,6 +166,9 @@ export default defineView({
     created_at_local: col.text("When it was created by the shop's clock: YYYY-MM-DD HH:MM:SS."),
     closed_at_local: col.text("When it was closed by the shop's clock: YYYY-MM-DD HH:MM:SS."),
     closed_hour: col.integer("The hour in which it was closed by the shop's clock, 0 to 23."),
+    exempt_sales_cents: col.cents(
+      'Sales that are not taxed: of lines that are not taxable, and of orders that are not; null where the order does not say.',
+    ),
     is_first_visit: col.boolean(
       "Whether it is the customer's first invoice; null where it is no invoice or names no customer.",
     ),

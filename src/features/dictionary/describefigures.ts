@@ -33,7 +33,7 @@ export function quotient(numerator: string, denominator: string, unit: DeclaredF
 }
 
 /** The figure as one expression over the rows of its relation. */
-function valueOf({ numerator, denominator, unit }: DeclaredFigure): string {
+function valueSql({ numerator, denominator, unit }: DeclaredFigure): string {
   const above = aggregateOf(numerator)
   return denominator ? quotient(above, aggregateOf(denominator), unit) : above
 }
@@ -47,7 +47,7 @@ function exampleOf(figure: DeclaredFigure): string {
   ]
   const left = leavesOut ? [`${aggregateOf(leftOutMeasure(leavesOut))} as left_out`] : []
   return [
-    `select ${['shop_key, shop_name', `${valueOf(figure)} as ${name}`, ...left].join(',\n  ')}`,
+    `select ${['shop_key, shop_name', `${valueSql(figure)} as ${name}`, ...left].join(',\n  ')}`,
     `from ${relation.name}`,
     ...(conditions.length === 0 ? [] : [`where ${conditions.join(' and ')}`]),
     'group by shop_key, shop_name',
@@ -85,7 +85,7 @@ const describeFigure = (
     day: day ?? null,
     numerator: aggregateOf(numerator),
     denominator: denominator ? aggregateOf(denominator) : null,
-    value: valueOf(figure),
+    value: valueSql(figure),
     left_out: leavesOut ? { what: leavesOut.what, sql: aggregateOf(leftOutMeasure(leavesOut)) } : null,
     snapshot: figure.snapshot ?? null,
     by: figure.by,
