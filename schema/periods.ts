@@ -198,6 +198,12 @@ export function stacked(
   window one as (partition by y.tenant_id, y.shop_id, y.period)`
 }
 
+/** Whether a sum is of columns that no row lacks, so that nothing of it is ever unknown. */
+function isAlwaysKnown({ relation, numerator }: DeclaredFigure): boolean {
+  const columns: Readonly<Record<string, ViewColumn>> = relation.columns
+  return 'sum' in numerator && namesIn(numerator.sum).every((name) => columns[name]?.isAlways === true)
+}
+
 /** A column of the right kind for what a measure gives. It is null only where rows are left out. */
 function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewColumn {
   const make = !('sum' in measure)
@@ -207,7 +213,8 @@ function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewC
       : /minutes/.test(measure.sum)
         ? col.minutes
         : col.cents
-  return figure.leavesOut ? make(doc) : make.always(doc)
+  const mayBeNull = isHours(figure, measure) || (figure.leavesOut && !isAlwaysKnown(figure))
+  return mayBeNull ? make(doc) : make.always(doc)
 }
 
 /** A sum that is absurd is null though its rows are known: that is no 0. */

@@ -6,6 +6,7 @@
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
 import { minus, plus, rounded, times, unit, type Whole } from '../exact.js'
 import {
+  allServices,
   amountOf,
   below,
   hazmatsOf,
@@ -162,7 +163,8 @@ const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
 const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
 
 export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSettings) {
-  const { lines: labor, hoursOfLines, hours, ratedHours } = laborOf(record)
+  const services = allServices(record)
+  const { lines: labor, hoursOfLines, hours, ratedHours } = laborOf(record, services)
   const { lines: parts, costs: partsCosts } = partsOf(record)
   const { lines: sublets, costs: subletsCosts } = subletsOf(record)
   const hazmats = hazmatsOf(record)
@@ -188,7 +190,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const { nets, exempt, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
   return {
     lines: {
-      repair_order_services: servicesOf(nestedRows(record, 'repair_order_services'), {
+      repair_order_services: servicesOf(services, {
         labor: { lines: labor, nets: nets.labor.values, hours: hoursOfLines },
         parts: { lines: parts, nets: nets.parts.values },
         sublets: { lines: sublets, nets: nets.sublets.values },

@@ -68,20 +68,28 @@ class Costs {
 
 export const nestedRows = ({ rows }: WholeRecord, table: string): readonly StoredRow[] => rows[table] ?? []
 
-export function laborOf(record: WholeRecord) {
-  const rates = new Map(
-    nestedRows(record, 'repair_order_services').map((service) => [
-      service.id,
-      service.labor_rate_cents ?? null,
-    ]),
-  )
+/** The services of a record, and where each id is among them. */
+export interface Services {
+  readonly rows: readonly StoredRow[]
+  readonly places: ReadonlyMap<Stored, number>
+}
+
+export function allServices(record: WholeRecord): Services {
+  const rows = nestedRows(record, 'repair_order_services')
+  const places = new Map<Stored, number>()
+  for (let i = 0; i < rows.length; i++) places.set(rows[i]?.id ?? null, i)
+  return { rows, places }
+}
+
+export function laborOf(record: WholeRecord, services: Services) {
   const lines = new LinesOfKind(nestedRows(record, 'repair_order_labors'))
   const hoursOfLines: (Whole | null)[] = []
   let hours: Whole = 0
   let ratedHours: Whole = 0
   for (const labor of lines.rows) {
     const sold = numberOf(labor.hours)
-    const rate = rates.get(labor.service_id ?? null) ?? null
+    const service = services.places.get(labor.service_id ?? null) ?? -1
+    const rate = services.rows[service]?.labor_rate_cents ?? null
     hoursOfLines.push(sold)
     hours = plus(hours, sold ?? 0)
     if (rate !== null) ratedHours = plus(ratedHours, sold ?? 0)

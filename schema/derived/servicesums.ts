@@ -2,10 +2,10 @@
  * What each service of a repair order comes to: sums over its lines, of what these add to the order (nets.ts). Since the
  * lines share the order's discounts to the cent, so do the services.
  */
-import type { Stored, StoredRow } from '../derive.js'
+import type { Stored } from '../derive.js'
 import { minus, plus, type Whole } from '../exact.js'
 import { cents, integer, nullable } from '../resource.js'
-import { absurdNumber, below, type LinesOfKind } from './billlines.js'
+import { absurdNumber, below, type LinesOfKind, type Services } from './billlines.js'
 import { netWidth } from './nets.js'
 
 const sum = (what: string) => cents(`${what}. Lines whose worth is unknown are worth 0 here.`)
@@ -32,7 +32,7 @@ export const serviceColumns = {
   _hours_unknown: integer('Its labors whose hours are unknown or absurd.'),
 } as const
 
-/** The places of the columns among a service's values. */
+/** The places of the columns among a service's values; a discount is behind its amount. */
 const at = { hours: 0, labor: 1, parts: 3, sublets: 5, hazmats: 6, cost: 7, profit: 8, unknownHours: 9 }
 const width = 10
 
@@ -50,82 +50,68 @@ interface Kinds {
   readonly hazmats: LinesWithNets
 }
 
-class ServiceSums {
-  readonly values: Stored[]
-  readonly #places = new Map<Stored, number>()
+interface KindColumns {
+  /** Where its amounts go. */
+  readonly amount: number
+  readonly hasDiscount?: boolean
+  readonly hasCost?: boolean
+}
 
-  constructor(private readonly services: readonly StoredRow[]) {
-    this.values = new Array(services.length * width).fill(0)
-    for (const [i, { id = null }] of services.entries()) this.#places.set(id, i * width)
-  }
+function add(values: Stored[], place: number, value: Stored | undefined): void {
+  if (value !== 0) values[place] = plus(values[place] as Whole, value as Whole)
+}
 
-  #add(place: number, value: Stored | undefined): void {
-    this.values[place] = plus(this.values[place] as Whole, value as Whole)
-  }
-
-  /** Calls with each line and the place of its service's values; lines of one service nearly always follow each other. */
-  each(rows: readonly StoredRow[], work: (line: number, place: number) => void): void {
-    let last: Stored = null
-    let place: number | undefined
-    for (const [i, { service_id: service = null }] of rows.entries()) {
-      if (service !== last) place = this.#places.get(service)
-      last = service
-      if (place !== undefined) work(i, place)
-    }
-  }
-
-  /** Amounts, and the discounts behind them where the kind has any. */
-  addAmounts({ lines, nets }: LinesWithNets, column: number, hasDiscount: boolean): void {
-    this.each(lines.rows, (i, place) => {
-      const amount = nets[i * netWidth] ?? null
-      if (amount === null) {
-        this.values[place + at.profit] = null
-        return
-      }
-      this.#add(place + column, amount)
-      if (hasDiscount) this.#add(place + column + 1, nets[i * netWidth + 1])
-    })
-  }
-
-  addCosts({ lines: { rows, costs } }: LinesWithNets): void {
-    this.each(rows, (i, place) => {
-      const cost = costs[i] ?? null
-      if (cost === null) this.values[place + at.profit] = null
-      else this.#add(place + at.cost, cost)
-    })
-  }
-
-  addHours({ lines: { rows }, hours }: Kinds['labor']): void {
-    this.each(rows, (i, place) => {
-      const sold = hours[i] ?? null
-      this.#add(place + (sold === null ? at.unknownHours : at.hours), sold ?? 1)
-    })
-  }
-
-  /** Once all lines are in: what the sums make. */
-  finish(): readonly Stored[] {
-    const { values } = this
-    for (let first = 0; first < this.services.length * width; first += width) {
-      const of = (column: number) => values[first + column] as Whole
-      values[first + at.hours] = below(of(at.hours), absurdNumber)
-      if (values[first + at.profit] === null) continue
-      const gross = plus(plus(of(at.labor), of(at.parts)), plus(of(at.sublets), of(at.hazmats)))
-      const off = plus(plus(of(at.labor + 1), of(at.parts + 1)), of(at.cost))
-      values[first + at.profit] = minus(gross, off)
-    }
-    return values
+/** Adds one kind of lines to their services; lines of one service nearly always follow each other. */
+function addLines(
+  values: Stored[],
+  { places }: Services,
+  { lines: { rows, costs }, nets }: LinesWithNets,
+  { amount: column, hasDiscount = false, hasCost = false }: KindColumns,
+): void {
+  let last: Stored | undefined
+  let first: number | undefined
+  for (let i = 0; i < rows.length; i++) {
+    const service = rows[i]?.service_id
+    if (service !== last) first = places.get(service ?? null)
+    last = service
+    if (first === undefined) continue
+    const place = first * width
+    const amount = nets[i * netWidth] ?? null
+    const cost = hasCost ? (costs[i] ?? null) : 0
+    if (amount === null || cost === null) values[place + at.profit] = null
+    if (amount !== null) add(values, place + column, amount)
+    if (amount !== null && hasDiscount) add(values, place + column + 1, nets[i * netWidth + 1])
+    if (cost !== null) add(values, place + at.cost, cost)
   }
 }
 
+function addHours(values: Stored[], { places }: Services, { lines: { rows }, hours }: Kinds['labor']): void {
+  for (let i = 0; i < rows.length; i++) {
+    const first = places.get(rows[i]?.service_id ?? null)
+    if (first === undefined) continue
+    const sold = hours[i] ?? null
+    add(values, first * width + (sold === null ? at.unknownHours : at.hours), sold ?? 1)
+  }
+}
+
+/** What the sums of a service make. */
+function finish(values: Stored[], first: number): void {
+  const of = (column: number) => values[first + column] as Whole
+  values[first + at.hours] = below(of(at.hours), absurdNumber)
+  if (values[first + at.profit] === null) return
+  const gross = plus(plus(of(at.labor), of(at.parts)), plus(of(at.sublets), of(at.hazmats)))
+  const off = plus(plus(of(at.labor + 1), of(at.parts + 1)), of(at.cost))
+  values[first + at.profit] = minus(gross, off)
+}
+
 /** Service after service a value for each of the columns. */
-export function servicesOf(services: readonly StoredRow[], kinds: Kinds): readonly Stored[] {
-  const sums = new ServiceSums(services)
-  sums.addHours(kinds.labor)
-  sums.addAmounts(kinds.labor, at.labor, true)
-  sums.addAmounts(kinds.parts, at.parts, true)
-  sums.addAmounts(kinds.sublets, at.sublets, false)
-  sums.addAmounts(kinds.hazmats, at.hazmats, false)
-  sums.addCosts(kinds.parts)
-  sums.addCosts(kinds.sublets)
-  return sums.finish()
+export function servicesOf(services: Services, { labor, parts, sublets, hazmats }: Kinds): readonly Stored[] {
+  const values: Stored[] = new Array(services.rows.length * width).fill(0)
+  addHours(values, services, labor)
+  addLines(values, services, labor, { amount: at.labor, hasDiscount: true })
+  addLines(values, services, parts, { amount: at.parts, hasDiscount: true, hasCost: true })
+  addLines(values, services, sublets, { amount: at.sublets, hasCost: true })
+  addLines(values, services, hazmats, { amount: at.hazmats })
+  for (let first = 0; first < values.length; first += width) finish(values, first)
+  return values
 }
