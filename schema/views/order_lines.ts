@@ -44,6 +44,9 @@ const columns = {
   tax_cents: col.cents(
     "The line's share of the order's tax on its kind: all shares sum to it exactly, that of parts less the tax on the supply fee. Null where that tax is unknown.",
   ),
+  is_exempt: col.boolean(
+    'Not taxed: the line is not taxable, or its order as a whole is not. Null where the order does not say.',
+  ),
 } as const
 
 /** What the kinds of lines say differently. Each has its rows as `l`. */
@@ -92,9 +95,12 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
       taxable: 'coalesce(l.taxable, true)',
       service_key: q.key('l.tenant_id', 'l.repair_order_id', 'l.service_id'),
       tax_cents: 'l._tax_cents',
+      is_exempt:
+        'case when l.taxable = false or r.taxable = false then true when r.taxable = true then false end',
     },
     from: `${from} ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
+      left join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id
       ${technician ? staffs : ''}`,
   }
 }
