@@ -126,7 +126,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
 
   it('shows the numbers of a mark that is pointed at, those of the table below the chart', async () => {
     const { page, troubles } = await openPage(browser, address, looks[0]!)
-    const mark = page.locator('#all-sales .full [ecmeta_series_index="0"][ecmeta_data_index="3"]').first()
+    const mark = page.locator('#all-sales .full [data-s="0"][data-i="3"]').first()
     await mark.scrollIntoViewIfNeeded()
     await mark.hover()
     const row = await inPage<string[]>(
