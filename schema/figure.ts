@@ -33,7 +33,7 @@ export type Measure =
   | { readonly distinct: string }
 
 /** What a figure leaves out: in words that follow a number, such as `invoices without a known cost`. */
-export type LeftOut = { readonly what: string } & ({ readonly count: string } | { readonly sum: string })
+export type LeavesOut = { readonly what: string } & ({ readonly count: string } | { readonly sum: string })
 
 /** What people type in place of the figure, and why it is wrong. */
 export interface Mistake {
@@ -44,7 +44,7 @@ export interface Mistake {
 type ColumnOf<V extends View> = keyof V['columns'] & string
 
 /** One figure, as one file of schema/figures/ declares it. */
-export interface Figure<N extends string = string, V extends View = View> {
+export interface DeclaredFigure<N extends string = string, V extends View = View> {
   /** Ends in `_cents` where it adds up and is counted in cents. */
   readonly name: N
   readonly label: string
@@ -61,7 +61,7 @@ export interface Figure<N extends string = string, V extends View = View> {
   readonly denominator?: Measure
   /** What stands now, of a past day: a sum over columns of daily_snapshots. */
   readonly snapshot?: string
-  readonly leavesOut?: LeftOut
+  readonly leavesOut?: LeavesOut
   /** Columns that it may be grouped by, beside tenant, shop and day. */
   readonly by: readonly ColumnOf<V>[]
   /** The resources whose lists must be complete for it to be. */
@@ -75,18 +75,18 @@ export interface Figure<N extends string = string, V extends View = View> {
 }
 
 export const defineFigure = <const N extends string, const V extends View>(
-  figure: Figure<N, V>,
-): Figure<N, View> => figure as unknown as Figure<N, View>
+  figure: DeclaredFigure<N, V>,
+): DeclaredFigure<N, View> => figure as unknown as DeclaredFigure<N, View>
 
 /** Whether sums of it over days, shops and its dimensions are right: not what stands now, and not distinct values. */
-export const addsUp = ({ day, numerator, denominator }: Figure): boolean =>
+export const addsUp = ({ day, numerator, denominator }: DeclaredFigure): boolean =>
   day !== undefined && denominator === undefined && !('distinct' in numerator)
 
 /** Whether it is a quotient of two sums. */
-export const isRatio = ({ denominator }: Figure): boolean => denominator !== undefined
+export const isRatio = ({ denominator }: DeclaredFigure): boolean => denominator !== undefined
 
 /** Whether it says what stands at a moment. */
-export const isMoment = ({ day }: Figure): boolean => day === undefined
+export const isMoment = ({ day }: DeclaredFigure): boolean => day === undefined
 
 /** The aggregate of a measure. */
 export function aggregateOf(measure: Measure): string {
@@ -96,5 +96,11 @@ export function aggregateOf(measure: Measure): string {
 }
 
 /** What a figure leaves out, as a measure. */
-export const leftOutMeasure = (left: LeftOut): Measure =>
+export const leftOutMeasure = (left: LeavesOut): Measure =>
   'sum' in left ? { sum: left.sum } : { count: left.count }
+
+/** How many rows of a figure have a value: where none has, the figure is null instead of 0. */
+export function knownMeasure({ numerator, leavesOut }: DeclaredFigure): Measure {
+  if ('sum' in numerator) return { count: `${numerator.sum} is not null` }
+  return { count: leavesOut && 'count' in leavesOut ? `not coalesce(${leavesOut.count}, false)` : 'true' }
+}

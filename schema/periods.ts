@@ -7,9 +7,10 @@
 import {
   addsUp,
   aggregateOf,
-  type Figure,
+  type DeclaredFigure,
   isMoment,
   isRatio,
+  knownMeasure,
   leftOutMeasure,
   type Measure,
 } from './figure.js'
@@ -74,13 +75,13 @@ function selectedFrom(view: View, q: ViewWords, columns: readonly string[]): str
 type Measures = Map<string, string>
 
 interface Leg {
-  readonly figures: Figure[]
-  readonly first: Figure
+  readonly figures: DeclaredFigure[]
+  readonly first: DeclaredFigure
   readonly measures: Measures
 }
 
 /** The SQL of a measure: of a group of rows, or of a single row, where the rows are groups. */
-function measureSql(q: ViewWords, figure: Figure, measure: Measure): string {
+function measureSql(q: ViewWords, figure: DeclaredFigure, measure: Measure): string {
   const ofRows = isOfGroups(figure.relation, q)
   if ('sum' in measure && isHours(figure, measure)) return (ofRows ? q.nine : q.sumNine)(measure.sum)
   if (!ofRows) return aggregateOf(measure)
@@ -90,25 +91,22 @@ function measureSql(q: ViewWords, figure: Figure, measure: Measure): string {
 const countedIn = (condition: string): string => `case when ${condition} then 1 end`
 
 /** Whether a sum is of hours: then every column in it is. */
-export function isHours({ relation }: Figure, measure: Measure): boolean {
+export function isHours({ relation }: DeclaredFigure, measure: Measure): boolean {
   if (!('sum' in measure)) return false
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   const kinds = namesIn(measure.sum).flatMap((name) => columns[name]?.kind ?? [])
   return kinds.includes('hours')
 }
 
-const legKey = ({ relation, where, day }: Figure): string => JSON.stringify([relation.name, where, day])
+const legKey = ({ relation, where, day }: DeclaredFigure): string =>
+  JSON.stringify([relation.name, where, day])
 
-/** How many rows of a figure have a value: where none has, it is null instead of 0. */
-const knownOf = (measure: Measure): Measure =>
-  'sum' in measure ? { count: `${measure.sum} is not null` } : measure
-
-function measuresOf(q: ViewWords, figure: Figure): [string, string][] {
+function measuresOf(q: ViewWords, figure: DeclaredFigure): [string, string][] {
   const { name, numerator, denominator, leavesOut } = figure
   const measures: readonly (readonly [part: string, measure: Measure | undefined])[] = [
     ['n', numerator],
     ['d', denominator],
-    ['known', leavesOut && knownOf(numerator)],
+    ['known', leavesOut && knownMeasure(figure)],
     ['left', leavesOut && leftOutMeasure(leavesOut)],
   ]
   return measures.flatMap(([part, measure]): [string, string][] =>
@@ -116,7 +114,7 @@ function measuresOf(q: ViewWords, figure: Figure): [string, string][] {
   )
 }
 
-function legsOf(q: ViewWords, figures: readonly Figure[]): Leg[] {
+function legsOf(q: ViewWords, figures: readonly DeclaredFigure[]): Leg[] {
   const legs = new Map<string, Leg>()
   for (const figure of figures) {
     const key = legKey(figure)
@@ -171,7 +169,7 @@ const keys = ['tenant_id', 'shop_id', 'period']
  */
 export function stacked(
   q: ViewWords,
-  figures: readonly Figure[],
+  figures: readonly DeclaredFigure[],
   period: (day: string) => string,
   plain: readonly PlainLeg[] = [],
 ): string {
@@ -200,18 +198,31 @@ export function stacked(
   window one as (partition by y.tenant_id, y.shop_id, y.period)`
 }
 
-/** A column of the right kind for what a measure gives. */
-function columnFor(figure: Figure, measure: Measure, doc: string): ViewColumn {
-  if (!('sum' in measure)) return col.count(doc)
-  if (isHours(figure, measure)) return col.hours(doc)
-  return /minutes/.test(measure.sum) ? col.minutes(doc) : col.cents(doc)
+/** Whether a sum is of columns that no row lacks, so that nothing of it is ever unknown. */
+function isAlwaysKnown({ relation, numerator }: DeclaredFigure): boolean {
+  const columns: Readonly<Record<string, ViewColumn>> = relation.columns
+  return 'sum' in numerator && namesIn(numerator.sum).every((name) => columns[name]?.isAlways === true)
 }
 
-const shownSum = (q: ViewWords, figure: Figure, measure: Measure, name: string): string => {
-  const sum = `coalesce(x.${name}, 0)`
-  const value = isHours(figure, measure) ? q.fromNine(sum) : sum
-  if (!figure.leavesOut) return value
-  return `case when coalesce(x.${figure.name}_known, 0) > 0 or coalesce(x.${figure.name}_left, 0) = 0 then ${value} end`
+/** A column of the right kind for what a measure gives. It is null only where rows are left out. */
+function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewColumn {
+  const make = !('sum' in measure)
+    ? col.count
+    : isHours(figure, measure)
+      ? col.hours
+      : /minutes/.test(measure.sum)
+        ? col.minutes
+        : col.cents
+  const mayBeNull = isHours(figure, measure) || (figure.leavesOut && !isAlwaysKnown(figure))
+  return mayBeNull ? make(doc) : make.always(doc)
+}
+
+/** A sum that is absurd is null though its rows are known: that is no 0. */
+function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: string): string {
+  const shown = (sum: string): string => (isHours(figure, measure) ? q.fromNine(sum) : sum)
+  if (!figure.leavesOut) return shown(`coalesce(x.${name}, 0)`)
+  const [known, left] = [`coalesce(x.${figure.name}_known, 0)`, `coalesce(x.${figure.name}_left, 0)`]
+  return `case when ${known} > 0 then ${shown(`x.${name}`)} when ${left} = 0 then 0 end`
 }
 
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
@@ -220,8 +231,8 @@ const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slic
  * The columns of figures in a view by period. One that adds up, and a count of different values, is under its name; a
  * ratio is its numerator and its denominator; what they leave out is beside them.
  */
-export function periodColumns(figures: readonly Figure[], q: ViewWords | null): PeriodColumn[] {
-  const sql = (figure: Figure, measure: Measure, name: string): string =>
+export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords | null): PeriodColumn[] {
+  const sql = (figure: DeclaredFigure, measure: Measure, name: string): string =>
     q === null ? '' : shownSum(q, figure, measure, name)
   return figures.flatMap((figure): PeriodColumn[] => {
     const { name, label, doc, numerator, denominator, leavesOut } = figure
@@ -229,7 +240,7 @@ export function periodColumns(figures: readonly Figure[], q: ViewWords | null): 
       ? [
           {
             name: `${name}_left_out`,
-            column: col.count(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
+            column: col.count.always(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
             sql: `coalesce(x.${name}_left, 0)`,
           },
         ]
@@ -249,15 +260,15 @@ export function periodColumns(figures: readonly Figure[], q: ViewWords | null): 
 }
 
 /** Figures that have columns of their own in shop_days: what adds up, and ratios of what does. */
-export const figuresOfDays = (all: readonly Figure[]): Figure[] =>
+export const figuresOfDays = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter(
     (figure) => figure.splits === undefined && (addsUp(figure) || (isRatio(figure) && !isMoment(figure))),
   )
 
 /** Those of shop_months that are cut by days. What stands at a moment is in `momentsOf`. */
-export const figuresOfMonths = (all: readonly Figure[]): Figure[] =>
+export const figuresOfMonths = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter((figure) => figure.splits === undefined && !isMoment(figure))
 
 /** What stands at a moment, and is kept by a snapshot. */
-export const momentsOf = (all: readonly Figure[]): Figure[] =>
+export const momentsOf = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter((figure) => isMoment(figure) && figure.snapshot !== undefined)

@@ -110,7 +110,7 @@ if (known !== viewText) writeFileSync(viewIndex, viewText)
 
 const figureNames = declaredIn('figures', 'defineFigure')
 const figureText = `/** GENERATED from the files of this folder by ../registry.mjs (npm run build). */
-import type { Figure } from '../figure.js'
+import type { DeclaredFigure } from '../figure.js'
 ${figureNames.map((name) => `import ${name} from './${name}.js'`).join('\n')}
 
 const declared = {
@@ -118,7 +118,7 @@ ${figureNames.map((name) => `  ${name},`).join('\n')}
 }
 
 /** Every declared figure, in the order of their names. */
-export const figures: readonly Figure[] = Object.values(declared)
+export const figures: readonly DeclaredFigure[] = Object.values(declared)
 
 export type FigureName = keyof typeof declared
 `

@@ -1,4 +1,5 @@
-import { lineNets } from './derived/nets.js'
+import { lineColumns } from './derived/nets.js'
+import { serviceColumns } from './derived/servicesums.js'
 import {
   boolean,
   cents,
@@ -68,7 +69,7 @@ export default defineResource({
   source: 'Resources: RepairOrder (RO)',
   grain: 'one repair order of a shop',
   documented: false,
-  computed: lineNets,
+  computed: { by: 'repair_order_totals', columns: { services: serviceColumns, ...lineColumns } },
   fields: {
     id: id('Id of the repair order.'),
     ...stamps,

@@ -8,7 +8,9 @@
  * 1. A file of its own in schema/views/: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`, then
  *    `npm run build`. schema/views/orders.ts is the model.
  * 2. `columns`: every column with `col.KIND('what it says, as a sentence.')`, in the order in which people see them; the
- *    day that one groups by before other days. Later versions only append columns. No column is named `at`.
+ *    day that one groups by before other days. Later versions only append columns. No column is named `at`. A column that no row
+ *    lacks is a `col.KIND.always('…')`, the key of a row a `col.KIND.unique('…')`; test/features/analytics/nulls.test.ts
+ *    holds all three kinds to it.
  * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest, from
  *    the table on: joins, `where`, `group by`. Several queries in a list are joined by `union all`. Tables stand in
  *    braces and have an alias: `{repair_orders} o`. A `select` must not refer to another view.
@@ -43,6 +45,10 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly unit?: string
   /** The view whose column of the same name this one points to, such as `dim_shops` for `shop_key`. */
   readonly references?: string
+  /** No row lacks it, whatever the API sends. */
+  readonly isAlways?: boolean
+  /** No two rows have the same: what other relations point to. */
+  readonly isUnique?: boolean
 }
 
 /** One query of a view. `C`: the names of its columns. */
@@ -58,12 +64,6 @@ export interface ViewQuery<C extends string = string> {
 /** A day as an expression, and what it wants joined; the join may be empty. */
 export interface JoinedDay {
   readonly day: string
-  readonly join: string
-}
-
-/** Figures as expressions, and what they want joined; the join may be empty. */
-export interface JoinedFigures<N extends string = string> {
-  readonly figures: Readonly<Record<N, string>>
   readonly join: string
 }
 
@@ -98,15 +98,6 @@ export interface ViewWords {
    * others under an alias of its own. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
    */
   shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
-  /**
-   * Figures over the rows that `rows` describes (`from` on, with conditions that name a row of the view's own tables), and
-   * a join that goes behind these. Each figure is one expression over those rows, and is never null by itself.
-   */
-  figures<const N extends string>(
-    alias: string,
-    rows: string,
-    figures: Readonly<Record<N, string>>,
-  ): JoinedFigures<N>
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */
@@ -156,16 +147,25 @@ export const defineView = <const N extends string, const C extends Columns>(view
 export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
   Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
 
-const of =
-  <const K extends ViewKind>(kind: K, unit?: string) =>
-  (doc: string, more: Partial<Pick<ViewColumn, 'unit' | 'references'>> = {}): ViewColumn<K> => ({
-    kind,
-    doc,
-    ...(unit !== undefined && { unit }),
-    ...more,
-  })
+type More = Partial<Pick<ViewColumn, 'unit' | 'references'>>
 
-/** Makes columns. */
+const always = { isAlways: true } as const
+const unique = { ...always, isUnique: true } as const
+
+function of<const K extends ViewKind>(kind: K, unit?: string) {
+  const make = (doc: string, more: More = {}) => ({ kind, doc, ...(unit !== undefined && { unit }), ...more })
+  return Object.assign((doc: string, more?: More): ViewColumn<K> => make(doc, more), {
+    always: (doc: string, more?: More) => ({ ...make(doc, more), ...always }),
+    unique: (doc: string, more?: More) => ({ ...make(doc, more), ...unique }),
+  })
+}
+
+const key = (references: string, doc: string) => ({ kind: 'text' as const, doc, references })
+
+/**
+ * Makes columns. `col.KIND.always(…)` makes one that is never null, whatever the API sends; `col.KIND.unique(…)` one that
+ * no two rows share either.
+ */
 export const col = {
   id: of('id'),
   integer: of('integer'),
@@ -182,13 +182,16 @@ export const col = {
   timestamp: of('timestamp'),
   day: of('day'),
   /** A text key `TENANT-ID` that points to the view of that name. */
-  key: (references: string, doc: string): ViewColumn<'text'> => ({ kind: 'text', doc, references }),
+  key: Object.assign(key, {
+    always: (references: string, doc: string) => ({ ...key(references, doc), ...always }),
+    unique: (references: string, doc: string) => ({ ...key(references, doc), ...unique }),
+  }),
 }
 
 /** The columns that most views have. */
 export const common = {
-  tenant_id: col.id('The tenant (repair business).', { references: 'dim_tenants' }),
-  tenant_name: col.text('Name of the tenant, as report.tenantNames says; else `tenant 101`.'),
+  tenant_id: col.id.always('The tenant (repair business).', { references: 'dim_tenants' }),
+  tenant_name: col.text.always('Name of the tenant, as report.tenantNames says; else `tenant 101`.'),
   shop_id: col.id('The shop.'),
   shop_key: col.key('dim_shops', 'The shop, as one text: TENANT-ID.'),
   shop_name: col.text('Name of the shop, as report.names says; else `shop 3`.'),

@@ -10,7 +10,9 @@ import { asTables, stateTableList } from './engine/model/state.js'
 import { type Table, tablesOf } from './engine/model/table.js'
 import { figureComplaints } from './features/analytics/figurecheck.js'
 import { describeModel } from './features/dictionary/describe.js'
-import { toMarkdown } from './features/dictionary/markdown.js'
+import { writeFolder } from './features/dictionary/folder.js'
+import { keysToSet } from './features/dictionary/keystoset.js'
+import { toMarkdownPages } from './features/dictionary/markdown.js'
 import { eventTables } from './features/events/tables.js'
 import { jobSchema } from './features/jobs/jobfile.js'
 import { metricReference } from './features/telemetry/metricnames.js'
@@ -68,8 +70,9 @@ if (complaints.length > 0) {
 
 const root = projectRoot()
 const own = stateTableList(await stateTablesOf(features))
-const dictionary = toMarkdown(describeModel(Object.values(resources), own))
-writeWhenChanged(new URL('schema/dictionary.md', root), dictionary)
+const dictionary = describeModel(Object.values(resources), own)
+writeFolder(fileURLToPath(new URL('schema/dictionary', root)), toMarkdownPages(dictionary))
+writeBetween(new URL('docs/bi.md', root), 'keys', keysToSet(dictionary))
 const config = configSchema({ tablesOf, sections: await sectionsOf(features) })
 const job = jobSchema(await stepsOf(features))
 writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(config, null, 2)}\n`)

@@ -4,116 +4,24 @@
  * counted, so that whoever adds totals up can say what they leave out.
  */
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
-import { minus, nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
-import { type NetLines, netsOf, untaxed } from './nets.js'
+import { minus, plus, rounded, times, unit, type Whole } from '../exact.js'
+import {
+  allServices,
+  amountOf,
+  below,
+  hazmatsOf,
+  type LinesOfKind,
+  laborOf,
+  nestedRows,
+  numberOf,
+  partsOf,
+  subletsOf,
+} from './billlines.js'
+import { netsOf, untaxed } from './nets.js'
+import { servicesOf } from './servicesums.js'
 
-/** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
-const absurdNumber = 1e9 * unit
-/** So is a line of so many cents. */
-const absurdCents = 9_000_000_000
-/** And a tax or a discount of so many: sums of them must fit 64 bits. */
+/** A tax or a discount of so many cents is absurd: sums of them must fit 64 bits. */
 const absurdSum = 9_000_000_000_000_000
-
-const below = (value: Whole | null, limit: number): Whole | null =>
-  value === null || value >= limit || value <= -limit ? null : value
-
-const amountOf = (value: Stored | undefined): Whole | null => below(wholeOf(value ?? null), absurdCents)
-const numberOf = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurdNumber)
-
-/** What a line comes to: nothing of anything is nothing, whatever it costs. Null where it is unknown. */
-function lineOf(quantity: Whole | null, price: Stored | undefined): Whole | null {
-  if (quantity === null) return null
-  if (quantity === 0) return 0
-  const each = wholeOf(price ?? null)
-  return each === null ? null : below(rounded(times(quantity, each), unit), absurdCents)
-}
-
-/** The lines of one kind, added up. */
-class Lines implements NetLines {
-  readonly amounts: (Whole | null)[] = []
-  readonly costs: (Whole | null)[] = []
-  cents: Whole = 0
-  taxable: Whole = 0
-  unknown = 0
-  /** A taxable line has no price: what is to be taxed is unknown. */
-  isTaxableUnknown = false
-
-  constructor(readonly rows: readonly StoredRow[]) {}
-
-  /** A line of which the API does not say whether it is taxable is. */
-  add(line: Whole | null, taxable: Stored | undefined): void {
-    const isTaxable = taxable !== false
-    this.amounts.push(line)
-    if (line === null) {
-      this.unknown++
-      this.isTaxableUnknown ||= isTaxable
-      return
-    }
-    this.cents = plus(this.cents, line)
-    if (isTaxable) this.taxable = plus(this.taxable, line)
-  }
-}
-
-/** Costs of lines, added up. */
-class Costs {
-  cents: Whole = 0
-  unknown = 0
-
-  constructor(private readonly of: Lines) {}
-
-  add(cost: Whole | null): void {
-    this.of.costs.push(cost)
-    if (cost === null) this.unknown++
-    else this.cents = plus(this.cents, cost)
-  }
-}
-
-const rowsOf = ({ rows }: WholeRecord, table: string): readonly StoredRow[] => rows[table] ?? []
-
-function laborOf(record: WholeRecord) {
-  const rates = new Map(
-    rowsOf(record, 'repair_order_services').map((service) => [service.id, service.labor_rate_cents ?? null]),
-  )
-  const lines = new Lines(rowsOf(record, 'repair_order_labors'))
-  let hours: Whole = 0
-  let ratedHours: Whole = 0
-  for (const labor of lines.rows) {
-    const sold = numberOf(labor.hours)
-    const rate = rates.get(labor.service_id ?? null) ?? null
-    hours = plus(hours, sold ?? 0)
-    if (rate !== null) ratedHours = plus(ratedHours, sold ?? 0)
-    lines.add(lineOf(sold, rate), labor.taxable)
-  }
-  return { lines, hours, ratedHours }
-}
-
-function partsOf(record: WholeRecord) {
-  const lines = new Lines(rowsOf(record, 'repair_order_parts'))
-  const costs = new Costs(lines)
-  for (const part of lines.rows) {
-    const quantity = numberOf(part.quantity)
-    lines.add(lineOf(quantity, part.quoted_price_cents), part.taxable)
-    costs.add(lineOf(quantity, part.cost_cents))
-  }
-  return { lines, costs }
-}
-
-function subletsOf(record: WholeRecord) {
-  const lines = new Lines(rowsOf(record, 'repair_order_sublets'))
-  const costs = new Costs(lines)
-  for (const sublet of lines.rows) {
-    lines.add(amountOf(sublet.price_cents), sublet.taxable)
-    costs.add(amountOf(sublet.cost_cents))
-  }
-  return { lines, costs }
-}
-
-function hazmatsOf(record: WholeRecord): Lines {
-  const lines = new Lines(rowsOf(record, 'repair_order_hazmats'))
-  for (const hazmat of lines.rows)
-    lines.add(lineOf(numberOf(hazmat.quantity), hazmat.fee_cents), hazmat.taxable)
-  return lines
-}
 
 /** The cents given, else the percentage, else nothing. A discount beyond its gross stays as it is given. */
 function discountOf(given: Stored | undefined, percentage: Stored | undefined, gross: Whole): Whole {
@@ -125,7 +33,7 @@ function discountOf(given: Stored | undefined, percentage: Stored | undefined, g
 
 /** What is to be taxed, as a fraction: a discount is on taxable and other lines in proportion. */
 interface TaxBase {
-  readonly lines: Lines
+  readonly lines: LinesOfKind
   readonly discount?: Whole
   /** Taxed besides the lines; null where it is unknown. */
   readonly fee?: Whole | null
@@ -207,23 +115,26 @@ function taxesOf(order: StoredRow, bases: Bases, settings: RuleSettings): Taxes 
   return { labor: tax('labor'), parts: tax('parts'), sublets: tax('sublets'), hazmats: tax('hazmats') }
 }
 
-/** What each line adds to the order, and what no line of it takes. */
+/** What each line and each service adds to the order, and what none of them takes. */
 function shareOut(order: StoredRow, bases: Bases, taxes: Taxes, settings: RuleSettings) {
-  const nets = (kind: keyof Taxes) => {
+  const shared = (kind: keyof Taxes) => {
     const rate = order.taxable === true ? order[rateNames[kind]] : 0
     const taxUpTo = taxes[kind] === null ? null : taxerOf(bases[kind], rate, perCentOf(settings))
     return netsOf(bases[kind].lines, { discount: bases[kind].discount ?? 0, taxUpTo })
   }
   const unshared = ({ lines, discount = 0 }: TaxBase): Whole => (lines.cents === 0 ? discount : 0)
-  const parts = nets('parts')
+  const nets = {
+    labor: shared('labor'),
+    parts: shared('parts'),
+    sublets: shared('sublets'),
+    hazmats: shared('hazmats'),
+  }
+  const { tax } = nets.parts
+  const exempt = Object.values(nets).reduce<Whole>((sum, kind) => plus(sum, kind.exempt), 0)
   return {
-    lines: {
-      repair_order_labors: nets('labor').values,
-      repair_order_parts: parts.values,
-      repair_order_sublets: nets('sublets').values,
-      repair_order_hazmats: nets('hazmats').values,
-    },
-    supplyFeeTax: taxes.parts === null || parts.tax === null ? null : minus(taxes.parts, parts.tax),
+    nets,
+    exempt,
+    supplyFeeTax: taxes.parts === null || tax === null ? null : minus(taxes.parts, tax),
     unsharedDiscount: plus(unshared(bases.labor), unshared(bases.parts)),
   }
 }
@@ -252,7 +163,8 @@ const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
 const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
 
 export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSettings) {
-  const { lines: labor, hours, ratedHours } = laborOf(record)
+  const services = allServices(record)
+  const { lines: labor, hoursOfLines, hours, ratedHours } = laborOf(record, services)
   const { lines: parts, costs: partsCosts } = partsOf(record)
   const { lines: sublets, costs: subletsCosts } = subletsOf(record)
   const hazmats = hazmatsOf(record)
@@ -274,12 +186,24 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const withoutCost = partsCosts.unknown + subletsCosts.unknown
   const inQuarantine = record.quarantined.filter((path) => ofTheFormula.test(path)).length
   const isKnown = withoutPrice === 0 && inQuarantine === 0
-  const payments = rowsOf(record, 'repair_order_payments')
-  const { lines, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
+  const payments = nestedRows(record, 'repair_order_payments')
+  const { nets, exempt, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
   return {
-    lines,
+    lines: {
+      repair_order_services: servicesOf(services, {
+        labor: { lines: labor, nets: nets.labor.values, hours: hoursOfLines },
+        parts: { lines: parts, nets: nets.parts.values },
+        sublets: { lines: sublets, nets: nets.sublets.values },
+        hazmats: { lines: hazmats, nets: nets.hazmats.values },
+      }),
+      repair_order_labors: nets.labor.values,
+      repair_order_parts: nets.parts.values,
+      repair_order_sublets: nets.sublets.values,
+      repair_order_hazmats: nets.hazmats.values,
+    },
     supplyFeeTax,
     unsharedDiscount,
+    exemptSales: order.taxable === true ? exempt : order.taxable === false ? sales : null,
     hours,
     ratedHours,
     gross: { labor: labor.cents, parts: parts.cents, sublets: sublets.cents, hazmats: hazmats.cents },

@@ -23,8 +23,8 @@ const tax = (kind: string, besides = '') =>
 const cost = (what: string) => net(`${what}; null where that is unknown or absurd.`)
 const noCost = net('Null: the API shows no cost of them.')
 
-/** By the arrays of a service. */
-const columns = {
+/** The columns of lines that the rule of `repair_order_totals` computes, by the arrays of a service. */
+export const lineColumns = {
   labors: {
     _amount_cents: amount('Hours times the labor rate of the service'),
     _discount_cents: discount('labor'),
@@ -50,9 +50,6 @@ const columns = {
     _cost_cents: cost('Its cost'),
   },
 } as const
-
-/** The columns of lines that the rule of `repair_order_totals` computes. */
-export const lineNets = { by: 'repair_order_totals', columns } as const
 
 /** Shares are held within so many cents either way: sums of hundreds of them fit 64 bits. */
 const mostShare = 9_000_000_000_000_000
@@ -86,6 +83,8 @@ export interface SharedNets {
   readonly values: readonly Stored[]
   /** The tax of all lines; null where it is unknown. */
   readonly tax: Whole | null
+  /** What the lines that are not taxable come to, after discount. */
+  readonly exempt: Whole
 }
 
 const isAfter = (a: StoredRow | undefined, b: StoredRow | undefined): boolean => {
@@ -103,12 +102,13 @@ function placesOf(rows: readonly StoredRow[]): number[] | undefined {
     : undefined
 }
 
-const width = 4
+/** How many columns a line has. */
+export const netWidth = 4
 
 /** A line whose amount is unknown takes no share. */
 export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedNets {
   const { rows, amounts, costs, cents } = lines
-  const values: Stored[] = new Array(rows.length * width).fill(null)
+  const values: Stored[] = new Array(rows.length * netWidth).fill(null)
   const isShared = discount !== 0 && cents !== 0
   const isTaxed = taxUpTo !== null && taxUpTo !== untaxed
   const places = isShared || isTaxed ? placesOf(rows) : undefined
@@ -116,9 +116,10 @@ export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedN
   let taxable: Whole = 0
   let off: Whole = 0
   let taxed: Whole = 0
+  let exempt: Whole = 0
   for (let i = 0; i < rows.length; i++) {
     const place = places?.[i] ?? i
-    const at = place * width
+    const at = place * netWidth
     const amount = amounts[place] ?? null
     values[at + 3] = costs[place] ?? null
     if (amount === null) continue
@@ -131,12 +132,15 @@ export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedN
       off = upTo
     }
     values[at + 2] = taxUpTo === null ? null : 0
-    if (isTaxed && rows[place]?.taxable !== false) {
+    if (rows[place]?.taxable === false) {
+      exempt = plus(exempt, amount)
+      if (isShared) exempt = minus(exempt, values[at + 1] as Whole)
+    } else if (isTaxed) {
       taxable = plus(taxable, amount)
       const upTo = held(taxUpTo(taxable))
       values[at + 2] = minus(upTo, taxed)
       taxed = upTo
     }
   }
-  return { values, tax: taxUpTo === null ? null : taxed }
+  return { values, tax: taxUpTo === null ? null : taxed, exempt }
 }

@@ -1,17 +1,20 @@
 import { defineFigure } from '../figure.js'
-import order_lines from '../views/order_lines.js'
+import orders from '../views/orders.js'
 
 export default defineFigure({
   name: 'exempt_sales_cents',
   label: 'Exempt sales',
   doc: 'Sales that were not taxed: lines that are not taxable, and all lines of orders that are not.',
   unit: 'cents',
-  relation: order_lines,
+  relation: orders,
   where: "state = 'invoice'",
   day: 'closed_on',
-  numerator: { sum: 'case when is_exempt then net_cents else 0 end' },
-  leavesOut: { what: 'lines whose order does not say whether it is taxable', count: 'is_exempt is null' },
-  by: ['kind'],
+  numerator: { sum: 'exempt_sales_cents' },
+  leavesOut: {
+    what: 'invoices that do not say whether they are taxable',
+    count: 'exempt_sales_cents is null',
+  },
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
   lists: ['repair_orders'],
   instead: [
     {

@@ -1,5 +1,5 @@
 /** GENERATED from the files of this folder by ../registry.mjs (npm run build). */
-import type { Figure } from '../figure.js'
+import type { DeclaredFigure } from '../figure.js'
 import appointments_kept from './appointments_kept.js'
 import average_repair_order from './average_repair_order.js'
 import cars from './cars.js'
@@ -95,6 +95,6 @@ const declared = {
 }
 
 /** Every declared figure, in the order of their names. */
-export const figures: readonly Figure[] = Object.values(declared)
+export const figures: readonly DeclaredFigure[] = Object.values(declared)
 
 export type FigureName = keyof typeof declared

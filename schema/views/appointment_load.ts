@@ -9,8 +9,8 @@ export default defineView({
   columns: {
     day: col.day("The shop's day on which the appointment begins."),
     ...common,
-    appointment_id: col.id('The appointment.'),
-    appointment_key: col.text('The appointment, as one text: TENANT-ID; unique.'),
+    appointment_id: col.id.always('The appointment.'),
+    appointment_key: col.text.unique('The appointment, as one text: TENANT-ID; unique.'),
     staff_id: col.id('The technician it is assigned to; null where to nobody.'),
     staff_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
     staff_name: col.text('Name of the technician.'),
@@ -19,7 +19,7 @@ export default defineView({
     minutes: col.minutes('Whole minutes from start to end, rounded down; null where an end is missing.'),
     repair_order_id: col.id('The order that it is for.'),
     repair_order_key: col.text('That order, as one text: TENANT-ID.'),
-    outcome: col.text(
+    outcome: col.text.always(
       '`no order`; `order gone`: deleted or unknown; `came`: its order was started; `to come`: it begins later; `order not started`.',
     ),
   },

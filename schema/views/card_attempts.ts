@@ -10,8 +10,8 @@ export default defineView({
   columns: {
     day: col.day("The shop's day of the attempt."),
     ...common,
-    payment_transaction_id: col.id('The attempt.'),
-    payment_transaction_key: col.text('The attempt, as one text: TENANT-ID; unique.'),
+    payment_transaction_id: col.id.always('The attempt.'),
+    payment_transaction_key: col.text.unique('The attempt, as one text: TENANT-ID; unique.'),
     repair_order_id: col.id('The order it was made for.'),
     repair_order_key: col.text('That order, as one text: TENANT-ID.'),
     staff_id: col.id('Who made it.'),
@@ -23,8 +23,8 @@ export default defineView({
     attempted_at: col.timestamp('When it was made.'),
     requested_amount_cents: col.cents('What was to be charged or refunded.'),
     amount_cents: col.cents('What was.'),
-    failed: col.boolean('true unless it was approved.'),
-    failed_then_approved: col.boolean(
+    failed: col.boolean.always('true unless it was approved.'),
+    failed_then_approved: col.boolean.always(
       'true where it failed and a later attempt for the same order was approved.',
     ),
   },

@@ -7,29 +7,29 @@ export default defineView({
   columns: {
     day: col.day("The shop's day on which the invoices were closed."),
     ...common,
-    invoices: col.count('Invoices closed.'),
-    cars: col.count('Vehicles on them, each counted once a day.'),
-    customers: col.count('Customers on them, each counted once a day.'),
+    invoices: col.count.always('Invoices closed.'),
+    cars: col.count.always('Vehicles on them, each counted once a day.'),
+    customers: col.count.always('Customers on them, each counted once a day.'),
     labor_hours: col.hours('Hours sold.'),
-    sales_cents: col.cents('Sales: after discounts, before supply fee and taxes.'),
-    discount_cents: col.cents('Discounts on labor and parts.'),
-    supply_fee_cents: col.cents('Known supply fees.'),
-    tax_cents: col.cents('Known taxes.'),
-    total_cents: col.cents('Known totals: what customers were asked to pay.'),
-    invoices_without_total: col.count(
+    sales_cents: col.cents.always('Sales: after discounts, before supply fee and taxes.'),
+    discount_cents: col.cents.always('Discounts on labor and parts.'),
+    supply_fee_cents: col.cents.always('Known supply fees.'),
+    tax_cents: col.cents.always('Known taxes.'),
+    total_cents: col.cents.always('Known totals: what customers were asked to pay.'),
+    invoices_without_total: col.count.always(
       'Invoices whose total is unknown: they are in `sales_cents`, and not in `total_cents`.',
     ),
-    gross_profit_cents: col.cents(
+    gross_profit_cents: col.cents.always(
       "Known gross profit: sales less the cost of parts and sublets, before technicians' pay.",
     ),
-    invoices_without_profit: col.count(
+    invoices_without_profit: col.count.always(
       'Invoices whose gross profit is unknown, because a cost or a price is.',
     ),
-    paid_cents: col.cents('Payments that stand on the invoices, whenever they were made.'),
-    paid_where_total_known_cents: col.cents(
+    paid_cents: col.cents.always('Payments that stand on the invoices, whenever they were made.'),
+    paid_where_total_known_cents: col.cents.always(
       'The same, of invoices whose total is known: what `total_cents` compares with.',
     ),
-    sales_where_profit_known_cents: col.cents(
+    sales_where_profit_known_cents: col.cents.always(
       'Sales of invoices whose gross profit is known: what a margin divides `gross_profit_cents` by.',
     ),
   },

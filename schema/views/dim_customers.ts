@@ -5,11 +5,11 @@ export default defineView({
   doc: 'Customers, with names: the relation that customer_key of the other views points to.',
   grain: 'one customer of a tenant, known to its own table or only named by other rows',
   columns: {
-    customer_key: col.text('The customer, as one text: TENANT-ID. Unique.'),
+    customer_key: col.text.unique('The customer, as one text: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
-    customer_id: col.id('The customer.'),
-    customer_name: col.text('Company, else first and last name; else `customer 5`.'),
+    customer_id: col.id.always('The customer.'),
+    customer_name: col.text.always('Company, else first and last name; else `customer 5`.'),
     first_name: col.text('First name.'),
     last_name: col.text('Last name.'),
     city: col.text('City.'),
@@ -17,7 +17,7 @@ export default defineView({
     zip: col.text('Zip code.'),
     marketing_ok: col.boolean('Opted in to marketing.'),
     created_at: col.timestamp('When the customer was first entered.'),
-    is_deleted: col.boolean('No longer at the source.'),
+    is_deleted: col.boolean.always('No longer at the source.'),
   },
   example: 'select customer_key, customer_name from dim_customers order by customer_name limit 20',
   build: (q) => ({

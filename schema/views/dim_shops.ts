@@ -6,17 +6,19 @@ export default defineView({
   doc: 'Shops, with names and time zones: the relation that shop_key of the other views points to.',
   grain: 'one shop of a tenant, known to its own table or only named by other rows',
   columns: {
-    shop_key: col.text('The shop, as one text: TENANT-ID. Unique.'),
+    shop_key: col.text.unique('The shop, as one text: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
-    shop_id: col.id('The shop.'),
-    shop_name: common.shop_name,
-    time_zone: col.text('The time zone whose days count there.'),
-    is_deleted: col.boolean('No longer at the source.'),
+    shop_id: col.id.always('The shop.'),
+    shop_name: col.text.always('Name of the shop, as report.names says; else `shop 3`.'),
+    time_zone: col.text.always('The time zone whose days count there.'),
+    is_deleted: col.boolean.always('No longer at the source.'),
     first_day: col.day(
       "The shop's day on which it closed its first invoice; null before. A period that began earlier cannot be compared with later ones.",
     ),
-    is_revoked: col.boolean('Its tenant no longer grants access: its rows are kept as they were, and age.'),
+    is_revoked: col.boolean.always(
+      'Its tenant no longer grants access: its rows are kept as they were, and age.',
+    ),
   },
   example: 'select shop_key, shop_name from dim_shops order by shop_name limit 20',
   build: (q) => ({

@@ -6,10 +6,10 @@ export default defineView({
   doc: 'Tenants (repair businesses), with their names: the relation that tenant_id of the other views points to.',
   grain: 'one tenant that grants access, or once did',
   columns: {
-    tenant_key: col.text('The tenant, as text. Unique.'),
-    tenant_id: col.id('The tenant. Unique.'),
+    tenant_key: col.text.unique('The tenant, as text. Unique.'),
+    tenant_id: col.id.unique('The tenant. Unique.'),
     tenant_name: common.tenant_name,
-    is_revoked: col.boolean('No longer granted; its rows are kept as they were.'),
+    is_revoked: col.boolean.always('No longer granted; its rows are kept as they were.'),
     revoked_at: col.timestamp('When it was found to be no longer granted.'),
     first_day: col.day('The day on which its first shop closed its first invoice; null before.'),
   },

@@ -5,12 +5,12 @@ export default defineView({
   doc: 'Vehicles, with names: the relation that vehicle_key of the other views points to.',
   grain: 'one vehicle of a tenant, known to its own table or only named by other rows',
   columns: {
-    vehicle_key: col.text('The vehicle, as one text: TENANT-ID. Unique.'),
+    vehicle_key: col.text.unique('The vehicle, as one text: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
-    vehicle_id: col.id('The vehicle.'),
-    vehicle_name: col.text('Name of the vehicle, as report.names says; else `vehicle 17`.'),
-    is_deleted: col.boolean('No longer at the source.'),
+    vehicle_id: col.id.always('The vehicle.'),
+    vehicle_name: col.text.always('Name of the vehicle, as report.names says; else `vehicle 17`.'),
+    is_deleted: col.boolean.always('No longer at the source.'),
   },
   example: 'select vehicle_key, vehicle_name from dim_vehicles order by vehicle_name limit 20',
   build: (q) => ({

@@ -5,14 +5,14 @@ export default defineView({
   doc: 'Vendors of parts and of sublet work, with names: the relation that vendor_key of the other views points to.',
   grain: 'one vendor of a tenant, known to its own table or only named by other rows',
   columns: {
-    vendor_key: col.text('The vendor, as one text: TENANT-ID. Unique.'),
+    vendor_key: col.text.unique('The vendor, as one text: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
-    vendor_id: col.id('The vendor.'),
-    vendor_name: col.text('Name of the vendor, as report.names says; else `vendor 2`.'),
+    vendor_id: col.id.always('The vendor.'),
+    vendor_name: col.text.always('Name of the vendor, as report.names says; else `vendor 2`.'),
     shop_id: common.shop_id,
     shop_key: common.shop_key,
-    is_deleted: col.boolean('No longer at the source.'),
+    is_deleted: col.boolean.always('No longer at the source.'),
   },
   example: 'select vendor_key, vendor_name from dim_vendors order by vendor_name limit 20',
   build: (q) => ({

@@ -7,7 +7,7 @@ export default defineView({
   columns: {
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
-    resource: col.text('The resource, which is also the name of its table.'),
+    resource: col.text.always('The resource, which is also the name of its table.'),
     watermark: col.timestamp('Every record whose updated_at is at or before it is in the warehouse.'),
     complete_through: col.timestamp(
       'Every creation and update up to then is in the warehouse, unless it became visible later than any in the last 30 days.',
@@ -21,8 +21,8 @@ export default defineView({
     status: col.text('`ok`, `failed`, `unavailable` or `skipped` after the last run.'),
     last_error: col.text('Why the last run failed here; null when it did not.'),
     live_rows: col.count('Rows that exist at the source.'),
-    quarantined: col.count('Values, items and records in quarantine.'),
-    revoked: col.boolean('The tenant no longer grants access: nothing new comes.'),
+    quarantined: col.count.always('Values, items and records in quarantine.'),
+    revoked: col.boolean.always('The tenant no longer grants access: nothing new comes.'),
   },
   example: `select tenant_name, resource, complete_through, verdict
 from freshness

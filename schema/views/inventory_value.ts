@@ -8,8 +8,8 @@ export default defineView({
   grain: 'one inventory item of a shop',
   columns: {
     ...common,
-    inventory_id: col.id('The inventory item.'),
-    inventory_key: col.text('The item, as one text: TENANT-ID; unique.'),
+    inventory_id: col.id.always('The inventory item.'),
+    inventory_key: col.text.unique('The item, as one text: TENANT-ID; unique.'),
     type: col.text('`PartInventory` or `CoreInventory`.'),
     brand: col.text('Brand.'),
     part_number: col.text('Part number.'),
@@ -30,11 +30,13 @@ export default defineView({
     turns: col.number(
       'Cost of those units over the value on hand, two decimals; null where there is no stock.',
     ),
-    sold_unknown: col.count(
+    sold_unknown: col.count.always(
       'Lines of those invoices whose quantity is unknown or absurd: they are in neither `sold_12_months` nor `turns`.',
     ),
-    sold_without_cost: col.count('Lines of those invoices whose cost is unknown: they are not in `turns`.'),
-    sold_cost_cents: col.cents(
+    sold_without_cost: col.count.always(
+      'Lines of those invoices whose cost is unknown: they are not in `turns`.',
+    ),
+    sold_cost_cents: col.cents.always(
       'Known cost of the units sold on invoices of the last 365 days: what `turns` divides by the value on hand.',
     ),
   },

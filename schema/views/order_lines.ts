@@ -5,13 +5,13 @@ const columns = {
   closed_on: col.day("The shop's day on which the order was closed; null until then."),
   created_on: col.day("The shop's day on which the order was created."),
   ...common,
-  repair_order_id: col.id('The repair order.'),
-  repair_order_key: col.text('The repair order, as one text: TENANT-ID.'),
+  repair_order_id: col.id.always('The repair order.'),
+  repair_order_key: col.text.always('The repair order, as one text: TENANT-ID.'),
   state: col.text('State of the order: `estimate`, `in_progress` or `invoice`.'),
-  service_id: col.id('The service that the line is part of.'),
-  kind: col.text('`labor`, `part`, `sublet` or `hazmat`.'),
-  line_id: col.id('Id of the line within its kind.'),
-  line_key: col.text('The line, as one text: KIND-TENANT-ORDER-ID; unique.'),
+  service_id: col.id.always('The service that the line is part of.'),
+  kind: col.text.always('`labor`, `part`, `sublet` or `hazmat`.'),
+  line_id: col.id.always('Id of the line within its kind.'),
+  line_key: col.text.unique('The line, as one text: KIND-TENANT-ORDER-ID; unique.'),
   description: col.text(
     'What was done or sold: the name of a labor, sublet or hazmat, the description of a part.',
   ),
@@ -26,26 +26,23 @@ const columns = {
   price_cents: col.cents(
     'Price of one: the labor rate of the service, the price of a part, a sublet, a hazmat.',
   ),
-  amount_cents: col.cents(
+  amount_cents: col.cents.always(
     'Quantity times price, rounded to cents; 0 where one of them is unknown. Before discount and tax.',
   ),
-  discount_cents: col.cents(
+  discount_cents: col.cents.always(
     "The line's share of the order's discount on labor or parts: all shares sum to it exactly.",
   ),
-  net_cents: col.cents('Amount less discount: what the line adds to the sales of its order.'),
+  net_cents: col.cents.always('Amount less discount: what the line adds to the sales of its order.'),
   cost_cents: col.cents(
     'Quantity times unit cost of a part, the cost of a sublet; null where unknown, and on labors and hazmats, which have none.',
   ),
-  price_unknown: col.boolean(
+  price_unknown: col.boolean.always(
     'true where quantity or price is unknown, so that the amount is 0 and the total of the order unknown.',
   ),
-  taxable: col.boolean('Whether it is taxable; where the API says nothing it is.'),
-  service_key: col.key('service_totals', 'The service, as one text: TENANT-ORDER-ID.'),
+  taxable: col.boolean.always('Whether it is taxable; where the API says nothing it is.'),
+  service_key: col.key.always('service_totals', 'The service, as one text: TENANT-ORDER-ID.'),
   tax_cents: col.cents(
     "The line's share of the order's tax on its kind: all shares sum to it exactly, that of parts less the tax on the supply fee. Null where that tax is unknown.",
-  ),
-  is_exempt: col.boolean(
-    'Not taxed: the line is not taxable, or its order as a whole is not. Null where the order does not say.',
   ),
 } as const
 
@@ -95,12 +92,9 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
       taxable: 'coalesce(l.taxable, true)',
       service_key: q.key('l.tenant_id', 'l.repair_order_id', 'l.service_id'),
       tax_cents: 'l._tax_cents',
-      is_exempt:
-        'case when l.taxable = false or r.taxable = false then true when r.taxable = true then false end',
     },
     from: `${from} ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      left join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id
       ${technician ? staffs : ''}`,
   }
 }

@@ -54,6 +54,7 @@ const ofTotals = [
   'unshared_discount_cents',
   'created_at_local',
   'closed_at_local',
+  'exempt_sales_cents',
 ] as const
 
 /** Of invoices that were closed on one day, the one with the lower id came first. */
@@ -67,10 +68,10 @@ export default defineView({
   doc: "Repair orders with what each comes to, in the shop's own days and with names: the view to start from.",
   grain: 'one repair order that exists at the source',
   columns: {
-    repair_order_key: col.text('The repair order, as one text: TENANT-ID. Unique.'),
+    repair_order_key: col.text.unique('The repair order, as one text: TENANT-ID. Unique.'),
     closed_on: col.day("The shop's day on which it was closed and became an invoice; null before."),
     ...common,
-    repair_order_id: col.id('The repair order.'),
+    repair_order_id: col.id.always('The repair order.'),
     number: col.integer('Its number, as people know it.'),
     state: col.text('`estimate`, `in_progress` or `invoice`.'),
     status_id: col.id('Its status.'),
@@ -100,13 +101,13 @@ export default defineView({
     advisor_name: col.text('Name of the service advisor; else `staff 9`.'),
     labor_hours: col.hours('Hours of labor sold.'),
     rated_labor_hours: col.hours('Hours of those lines whose service has a labor rate.'),
-    labor_cents: col.cents('Labor, before its discount.'),
-    labor_discount_cents: col.cents('Discount on labor.'),
-    parts_cents: col.cents('Parts, before their discount.'),
-    parts_discount_cents: col.cents('Discount on parts.'),
-    sublets_cents: col.cents('Sublets.'),
-    hazmats_cents: col.cents('Hazardous materials and fees.'),
-    sales_cents: col.cents(
+    labor_cents: col.cents.always('Labor, before its discount.'),
+    labor_discount_cents: col.cents.always('Discount on labor.'),
+    parts_cents: col.cents.always('Parts, before their discount.'),
+    parts_discount_cents: col.cents.always('Discount on parts.'),
+    sublets_cents: col.cents.always('Sublets.'),
+    hazmats_cents: col.cents.always('Hazardous materials and fees.'),
+    sales_cents: col.cents.always(
       'Labor, parts, sublets and hazmats less discounts: before supply fee and taxes. Never null.',
     ),
     supply_fee_cents: col.cents(
@@ -120,13 +121,13 @@ export default defineView({
     total_cents: col.cents(
       'Sales, supply fee and taxes; null where a part of it is unknown (total_unknown).',
     ),
-    parts_cost_cents: col.cents('What the parts cost, as far as is known.'),
-    sublets_cost_cents: col.cents('What the sublets cost, as far as is known.'),
+    parts_cost_cents: col.cents.always('What the parts cost, as far as is known.'),
+    sublets_cost_cents: col.cents.always('What the sublets cost, as far as is known.'),
     gross_profit_cents: col.cents(
       "Sales less the cost of parts and sublets, before technicians' pay; null where a cost or a price is missing.",
     ),
-    paid_cents: col.cents('Payments on the order.'),
-    payments: col.count('How many payments.'),
+    paid_cents: col.cents.always('Payments on the order.'),
+    payments: col.count.always('How many payments.'),
     balance_cents: col.cents('Total less payments; null where the total is unknown.'),
     minutes_to_start: col.minutes(
       'Whole minutes from creation to the start of work; null where an end is missing.',
@@ -135,13 +136,13 @@ export default defineView({
       'Whole minutes from the start of work to closing; null where an end is missing.',
     ),
     minutes_to_pick_up: col.minutes('Whole minutes from closing to pick-up; null where an end is missing.'),
-    lines_without_price: col.count('Lines whose hours, quantity or price are missing: worth 0 here.'),
-    lines_without_cost: col.count('Parts and sublets whose cost is missing.'),
-    lines_in_quarantine: col.count('Items that could not be stored, and are in no sum.'),
-    supply_fee_unknown: col.boolean('The supply fee is not known, and so neither is the total.'),
-    discount_exceeds_gross: col.boolean('A discount is larger than what it is taken from.'),
-    fixed_price_ignored: col.boolean('A service has a fixed price, which these sums leave out.'),
-    total_unknown: col.boolean('The total is not known.'),
+    lines_without_price: col.count.always('Lines whose hours, quantity or price are missing: worth 0 here.'),
+    lines_without_cost: col.count.always('Parts and sublets whose cost is missing.'),
+    lines_in_quarantine: col.count.always('Items that could not be stored, and are in no sum.'),
+    supply_fee_unknown: col.boolean.always('The supply fee is not known, and so neither is the total.'),
+    discount_exceeds_gross: col.boolean.always('A discount is larger than what it is taken from.'),
+    fixed_price_ignored: col.boolean.always('A service has a fixed price, which these sums leave out.'),
+    total_unknown: col.boolean.always('The total is not known.'),
     created_at: col.timestamp('When it was created.'),
     started_at: col.timestamp('When work began.'),
     closed_at: col.timestamp('When it was closed.'),
@@ -159,12 +160,15 @@ export default defineView({
     supply_fee_tax_cents: col.cents(
       'The part of parts_tax_cents that is on the supply fee, and on no line; null where parts_tax_cents is.',
     ),
-    unshared_discount_cents: col.cents(
+    unshared_discount_cents: col.cents.always(
       'Discounts that no line takes, since the lines they are given on come to 0: 0 nearly always.',
     ),
     created_at_local: col.text("When it was created by the shop's clock: YYYY-MM-DD HH:MM:SS."),
     closed_at_local: col.text("When it was closed by the shop's clock: YYYY-MM-DD HH:MM:SS."),
     closed_hour: col.integer("The hour in which it was closed by the shop's clock, 0 to 23."),
+    exempt_sales_cents: col.cents(
+      'Sales that are not taxed: of lines that are not taxable, and of orders that are not; null where the order does not say.',
+    ),
     is_first_visit: col.boolean(
       "Whether it is the customer's first invoice; null where it is no invoice or names no customer.",
     ),

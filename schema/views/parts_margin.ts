@@ -8,10 +8,10 @@ export default defineView({
   columns: {
     day: col.day("The shop's day on which the invoice was closed."),
     ...common,
-    repair_order_id: col.id('The repair order.'),
-    repair_order_key: col.text('The repair order, as one text: TENANT-ID.'),
-    part_id: col.id('Id of the part line.'),
-    part_key: col.text('The part line, as one text: TENANT-ORDER-ID; unique.'),
+    repair_order_id: col.id.always('The repair order.'),
+    repair_order_key: col.text.always('The repair order, as one text: TENANT-ID.'),
+    part_id: col.id.always('Id of the part line.'),
+    part_key: col.text.unique('The part line, as one text: TENANT-ORDER-ID; unique.'),
     inventory_id: col.id('The inventory item, where the part came from stock.'),
     brand: col.text('Brand.'),
     part_number: col.text('Part number.'),
@@ -19,10 +19,10 @@ export default defineView({
     quantity: col.quantity('Units; null where unknown or absurd.'),
     quoted_price_cents: col.cents('Price of one unit.'),
     unit_cost_cents: col.cents('Cost of one unit, wholesale.'),
-    sold_cents: col.cents('Quantity times price, rounded to cents; 0 where one of them is unknown.'),
+    sold_cents: col.cents.always('Quantity times price, rounded to cents; 0 where one of them is unknown.'),
     cost_cents: col.cents('Quantity times unit cost, rounded to cents; null where unknown.'),
     margin_cents: col.cents('Sold less cost; null where a price or a cost is unknown.'),
-    cost_band: col.text(
+    cost_band: col.text.always(
       "Band of the unit's cost in dollars: `0 under 5`, `1 5 to 20`, `2 20 to 50`, `3 50 to 100`, `4 100 to 250`, `5 250 and more`, `unknown`.",
     ),
   },

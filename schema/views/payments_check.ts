@@ -11,10 +11,10 @@ export default defineView({
       "Month of the shop's day on which the orders were closed, as YYYY-MM; null while they are open.",
     ),
     ...common,
-    orders: col.count('Live orders with a payment, on the order or in the list.'),
-    equal: col.count('Those on which both come to the same.'),
-    differ: col.count('Those on which they do not.'),
-    difference_cents: col.cents(
+    orders: col.count.always('Live orders with a payment, on the order or in the list.'),
+    equal: col.count.always('Those on which both come to the same.'),
+    differ: col.count.always('Those on which they do not.'),
+    difference_cents: col.cents.always(
       'What the list has more than the orders; less where it is negative. Differences of several orders may cancel.',
     ),
   },

@@ -13,17 +13,19 @@ export default defineView({
   columns: {
     day: col.day("The shop's day on which the payments were entered."),
     ...common,
-    type: col.text('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` where blank.'),
-    type_name: col.text('Name of the type, such as the brand of a card; `(none)` where blank.'),
-    payments: col.count('Payments, refunds among them.'),
-    amount_cents: col.cents('Their sum: refunds are negative.'),
-    refunds: col.count(
+    type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` where blank.'),
+    type_name: col.text.always('Name of the type, such as the brand of a card; `(none)` where blank.'),
+    payments: col.count.always('Payments, refunds among them.'),
+    amount_cents: col.cents.always('Their sum: refunds are negative.'),
+    refunds: col.count.always(
       'How many of them are negative: a count, as `refund_payments`. Their sum is `refund_cents`.',
     ),
-    amounts_unknown: col.count('Payments whose amount is unknown or absurd: they are not in `amount_cents`.'),
-    refund_cents: col.cents('Sum of the negative payments: at most 0, and part of `amount_cents`.'),
-    refund_payments: col.count('How many payments are negative.'),
-    deposit_cents: col.cents(
+    amounts_unknown: col.count.always(
+      'Payments whose amount is unknown or absurd: they are not in `amount_cents`.',
+    ),
+    refund_cents: col.cents.always('Sum of the negative payments: at most 0, and part of `amount_cents`.'),
+    refund_payments: col.count.always('How many payments are negative.'),
+    deposit_cents: col.cents.always(
       'Sum of the payments that were entered on a day before their order was closed, or while it is not closed: part of `amount_cents`.',
     ),
   },

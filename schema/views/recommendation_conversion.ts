@@ -28,18 +28,18 @@ export default defineView({
   columns: {
     recommended_on: col.day("The shop's day on which it was recommended."),
     ...common,
-    recommendation_id: col.id('The recommendation.'),
-    recommendation_key: col.text('The recommendation, as one text: TENANT-ID; unique.'),
+    recommendation_id: col.id.always('The recommendation.'),
+    recommendation_key: col.text.unique('The recommendation, as one text: TENANT-ID; unique.'),
     repair_order_id: col.id('The order on which it was recommended.'),
     repair_order_key: col.text('That order, as one text: TENANT-ID.'),
     customer_id: col.id('The customer of that order.'),
     customer_key: col.key('dim_customers', 'The customer, as one text: TENANT-ID.'),
     customer_name: col.text('Name of the customer.'),
     description: col.text('Title of the recommended service.'),
-    kind: col.text('`quick` where it has a price and no service, else `service`.'),
-    decision: col.text('`approved`, `declined` or `undecided`.'),
+    kind: col.text.always('`quick` where it has a price and no service, else `service`.'),
+    decision: col.text.always('`approved`, `declined` or `undecided`.'),
     imported: col.boolean('Whether it was added to an order as a service.'),
-    sold_later: col.boolean(
+    sold_later: col.boolean.always(
       'Whether it was unsold when its order was closed, and was added to an order since.',
     ),
     value_cents: col.cents(

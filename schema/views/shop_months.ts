@@ -78,7 +78,7 @@ export default defineView({
     first_day: col.day(
       "The shop's day on which it closed its first invoice; null before. Compare two months only of shops whose first day is before the earlier one, or in its first three days.",
     ),
-    is_whole: col.boolean(
+    is_whole: col.boolean.always(
       'The month is over, the first day is before it or in its first three days, and every list that the figures rest on is complete through its end. Else the figures will change, or are only of a part of the month.',
     ),
     ...figureColumns,

@@ -13,16 +13,18 @@ export default defineView({
     ),
     technician_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
     technician_name: col.text('Name of the technician.'),
-    invoices: col.count('Invoices with labor of theirs. One invoice counts for each of its technicians.'),
+    invoices: col.count.always(
+      'Invoices with labor of theirs. One invoice counts for each of its technicians.',
+    ),
     sold_hours: col.hours(
       'Hours of their labors: hours sold, not hours at work, which the API does not show.',
     ),
     rated_hours: col.hours(
       'Those of services that have a labor rate: what `labor_cents` divides by for an effective rate.',
     ),
-    labor_cents: col.cents('What the labors come to, before discount.'),
-    hours_unknown: col.count('Lines whose hours are unknown or absurd: they are in none of the sums.'),
-    lines: col.count('Their labors on these invoices, those whose hours are unknown among them.'),
+    labor_cents: col.cents.always('What the labors come to, before discount.'),
+    hours_unknown: col.count.always('Lines whose hours are unknown or absurd: they are in none of the sums.'),
+    lines: col.count.always('Their labors on these invoices, those whose hours are unknown among them.'),
   },
   example:
     'select technician_key, technician_name, sum(sold_hours) as sold_hours, sum(hours_unknown) as hours_unknown, sum(labor_cents) as labor_cents from technician_hours group by technician_key, technician_name order by sold_hours desc, technician_key',

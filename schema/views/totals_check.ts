@@ -10,15 +10,15 @@ export default defineView({
   columns: {
     month: col.text("Month of the shop's day on which the invoices were closed, as YYYY-MM."),
     ...common,
-    invoices: col.count('Invoices closed.'),
-    unpaid: col.count('Those with a known total on which nothing was paid.'),
-    total_unknown: col.count('Those whose total is unknown.'),
-    equal_to_the_cent: col.count('Those on which exactly the total was paid.'),
-    off_by_rounding: col.count('Those on which 1 to 5 cents more or less were paid.'),
-    off_by_more: col.count(
+    invoices: col.count.always('Invoices closed.'),
+    unpaid: col.count.always('Those with a known total on which nothing was paid.'),
+    total_unknown: col.count.always('Those whose total is unknown.'),
+    equal_to_the_cent: col.count.always('Those on which exactly the total was paid.'),
+    off_by_rounding: col.count.always('Those on which 1 to 5 cents more or less were paid.'),
+    off_by_more: col.count.always(
       'Those on which more than 5 cents more or less were paid, such as deposits and instalments.',
     ),
-    shared_services: col.count(
+    shared_services: col.count.always(
       'Services of these invoices that another live order has too: they are in the sums of both, until the order that lost them is read again.',
     ),
   },

@@ -9,10 +9,10 @@ export default defineView({
     created_on: col.day("The shop's day on which the order was created."),
     started_on: col.day("The shop's day on which the order was started; null for estimates."),
     ...common,
-    repair_order_id: col.id('The repair order.'),
-    repair_order_key: col.text('The repair order, as one text: TENANT-ID; unique.'),
+    repair_order_id: col.id.always('The repair order.'),
+    repair_order_key: col.text.unique('The repair order, as one text: TENANT-ID; unique.'),
     number: col.integer('Its number.'),
-    state: col.text('`estimate` or `in_progress`.'),
+    state: col.text.always('`estimate` or `in_progress`.'),
     status_id: col.id('Its status.'),
     status_name: col.text('Name of the status.'),
     customer_id: col.id('The customer.'),
@@ -29,12 +29,12 @@ export default defineView({
     advisor_name: col.text('Name of the service advisor.'),
     created_at: col.timestamp('When it was created.'),
     due_out_at: col.timestamp('When the vehicle is to be picked up.'),
-    sales_cents: col.cents('What it comes to so far, before supply fee and taxes.'),
+    sales_cents: col.cents.always('What it comes to so far, before supply fee and taxes.'),
     minutes_open: col.minutes(
       'Whole minutes from its start, or from its creation where it is an estimate, until now.',
     ),
     is_late: col.boolean('Whether it is past `due_out_at`; null without that.'),
-    is_estimate: col.boolean(
+    is_estimate: col.boolean.always(
       'Whether it is an estimate still: nothing of it is sold, and no work on it has begun.',
     ),
   },

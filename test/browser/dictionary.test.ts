@@ -2,12 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   chromiumPath,
   expectKeyboardReachesAll,
   inPage,
+  type Look,
   looks,
   openPage,
   overflow,
@@ -32,19 +33,143 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
   })
   afterAll(() => browser?.close())
 
-  it.each(looks)('$width pixels wide, $scheme: whole, still and within the window', async (look) => {
+  /** What of the dictionary is seen: the names of its relations, and whether the first page is. */
+  const shown = (page: Page) =>
+    inPage<{ pages: string[]; home: boolean; title: string }>(
+      page,
+      `({ pages: [...document.querySelectorAll('section.table')].filter(one => one.checkVisibility()).map(one => one.id),
+          home: document.getElementById('home').checkVisibility(), title: document.title })`,
+    )
+  const on = (...pages: string[]) => ({
+    pages,
+    home: pages.length === 0,
+    title: pages.length === 0 ? 'Data dictionary' : `${pages[0]} · Data dictionary`,
+  })
+  const desk: Look = { width: 1440, scheme: 'light' }
+
+  it.each(looks)('$width pixels wide, $scheme: every page within the window', async (look) => {
     const { page, troubles } = await openPage(browser, address, look)
     expect(await overflow(page)).toBeLessThanOrEqual(0)
-    await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
-    expect(await overflow(page)).toBeLessThanOrEqual(0)
-    const heading = page.getByRole('heading', { name: 'repair_orders', exact: true })
-    expect(await heading.count()).toBe(1)
+    const names = await inPage<string[]>(
+      page,
+      "[...document.querySelectorAll('section.table')].map(one => one.id)",
+    )
+    expect(names.length).toBeGreaterThan(90)
+    for (const name of names) {
+      await inPage(
+        page,
+        `new Promise(done => { addEventListener('hashchange', done, { once: true }); location.hash = '${name}' })`,
+      )
+      await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
+      expect(await overflow(page), name).toBeLessThanOrEqual(0)
+      expect(await shown(page)).toEqual(on(name))
+    }
+    expect(await page.getByRole('heading', { name: names.at(-1) ?? '', exact: true }).count()).toBe(1)
     expect(troubles).toEqual([])
     await page.close()
   })
 
-  it('is reached by the keyboard, all of it', async () => {
-    const { page } = await openPage(browser, address, { width: 1440, scheme: 'light' })
+  it('is a page for each relation: links lead from one to the next, and back to where one was', async () => {
+    const { page, troubles } = await openPage(browser, address, desk)
+    expect(await shown(page)).toEqual(on())
+    await page.getByRole('navigation').getByRole('link', { name: 'orders', exact: true }).click()
+    expect(await shown(page)).toEqual(on('orders'))
+    await page.evaluate('scrollTo(0, 500)')
+    await expect.poll(() => inPage(page, 'history.state?.y')).toBe(500)
+    await page.locator('#orders').getByRole('link', { name: 'dim_customers' }).first().click()
+    expect(await shown(page)).toEqual(on('dim_customers'))
+    expect(await inPage(page, 'scrollY')).toBe(0)
+    await page.goBack()
+    expect(await shown(page)).toEqual(on('orders'))
+    expect(await inPage(page, 'scrollY')).toBe(500)
+    await page.goBack()
+    expect(await shown(page)).toEqual(on())
+    await page.goForward()
+    expect(await shown(page)).toEqual(on('orders'))
+    await page.getByRole('link', { name: 'Data dictionary' }).click()
+    expect(await shown(page)).toEqual(on())
+    expect(troubles).toEqual([])
+    await page.close()
+  })
+
+  it('an address names a relation, or a column of one', async () => {
+    const { page } = await openPage(browser, `${address}#orders.closed_hour`, desk)
+    expect(await shown(page)).toEqual(on('orders'))
+    const top = await inPage<number>(
+      page,
+      "document.getElementById('orders.closed_hour').getBoundingClientRect().top",
+    )
+    expect(top).toBeGreaterThanOrEqual(0)
+    expect(top).toBeLessThan(1000)
+    await page.close()
+  })
+
+  it('the search shows what it finds of all pages, Enter goes to the first, Esc back', async () => {
+    const { page } = await openPage(browser, `${address}#orders`, desk)
+    await page.keyboard.press('/')
+    await page.keyboard.type('below_min')
+    const found = await shown(page)
+    expect(found.pages).toContain('inventory_value')
+    expect(found.pages).not.toContain('orders')
+    await page.keyboard.press('Escape')
+    expect(await shown(page)).toEqual(on('orders'))
+    await page.keyboard.type('off_by_rounding')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => inPage(page, 'location.hash')).toBe('#totals_check')
+    expect(await shown(page)).toEqual(on('totals_check'))
+    await page.keyboard.press('/')
+    await page.keyboard.type('orders')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => shown(page)).toEqual(on('orders'))
+    await page.close()
+  })
+
+  it('the skip link leads to the content of the page that is shown', async () => {
+    const { page } = await openPage(browser, `${address}#orders`, desk)
+    await inPage(page, 'document.activeElement.blur()')
+    await page.locator('.skip').focus()
+    await page.keyboard.press('Enter')
+    expect(await inPage(page, 'document.activeElement.id')).toBe('content')
+    expect(await shown(page)).toEqual(on('orders'))
+    await page.close()
+  })
+
+  it('prints the relation that is shown, with its examples, and nothing else', async () => {
+    const { page } = await openPage(browser, `${address}#orders`, desk)
+    await page.emulateMedia({ media: 'print' })
+    await inPage(page, "dispatchEvent(new Event('beforeprint'))")
+    const seen = await inPage<string[]>(
+      page,
+      "[...document.querySelectorAll('nav, header, section.table, #orders pre')].filter(one => one.checkVisibility()).map(one => one.id || one.tagName)",
+    )
+    expect(seen).toEqual(['orders', 'PRE'])
+    await page.close()
+  })
+
+  it('on a phone the list of pages is folded away until it is asked for', async () => {
+    const { page } = await openPage(browser, address, { width: 390, scheme: 'light' })
+    const list = page.getByRole('navigation')
+    expect(await list.isVisible()).toBe(false)
+    await page.getByRole('button', { name: 'Tables' }).click()
+    expect(await list.isVisible()).toBe(true)
+    await list.getByRole('link', { name: 'orders', exact: true }).click()
+    expect(await list.isVisible()).toBe(false)
+    expect(await shown(page)).toEqual(on('orders'))
+    await page.close()
+  })
+
+  it('without a script everything can be read', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(`${address}#orders`)
+    for (const name of ['orders', 'repair_orders', 'sync_runs'])
+      expect(await page.locator(`#${name}`).isVisible()).toBe(true)
+    expect(await page.locator('#home').isVisible()).toBe(true)
+    await context.close()
+  })
+
+  it.each(['', '#orders'])('is reached by the keyboard, all of it%s', async (hash) => {
+    const { page } = await openPage(browser, address + hash, desk)
     await expectKeyboardReachesAll(page)
     await page.close()
   })

@@ -18,7 +18,10 @@ export interface TotalsCase {
   readonly name: string
   readonly record: OrderRecord
   readonly row: Readonly<Record<string, unknown>>
-  /** By array: amount, discount, tax and cost of each line, as the record has them. */
+  /**
+   * By array: amount, discount, tax and cost of each line, as the record has them. Of services: billionths of hours, labor
+   * and its discount, parts and their discount, sublets, hazmats, cost, gross profit, lines without hours.
+   */
   readonly nets?: Nets | undefined
 }
 
@@ -706,6 +709,57 @@ const shared: Written[] = [
   ],
 ]
 
+const services: Written[] = [
+  [
+    'services come to what their lines do, and sum to their order',
+    [
+      { labors: [labor(1.5), labor(0.5)], parts: [part(2, 1000, 600)] },
+      {
+        labors: [labor(1)],
+        parts: [part(1, 1000, 400)],
+        sublets: [sublet(700, 300)],
+        hazmats: [hazmat(2, 355)],
+      },
+    ],
+    { labor_cents: 30_000, parts_cents: 3000, sales_cents: 33_310, gross_profit_cents: 31_410 },
+    { labor_discount_cents: 1000, part_discount_cents: 100 },
+    {
+      services: [
+        [2e9, 20_000, 667, 2000, 67, 0, 0, 1200, 20_066, 0],
+        [1e9, 10_000, 333, 1000, 33, 700, 710, 700, 11_344, 0],
+      ],
+    },
+  ],
+  [
+    'a service with an unknown price or cost has sums of the others, and no profit',
+    [
+      { labors: [labor(null), labor(1e9), labor(0.5)] },
+      { parts: [part(1, 1000, null), part(2, 10, 5)] },
+      { sublets: [sublet(null, 300)] },
+      { hazmats: [hazmat(1, null), hazmat(1, 20)] },
+      {},
+    ],
+    { lines_without_price: 4, lines_without_cost: 1, gross_profit_cents: null, ...unknownTotal },
+    {},
+    {
+      services: [
+        [5e8, 5000, 0, 0, 0, 0, 0, 0, null, 2],
+        [0, 0, 0, 1020, 0, 0, 0, 10, null, 0],
+        [0, 0, 0, 0, 0, 0, 0, 300, null, 0],
+        [0, 0, 0, 0, 0, 0, 20, 0, null, 0],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      ],
+    },
+  ],
+  [
+    'hours of a service that sum to an absurd number are unknown',
+    [{ labor_rate_cents: 0, labors: [labor(999_999_999), labor(1)] }],
+    { labor_cents: 0, lines_without_price: 0 },
+    {},
+    { services: [[null, 0, 0, 0, 0, 0, 0, 0, 0, 0]] },
+  ],
+]
+
 export const cases: readonly TotalsCase[] = [
   ...lines,
   ...discounts,
@@ -716,4 +770,5 @@ export const cases: readonly TotalsCase[] = [
   ...quarantine,
   ...times,
   ...shared,
-].map(([name, services, row, more, nets], i) => ({ name, row, nets, record: order(i + 1, services, more) }))
+  ...services,
+].map(([name, of, row, more, nets], i) => ({ name, row, nets, record: order(i + 1, of, more) }))

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from '../support/warehouse.js'
-import { netsBySql, totalsBySql } from './oracle.js'
+import { netsBySql, servicesBySql, totalsBySql } from './oracle.js'
 
 const nano = 1e9
 const billionths = (hours: unknown): number => Math.round(Number(hours) * nano)
@@ -36,7 +36,19 @@ async function storedNets(warehouse: Warehouse): Promise<Record<string, unknown>
   })
 }
 
-/** Expects the table and the nets of lines to be what the oracle says, and returns the number of orders. */
+/** Expects what is stored of each service to be what the oracle says. */
+export async function expectServices(warehouse: Warehouse): Promise<void> {
+  const expected = await servicesBySql(warehouse)
+  const rows = await rowsOf(warehouse, 'repair_order_services')
+  const names = Object.keys(expected[0] ?? {})
+  const found = rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])))
+  const place = (row: Record<string, unknown>): string => `${row.tenant_id}-${row.repair_order_id}-${row.id}`
+  const byPlace = (all: readonly Record<string, unknown>[]) =>
+    Object.fromEntries(all.map((row) => [place(row), row]))
+  expect(byPlace(found)).toEqual(byPlace(expected))
+}
+
+/** Expects the table, the nets of lines and the sums of services to be what the oracle says, and returns the number of orders. */
 export async function expectOracle(warehouse: Warehouse): Promise<number> {
   const expected = await totalsBySql(warehouse)
   const rows = await rowsOf(warehouse, 'repair_order_totals')
@@ -50,5 +62,6 @@ export async function expectOracle(warehouse: Warehouse): Promise<number> {
   })
   expect(found).toEqual(expected)
   expect(await storedNets(warehouse)).toEqual(await netsBySql(warehouse))
+  await expectServices(warehouse)
   return found.length
 }

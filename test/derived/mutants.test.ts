@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Derived } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
@@ -23,14 +24,20 @@ import { cases } from './cases.js'
 const compiled = resolve(import.meta.dirname, '../../dist/schema')
 const bill = 'derived/bill.js'
 const exact = 'exact.js'
+const lines = 'derived/billlines.js'
 const nets = 'derived/nets.js'
+const sums = 'derived/servicesums.js'
 const resource = known.byName.get('repair_orders')!
 const [totals] = resource.derived
 
-/** Whether the lines of a kind have these nets: the last four values of their tuples. */
-const hasNets = (page: Flattened, kind: string, wanted: unknown): boolean => {
+/** Whether the rows of a kind are given these values: the last of their tuples. */
+const hasNets = (page: Flattened, kind: string, wanted: readonly (readonly unknown[])[]): boolean => {
   const tuples = page.rows.get(`repair_order_${kind}`) ?? []
-  return JSON.stringify(tuples.map((tuple) => tuple.slice(-4))) === JSON.stringify(wanted)
+  const width = wanted[0]?.length ?? 0
+  return isDeepStrictEqual(
+    tuples.map((tuple) => tuple.slice(-width)),
+    wanted,
+  )
 }
 
 /** The names of the cases that a rule gets wrong. */
@@ -60,7 +67,16 @@ function caught(rule: Derived['rule']): string[] {
 /** The rule, after a change of one file. */
 async function planted(file: string, from: string | RegExp, to: string): Promise<Derived['rule']> {
   const folder = join(scratch(), 'schema')
-  for (const name of [bill, nets, exact, 'derive.js', 'resource.js', 'derived/repair_order_totals.js']) {
+  for (const name of [
+    bill,
+    lines,
+    nets,
+    sums,
+    exact,
+    'derive.js',
+    'resource.js',
+    'derived/repair_order_totals.js',
+  ]) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     const text = readFileSync(join(compiled, name), 'utf8')
     writeFileSync(join(folder, name), text.replace(/^\/\/# sourceMappingURL.*$/m, ''))
@@ -86,7 +102,7 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
   ['numbers enter as floats', exact, 'return near + 0', 'return Math.trunc(scaled)'],
   [
     'lines are not rounded',
-    bill,
+    lines,
     'rounded(times(quantity, each), unit)',
     'Math.trunc(Number(times(quantity, each)) / unit)',
   ],
@@ -108,11 +124,11 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
   ['a discount is held to its gross', bill, 'return cents;', 'return cents > gross ? gross : cents;'],
   ['a missing fee is none', bill, 'if (fee === null ||', 'fee ??= 0; if ('],
   ['a missing rate is 0', bill, 'exact === null ? null', 'exact === null ? 0'],
-  ['a line that says nothing is not taxable', bill, 'taxable !== false', 'taxable === true'],
+  ['a line that says nothing is not taxable', lines, 'taxable !== false', 'taxable === true'],
   ['an order that says nothing is not taxable', bill, 'order.taxable === false ? 0 : null', '0'],
   ['an order that says nothing is taxable', bill, 'order.taxable !== true', 'order.taxable === false'],
-  ['nothing without a price is unknown', bill, 'if (quantity === 0)', 'if (false)'],
-  ['an unknown taxable line leaves the tax known', bill, 'this.isTaxableUnknown ||= isTaxable', ''],
+  ['nothing without a price is unknown', lines, 'if (quantity === 0)', 'if (false)'],
+  ['an unknown taxable line leaves the tax known', lines, 'this.isTaxableUnknown ||= isTaxable', ''],
   [
     'a line without a price leaves the total known',
     bill,
@@ -133,17 +149,17 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
     'amountOf(payment.amount_cents) ?? 0',
     'Math.max(0, amountOf(payment.amount_cents) ?? 0)',
   ],
-  ['absurd quantities count', bill, /below\(nanos\((.*?)\), absurdNumber\)/, 'nanos($1)'],
+  ['absurd quantities count', lines, /below\(nanos\((.*?)\), absurdNumber\)/, 'nanos($1)'],
   [
     'absurd lines count',
-    bill,
+    lines,
     'below(rounded(times(quantity, each), unit), absurdCents)',
     'rounded(times(quantity, each), unit)',
   ],
-  ['hours without a rate are rated', bill, 'if (rate !== null)', 'if (true)'],
+  ['hours without a rate are rated', lines, 'if (rate !== null)', 'if (true)'],
   ['a discount of everything exceeds its gross', bill, 'discount > gross', 'discount >= gross'],
   ['a discount of nothing is shared', bill, 'lines.cents === 0 ? discount : 0', '0'],
-  ["the fee's tax is that of its own", bill, 'minus(taxes.parts, parts.tax)', '0'],
+  ["the fee's tax is that of its own", bill, 'minus(taxes.parts, tax)', '0'],
   ['shares are rounded line by line', nets, 'times(discount, sum), cents', 'times(discount, amount), cents'],
   ['lines take their shares as they are sent', nets, '&& !isAfter(rows[place - 1], rows[place])', ''],
   ['lines come by their own ids', nets, 'first === second ?', 'true ?'],
@@ -160,7 +176,8 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
     'if (amount === null)',
     'if (amount === null && !(values[at + 3] = null))',
   ],
-  ['lines that are not taxable are taxed', nets, 'isTaxed && rows[place]?.taxable !== false', 'isTaxed'],
+  ['lines that are not taxable are taxed', nets, 'else if (isTaxed)', 'if (isTaxed)'],
+  ['taxable lines are exempt', nets, 'rows[place]?.taxable === false', 'rows[place]?.taxable !== null'],
   ['lines whose tax is unknown have none', nets, 'taxUpTo === null ? null : 0', '0'],
   [
     'lines are taxed before their discount',
@@ -173,6 +190,32 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
     bill,
     'order.taxable === true ? order[rateNames[kind]] : 0',
     'order[rateNames[kind]]',
+  ],
+  ['all lines are those of the first service', sums, 'first = places.get(service ?? null)', 'first = 0'],
+  [
+    'a service has the first of its lines',
+    sums,
+    'if (service !== last)',
+    'if (service === last) continue; else',
+  ],
+  [
+    'a line without a price leaves the profit known',
+    sums,
+    'amount === null || cost === null',
+    'cost === null',
+  ],
+  [
+    'a line without a cost leaves the profit known',
+    sums,
+    'amount === null || cost === null',
+    'amount === null',
+  ],
+  ['absurd sums of hours count', sums, 'below(of(at.hours), absurdNumber)', 'of(at.hours)'],
+  [
+    'discounts are in the profit',
+    sums,
+    'plus(plus(of(at.labor + 1), of(at.parts + 1)), of(at.cost))',
+    'of(at.cost)',
   ],
 ]
 

@@ -179,3 +179,52 @@ async function answer(warehouse: Warehouse, text: string): Promise<Record<string
   })
   return rows.map((row) => ({ ...row }))
 }
+
+/** A figure over the lines of one kind of the service `s`. */
+const ofService = (table: string, figure: string): string =>
+  `(select ${figure} from TABLE_${table} l where l.tenant_id = s.tenant_id and l.repair_order_id = s.repair_order_id and l.service_id = s.id)`
+
+const lacking = (...amounts: readonly string[]): string =>
+  amounts.map((amount) => `count(*) - count(${amount})`).join(' + ')
+
+/**
+ * What each service comes to, by the definition that `service_totals` had before services carried it: a subquery over the
+ * lines for each figure. It reads the stored nets of lines, which have an oracle of their own.
+ */
+export async function servicesBySql(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
+  const { table, sumNine, nine: whole } = warehouse.dialect.views().sql
+  const nine = ofService('labors', sumNine('l.hours'))
+  const summed = (kind: string, amount: string): string => ofService(kind, `coalesce(sum(${amount}), 0)`)
+  const sums = {
+    _labor_cents: summed('labors', 'l._amount_cents'),
+    _labor_discount_cents: summed('labors', 'l._discount_cents'),
+    _parts_cents: summed('parts', 'l._amount_cents'),
+    _parts_discount_cents: summed('parts', 'l._discount_cents'),
+    _sublets_cents: summed('sublets', 'l._amount_cents'),
+    _hazmats_cents: summed('hazmats', 'l._amount_cents'),
+    _cost_cents: `${summed('parts', 'l._cost_cents')} + ${summed('sublets', 'l._cost_cents')}`,
+    unknown: [
+      ofService('labors', lacking('l._amount_cents')),
+      ofService('parts', lacking('l._amount_cents', 'l._cost_cents')),
+      ofService('sublets', lacking('l._amount_cents', 'l._cost_cents')),
+      ofService('hazmats', lacking('l._amount_cents')),
+    ].join(' + '),
+    _hours_unknown: ofService('labors', lacking(whole('l.hours'))),
+  }
+  const sales =
+    '_labor_cents - _labor_discount_cents + _parts_cents - _parts_discount_cents + _sublets_cents + _hazmats_cents'
+  const names = Object.keys(sums).filter((name) => name !== 'unknown')
+  const text = `select tenant_id, repair_order_id, id,
+      cast(case when abs(nine) < 1000000000000000000 then nine end as bigint) as _labor_nine, ${names.join(', ')},
+      case when unknown = 0 then ${sales} - _cost_cents end as _gross_profit_cents
+    from (select s.tenant_id, s.repair_order_id, s.id, ${nine} as nine, ${Object.entries(sums)
+      .map(([name, sum]) => `cast(${sum} as bigint) as ${name}`)
+      .join(', ')} from TABLE_services s) x
+    order by 1, 2, 3`
+  const named = text.replaceAll(/TABLE_(\w+)/g, (_, kind: string) => table(`repair_order_${kind}`))
+  const { rows } = await sql.raw<Record<string, unknown>>(named).execute(warehouse.db)
+  const plain = (value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
+  return rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)])),
+  )
+}

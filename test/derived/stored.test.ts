@@ -16,9 +16,10 @@ const byId = async (warehouse: Warehouse): Promise<Map<unknown, Row>> =>
 const salesOf = async (warehouse: Warehouse): Promise<unknown> =>
   Object.fromEntries([...(await byId(warehouse))].map(([id, row]) => [id, row.sales_cents]))
 
-/** What follows from orders: their totals, and the nets of their labors. */
+/** What follows from orders: their totals, the sums of their services and the nets of their labors. */
 const followed = async (warehouse: Warehouse): Promise<Row[][]> => [
   await rowsOf(warehouse, table),
+  await rowsOf(warehouse, 'repair_order_services'),
   await rowsOf(warehouse, 'repair_order_labors'),
 ]
 

@@ -178,5 +178,5 @@ it('the generated references tell of it', () => {
   expect(read('schema/config.schema.json')).toContain('The word that greets.')
   expect(read('docs/configuration.md')).toContain('`greetings.word`')
   expect(read('docs/commands.md')).toContain('## shopsync greet')
-  expect(read('schema/dictionary.md')).toContain('sync_greetings')
+  expect(read('schema/dictionary/README.md')).toContain('sync_greetings')
 })

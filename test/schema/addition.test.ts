@@ -177,7 +177,7 @@ it('the new resource is synced, its past and what the shops do with it', {
 
 it('the dictionary and the schema of configurations name it', () => {
   const written = (file: string): string => readFileSync(join(project, 'schema', file), 'utf8')
-  for (const table of tables) expect(written('dictionary.md')).toContain(table)
+  for (const table of tables) expect(written(`dictionary/${table}.md`)).toContain(table)
   expect(written('config.schema.json')).toContain('widgets')
 })
 

@@ -1,6 +1,7 @@
 /**
  * Values that nobody would enter on purpose, spread over the records of a sandbox: barcodes in hours and quantities, the
- * noise of binary floats, prices of billions, nulls, refunds, discounts beyond what they are given on.
+ * noise of binary floats, prices of billions, nulls, refunds, discounts beyond what they are given on. And records that
+ * lack what the document promises.
  */
 import { Random, type Sandbox } from '../../src/sandbox/index.js'
 
@@ -102,4 +103,29 @@ export function spoil({ store }: Sandbox, { every = 2, share = 0.15, seed = 1 } 
       }
     if (crowd) store.put(tenant, 'repair_orders', crowded(crowd))
   }
+}
+
+/** What a record and an item of it cannot be stored without. */
+const needed = ['id', 'updated_at']
+
+/** Takes a share of the fields away, of a record and of everything inside. */
+function starved(value: unknown, random: Random, share: number): unknown {
+  if (Array.isArray(value)) return value.map((item) => starved(item, random, share))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value as Fields)
+      .filter(([name]) => needed.includes(name) || random.next() >= share)
+      .map(([name, own]) => [name, starved(own, random, share)]),
+  )
+}
+
+/** Every list has records without fields that the document always shows. */
+export function starve({ store }: Sandbox, share = 0.12, seed = 3): void {
+  const random = new Random(seed)
+  for (const tenant of store.tenantIds)
+    for (const resource of store.resources)
+      for (const id of store.ids(tenant, resource)) {
+        const record = store.stored(tenant, resource, id)
+        if (record) store.put(tenant, resource, starved(record, random, share) as Fields)
+      }
 }

@@ -1,6 +1,6 @@
 /**
- * Lines of a warehouse of before get their nets from what is stored: without a request, whatever kills the work, and
- * while it is under way the views that there are stay as they were.
+ * Lines and services of a warehouse of before get what is computed of them from what is stored: without a request,
+ * whatever kills the work, and while it is under way the views that there are stay as they were.
  */
 import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -18,20 +18,38 @@ import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
 import { make, prepareViews, query } from '../support/views.js'
 import { type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
-const lines = known.tables.filter(({ columns }) => columns.some(({ computedBy }) => computedBy !== undefined))
-const nets = ['_amount_cents', '_discount_cents', '_tax_cents', '_cost_cents']
+interface ComputedTable {
+  readonly name: string
+  readonly computed: readonly string[]
+}
+
+const lines = known.tables.flatMap(({ name, columns }): ComputedTable[] => {
+  const computed = columns.flatMap((column) => (column.computedBy === undefined ? [] : [column.name]))
+  return computed.length > 0 ? [{ name, computed }] : []
+})
+const services = lines.filter(({ name }) => name === 'repair_order_services')
+
+/** What a warehouse lacks whose rows are of that version of the rule. */
+const lackedBy: readonly (readonly [version: number, lacked: readonly ComputedTable[]])[] = [
+  [1, lines],
+  [2, services],
+]
 const sandbox = await sandboxOfFile()
 
-/** Makes it a warehouse of the version before: without the columns, its rows by the rule of then. */
-async function forgetNets(warehouse: Warehouse): Promise<void> {
+/** Makes it a warehouse of an older version: without the columns, its rows by the rule of then. */
+async function forgetNets(
+  warehouse: Warehouse,
+  version = 1,
+  lacked: readonly ComputedTable[] = lines,
+): Promise<void> {
   const { db, dialect } = warehouse
   const store = dialect.views()
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
   // Views stand on the columns: what is there in their stead is as old as the tables.
   for (const { name } of await viewsOf(warehouse)) await run(`drop view ${store.relation(name)}`)
-  for (const { name } of lines)
-    for (const column of nets) await run(`alter table ${store.sql.table(name)} drop column ${column}`)
-  await run(`update ${store.sql.table('sync_derived')} set version = 1`)
+  for (const { name, computed } of lacked)
+    for (const column of computed) await run(`alter table ${store.sql.table(name)} drop column ${column}`)
+  await run(`update ${store.sql.table('sync_derived')} set version = ${version}`)
   await run(`create view ${store.relation('order_lines')} as select 1 as made_before`)
   const made = (await store.live((text) => db.executeQuery(text))).get('order_lines') ?? ''
   const value = JSON.stringify({ order_lines: { wanted: 'of before', made } })
@@ -85,30 +103,33 @@ const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
   )
 
 describe.each(warehouses())('$name', (kind) => {
-  it('migrate computes them from the stored rows, and asks nothing', async () => {
-    const { address, warehouse } = await filled(kind)
-    const before = await rowsOfLines(warehouse)
-    await forgetNets(warehouse)
-    await warehouse.close()
-    const asked = sandbox.requests.length
-    const config = configure(sandbox, address, ['repair_orders'])
-    const migrated = await shopsync(['migrate', '--json', '--config', config])
-    expect(migrated.code, migrated.stderr).toBe(0)
-    const { changes } = migrated.json<{ changes: { table: string; what: string }[] }>()
-    for (const { name } of lines)
-      expect(changes.filter(({ table }) => table === name).map(({ what }) => what)).toHaveLength(nets.length)
-    expect(changes).toContainEqual({ table: 'order_lines', what: 'replace view' })
-    expect(changes.filter(({ what }) => what.startsWith('computed anew')).length).toBeGreaterThan(0)
-    expect(sandbox.requests).toHaveLength(asked)
+  it.each(lackedBy)(
+    'of rule %s: migrate computes them from the stored rows, and asks nothing',
+    async (version, lacked) => {
+      const { address, warehouse } = await filled(kind)
+      const before = await rowsOfLines(warehouse)
+      await forgetNets(warehouse, version, lacked)
+      await warehouse.close()
+      const asked = sandbox.requests.length
+      const config = configure(sandbox, address, ['repair_orders'])
+      const migrated = await shopsync(['migrate', '--json', '--config', config])
+      expect(migrated.code, migrated.stderr).toBe(0)
+      const { changes } = migrated.json<{ changes: { table: string; what: string }[] }>()
+      for (const { name, computed } of lacked)
+        expect(changes.filter(({ table }) => table === name)).toHaveLength(computed.length)
+      expect(changes).toContainEqual({ table: 'order_lines', what: 'replace view' })
+      expect(changes.filter(({ what }) => what.startsWith('computed anew')).length).toBeGreaterThan(0)
+      expect(sandbox.requests).toHaveLength(asked)
 
-    const after = await reopen(address)
-    expect(await rowsOfLines(after)).toEqual(before)
-    expect(await expectOracle(after)).toBeGreaterThan(5)
-    // Nothing is read whole for them: an idle run costs each cursor its one request.
-    const report = await sync(sandbox, after)
-    expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
-    await after.close()
-  })
+      const after = await reopen(address)
+      expect(await rowsOfLines(after)).toEqual(before)
+      expect(await expectOracle(after)).toBeGreaterThan(5)
+      // Nothing is read whole for them: an idle run costs each cursor its one request.
+      const report = await sync(sandbox, after)
+      expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
+      await after.close()
+    },
+  )
 
   it('the views of before stay until all lines have them, though a run is killed half-way', async () => {
     const { warehouse } = await filled(kind)

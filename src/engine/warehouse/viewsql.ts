@@ -3,7 +3,7 @@
  * src/features/analytics/viewwords.ts makes of it, of the model and of the configuration the words that the declarations of
  * schema/views/ use.
  */
-import type { JoinedDay, JoinedFigures, ViewKind } from '../../../schema/view.js'
+import type { JoinedDay, ViewKind } from '../../../schema/view.js'
 
 /** One column of a view's query. */
 export interface SelectedColumn {
@@ -46,8 +46,6 @@ export interface ViewSql {
   dayText(day: string): string
   /** The day of each row of a table in its shop's zone, null outside of the calendar. Tables stand in braces. */
   shopDay(alias: string, of: ShopInstant): JoinedDay
-  /** Figures over other rows, for each row. */
-  figures(alias: string, rows: string, figures: Readonly<Record<string, string>>): JoinedFigures
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /** A number in whole billionths, half away from zero; null where it is null, or 10^9 and more. */

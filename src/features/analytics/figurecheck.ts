@@ -3,7 +3,13 @@
  * figure's view, and nothing is summed that has no sum. Views are made of the declarations: a wrong one would take all of
  * shop_months with it.
  */
-import { addsUp, type Figure, isMoment, leftOutMeasure, type Measure } from '../../../schema/figure.js'
+import {
+  addsUp,
+  type DeclaredFigure,
+  isMoment,
+  leftOutMeasure,
+  type Measure,
+} from '../../../schema/figure.js'
 import { namesIn } from '../../../schema/periods.js'
 import { snapshotColumns } from '../../../schema/snapshot.js'
 import type { ViewColumn } from '../../../schema/view.js'
@@ -20,7 +26,7 @@ const summable: readonly ViewColumn['kind'][] = ['cents', 'hours', 'integer']
 const quotedList = (names: readonly string[]): string => names.join(', ')
 
 /** What each part of a figure's declaration has in it that its view does not know. */
-function unknownNames(figure: Figure): string[] {
+function unknownNames(figure: DeclaredFigure): string[] {
   const { relation, numerator, denominator, leavesOut, where = '' } = figure
   const measures = [numerator, denominator, leavesOut && leftOutMeasure(leavesOut)].flatMap((measure) =>
     measure ? Object.values(measure).join(' ') : [],
@@ -36,7 +42,7 @@ const addedNames = (sum: string): string[] =>
   namesIn(sum.replaceAll(/\b(when|case)\b.*?\bthen\b/g, ' ')).filter((name) => !words.has(name))
 
 /** A ratio, a rate and a price have no sum: an item sold twice would count its price twice. */
-function unsummable({ relation }: Figure, measure: Measure | undefined): string[] {
+function unsummable({ relation }: DeclaredFigure, measure: Measure | undefined): string[] {
   if (!measure || !('sum' in measure)) return []
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   return addedNames(measure.sum).filter((name) => {
@@ -45,7 +51,7 @@ function unsummable({ relation }: Figure, measure: Measure | undefined): string[
   })
 }
 
-function complaintsOf(figure: Figure, all: readonly Figure[]): string[] {
+function complaintsOf(figure: DeclaredFigure, all: readonly DeclaredFigure[]): string[] {
   const { name, relation, numerator, denominator, leavesOut, snapshot, day, splits } = figure
   const complaints: string[] = []
   const unknown = unknownNames(figure)
@@ -83,7 +89,7 @@ function complaintsOf(figure: Figure, all: readonly Figure[]): string[] {
 }
 
 /** Everything that is wrong with the figures: a line each, which names the file. */
-export const figureComplaints = (all: readonly Figure[]): string[] =>
+export const figureComplaints = (all: readonly DeclaredFigure[]): string[] =>
   all.flatMap((figure) =>
     complaintsOf(figure, all).map((complaint) => `schema/figures/${figure.name}.ts: ${complaint}`),
   )

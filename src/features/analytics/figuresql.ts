@@ -3,7 +3,13 @@
  * that the report, the dictionary's examples and BI tools ask the same question.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { aggregateOf, type Figure, leftOutMeasure, unitFactor } from '../../../schema/figure.js'
+import {
+  aggregateOf,
+  type DeclaredFigure,
+  knownMeasure,
+  leftOutMeasure,
+  unitFactor,
+} from '../../../schema/figure.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { ViewRows } from '../../../schema/views/index.js'
 
@@ -41,7 +47,7 @@ export interface FigureSource {
 }
 
 /** The expressions of a figure over the rows of its view, for SQL that people read. */
-export function figureExpressions({ numerator, denominator, leavesOut }: Figure): {
+export function figureExpressions({ numerator, denominator, leavesOut }: DeclaredFigure): {
   readonly numerator: string
   readonly denominator: string | null
   readonly leftOut: string | null
@@ -54,7 +60,10 @@ export function figureExpressions({ numerator, denominator, leavesOut }: Figure)
 }
 
 /** A figure in its unit; null where it is unknown, or divides by nothing. */
-export function figureNumber({ unit, denominator }: Figure, value: FigureValue | undefined): number | null {
+export function figureNumber(
+  { unit, denominator }: DeclaredFigure,
+  value: FigureValue | undefined,
+): number | null {
   if (value === undefined || value.numerator === null) return null
   if (!denominator) return value.numerator
   if (value.denominator === null || value.denominator === 0) return null
@@ -76,12 +85,13 @@ export function addedValues(one: FigureValue | undefined, other: FigureValue | u
 
 const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value))
 
-const legOf = ({ relation, where, day }: Figure): string => JSON.stringify([relation.name, where, day])
+const legOf = ({ relation, where, day }: DeclaredFigure): string =>
+  JSON.stringify([relation.name, where, day])
 
-function selections(figure: Figure): RawBuilder<unknown>[] {
+function selections(figure: DeclaredFigure): RawBuilder<unknown>[] {
   const { name } = figure
   const { numerator, denominator, leftOut } = figureExpressions(figure)
-  const known = 'sum' in figure.numerator ? `count(${figure.numerator.sum})` : '1'
+  const known = aggregateOf(knownMeasure(figure))
   const left = leftOut === null ? '0' : `coalesce(${leftOut}, 0)`
   const value = `case when ${known} > 0 or ${left} = 0 then coalesce(${numerator}, 0) end`
   const below = denominator === null ? 'null' : `coalesce(${denominator}, 0)`
@@ -95,7 +105,7 @@ function selections(figure: Figure): RawBuilder<unknown>[] {
 /** The rows of figures that share a view, a condition and a day, by one statement. */
 async function askLeg(
   { db, month }: FigureSource,
-  figures: readonly Figure[],
+  figures: readonly DeclaredFigure[],
   { by, tenants, from, to }: FigureQuestion,
 ): Promise<Readonly<Record<string, unknown>>[]> {
   const [first] = figures
@@ -127,10 +137,10 @@ const keyText = (value: unknown): string | null =>
  */
 export async function askFigures(
   source: FigureSource,
-  figures: readonly Figure[],
+  figures: readonly DeclaredFigure[],
   question: FigureQuestion,
 ): Promise<FigureRow[]> {
-  const legs = new Map<string, Figure[]>()
+  const legs = new Map<string, DeclaredFigure[]>()
   for (const figure of figures) legs.set(legOf(figure), [...(legs.get(legOf(figure)) ?? []), figure])
   const groups = new Map<string, { keys: FigureRow['keys']; values: Map<string, FigureValue> }>()
   for (const leg of legs.values())

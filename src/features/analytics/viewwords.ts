@@ -125,7 +125,6 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   zone: zoneOf,
   day: dayIn,
   shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
-  figures: (alias, rows, figures) => sql.figures(alias, rows, figures) as never,
   dayNumber: (day) =>
     `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,
   month: (day) => `substr(${sql.dayText(day)}, 1, 7)`,

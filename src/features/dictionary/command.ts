@@ -1,7 +1,10 @@
+import { resolve } from 'node:path'
+import { Stop } from '../../engine/base/errors.js'
 import type { ToolPlace } from '../../engine/warehouse/bitools.js'
 import { type Command, type Invocation, stateTablesOf } from '../../shell/command.js'
 import type { Outline } from '../../shell/configuration.js'
 import type { Dictionary } from './dictionary.js'
+import type { Files } from './folder.js'
 
 /** How each format writes the dictionary, as text or as a file; its writer is loaded when it is asked for. */
 const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<string | Buffer>>> =
@@ -11,6 +14,29 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
     dbt: dbtSources,
     superset: supersetDatasets,
   }
+
+/** Formats that can be a folder. */
+const folders: Readonly<Record<string, (content: Dictionary) => Promise<Files>>> = {
+  md: async (content) => (await import('./markdown.js')).toMarkdownPages(content),
+}
+
+/** What to type for the formats that are one file. */
+const typed: Readonly<Record<string, string>> = {
+  html: 'shopsync dictionary --format html > dictionary.html',
+  json: 'shopsync dictionary --format json > dictionary.json',
+  dbt: 'shopsync dictionary --format dbt > sources.yml',
+  superset: 'shopsync dictionary --format superset > datasets.zip',
+}
+
+async function filesOf(content: Dictionary, format: string): Promise<Files> {
+  const files = await folders[format]?.(content)
+  if (files) return files
+  const expected = Object.keys(folders).join(' or ')
+  throw new Stop(`Found --out with the format ${format}, which is one file; expected ${expected}`, {
+    exitCode: 2,
+    hint: `Type ${typed[format]}`,
+  })
+}
 
 const anHour = 3_600_000
 
@@ -62,8 +88,12 @@ Needs no configuration; with one, it shows the columns that resources.NAME.colum
 resources.NAME.history, and the sources of dbt and the datasets of Superset are those of its warehouse (without one: of
 Postgres).`,
   examples: [
-    ['shopsync dictionary > dictionary.md', 'a page of Markdown'],
-    ['shopsync dictionary --format html > dictionary.html', 'one page: search, joins, examples, a diagram'],
+    ['shopsync dictionary > dictionary.md', 'one document of Markdown'],
+    ['shopsync dictionary --out dictionary', 'a folder: a page for each relation, README.md first'],
+    [
+      'shopsync dictionary --format html > dictionary.html',
+      'a page for each relation in one file: search, joins, examples',
+    ],
     ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
     ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
   ],
@@ -73,14 +103,22 @@ Postgres).`,
       description: 'md (default), json, html, dbt or superset',
       choices: ['md', 'json', 'html', 'dbt', 'superset'],
     },
+    { flags: '--out <folder>', description: 'write a folder of pages instead (md)' },
   ],
   run: async (invocation) => {
     const { options, out } = invocation
     const { content, outline } = await describe(invocation)
-    const write = out.json ? undefined : writers[String(options.format ?? 'md')]
-    const written = await write?.(content, outline)
+    const format = out.json ? 'json' : String(options.format ?? 'md')
+    if (options.out !== undefined) {
+      const files = await filesOf(content, format)
+      const { writeFolder } = await import('./folder.js')
+      writeFolder(resolve(invocation.io.workingDirectory, String(options.out)), files)
+      out.print(`Wrote ${Object.keys(files).length} files to ${options.out}`)
+      return 0
+    }
+    const written = await writers[format]?.(content, outline)
     if (typeof written === 'string') out.result(written)
-    else if (written) out.file(written, 'shopsync dictionary --format superset > datasets.zip')
+    else if (written) out.file(written, typed.superset ?? '')
     else await out.document(content)
     return 0
   },

@@ -70,10 +70,11 @@ function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options:
 
 const hours = (count: number) => ({ count, period: 'hour' })
 
-/** The views stand in a schema of their own, with the names of people and days in place of keys and tests. */
+/** The views are in a schema of their own. Their references are no tests: each is made of the keys that it refers to. */
 const viewEntry = (view: DictionaryTable, options: DbtOptions) => ({
   name: view.name,
   description: sentences(view.description, `Grain: ${view.grain}.`),
+  ...(view.key.length > 0 && { data_tests: [uniqueTest(view)] }),
   columns: view.columns.map((column) => columnEntry(column, options)),
 })
 

@@ -1,6 +1,6 @@
 /**
  * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, and by
- * the build, which writes schema/dictionary.md.
+ * the build, which writes schema/dictionary/.
  */
 import { derivedTables } from '../../../schema/index.js'
 import { openQuestions } from '../../../schema/openquestions.js'
@@ -76,12 +76,18 @@ const describeViewColumn = ([name, column]: [string, ViewColumn]): DictionaryCol
   name,
   kind: column.kind,
   ...viewTypes[column.kind],
-  nullable: true,
-  nulls: 'yes',
+  nullable: column.isAlways !== true,
+  nulls: column.isAlways ? 'never' : 'yes',
   unit: column.unit ?? unitOf(name, column.kind),
   description: column.doc,
   ...(column.references ? { references: column.references } : {}),
+  ...(column.isUnique ? { unique: true } : {}),
 })
+
+const keyOf = ({ columns }: View): string[] =>
+  Object.keys(columns)
+    .filter((name) => columns[name]?.isUnique)
+    .slice(0, 1)
 
 const describeView = (view: View): Alone => ({
   name: view.name,
@@ -91,7 +97,7 @@ const describeView = (view: View): Alone => ({
   grain: view.grain,
   source: '',
   documented: true,
-  key: [],
+  key: keyOf(view),
   indexes: [],
   columns: Object.entries(view.columns).map(describeViewColumn),
   examples: [{ title: 'To begin with', sql: view.example }],

@@ -21,6 +21,8 @@ export interface DictionaryColumn {
   readonly description: string
   readonly values?: readonly string[]
   readonly references?: string
+  /** Of views, whose keys no database knows: no two rows have the same. */
+  readonly unique?: true
 }
 
 /** `only when absent or unusable`: the API's document always has a value, so that in practice there is one. */
@@ -50,7 +52,7 @@ export interface DictionaryTable {
   readonly source: string
   /** false: the document refers to the resource but does not show its path. */
   readonly documented: boolean
-  /** Empty for views. */
+  /** Of a view the column that is unique there; empty where its rows have no key of one column. */
   readonly key: readonly string[]
   readonly indexes: readonly (readonly string[])[]
   readonly columns: readonly DictionaryColumn[]
@@ -81,3 +83,13 @@ export const parts = [
 /** The tables that hold data: all but those in which the product keeps its own state. Views hold none of their own. */
 export const dataTables = ({ tables }: Dictionary): DictionaryTable[] =>
   tables.filter(({ part }) => part !== 'state' && part !== 'view')
+
+/** Where a resource's tables come from, as a sentence that goes behind the description; empty for all others. */
+export function originOf({ source, documented }: DictionaryTable): string {
+  const origin = source === '' ? '' : ` From the API document, ${source}.`
+  return documented
+    ? origin
+    : `${origin} The document refers to this resource without showing its path; its path follows the convention of the others.`
+}
+
+export const firstSentence = (text: string): string => /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text

@@ -25,7 +25,7 @@ it('versions are those that are tried', () => {
 
 it('keys are all those that the views declare', () => {
   const unique = views.flatMap(({ name, columns }) =>
-    Object.entries(columns).flatMap(([column, { doc }]) => (/unique/i.test(doc) ? [[name, column]] : [])),
+    Object.entries(columns).flatMap(([column, { isUnique }]) => (isUnique ? [[name, column]] : [])),
   )
   expect(rows.filter((row) => row.length === 2)).toEqual(unique)
   const referring = views.flatMap(({ name, columns }) =>

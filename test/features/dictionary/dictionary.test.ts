@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { derivedTables, resources } from '../../../schema/index.js'
 import { views } from '../../../schema/views/index.js'
@@ -7,7 +7,7 @@ import { configSchema } from '../../../src/engine/config/schema.js'
 import { derivedTable, tablesOf } from '../../../src/engine/model/table.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dataTables } from '../../../src/features/dictionary/dictionary.js'
-import { toMarkdown } from '../../../src/features/dictionary/markdown.js'
+import { toMarkdown, toMarkdownPages } from '../../../src/features/dictionary/markdown.js'
 import { prose } from '../../../src/features/dictionary/page/cells.js'
 import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
 import { checks } from '../../support/checks.js'
@@ -17,9 +17,36 @@ const list = Object.values(resources)
 const whole = describeModel(list, known.state)
 const page = toHtml(whole)
 
-test('schema/dictionary.md is current', () => {
-  const committed = readFileSync(new URL('../../../schema/dictionary.md', import.meta.url), 'utf8')
-  expect(committed, 'stale: run `npm run build`').toBe(toMarkdown(whole))
+test('schema/dictionary is current, a page for each relation, each of a length that one reads', () => {
+  const folder = new URL('../../../schema/dictionary/', import.meta.url)
+  const committed = readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')])
+  const pages = toMarkdownPages(whole)
+  expect(Object.fromEntries(committed), 'stale: run `npm run build`').toEqual(pages)
+  expect(Object.keys(pages)).toEqual(['README.md', ...whole.tables.map(({ name }) => `${name}.md`)])
+  for (const [name, text] of Object.entries(pages)) expect(text.split('\n').length, name).toBeLessThan(400)
+})
+
+test('links between the pages, and within the one document, lead somewhere', () => {
+  const pages = toMarkdownPages(whole)
+  const between = Object.values(pages).flatMap((text) => [...text.matchAll(/\]\(([^)#]+)\)/g)])
+  expect(between.length).toBeGreaterThan(500)
+  for (const [, target = ''] of between) expect(Object.keys(pages)).toContain(target)
+  const document = toMarkdown(whole)
+  const heads = new Set([...document.matchAll(/^### (\w+)$/gm)].map(([, name]) => name))
+  for (const [, target] of document.matchAll(/\]\(#([^)]+)\)/g)) expect(heads).toContain(target)
+  expect(pages['orders.md']).toContain('Refers to [dim_shops](dim_shops.md).')
+  expect(document).toContain('Refers to [dim_shops](#dim_shops).')
+})
+
+test('what groups by a name groups by its key as well: two shops may have one name', () => {
+  const grouped = whole.tables.flatMap(({ examples }) =>
+    examples.flatMap(({ sql }) => [...sql.matchAll(/group by ([\w., ]+?)(?: order| limit| nulls|$|\n)/g)]),
+  )
+  const lists = grouped.map(([, list = '']) => list.split(/, */))
+  expect(lists.filter((list) => list.some((name) => name.endsWith('_name'))).length).toBeGreaterThan(5)
+  for (const list of lists)
+    for (const name of list.filter((each) => each.endsWith('_name') && each !== 'type_name'))
+      expect(list).toContain(name.replace(/_name$/, '_key'))
 })
 
 test('it has every table, view and column, described', () => {

@@ -18,7 +18,7 @@ export const lastStamp = '2026-01-02T00:00:00.000000Z'
 /** Keys whose numbers depend on the time of day, on the machine, or on the year in which the test runs. */
 const measured = /(_ms|_seconds|^minutes|^remaining|^digest)$/
 
-/** Texts that say the same in other places; the dictionary's are held by schema/dictionary.md. */
+/** Texts that say the same in other places; the dictionary's are held by schema/dictionary/. */
 const elsewhere = /^(description|grain|sql|source|about|title)$/
 
 const months = 'January|February|March|April|May|June|July|August|September|October|November|December'

@@ -66,13 +66,6 @@ export const viewSql = (schema: string): ViewSql => ({
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
   shopDay: joinedDay,
-  // Computed once a row, however often they are named, and left out where nothing names them.
-  figures: (alias, rows, figures) => ({
-    figures: Object.fromEntries(Object.keys(figures).map((name) => [name, `${alias}.${name}`])),
-    join: `left join lateral (select ${Object.entries(figures)
-      .map(([name, figure]) => `${figure} as ${name}`)
-      .join(', ')} ${rows}) ${alias} on true`,
-  }),
   nine,
   // A sum of whole numbers is a numeric of any size here.
   sumNine: (number) => `coalesce(sum(${nine(number)}), 0)`,

@@ -132,13 +132,6 @@ export const viewSql: ViewSql = {
   dayText: (day) => `cast(${day} as text)`,
   // A look into an index; no day would come from a column that is typed, were it chosen among joined ones.
   shopDay: (_, { tenant, shop, instant }) => ({ day: dayIn(zoneOf(tenant, shop), instant), join: '' }),
-  // A subquery for each figure: SQLite has none that gives several to each row.
-  figures: (_, rows, figures) => ({
-    figures: Object.fromEntries(
-      Object.entries(figures).map(([name, figure]) => [name, `(select ${figure} ${rows})`]),
-    ),
-    join: '',
-  }),
   minutes,
   nine: (number) => sane(number, wholeNine(number)),
   sumNine,

@@ -1,16 +1,20 @@
-/** The dictionary as one page that needs nothing else: its style, its script and its diagram are in it. */
+/**
+ * The dictionary as one file that needs nothing else: its style, its script and its diagram are in it. The script shows a page
+ * for each relation.
+ */
 import { createHash } from 'node:crypto'
 import { escaped } from '../../../engine/base/escape.js'
 import {
   type Dictionary,
   type DictionaryTable,
   dataTables,
+  firstSentence,
   parts,
   questionsAbout,
   questionsTitle,
 } from '../dictionary.js'
 import { incomingJoins } from '../joins.js'
-import { code, prose } from './cells.js'
+import { code, linkTo, prose } from './cells.js'
 import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'
@@ -36,7 +40,7 @@ const legend: readonly (readonly [string, string])[] = [
   ['Booleans, JSON', '`boolean` and `jsonb` in Postgres; 0 or 1, and text, in SQLite.'],
   [
     'Null',
-    '`never`: the database forbids it. `not in practice`: the API always has a value, so null means that a record lacked it or that it could not be stored (`sync_quarantine`). `may be`: null means what the text says.',
+    '`never`: no row lacks it. `not in practice`: the API always has a value, so null means that a record lacked it or that it could not be stored (`sync_quarantine`). `may be`: null means what the text says.',
   ],
   ['Values', 'Enumerations can hold values that are not listed here: the API may add some.'],
   [
@@ -64,9 +68,16 @@ const navigation = (groups: readonly Group[]): string =>
     })
     .join('')
 
-const opening = (tables: readonly DictionaryTable[]): string =>
-  `<div data-resting><h1>Data dictionary</h1>
+const indexOf = ({ title, tables }: Group): string =>
+  `<h2>${escaped(title)}</h2><dl class="index">${tables
+    .map(({ name, description }) => `<dt>${linkTo(name)}</dt><dd>${prose(firstSentence(description))}</dd>`)
+    .join('')}</dl>`
+
+/** The first page: what holds for every table, the way to each, and the diagram. */
+const opening = (tables: readonly DictionaryTable[], groups: readonly Group[]): string =>
+  `<div id="home"><h1>Data dictionary</h1>
 <dl class="legend">${legend.map(([word, text]) => `<dt>${word}</dt><dd>${prose(text)}</dd>`).join('')}</dl>
+${groups.map(indexOf).join('\n')}
 <figure class="map" aria-labelledby="map-head"><h2 id="map-head">How the tables join</h2>
 <figcaption>A box is a table, with the columns by which it refers to others; dashed, the tables of nested arrays. <a href="#after-map">Skip the diagram</a></figcaption>
 <div class="canvas">${diagram(tables)}</div></figure><span id="after-map"></span></div>`
@@ -90,10 +101,10 @@ export function toHtml(dictionary: Dictionary): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${sha256(style)}; script-src ${sha256(script)}">
 <title>Data dictionary</title><style>${style}</style></head><body>
 <a class="skip" href="#content">Skip to the content</a>
-<header><strong>Data dictionary</strong><form role="search"><input id="search-box" type="search" aria-label="Search tables, columns and texts" placeholder="Search tables, columns, texts ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
+<header><strong><a href="#home">Data dictionary</a></strong><form role="search"><input id="search-box" type="search" aria-label="Search tables, columns and texts" placeholder="Search tables, columns, texts ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
 <button id="menu" type="button" aria-expanded="false" aria-controls="tables">Tables</button></header>
 <div class="frame"><nav id="tables" aria-label="Tables">${questionsLink}${navigation(groups)}</nav>
-<main id="content" tabindex="-1">${opening(dataTables(dictionary))}
+<main id="content" tabindex="-1">${opening(dataTables(dictionary), groups)}
 ${questionsSection(dictionary.questions)}
 ${sections.join('\n')}</main></div>
 <script>${script}</script></body></html>

@@ -1,5 +1,6 @@
 /**
- * The page's own script, as text: the search, the menu of a phone, the diagram's lines. The page is whole without it.
+ * The page's own script, as text: one page at a time, the search, the menu of a phone, the diagram's lines. Without it all
+ * pages are shown, one below the other.
  */
 export const dictionaryScript = `
 const all = (selector, within = document) => [...within.querySelectorAll(selector)]
@@ -16,7 +17,30 @@ const tables = all('section.table').map((element) => ({
 }))
 const groups = all('[data-part]').map((element) => ({ element, sections: all('section.table', element) }))
 const lists = all('[data-list]', nav).map((element) => ({ element, items: all('li', element) }))
-const resting = all('[data-resting]')
+const resting = byId('home'), title = document.title
+const wordsOf = () => box.value.toLowerCase().split(/\\s+/).filter(Boolean)
+const targetOf = () => byId(decodeURIComponent(location.hash.slice(1)))
+
+// One page is shown: that of the relation which the address names, else the first one. Without a script all are.
+function show() {
+  const target = targetOf()
+  const page = target && target.closest('section.table')
+  for (const { element, rows, link } of tables) {
+    element.hidden = element !== page
+    element.classList.remove('brief', 'bare')
+    for (const { row } of rows) row.hidden = false
+    if (link) link.parentElement.hidden = false
+    if (link && element === page) link.setAttribute('aria-current', 'page')
+    else if (link) link.removeAttribute('aria-current')
+  }
+  for (const { element, sections } of groups) element.hidden = !sections.includes(page)
+  for (const { element } of lists) element.hidden = false
+  resting.hidden = Boolean(page)
+  document.title = page ? page.id + ' · ' + title : title
+  count.textContent = ''
+  mark([])
+  return target
+}
 
 function mark(words) {
   if (!window.Highlight) return
@@ -38,34 +62,40 @@ function mark(words) {
 }
 
 function search() {
-  const words = box.value.toLowerCase().split(/\\s+/).filter(Boolean)
+  const words = wordsOf()
+  if (words.length === 0) return void show()
   const has = (where) => words.every((word) => where.includes(word))
   let shownTables = 0, shownColumns = 0
   for (const { element, link, head, rows } of tables) {
     const whole = has(head)
     const hits = rows.filter((row) => has(row.text))
-    for (const row of rows) row.row.hidden = !whole && !hits.includes(row)
+    for (const row of rows) row.row.hidden = !hits.includes(row)
     element.hidden = !whole && hits.length === 0
-    element.classList.toggle('brief', words.length > 0 && !whole)
+    element.classList.add('brief')
+    element.classList.toggle('bare', hits.length === 0)
     if (link) link.parentElement.hidden = element.hidden
-    if (!element.hidden) { shownTables += 1; shownColumns += whole ? rows.length : hits.length }
+    if (!element.hidden) { shownTables += 1; shownColumns += hits.length }
   }
   for (const { element, sections } of groups) element.hidden = sections.every((section) => section.hidden)
   for (const { element, items } of lists) element.hidden = items.every((item) => item.hidden)
-  if (words.length > 0 && box === document.activeElement) scrollTo(0, 0)
-  for (const element of resting) element.hidden = words.length > 0
+  if (box === document.activeElement) scrollTo(0, 0)
+  resting.hidden = true
   const plural = (number, word) => number + ' ' + word + (number === 1 ? '' : 's')
-  count.textContent = words.length === 0 ? '' : shownTables === 0 ? 'nothing found'
-    : plural(shownTables, 'table') + ', ' + plural(shownColumns, 'column')
+  count.textContent = shownTables === 0 ? 'nothing found'
+    : plural(shownTables, 'page') + (shownColumns === 0 ? '' : ', ' + plural(shownColumns, 'row'))
   mark(words)
 }
-const clear = () => { box.value = ''; search() }
+const clear = () => { box.value = ''; show() }
 box.addEventListener('input', search)
 box.form.addEventListener('submit', (event) => {
   event.preventDefault()
-  const first = tables.find(({ element }) => !element.hidden)
-  if (first) first.element.querySelector('h3 a').focus()
+  const words = wordsOf()
+  const found = tables.filter(({ element }) => words.length > 0 && !element.hidden)
+  const best = found.find(({ name }) => name === words.join('_')) ?? found.find(({ name }) => words.every((word) => name.includes(word)))
+  if (found.length > 0) go('#' + (best ?? found[0]).name)
 })
+// The address may be that page's already, and would then change nothing.
+const go = (hash) => { if (location.hash === hash) { box.value = ''; lead(show()) } else location.hash = hash }
 document.addEventListener('keydown', (event) => {
   const typing = event.target.closest('input, textarea, select')
   if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -86,23 +116,46 @@ function openMenu(open) {
 menu.addEventListener('click', () => openMenu(!nav.classList.contains('open')))
 nav.addEventListener('click', (event) => { if (event.target.closest('a')) openMenu(false) })
 
-// What a link leads to may be hidden by the search.
+// Where the reader was on a page comes back with the page.
+history.scrollRestoration = 'manual'
+let kept
+addEventListener('scroll', () => {
+  clearTimeout(kept)
+  kept = setTimeout(() => history.replaceState({ y: scrollY }, ''), 100)
+}, { passive: true })
+
 function arrive() {
-  const target = byId(decodeURIComponent(location.hash.slice(1)))
-  if (!target || (!target.hidden && !target.closest('[hidden]'))) return
-  clear()
-  target.scrollIntoView()
+  clearTimeout(kept)
+  box.value = ''
+  const target = show()
+  const y = history.state && history.state.y
+  if (typeof y === 'number') scrollTo(0, y)
+  else lead(target)
+}
+function lead(target) {
+  const isPage = target && target.matches('section.table')
+  if (target && !isPage) target.scrollIntoView()
+  else scrollTo(0, 0)
+  const head = target && target.querySelector('h3 a')
+  if (head && document.activeElement !== box) head.focus({ preventScroll: true })
 }
 addEventListener('hashchange', arrive)
-
-const seen = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries) if (isIntersecting) {
-    for (const link of links.values()) link.removeAttribute('aria-current')
-    const link = links.get(target.id)
-    if (link) link.setAttribute('aria-current', 'true')
+document.addEventListener('click', (event) => {
+  const link = event.target.closest('a[href^="#"]')
+  if (!link) return
+  // The content is no page: its address would be that of the first one.
+  if (link.matches('.skip')) {
+    event.preventDefault()
+    byId('content').focus()
+  // Where the reader is already, or was before a search.
+  } else if (link.hash === location.hash) {
+    box.value = ''
+    lead(show())
   }
-}, { rootMargin: '-15% 0px -75% 0px' })
-for (const { element } of tables) seen.observe(element)
+})
+show()
+// The browser goes to what the address names by itself, and its place is another one since one page is shown.
+addEventListener('load', () => { if (targetOf()) arrive() })
 
 const map = document.querySelector('.diagram')
 function choose(name) {
@@ -135,7 +188,7 @@ if (navigator.clipboard) for (const figure of all('.sql')) {
   figure.append(button)
 }
 
-// Terminal has no button to open an example with.
+// Paper has no button to open an example with.
 let closed = []
 addEventListener('beforeprint', () => {
   closed = all('details:not([open])')

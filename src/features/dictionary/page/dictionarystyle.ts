@@ -14,7 +14,7 @@ code, pre { font: .9em/1.5 var(--mono) } small { font-size: .84em } .dim, small 
 .skip { position: absolute; left: -99rem; background: var(--paper); padding: .4rem .8rem; z-index: 3 } .skip:focus { left: .5rem; top: .5rem }
 header { position: sticky; top: 0; z-index: 2; display: flex; gap: .6rem 1.2rem; align-items: center; padding: .6rem 1.5rem;
   background: var(--paper); border-bottom: 1px solid var(--line) }
-header strong { font-size: 1.05rem; white-space: nowrap } header form { flex: 0 1 34rem; display: flex; align-items: center }
+header strong { font-size: 1.05rem; white-space: nowrap } header strong a { color: inherit } header form { flex: 0 1 34rem; display: flex; align-items: center }
 input, button { font: inherit; color: inherit; background: var(--soft); border: 1px solid var(--line); border-radius: 6px }
 input { width: 100%; min-width: 0; padding: .35rem .7rem } button { padding: .3rem .7rem; cursor: pointer }
 #search-count:not(:empty) { padding-left: .8rem } #search-count { color: var(--dim); font-size: 13px; white-space: nowrap } #menu { display: none }
@@ -26,6 +26,9 @@ nav ul { list-style: none; margin: 0; padding: 0 } nav a { display: block; paddi
 nav a[aria-current] { background: var(--soft); font-weight: 600 }
 main { padding: 1.5rem 2.2rem 5rem; max-width: 84rem; min-width: 0 }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: .2rem 0 .8rem } main h2 { margin: 3.2rem 0 0; font-size: 1.35rem }
+.js [data-part] > h2 { margin: 0; font-size: 1rem; color: var(--dim); font-weight: 600 } 
+.js section.table { margin-top: .4rem; border: 0; padding-top: .6rem } .js .brief { margin-top: 1.2rem } .js section:not(.brief) > h3 { font-size: 1.5rem }
+.index { display: grid; grid-template-columns: minmax(12rem, max-content) minmax(0, 1fr); gap: .3rem 1.4rem; margin: .8rem 0 0; max-width: 75rem } .index dd { margin: 0 }
 .part-note { margin: .3rem 0 0; color: var(--dim) }
 .legend { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.2rem; margin: 1rem 0; max-width: 62rem }
 .legend dt { font-weight: 600 } .legend dd { margin: 0 }
@@ -42,7 +45,7 @@ tbody th { width: 16rem } .type { width: 13rem } .null { width: 7.5rem } .null.m
 .type small { display: block } .more { display: block; color: var(--dim) } .more code { overflow-wrap: anywhere }
 .badge { font-size: 11px; color: var(--warm); border: 1px solid currentColor; border-radius: 4px; padding: 0 .3rem; margin-left: .2rem }
 tr:target > * { background: var(--hit) } ::highlight(hit) { background: var(--hit) }
-.brief :is(.facts, .examples) { display: none }
+.brief :is(.facts, .examples), .bare table { display: none }
 .examples { margin-top: .8rem } summary { cursor: pointer; color: var(--link); width: max-content; font-size: 14px }
 .sql { margin: .6rem 0 0; position: relative } .sql figcaption { font-size: 13px; color: var(--dim); margin-bottom: .2rem }
 pre { margin: 0; padding: .7rem .9rem; overflow-x: auto; background: var(--soft); border: 1px solid var(--line); border-radius: 6px; font-size: 13px }
@@ -59,7 +62,7 @@ pre { margin: 0; padding: .7rem .9rem; overflow-x: auto; background: var(--soft)
   body { font-size: 16px } .frame { display: block } html { scroll-padding-top: 7.2rem }
   header { flex-wrap: wrap; padding: .5rem 1rem } header form { flex: 1 0 100%; order: 3 } header strong { margin-right: auto }
   .js #menu { display: block } nav { position: static; height: auto; border: 0; border-bottom: 1px solid var(--line); padding: 0 1rem 1rem; font-size: 15px }
-  .js nav { position: fixed; inset: 6.4rem 0 0; z-index: 2; background: var(--paper) } .js nav:not(.open) { display: none } nav a { padding: .35rem .4rem } main { padding: 1rem 1rem 4rem } .legend { grid-template-columns: 1fr; gap: 0 } .legend dd { margin: 0 0 .6rem }
+  .js nav { position: fixed; inset: 6.4rem 0 0; z-index: 2; background: var(--paper) } .js nav:not(.open) { display: none } nav a { padding: .35rem .4rem } main { padding: 1rem 1rem 4rem } :is(.legend, .index) { grid-template-columns: 1fr; gap: 0 } :is(.legend, .index) dd { margin: 0 0 .6rem }
 }
 @media (max-width: 40rem) {
   .facts > div { grid-template-columns: 1fr; margin-bottom: .3rem }

@@ -1,7 +1,13 @@
 /** One table on the page: facts, joins both ways, columns, example queries. */
 
 import { escaped } from '../../../engine/base/escape.js'
-import type { DictionaryColumn, DictionaryExample, DictionaryJoin, DictionaryTable } from '../dictionary.js'
+import {
+  type DictionaryColumn,
+  type DictionaryExample,
+  type DictionaryJoin,
+  type DictionaryTable,
+  originOf,
+} from '../dictionary.js'
 import { type Incoming, namingColumn } from '../joins.js'
 import { code, linkTo, prose } from './cells.js'
 
@@ -84,17 +90,13 @@ function facts(table: DictionaryTable, incoming: readonly Incoming[]): string {
 const example = ({ title, sql }: DictionaryExample): string =>
   `<figure class="sql"><figcaption>${escaped(title)}</figcaption><pre tabindex="0"><code>${escaped(sql)}</code></pre></figure>`
 
-const undocumented =
-  ' The document refers to this resource without showing its path; its path follows the convention of the others.'
-
 export function tableSection(
   table: DictionaryTable,
   known: ReadonlySet<string>,
   incoming: readonly Incoming[],
 ): string {
-  const { name, description, source, documented, examples } = table
-  const origin = source === '' ? '' : ` From the API document, ${source}.`
-  const more = documented ? origin : origin + undocumented
+  const { name, description, examples } = table
+  const more = originOf(table)
   const id = escaped(name)
   return `<section class="table" id="${id}" aria-labelledby="${id}-head"><h3 id="${id}-head"><a href="#${id}">${id}</a></h3>
 <p class="about">${prose(description)}${more === '' ? '' : ` <span class="dim">${escaped(more.trim())}</span>`}</p>

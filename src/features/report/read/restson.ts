@@ -22,7 +22,6 @@ const silent: ViewWords = {
   zone: () => '',
   day: () => '',
   shopDay: () => ({ day: '', join: '' }),
-  figures: (_alias, rows, figures) => ({ figures, join: rows }),
   dayNumber: () => '',
   month: () => '',
   dayText: () => '',

@@ -1,0 +1,127 @@
+/**
+ * The lines of a repair order by kind: what each comes to, and its cost. Each is rounded to whole cents, half away from
+ * zero; null means unknown.
+ */
+import type { Stored, StoredRow, WholeRecord } from '../derive.js'
+import { nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
+import type { NetLines } from './nets.js'
+
+/** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
+export const absurdNumber = 1e9 * unit
+/** So is a line of so many cents. */
+const absurdCents = 9_000_000_000
+
+export const below = (value: Whole | null, limit: number): Whole | null =>
+  value === null || value >= limit || value <= -limit ? null : value
+
+export const amountOf = (value: Stored | undefined): Whole | null =>
+  below(wholeOf(value ?? null), absurdCents)
+export const numberOf = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurdNumber)
+
+/** What a line comes to: nothing of anything is nothing, whatever it costs. Null where it is unknown. */
+function lineOf(quantity: Whole | null, price: Stored | undefined): Whole | null {
+  if (quantity === null) return null
+  if (quantity === 0) return 0
+  const each = wholeOf(price ?? null)
+  return each === null ? null : below(rounded(times(quantity, each), unit), absurdCents)
+}
+
+/** The lines of one kind, added up. */
+export class LinesOfKind implements NetLines {
+  readonly amounts: (Whole | null)[] = []
+  readonly costs: (Whole | null)[] = []
+  cents: Whole = 0
+  taxable: Whole = 0
+  unknown = 0
+  /** A taxable line has no price: what is to be taxed is unknown. */
+  isTaxableUnknown = false
+
+  constructor(readonly rows: readonly StoredRow[]) {}
+
+  /** A line of which the API does not say whether it is taxable is. */
+  add(line: Whole | null, taxable: Stored | undefined): void {
+    const isTaxable = taxable !== false
+    this.amounts.push(line)
+    if (line === null) {
+      this.unknown++
+      this.isTaxableUnknown ||= isTaxable
+      return
+    }
+    this.cents = plus(this.cents, line)
+    if (isTaxable) this.taxable = plus(this.taxable, line)
+  }
+}
+
+/** Costs of lines, added up. */
+class Costs {
+  cents: Whole = 0
+  unknown = 0
+
+  constructor(private readonly of: LinesOfKind) {}
+
+  add(cost: Whole | null): void {
+    this.of.costs.push(cost)
+    if (cost === null) this.unknown++
+    else this.cents = plus(this.cents, cost)
+  }
+}
+
+export const nestedRows = ({ rows }: WholeRecord, table: string): readonly StoredRow[] => rows[table] ?? []
+
+/** The services of a record, and where each id is among them. */
+export interface Services {
+  readonly rows: readonly StoredRow[]
+  readonly places: ReadonlyMap<Stored, number>
+}
+
+export function allServices(record: WholeRecord): Services {
+  const rows = nestedRows(record, 'repair_order_services')
+  const places = new Map<Stored, number>()
+  for (let i = 0; i < rows.length; i++) places.set(rows[i]?.id ?? null, i)
+  return { rows, places }
+}
+
+export function laborOf(record: WholeRecord, services: Services) {
+  const lines = new LinesOfKind(nestedRows(record, 'repair_order_labors'))
+  const hoursOfLines: (Whole | null)[] = []
+  let hours: Whole = 0
+  let ratedHours: Whole = 0
+  for (const labor of lines.rows) {
+    const sold = numberOf(labor.hours)
+    const service = services.places.get(labor.service_id ?? null) ?? -1
+    const rate = services.rows[service]?.labor_rate_cents ?? null
+    hoursOfLines.push(sold)
+    hours = plus(hours, sold ?? 0)
+    if (rate !== null) ratedHours = plus(ratedHours, sold ?? 0)
+    lines.add(lineOf(sold, rate), labor.taxable)
+  }
+  return { lines, hoursOfLines, hours, ratedHours }
+}
+
+export function partsOf(record: WholeRecord) {
+  const lines = new LinesOfKind(nestedRows(record, 'repair_order_parts'))
+  const costs = new Costs(lines)
+  for (const part of lines.rows) {
+    const quantity = numberOf(part.quantity)
+    lines.add(lineOf(quantity, part.quoted_price_cents), part.taxable)
+    costs.add(lineOf(quantity, part.cost_cents))
+  }
+  return { lines, costs }
+}
+
+export function subletsOf(record: WholeRecord) {
+  const lines = new LinesOfKind(nestedRows(record, 'repair_order_sublets'))
+  const costs = new Costs(lines)
+  for (const sublet of lines.rows) {
+    lines.add(amountOf(sublet.price_cents), sublet.taxable)
+    costs.add(amountOf(sublet.cost_cents))
+  }
+  return { lines, costs }
+}
+
+export function hazmatsOf(record: WholeRecord): LinesOfKind {
+  const lines = new LinesOfKind(nestedRows(record, 'repair_order_hazmats'))
+  for (const hazmat of lines.rows)
+    lines.add(lineOf(numberOf(hazmat.quantity), hazmat.fee_cents), hazmat.taxable)
+  return lines
+}

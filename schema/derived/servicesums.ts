@@ -1,0 +1,117 @@
+/**
+ * What each service of a repair order comes to: sums over its lines, of what these add to the order (nets.ts). Since the
+ * lines share the order's discounts to the cent, so do the services.
+ */
+import type { Stored } from '../derive.js'
+import { minus, plus, type Whole } from '../exact.js'
+import { cents, integer, nullable } from '../resource.js'
+import { absurdNumber, below, type LinesOfKind, type Services } from './billlines.js'
+import { netWidth } from './nets.js'
+
+const sum = (what: string) => cents(`${what}. Lines whose worth is unknown are worth 0 here.`)
+
+/** The columns of services, by name. */
+export const serviceColumns = {
+  _labor_nine: nullable(
+    integer('Sum of the hours of its labors, in billionths of an hour; null from 10^9 hours on.'),
+  ),
+  _labor_cents: sum('Sum of its labors, before discount and tax'),
+  _labor_discount_cents: cents(
+    "Its share of the order's discount on labor: those of all services sum to it exactly.",
+  ),
+  _parts_cents: sum('Sum of its parts, before discount and tax'),
+  _parts_discount_cents: cents(
+    "Its share of the order's discount on parts: those of all services sum to it exactly.",
+  ),
+  _sublets_cents: sum('Sum of its sublets, before tax'),
+  _hazmats_cents: sum('Sum of its hazmats, before tax'),
+  _cost_cents: cents('Sum of the known costs of its parts and sublets.'),
+  _gross_profit_cents: nullable(
+    cents('What its lines come to after discounts, less its cost; null where a price or a cost is unknown.'),
+  ),
+  _hours_unknown: integer('Its labors whose hours are unknown or absurd.'),
+} as const
+
+/** The places of the columns among a service's values; a discount is behind its amount. */
+const at = { hours: 0, labor: 1, parts: 3, sublets: 5, hazmats: 6, cost: 7, profit: 8, unknownHours: 9 }
+const width = 10
+
+/** The lines of one kind, and their nets. */
+interface LinesWithNets {
+  readonly lines: LinesOfKind
+  readonly nets: readonly Stored[]
+}
+
+interface Kinds {
+  /** Hours: line by line, in billionths; null where they are unknown. */
+  readonly labor: LinesWithNets & { readonly hours: readonly (Whole | null)[] }
+  readonly parts: LinesWithNets
+  readonly sublets: LinesWithNets
+  readonly hazmats: LinesWithNets
+}
+
+interface KindColumns {
+  /** Where its amounts go. */
+  readonly amount: number
+  readonly hasDiscount?: boolean
+  readonly hasCost?: boolean
+}
+
+function add(values: Stored[], place: number, value: Stored | undefined): void {
+  if (value !== 0) values[place] = plus(values[place] as Whole, value as Whole)
+}
+
+/** Adds one kind of lines to their services; lines of one service nearly always follow each other. */
+function addLines(
+  values: Stored[],
+  { places }: Services,
+  { lines: { rows, costs }, nets }: LinesWithNets,
+  { amount: column, hasDiscount = false, hasCost = false }: KindColumns,
+): void {
+  let last: Stored | undefined
+  let first: number | undefined
+  for (let i = 0; i < rows.length; i++) {
+    const service = rows[i]?.service_id
+    if (service !== last) first = places.get(service ?? null)
+    last = service
+    if (first === undefined) continue
+    const place = first * width
+    const amount = nets[i * netWidth] ?? null
+    const cost = hasCost ? (costs[i] ?? null) : 0
+    if (amount === null || cost === null) values[place + at.profit] = null
+    if (amount !== null) add(values, place + column, amount)
+    if (amount !== null && hasDiscount) add(values, place + column + 1, nets[i * netWidth + 1])
+    if (cost !== null) add(values, place + at.cost, cost)
+  }
+}
+
+function addHours(values: Stored[], { places }: Services, { lines: { rows }, hours }: Kinds['labor']): void {
+  for (let i = 0; i < rows.length; i++) {
+    const first = places.get(rows[i]?.service_id ?? null)
+    if (first === undefined) continue
+    const sold = hours[i] ?? null
+    add(values, first * width + (sold === null ? at.unknownHours : at.hours), sold ?? 1)
+  }
+}
+
+/** What the sums of a service make. */
+function finish(values: Stored[], first: number): void {
+  const of = (column: number) => values[first + column] as Whole
+  values[first + at.hours] = below(of(at.hours), absurdNumber)
+  if (values[first + at.profit] === null) return
+  const gross = plus(plus(of(at.labor), of(at.parts)), plus(of(at.sublets), of(at.hazmats)))
+  const off = plus(plus(of(at.labor + 1), of(at.parts + 1)), of(at.cost))
+  values[first + at.profit] = minus(gross, off)
+}
+
+/** Service after service a value for each of the columns. */
+export function servicesOf(services: Services, { labor, parts, sublets, hazmats }: Kinds): readonly Stored[] {
+  const values: Stored[] = new Array(services.rows.length * width).fill(0)
+  addHours(values, services, labor)
+  addLines(values, services, labor, { amount: at.labor, hasDiscount: true })
+  addLines(values, services, parts, { amount: at.parts, hasDiscount: true, hasCost: true })
+  addLines(values, services, sublets, { amount: at.sublets, hasCost: true })
+  addLines(values, services, hazmats, { amount: at.hazmats })
+  for (let first = 0; first < values.length; first += width) finish(values, first)
+  return values
+}

@@ -1,0 +1,80 @@
+/**
+ * Which columns of views may be null, on both warehouses: records that lack what the document promises, with values that
+ * nobody would enter on purpose. A column that is said to be never null has no null there, every other one has
+ * some, and keys are unique.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { views } from '../../../schema/views/index.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { spoil, starve } from '../../support/hostile.js'
+import { sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { showTwice } from '../../support/twice.js'
+import { prepareViews, query } from '../../support/views.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 60, seed: 7, until: '2026-11-20T12:00:00Z' })
+showTwice(sandbox)
+spoil(sandbox)
+starve(sandbox)
+
+const { store } = sandbox
+const [tenant = 0] = store.tenantIds
+const yesterday = new Date(Date.now() - 86_400_000).toISOString()
+const put = (id: number, resource: string, record: object = {}): void =>
+  store.put(tenant, resource, { id, updated_at: yesterday, ...record })
+
+// Records of nothing but what they cannot be stored without, an order in each state among them.
+for (const resource of store.resources) put(9_000_000, resource)
+const lines = [{ id: 1 }]
+const services = [{ id: 1, labors: lines, parts: lines, sublets: lines, hazmats: lines }]
+for (const [i, state] of ['estimate', 'in_progress', 'invoice'].entries())
+  put(9_000_001 + i, 'repair_orders', { state, services })
+put(9_000_001, 'payments', { repair_order_id: 9_000_003 })
+put(9_000_001, 'purchase_records', { line_items: [{}] })
+
+// An invoice of which each part counts, and their sum is absurd.
+const [inventory = 0] = store.ids(tenant, 'inventories')
+const many = [1, 2].map((id) => ({ id, quantity: 999_999_999, part_inventory_id: inventory }))
+const labors = Array.from({ length: 12 }, (_, i) => ({ id: i + 1, hours: 999_999_999.5 }))
+const crowded = [{ id: 1, labor_rate_cents: 1, parts: many, labors }]
+put(9_000_004, 'repair_orders', { state: 'invoice', closed_at: yesterday, services: crowded })
+
+// A tenant that has a shop and nothing else.
+const empty = 999
+store.addTenant({ id: empty })
+store.put(empty, 'shops', { id: 1, updated_at: yesterday })
+store.switchOff('notes', empty)
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  beforeAll(async () => {
+    warehouse = await reopen(kind.address())
+    await warehouse.migrate()
+    await sync(sandbox, warehouse)
+    await prepareViews(warehouse)
+    // A cursor whose first walk is under way.
+    await warehouse.db.insertInto('sync_cursors').values({ tenant_id: empty, resource: 'unwalked' }).execute()
+  })
+  afterAll(() => warehouse.close())
+
+  it.each(views.map((view) => [view.name, view] as const))('%s', async (name, view) => {
+    const columns = Object.entries(view.columns)
+    const counts = columns.map(([column]) => `count(*) - count("${column}") as "${column}"`)
+    const [row = {}] = await query(warehouse, `select count(*) as n, ${counts.join(', ')} from {${name}}`)
+    expect(Number(row.n)).toBeGreaterThan(2)
+    const found = columns.map(([column]) => `${column}: ${Number(row[column]) === 0 ? 'never' : 'may be'}`)
+    const said = columns.map(
+      ([column, { isAlways = false }]) => `${column}: ${isAlways ? 'never' : 'may be'}`,
+    )
+    // What nobody knows of a whole month of a shop is seldom nothing: it may be, and need not be here.
+    if (/^shop_(days|months)$/.test(name))
+      expect(said.filter((one) => one.endsWith('never') && !found.includes(one))).toEqual([])
+    else expect(found).toEqual(said)
+    for (const [column, { isUnique }] of columns)
+      if (isUnique) {
+        const [{ n } = {}] = await query(warehouse, `select count(distinct "${column}") as n from {${name}}`)
+        expect(Number(n), column).toBe(Number(row.n))
+      }
+  })
+})

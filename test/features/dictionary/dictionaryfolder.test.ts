@@ -1,0 +1,56 @@
+/** `dictionary --out`: what it writes, what it replaces, and what it leaves alone. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { shopsync } from '../../support/call.js'
+import { scratch } from '../../support/scratch.js'
+
+const written = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+const textOf = (...path: string[]): string => readFileSync(join(...path), 'utf8')
+
+it('writes a page for each relation, replaces its own, and takes away what has no successor', async () => {
+  const cwd = scratch()
+  const first = await shopsync(['dictionary', '--out', 'pages'], { cwd })
+  expect([first.code, first.stdout]).toEqual([0, expect.stringMatching(/^Wrote \d+ files to pages\n$/)])
+  const names = written(join(cwd, 'pages'))
+  expect(names).toEqual(expect.arrayContaining(['README.md', 'orders.md', 'repair_orders.md']))
+  const [mark = ''] = textOf(cwd, 'pages/orders.md').split('\n')
+  writeFileSync(join(cwd, 'pages/orders.md'), `${mark}\nold`)
+  writeFileSync(join(cwd, 'pages/gone.md'), `${mark}\n# a relation of an earlier version`)
+  writeFileSync(join(cwd, 'pages/mine.md'), `${'My notes.'}\n${mark}`)
+  expect((await shopsync(['dictionary', '--format', 'md', '--out', 'pages'], { cwd })).code).toBe(0)
+  expect(written(join(cwd, 'pages'))).toEqual([...names, 'mine.md'].sort())
+  expect(textOf(cwd, 'pages/orders.md')).toContain('# orders')
+  expect(textOf(cwd, 'pages/mine.md')).toContain('My notes.')
+})
+
+it('refuses to replace a file of somebody else, before it writes any', async () => {
+  const cwd = scratch()
+  mkdirSync(join(cwd, 'pages'))
+  writeFileSync(join(cwd, 'pages/README.md'), '# My pages\n')
+  const { code, stderr } = await shopsync(['dictionary', '--out', 'pages'], { cwd })
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/Found .*pages\/README\.md, which shopsync[\s\S]*after --out/),
+  ])
+  expect(written(join(cwd, 'pages'))).toEqual(['README.md'])
+  expect(textOf(cwd, 'pages/README.md')).toBe('# My pages\n')
+})
+
+it.each(['json', 'html', 'superset'])('the format %s is one file: it says what to type', async (format) => {
+  const cwd = scratch()
+  const { code, stdout, stderr } = await shopsync(['dictionary', '--format', format, '--out', 'pages'], {
+    cwd,
+  })
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(`shopsync dictionary --format ${format} >`)
+  expect(written(cwd)).toEqual([])
+})
+
+it('a folder that cannot be written to is told by name', async () => {
+  const cwd = scratch()
+  writeFileSync(join(cwd, 'file'), '')
+  const { code, stderr } = await shopsync(['dictionary', '--out', 'file'], { cwd })
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/Could not write the folder .*file/)])
+})
