@@ -2,7 +2,7 @@
  * What the declared figures (schema/figures/) come to, and how they are written. Every amount of the report that is a
  * figure of the trade is one of these, so that it equals what shop_months and BI tools show.
  */
-import { addsUp, type Figure } from '../../../schema/figure.js'
+import { addsUp, type DeclaredFigure } from '../../../schema/figure.js'
 import { count } from '../../engine/base/format.js'
 import { addedValues, type FigureValue, figureNumber } from '../analytics/figuresql.js'
 import {
@@ -21,14 +21,14 @@ export type Amounts = ReadonlyMap<string, FigureValue>
 export const noAmounts: Amounts = new Map()
 
 /** In the figure's unit. Null where nothing of it is known, and a ratio of nothing. */
-export function amountOf(amounts: Amounts | undefined, figure: Figure): number | null {
+export function figureAmount(amounts: Amounts | undefined, figure: DeclaredFigure): number | null {
   const value = amounts?.get(figure.name)
   if (value === undefined) return figure.denominator ? null : 0
   return figureNumber(figure, value)
 }
 
 /** How many rows a figure leaves out. */
-export const leftOutOf = (amounts: Amounts | undefined, { name }: Figure): number =>
+export const leftOutOf = (amounts: Amounts | undefined, { name }: DeclaredFigure): number =>
   amounts?.get(name)?.leftOut ?? 0
 
 /** The sum of groups. Distinct counts don't add up: `withDistinct` puts them in. */
@@ -43,7 +43,7 @@ export function addedAmounts(groups: readonly Amounts[]): Amounts {
 export const withDistinct = (amounts: Amounts, distinct: Amounts): Amounts =>
   new Map([...amounts, ...distinct])
 
-const inWords: Readonly<Record<Figure['unit'], (value: number) => string>> = {
+const inWords: Readonly<Record<DeclaredFigure['unit'], (value: number) => string>> = {
   cents: moneyText,
   'cents per hour': moneyToTheCent,
   hours: hoursText,
@@ -53,19 +53,21 @@ const inWords: Readonly<Record<Figure['unit'], (value: number) => string>> = {
   turns: hoursText,
 }
 
-export const amountText = (amounts: Amounts | undefined, figure: Figure): string => {
-  const value = amountOf(amounts, figure)
+export const amountText = (amounts: Amounts | undefined, figure: DeclaredFigure): string => {
+  const value = figureAmount(amounts, figure)
   if (value === null) return unknownMark
   // An average of hours is small.
   return figure.unit === 'hours' && figure.denominator ? value.toFixed(2) : inWords[figure.unit](value)
 }
 
 /** The change of a figure; null where there is nothing to compare. */
-export const changeOf = (now: Amounts, before: Amounts, figure: Figure): Trend | null =>
-  addsUp(figure) && !before.has(figure.name) ? null : trendOf(amountOf(now, figure), amountOf(before, figure))
+export const changeOf = (now: Amounts, before: Amounts, figure: DeclaredFigure): Trend | null =>
+  addsUp(figure) && !before.has(figure.name)
+    ? null
+    : trendOf(figureAmount(now, figure), figureAmount(before, figure))
 
 /** `12 invoices without a known cost are left out.`; nothing where none is. */
-export function leftOutText(groups: readonly Amounts[], figure: Figure): string[] {
+export function leftOutText(groups: readonly Amounts[], figure: DeclaredFigure): string[] {
   const left = groups.reduce((sum, amounts) => sum + leftOutOf(amounts, figure), 0)
   if (left === 0 || !figure.leavesOut) return []
   return [`Left out: ${count(left)} ${figure.leavesOut.what}.`]

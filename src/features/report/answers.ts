@@ -3,7 +3,7 @@
  * as cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
  */
 
-import type { Figure as DeclaredFigure } from '../../../schema/figure.js'
+import type { DeclaredFigure } from '../../../schema/figure.js'
 import averageRepairOrder from '../../../schema/figures/average_repair_order.js'
 import cars from '../../../schema/figures/cars.js'
 import effectiveLaborRate from '../../../schema/figures/effective_labor_rate.js'
@@ -13,7 +13,7 @@ import grossProfitPerHour from '../../../schema/figures/gross_profit_per_hour.js
 import invoices from '../../../schema/figures/invoices.js'
 import sales from '../../../schema/figures/sales_cents.js'
 import { count, plural } from '../../engine/base/format.js'
-import { amountOf, amountText, changeOf, leftOutOf, leftOutText } from './amounts.js'
+import { amountText, changeOf, figureAmount, leftOutOf, leftOutText } from './amounts.js'
 import type { NamedOrder, PeriodAnswer, ReportData, ReportScope, TrustAnswer } from './data.js'
 import { dayInFull, moneyText, moneyToTheCent, percentOfAll, type Trend, unknownMark } from './numberwords.js'
 import { type Tone, trustSentence } from './trustsentence.js'
@@ -181,10 +181,10 @@ function periodFacts(answer: PeriodAnswer): Fact[] {
     trends: trendsOf(answer, figure),
   })
   return [
-    tells(sales, plural(amountOf(amounts, invoices) ?? 0, 'invoice')),
+    tells(sales, plural(figureAmount(amounts, invoices) ?? 0, 'invoice')),
     tells(
       grossProfit,
-      `${amountText(amounts, grossMargin)} gross margin`,
+      figureAmount(amounts, grossMargin) === null ? '' : `${amountText(amounts, grossMargin)} gross margin`,
       without > 0 ? `without ${plural(without, 'invoice')}` : '',
     ),
     tells(averageRepairOrder),

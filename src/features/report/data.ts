@@ -53,7 +53,7 @@ export interface RankedLine {
 }
 
 /** A period beside an earlier one, of the shops that were open in both. */
-export interface Comparison {
+export interface PeriodComparison {
   /** `the month before`. */
   readonly words: string
   /** `Sep 2026`. */
@@ -80,14 +80,14 @@ export interface ReportPeriod extends DayRange {
   /** `October 2026`, `November 1 to 22, 2026`. */
   readonly label: string
   readonly question: string
-  readonly compared: readonly (DayRange & Pick<Comparison, 'words' | 'label'>)[]
+  readonly compared: readonly (DayRange & Pick<PeriodComparison, 'words' | 'label'>)[]
 }
 
 /** What a scope comes to in a period. */
 export interface PeriodAnswer {
   readonly period: ReportPeriod
   readonly amounts: Amounts
-  readonly comparisons: readonly Comparison[]
+  readonly comparisons: readonly PeriodComparison[]
   /** Where there are a few of them; each is compared only if it was open in both periods. */
   readonly shops: readonly RankedLine[]
   readonly advisors: readonly RankedLine[]
@@ -236,7 +236,7 @@ export interface TenantLine {
   /** In the period that is shown first. */
   readonly amounts: Amounts
   /** Beside the time before it; undefined where there is nothing to compare. */
-  readonly comparison: Comparison | undefined
+  readonly comparison: PeriodComparison | undefined
   readonly late: number
   readonly overdueCents: number
 }

@@ -2,7 +2,7 @@
  * Rankings and short lists: who and what brought it in a period. The table is the drawing: its first column of numbers
  * has bars (page/rankingpanel.ts).
  */
-import type { Figure as DeclaredFigure } from '../../../schema/figure.js'
+import type { DeclaredFigure } from '../../../schema/figure.js'
 import averageRepairOrder from '../../../schema/figures/average_repair_order.js'
 import cars from '../../../schema/figures/cars.js'
 import grossMargin from '../../../schema/figures/gross_margin.js'
@@ -15,7 +15,7 @@ import sales from '../../../schema/figures/sales_cents.js'
 import serviceSales from '../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../schema/figures/technician_hours.js'
 import { count, plural } from '../../engine/base/format.js'
-import { addedAmounts, amountOf, amountText, changeOf, leftOutText } from './amounts.js'
+import { addedAmounts, amountText, changeOf, figureAmount, leftOutText } from './amounts.js'
 import type { PeriodAnswer, RankedLine, ReportScope } from './data.js'
 import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js'
 
@@ -49,7 +49,7 @@ const mostLines = 10
 const isMoney = ({ unit }: DeclaredFigure): boolean => unit === 'cents' || unit === 'cents per hour'
 
 function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): RankingCell {
-  const value = amountOf(amounts, figure)
+  const value = figureAmount(amounts, figure)
   if (value === null) return { text: unknownMark }
   return {
     text: amountText(amounts, figure),
@@ -76,7 +76,7 @@ function rowsOf(
   change?: DeclaredFigure,
 ): Ranking['rows'] {
   const [first] = figures
-  const values = lines.map(({ amounts }) => (first ? amountOf(amounts, first) : null))
+  const values = lines.map(({ amounts }) => (first ? figureAmount(amounts, first) : null))
   const most = Math.max(0, ...values.map((value) => value ?? 0))
   return lines.map(({ name, amounts, before }, i) => {
     const value = values[i] ?? null
@@ -133,7 +133,7 @@ export function techniciansRanking(answer: PeriodAnswer): Ranking {
   const { period, technicians } = answer
   const sum = addedAmounts(technicians.map(({ amounts }) => amounts))
   const people = technicians.filter(
-    ({ key, amounts }) => key !== null && (amountOf(amounts, technicianHours) ?? 0) > 0,
+    ({ key, amounts }) => key !== null && (figureAmount(amounts, technicianHours) ?? 0) > 0,
   )
   return {
     id: 'technicians',
@@ -156,7 +156,7 @@ export function techniciansRanking(answer: PeriodAnswer): Ranking {
 }
 
 export function categoriesRanking({ period, categories }: PeriodAnswer): Ranking {
-  const sum = amountOf(addedAmounts(categories.map(({ amounts }) => amounts)), serviceSales) ?? 0
+  const sum = figureAmount(addedAmounts(categories.map(({ amounts }) => amounts)), serviceSales) ?? 0
   const lines = shortened(named(categories, 'no category'), 'categories')
   return {
     id: 'categories',
@@ -168,7 +168,7 @@ export function categoriesRanking({ period, categories }: PeriodAnswer): Ranking
     columns: ['Sales', 'Share'],
     rows: rowsOf(lines, [serviceSales]).map((row, i) => ({
       ...row,
-      cells: [...row.cells, { text: percentText(amountOf(lines[i]?.amounts, serviceSales) ?? 0, sum) }],
+      cells: [...row.cells, { text: percentText(figureAmount(lines[i]?.amounts, serviceSales) ?? 0, sum) }],
     })),
     nothing: 'Nothing was sold.',
   }
@@ -189,7 +189,7 @@ export function marginRanking({ period, costBands }: PeriodAnswer): Ranking {
   return {
     id: 'parts-margin',
     title: `Parts margin by cost of a unit, ${period.label}`,
-    finding: amountOf(sum, partsMargin) === null ? '' : `${amountText(sum, partsMargin)} over all parts.`,
+    finding: figureAmount(sum, partsMargin) === null ? '' : `${amountText(sum, partsMargin)} over all parts.`,
     definition: partsMargin.doc,
     leftOut: leftOutText([sum], partsMargin),
     of: 'cost of a unit',

@@ -1,6 +1,6 @@
 /* What figures over the months of the report share. */
-import type { Figure as DeclaredFigure } from '../../../../schema/figure.js'
-import { type Amounts, amountOf, amountText, leftOutText } from '../amounts.js'
+import type { DeclaredFigure } from '../../../../schema/figure.js'
+import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
 import type { Chart, ChartColor, ChartUnit, Figure } from '../chart.js'
 import type { ReportMonth, ReportScope } from '../data.js'
 import { monthInFull, monthInShort } from '../numberwords.js'
@@ -68,7 +68,7 @@ export function lineOf(
 ): Figure {
   const { scope } = input
   const last = lastWhole(input)
-  const now = last && amountOf(last[1], figure)
+  const now = last && figureAmount(last[1], figure)
   return {
     id,
     title: figure.label,
@@ -79,7 +79,9 @@ export function lineOf(
       shape: 'lines',
       unit,
       ...overMonths(scope.span),
-      series: [{ name: figure.label, color, values: scope.months.map((month) => amountOf(month, figure)) }],
+      series: [
+        { name: figure.label, color, values: scope.months.map((month) => figureAmount(month, figure)) },
+      ],
     },
     extra: beside.map((other) => ({
       title: other.label,

@@ -2,7 +2,7 @@
 import customersFigureOf from '../../../../schema/figures/customers.js'
 import newCustomers from '../../../../schema/figures/new_customers.js'
 import { plural } from '../../../engine/base/format.js'
-import { amountOf, leftOutText } from '../amounts.js'
+import { figureAmount, leftOutText } from '../amounts.js'
 import type { Figure } from '../chart.js'
 import { percentText } from '../numberwords.js'
 import { aboutPartial, type FigureInput, lastWhole, overMonths } from './overmonths.js'
@@ -10,8 +10,8 @@ import { aboutPartial, type FigureInput, lastWhole, overMonths } from './overmon
 export function customersFigure(input: FigureInput): Figure {
   const { scope } = input
   const last = lastWhole(input)
-  const all = last && amountOf(last[1], customersFigureOf)
-  const isNew = last && amountOf(last[1], newCustomers)
+  const all = last && figureAmount(last[1], customersFigureOf)
+  const isNew = last && figureAmount(last[1], newCustomers)
   return {
     id: 'customers',
     title: 'Customers: new and returning',
@@ -31,10 +31,17 @@ export function customersFigure(input: FigureInput): Figure {
           name: 'Returning',
           color: 'blue',
           values: scope.months.map((month) =>
-            Math.max(0, (amountOf(month, customersFigureOf) ?? 0) - (amountOf(month, newCustomers) ?? 0)),
+            Math.max(
+              0,
+              (figureAmount(month, customersFigureOf) ?? 0) - (figureAmount(month, newCustomers) ?? 0),
+            ),
           ),
         },
-        { name: 'New', color: 'orange', values: scope.months.map((month) => amountOf(month, newCustomers)) },
+        {
+          name: 'New',
+          color: 'orange',
+          values: scope.months.map((month) => figureAmount(month, newCustomers)),
+        },
       ],
     },
     extra: [],

@@ -1,5 +1,5 @@
 /* Sales and gross profit by month, the pace of the running month, and what an order and an hour bring. */
-import type { Figure as DeclaredFigure } from '../../../../schema/figure.js'
+import type { DeclaredFigure } from '../../../../schema/figure.js'
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
 import effectiveLaborRate from '../../../../schema/figures/effective_labor_rate.js'
 import grossMargin from '../../../../schema/figures/gross_margin.js'
@@ -10,7 +10,7 @@ import hoursSold from '../../../../schema/figures/hours_sold.js'
 import invoices from '../../../../schema/figures/invoices.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import { plural } from '../../../engine/base/format.js'
-import { amountOf, amountText, leftOutText } from '../amounts.js'
+import { amountText, figureAmount, leftOutText } from '../amounts.js'
 import { behindRemark, comparedWords } from '../answers.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
 import type { RankedShop } from '../data.js'
@@ -49,7 +49,7 @@ export function salesFigure(input: FigureInput): Figure {
     name: grossProfit.label,
     color: 'orange',
     isLine: true,
-    values: scope.months.map((month) => amountOf(month, grossProfit)),
+    values: scope.months.map((month) => figureAmount(month, grossProfit)),
   }
   const tells = (figure: DeclaredFigure) => ({
     title: figure.label,

@@ -104,7 +104,7 @@ nav { display: flex; gap: 6px 18px; flex-wrap: wrap; font-size: 14px }
 .copy { display: none; gap: 8px; margin-top: 10px } .js .copy { display: flex }
 button { font: inherit; font-size: 13px; color: var(--link); background: none; border: 1px solid var(--rule); border-radius: 8px;
   padding: 5px 10px; cursor: pointer } button:hover { border-color: var(--link) }
-td.trouble { color: var(--bad) } td small { color: var(--muted) }
+th small { display: block; color: var(--muted) } td.trouble { color: var(--bad) } td small { color: var(--muted) }
 .compare { margin-top: 16px }
 .grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px } .wide { grid-column: 1 / -1 }
 .grid > * { min-width: 0 }

@@ -7,7 +7,7 @@ import receivablesFigure from '../../../../schema/figures/receivables_cents.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
-import { type Amounts, addedAmounts, amountOf, leftOutOf, withDistinct } from '../amounts.js'
+import { type Amounts, addedAmounts, figureAmount, leftOutOf, withDistinct } from '../amounts.js'
 import type {
   AdviceNumbers,
   CycleNumbers,
@@ -52,7 +52,7 @@ export function monthAmounts(rows: FigureRows, months: readonly ReportMonth[], p
   return months.map(({ month }) => amountsIn(byMonth.get(month) ?? [], distinct.get(month) ?? [], part))
 }
 
-export function adviceOf(findings: Findings, months: readonly ReportMonth[]): AdviceNumbers[] {
+export function adviceByMonth(findings: Findings, months: readonly ReportMonth[]): AdviceNumbers[] {
   const groups = groupedBy(findings.recommendations, ({ month }) => month ?? '')
   return months.map(({ month }) => {
     const rows = groups.get(month) ?? []
@@ -102,7 +102,7 @@ export function shopsOf(
   return [...shops]
     .map(([key, of]) => {
       const byMonth = new Map(of.map(({ keys, values }) => [keys.month ?? '', values]))
-      const salesCents = months.map(({ month }) => amountOf(byMonth.get(month), sales))
+      const salesCents = months.map(({ month }) => figureAmount(byMonth.get(month), sales))
       return { key, name: nameOf(key === '' ? null : key), salesCents }
     })
     .sort((a, b) => total(b.salesCents, Number) - total(a.salesCents, Number) || (a.key < b.key ? -1 : 1))
@@ -122,7 +122,7 @@ export function paceOf(rows: FigureRows, part: Part, completeDay: string): PaceL
       const day = `${month}-${String(i + 1).padStart(2, '0')}`
       if (day >= completeDay) return null
       const of = byDay.get(day)
-      sum += of ? (amountOf(addedAmounts(of.map(({ values }) => values)), sales) ?? 0) : 0
+      sum += of ? (figureAmount(addedAmounts(of.map(({ values }) => values)), sales) ?? 0) : 0
       return sum
     })
     return { name: monthInFull(month), cents }
@@ -136,7 +136,7 @@ export function receivablesOf(findings: Findings, rows: FigureRows, part: Part):
     return {
       bucket,
       invoices: total(lines, (row) => row.owing),
-      cents: amountOf(of, receivablesFigure) ?? 0,
+      cents: figureAmount(of, receivablesFigure) ?? 0,
       unknown: leftOutOf(of, receivablesFigure),
       atLeastCents: total(lines, (row) => row.at_least),
       overpaid: total(lines, (row) => row.overpaid),
@@ -163,8 +163,11 @@ export function needsOf(findings: Findings, rows: FigureRows, part: Part): Needs
     overpaid: total(lines, (line) => line.overpaid),
   })
   return {
-    inProgress: { orders: amountOf(open, ordersInProgress) ?? 0, salesCents: amountOf(open, workInProgress) },
-    estimates: amountOf(open, openEstimates) ?? 0,
+    inProgress: {
+      orders: figureAmount(open, ordersInProgress) ?? 0,
+      salesCents: figureAmount(open, workInProgress),
+    },
+    estimates: figureAmount(open, openEstimates) ?? 0,
     late: {
       orders: total(findings.late, (row) => row.orders),
       salesCents: total(findings.late, (row) => row.sales),
@@ -172,7 +175,7 @@ export function needsOf(findings: Findings, rows: FigureRows, part: Part): Needs
     lateOrders: [],
     receivables: sums(ages),
     overdue: sums(ages.filter(({ bucket }) => bucket !== '0 to 30')),
-    creditCents: -(amountOf(open, creditsFigure) ?? 0) || 0,
+    creditCents: -(figureAmount(open, creditsFigure) ?? 0) || 0,
     overdueOrders: [],
     undecided: {
       count: total(findings.undecided, (row) => row.all),

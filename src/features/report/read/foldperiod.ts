@@ -1,14 +1,14 @@
 /* What a scope comes to in each period, beside the same shops before, and who and what brought it. */
 
-import type { Figure } from '../../../../schema/figure.js'
+import type { DeclaredFigure } from '../../../../schema/figure.js'
 import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
 import partsMargin from '../../../../schema/figures/parts_margin.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import serviceSales from '../../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../../schema/figures/technician_hours.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
-import { addedAmounts, amountOf } from '../amounts.js'
-import type { Comparison, PeriodAnswer, RankedLine } from '../data.js'
+import { addedAmounts, figureAmount } from '../amounts.js'
+import type { PeriodAnswer, PeriodComparison, RankedLine } from '../data.js'
 import type { Findings, Part } from './findings.js'
 import { amountsIn, figuresOf, isOpenSince, type ShopNames } from './fold.js'
 import type { PeriodRows } from './gather.js'
@@ -21,7 +21,7 @@ const mostShops = 12
 function ranked(
   rows: readonly FigureRow[],
   [key, name]: readonly [key: string, name: string],
-  figure: Figure,
+  figure: DeclaredFigure,
 ): RankedLine[] {
   return [...groupedBy(rows, ({ keys }) => keys[key] ?? '')]
     .map(([id, of]) => ({
@@ -31,12 +31,13 @@ function ranked(
     }))
     .sort(
       (a, b) =>
-        (amountOf(b.amounts, figure) ?? 0) - (amountOf(a.amounts, figure) ?? 0) || (a.name < b.name ? -1 : 1),
+        (figureAmount(b.amounts, figure) ?? 0) - (figureAmount(a.amounts, figure) ?? 0) ||
+        (a.name < b.name ? -1 : 1),
     )
 }
 
 /** A shop counts in both periods, or in neither. */
-function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: Part): Comparison[] {
+function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: Part): PeriodComparison[] {
   const own = figuresOf(rows.all, part)
   return rows.period.compared.flatMap(({ words, label, from }, i) => {
     const before = figuresOf(rows.compared[i] ?? [], part)

@@ -2,7 +2,7 @@
  * The declared figures that the report shows, asked for all tenants at once: by month, in each period, and from the first
  * day of the running month to each of its days. Rows are by shop, since a shop counts in a comparison or doesn't.
  */
-import type { Figure } from '../../../../schema/figure.js'
+import type { DeclaredFigure } from '../../../../schema/figure.js'
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
 import cars from '../../../../schema/figures/cars.js'
 import credits from '../../../../schema/figures/credits_cents.js'
@@ -29,19 +29,25 @@ import type { DayRange, ReportPeriod } from '../data.js'
 import { monthsLater, type Subject } from './reportdays.js'
 
 /** Different ones: counted over the rows of a whole group, and never added. */
-const distinct: readonly Figure[] = [cars, customers]
+const distinct: readonly DeclaredFigure[] = [cars, customers]
 
-const ofPeriods: readonly Figure[] = [
+const ofPeriods: readonly DeclaredFigure[] = [
   ...[sales, grossProfit, grossMargin, averageRepairOrder, invoices, hoursSold, hoursPerOrder],
   ...[effectiveLaborRate, grossProfitPerHour, newCustomers, shareLate],
 ]
 
-const ofAdvisors: readonly Figure[] = [grossProfit, sales, grossMargin, averageRepairOrder, invoices]
+const ofAdvisors: readonly DeclaredFigure[] = [grossProfit, sales, grossMargin, averageRepairOrder, invoices]
 
-const ofNow: readonly Figure[] = [openEstimates, ordersInProgress, workInProgress, receivables, credits]
+const ofNow: readonly DeclaredFigure[] = [
+  openEstimates,
+  ordersInProgress,
+  workInProgress,
+  receivables,
+  credits,
+]
 
 /** All figures that the report shows. */
-export const shownFigures: readonly Figure[] = [
+export const shownFigures: readonly DeclaredFigure[] = [
   ...distinct,
   ...ofPeriods,
   ...ofNow,
@@ -79,7 +85,7 @@ const shop = ['tenant_id', 'shop_key'] as const
 
 async function periodRows(subject: Subject, period: ReportPeriod): Promise<PeriodRows> {
   const { tenants } = subject
-  const ask = (figures: readonly Figure[], { from, to }: DayRange, by: readonly string[] = shop) =>
+  const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[] = shop) =>
     askFigures(subject, figures, { by, tenants, from, to })
   const compared: (readonly FigureRow[])[] = []
   for (const range of period.compared) compared.push(await ask([...ofPeriods, cars], range))

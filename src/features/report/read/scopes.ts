@@ -1,12 +1,12 @@
 /* All tenants together, each of them and each shop where there are few: what the page shows of whom. Used by read.ts. */
 import sales from '../../../../schema/figures/sales_cents.js'
-import { amountOf, noAmounts } from '../amounts.js'
+import { figureAmount, noAmounts } from '../amounts.js'
 import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
 import type { FreshnessRow } from './asktrust.js'
 import { askLateOrders, askOverdueOrders } from './askwork.js'
 import { type Findings, type Part, partOf } from './findings.js'
 import {
-  adviceOf,
+  adviceByMonth,
   cyclesOf,
   isOpenSince,
   monthAmounts,
@@ -60,7 +60,7 @@ export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, '
   return { scopes, tenants: ids.length === 1 ? [] : lines }
 }
 
-const salesOf = ({ amounts }: TenantLine): number => amountOf(amounts, sales) ?? 0
+const salesOf = ({ amounts }: TenantLine): number => figureAmount(amounts, sales) ?? 0
 
 const tenantName = ({ freshness }: Findings, id: string): string =>
   freshness.find(({ tenant_id }) => String(tenant_id) === id)?.tenant_name ?? `tenant ${id}`
@@ -112,7 +112,7 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
     behind: [...groups.values()].filter((of) => isBehind(of, scene.last, scene.nowMicros)).length,
     span: spanOf(months, findings),
     months: monthAmounts(rows, months, part),
-    advice: adviceOf(findings, months),
+    advice: adviceByMonth(findings, months),
     cycles: cyclesOf(findings, months),
     byShop: shopsOf(rows, months, part, nameOf),
     periods: rows.periods.map((of) => periodAnswer(of, findings, part, nameOf)),
