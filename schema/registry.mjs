@@ -2,7 +2,7 @@
  * Writes schema/index.ts, the one registry, from the files in this folder: a resource is added by adding its file.
  * Run by `npm run build`; a test compares the result with what is committed.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -105,3 +105,23 @@ try {
   // It is made for the first time.
 }
 if (known !== viewText) writeFileSync(viewIndex, viewText)
+
+/* The figures: schema/figures/index.ts. */
+
+const figureNames = declaredIn('figures', 'defineFigure')
+const figureText = `/** GENERATED from the files of this folder by ../registry.mjs (npm run build). */
+import type { DeclaredFigure } from '../figure.js'
+${figureNames.map((name) => `import ${name} from './${name}.js'`).join('\n')}
+
+const declared = {
+${figureNames.map((name) => `  ${name},`).join('\n')}
+}
+
+/** Every declared figure, in the order of their names. */
+export const figures: readonly DeclaredFigure[] = Object.values(declared)
+
+export type FigureName = keyof typeof declared
+`
+const figureIndex = `${folder}figures/index.ts`
+const figuresBefore = existsSync(figureIndex) ? readFileSync(figureIndex, 'utf8') : ''
+if (figuresBefore !== figureText) writeFileSync(figureIndex, figureText)

@@ -30,7 +30,12 @@ const receivables = (q: ViewWords): string => `
     ${balances('receivables_0_30_cents', 'x.days <= 30')},
     ${balances('receivables_31_60_cents', 'x.days between 31 and 60')},
     ${balances('receivables_61_90_cents', 'x.days between 61 and 90')},
-    ${balances('receivables_over_90_cents', 'x.days > 90')}
+    ${balances('receivables_over_90_cents', 'x.days > 90')},
+    ${balances('to_collect_cents', 'x.balance_cents > 0')},
+    ${balances('to_collect_over_30_cents', 'x.balance_cents > 0 and x.days > 30')},
+    ${balances('to_collect_over_60_cents', 'x.balance_cents > 0 and x.days > 60')},
+    ${balances('to_collect_over_90_cents', 'x.balance_cents > 0 and x.days > 90')},
+    ${balances('credits_cents', 'x.balance_cents < 0')}
   from (select o.tenant_id, o.shop_id, o.balance_cents, ${daysSinceClosing(q, 'o')} as days
     from {repair_order_totals} o where ${isUnsettled('o')}) x
   group by x.tenant_id, x.shop_id`
@@ -51,6 +56,11 @@ const figures = [
   'receivables_61_90_cents',
   'receivables_over_90_cents',
   'receivables_unknown',
+  'to_collect_cents',
+  'to_collect_over_30_cents',
+  'to_collect_over_60_cents',
+  'to_collect_over_90_cents',
+  'credits_cents',
 ] as const
 
 export const snapshotColumns = ['tenant_id', 'shop_id', 'day', ...figures, 'taken_at'] as const

@@ -1,12 +1,14 @@
 /** Writes the committed files that are generated from the declarations. Run at the end of `npm run build`. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { figures } from '../schema/figures/index.js'
 import { resources } from '../schema/index.js'
 import { Bug } from './engine/base/errors.js'
 import { configReference } from './engine/config/reference.js'
 import { configSchema } from './engine/config/schema.js'
 import { asTables, stateTableList } from './engine/model/state.js'
 import { type Table, tablesOf } from './engine/model/table.js'
+import { figureComplaints } from './features/analytics/figurecheck.js'
 import { describeModel } from './features/dictionary/describe.js'
 import { writeFolder } from './features/dictionary/folder.js'
 import { keysToSet } from './features/dictionary/keystoset.js'
@@ -59,6 +61,12 @@ const sources = (folder: URL): string[] =>
     .filter((name) => name.endsWith('.ts') && !name.startsWith('sandbox'))
     .sort()
     .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+
+const complaints = figureComplaints(figures)
+if (complaints.length > 0) {
+  process.stderr.write(`${complaints.join('\n')}\n`)
+  process.exit(1)
+}
 
 const root = projectRoot()
 const own = stateTableList(await stateTablesOf(features))

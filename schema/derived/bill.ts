@@ -130,8 +130,10 @@ function shareOut(order: StoredRow, bases: Bases, taxes: Taxes, settings: RuleSe
     hazmats: shared('hazmats'),
   }
   const { tax } = nets.parts
+  const exempt = Object.values(nets).reduce<Whole>((sum, kind) => plus(sum, kind.exempt), 0)
   return {
     nets,
+    exempt,
     supplyFeeTax: taxes.parts === null || tax === null ? null : minus(taxes.parts, tax),
     unsharedDiscount: plus(unshared(bases.labor), unshared(bases.parts)),
   }
@@ -185,7 +187,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const inQuarantine = record.quarantined.filter((path) => ofTheFormula.test(path)).length
   const isKnown = withoutPrice === 0 && inQuarantine === 0
   const payments = nestedRows(record, 'repair_order_payments')
-  const { nets, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
+  const { nets, exempt, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
   return {
     lines: {
       repair_order_services: servicesOf(services, {
@@ -201,6 +203,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
     },
     supplyFeeTax,
     unsharedDiscount,
+    exemptSales: order.taxable === true ? exempt : order.taxable === false ? sales : null,
     hours,
     ratedHours,
     gross: { labor: labor.cents, parts: parts.cents, sublets: sublets.cents, hazmats: hazmats.cents },

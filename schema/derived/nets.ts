@@ -83,6 +83,8 @@ export interface SharedNets {
   readonly values: readonly Stored[]
   /** The tax of all lines; null where it is unknown. */
   readonly tax: Whole | null
+  /** What the lines that are not taxable come to, after discount. */
+  readonly exempt: Whole
 }
 
 const isAfter = (a: StoredRow | undefined, b: StoredRow | undefined): boolean => {
@@ -114,6 +116,7 @@ export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedN
   let taxable: Whole = 0
   let off: Whole = 0
   let taxed: Whole = 0
+  let exempt: Whole = 0
   for (let i = 0; i < rows.length; i++) {
     const place = places?.[i] ?? i
     const at = place * netWidth
@@ -129,12 +132,15 @@ export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedN
       off = upTo
     }
     values[at + 2] = taxUpTo === null ? null : 0
-    if (isTaxed && rows[place]?.taxable !== false) {
+    if (rows[place]?.taxable === false) {
+      exempt = plus(exempt, amount)
+      if (isShared) exempt = minus(exempt, values[at + 1] as Whole)
+    } else if (isTaxed) {
       taxable = plus(taxable, amount)
       const upTo = held(taxUpTo(taxable))
       values[at + 2] = minus(upTo, taxed)
       taxed = upTo
     }
   }
-  return { values, tax: taxUpTo === null ? null : taxed }
+  return { values, tax: taxUpTo === null ? null : taxed, exempt }
 }

@@ -118,6 +118,11 @@ const fields = {
   closed_at_local: nullable(
     text("When it was closed by the shop's clock, as `YYYY-MM-DD HH:MM:SS`; null until then."),
   ),
+  exempt_sales_cents: nullable(
+    cents(
+      'Sales that are not taxed: of the lines that are not taxable, after their share of the discount; all sales of an order that is not. Null where the order does not say whether it is taxable.',
+    ),
+  ),
 }
 
 /** The columns that are read of each table. */
@@ -187,12 +192,12 @@ function daysAndMinutes(order: StoredRow, { dayOf, localOf, minutesBetween }: Ru
   }
 }
 
+/** One literal: an object that begins as a spread is filled name by name, which takes longer than all of the formula. */
 function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeof fields> {
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }
   const bill = billOf(record, order, settings)
   const { gross, taxes } = bill
-  // One literal: an object that begins as a spread is filled name by name, which takes longer than all of the formula.
   const days = daysAndMinutes(order, settings)
   return {
     rows: [
@@ -247,6 +252,7 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
         unshared_discount_cents: bill.unsharedDiscount,
         created_at_local: days.created_at_local,
         closed_at_local: days.closed_at_local,
+        exempt_sales_cents: bill.exemptSales,
       },
     ],
     lines: bill.lines,

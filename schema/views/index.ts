@@ -23,6 +23,8 @@ import purchases from './purchases.js'
 import receivables from './receivables.js'
 import recommendation_conversion from './recommendation_conversion.js'
 import service_totals from './service_totals.js'
+import shop_days from './shop_days.js'
+import shop_months from './shop_months.js'
 import technician_hours from './technician_hours.js'
 import totals_check from './totals_check.js'
 import work_in_progress from './work_in_progress.js'
@@ -51,6 +53,8 @@ const declared = {
   receivables,
   recommendation_conversion,
   service_totals,
+  shop_days,
+  shop_months,
   technician_hours,
   totals_check,
   work_in_progress,

@@ -36,6 +36,9 @@ export default defineView({
     sold_without_cost: col.count.always(
       'Lines of those invoices whose cost is unknown: they are not in `turns`.',
     ),
+    sold_cost_cents: col.cents.always(
+      'Known cost of the units sold on invoices of the last 365 days: what `turns` divides by the value on hand.',
+    ),
   },
   example:
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
@@ -74,6 +77,7 @@ export default defineView({
         turns: `case when ${value} > 0 then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
         sold_unknown: 'coalesce(s.units_unknown, 0)',
         sold_without_cost: 'coalesce(s.without_cost, 0)',
+        sold_cost_cents: 'coalesce(s.cost_cents, 0)',
       },
       from: `{inventories} i
         left join sold_lately s on s.tenant_id = i.tenant_id and s.inventory_id = i.id

@@ -54,7 +54,14 @@ const ofTotals = [
   'unshared_discount_cents',
   'created_at_local',
   'closed_at_local',
+  'exempt_sales_cents',
 ] as const
+
+/** Of invoices that were closed on one day, the one with the lower id came first. */
+const isFirstVisit = `case when t.state = 'invoice' and t.customer_id is not null and t.closed_on is not null then not exists (
+  select 1 from {repair_order_totals} b
+  where b.tenant_id = t.tenant_id and b.customer_id = t.customer_id and b.state = 'invoice' and b._deleted_at is null
+    and (b.closed_on < t.closed_on or (b.closed_on = t.closed_on and b.repair_order_id < t.repair_order_id))) end`
 
 export default defineView({
   name: 'orders',
@@ -159,6 +166,12 @@ export default defineView({
     created_at_local: col.text("When it was created by the shop's clock: YYYY-MM-DD HH:MM:SS."),
     closed_at_local: col.text("When it was closed by the shop's clock: YYYY-MM-DD HH:MM:SS."),
     closed_hour: col.integer("The hour in which it was closed by the shop's clock, 0 to 23."),
+    exempt_sales_cents: col.cents(
+      'Sales that are not taxed: of lines that are not taxable, and of orders that are not; null where the order does not say.',
+    ),
+    is_first_visit: col.boolean(
+      "Whether it is the customer's first invoice; null where it is no invoice or names no customer.",
+    ),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders
@@ -173,6 +186,7 @@ limit 20`,
       ...takes('o', 'labor_tax_rate', 'part_tax_rate', 'sublet_tax_rate', 'hazmat_tax_rate'),
       label: 'o.label_text',
       closed_hour: 'cast(substr(t.closed_at_local, 12, 2) as bigint)',
+      is_first_visit: isFirstVisit,
       tenant_name: q.tenantName('t.tenant_id'),
       shop_key: q.key('t.tenant_id', 't.shop_id'),
       shop_name: q.name('shops', 's', 't.shop_id'),

@@ -25,6 +25,9 @@ export default defineView({
     ),
     refund_cents: col.cents.always('Sum of the negative payments: at most 0, and part of `amount_cents`.'),
     refund_payments: col.count.always('How many payments are negative.'),
+    deposit_cents: col.cents.always(
+      'Sum of the payments that were entered on a day before their order was closed, or while it is not closed: part of `amount_cents`.',
+    ),
   },
   example:
     'select type, sum(amount_cents) as amount_cents, sum(refund_cents) as refund_cents from payments_daily group by type order by type',
@@ -44,15 +47,17 @@ export default defineView({
       amounts_unknown: 'x.amounts_unknown',
       refund_cents: 'x.refund_cents',
       refund_payments: 'x.refunds',
+      deposit_cents: 'x.deposit_cents',
     },
     from: `(
       select y.tenant_id, y.shop_id, y.day, y.type, y.type_name, count(*) as payments,
         coalesce(sum(y.amount_cents), 0) as amount_cents,
         coalesce(sum(case when y.amount_cents < 0 then 1 else 0 end), 0) as refunds,
         coalesce(sum(case when y.amount_cents < 0 then y.amount_cents end), 0) as refund_cents,
+        coalesce(sum(case when y.closed_on is null or y.day < y.closed_on then y.amount_cents end), 0) as deposit_cents,
         count(*) - count(y.amount_cents) as amounts_unknown
       from (
-        select o.tenant_id, o.shop_id, ${entered(q).day} as day,
+        select o.tenant_id, o.shop_id, o.closed_on, ${entered(q).day} as day,
           ${named('l.payment_type_details_type')} as type, ${named('l.payment_type_details_name')} as type_name,
           ${sane('l.amount_cents')} as amount_cents
         from {payments} l ${joinOrder('l')} ${entered(q).join}

@@ -176,7 +176,8 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
     'if (amount === null)',
     'if (amount === null && !(values[at + 3] = null))',
   ],
-  ['lines that are not taxable are taxed', nets, 'isTaxed && rows[place]?.taxable !== false', 'isTaxed'],
+  ['lines that are not taxable are taxed', nets, 'else if (isTaxed)', 'if (isTaxed)'],
+  ['taxable lines are exempt', nets, 'rows[place]?.taxable === false', 'rows[place]?.taxable !== null'],
   ['lines whose tax is unknown have none', nets, 'taxUpTo === null ? null : 0', '0'],
   [
     'lines are taxed before their discount',

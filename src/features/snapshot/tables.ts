@@ -28,6 +28,13 @@ export const snapshotTables = {
       receivables_over_90_cents: cents('Of those closed more than 90 days ago.'),
       receivables_unknown: integer('Those of the receivables whose balance is unknown.'),
       taken_at: timestamp('When the row was written.'),
+      to_collect_cents: cents(
+        'Sum of the positive balances. This column and those after it are null in snapshots of former versions.',
+      ),
+      to_collect_over_30_cents: cents('The same, of invoices closed more than 30 days ago.'),
+      to_collect_over_60_cents: cents('Of those closed more than 60 days ago.'),
+      to_collect_over_90_cents: cents('Of those closed more than 90 days ago.'),
+      credits_cents: cents('Sum of the negative balances: what is owed to customers.'),
     },
   }),
 } as const

@@ -369,10 +369,10 @@ describe.each(warehouses())('$name', (kind) => {
       return found.map(({ day: _day, taken_at: _at, ...row }) => Object.values(row).map(Number))
     }
     const expected = [
-      [1, 1, 833, 2, 1, 1, 355, 1, 8000, 4, 15_997, 0, 10_000, 0, 5997, 1],
-      [1, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1],
-      [2, 1, 833, 2, 1, 0, 0, 1, 0, 2, 819_311, 0, 0, 0, 819_311, 1],
-      [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+      [1, 1, 833, 2, 1, 1, 355, 1, 8000, 4, 15_997, 0, 10_000, 0, 5997, 1, 16_000, 16_000, 6000, 6000, -3],
+      [1, 2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+      [2, 1, 833, 2, 1, 0, 0, 1, 0, 2, 819_311, 0, 0, 0, 819_311, 1, 819_311, 819_311, 819_311, 819_311, 0],
+      [2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ]
     expect((await run(['snapshot'])).stdout).toContain('4 shops')
     expect(await taken()).toEqual(expected)
@@ -400,6 +400,8 @@ it('every business view is asked about here', () => {
     'dim_vendors',
     'freshness',
     'orders',
+    'shop_days',
+    'shop_months',
   ]
   expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(17)
 })

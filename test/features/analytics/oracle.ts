@@ -28,7 +28,7 @@ function divided(top: bigint, bottom: bigint): bigint {
 }
 
 /** Hours, quantities, rates in billionths, from the decimals that a person reads; null where unknown or absurd. */
-function nanos(value: unknown): bigint | null {
+export function nanos(value: unknown): bigint | null {
   if (typeof value !== 'number') return null
   const [whole = '0', fraction = ''] = magnify(String(value)).replace('-', '').split('.')
   const all = BigInt(whole) * 10n ** 30n + BigInt(fraction.slice(0, 30).padEnd(30, '0'))
@@ -51,20 +51,20 @@ function magnify(text: string): string {
 }
 
 /** Cents that count; null where unknown or absurd. */
-function cents(value: unknown): bigint | null {
+export function cents(value: unknown): bigint | null {
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return null
   return magnitude(BigInt(value)) >= absurdCents ? null : BigInt(value)
 }
 
 /** What units at a price come to; null where unknown or absurd. */
-function worth(units: bigint | null, price: unknown): bigint | null {
+export function worth(units: bigint | null, price: unknown): bigint | null {
   if (units === 0n) return 0n
   if (units === null || typeof price !== 'number') return null
   const amount = divided(units * BigInt(price), unit)
   return magnitude(amount) >= absurdCents ? null : amount
 }
 
-const sum = (values: readonly (bigint | null)[]): bigint =>
+export const sum = (values: readonly (bigint | null)[]): bigint =>
   values.reduce<bigint>((all, one) => all + (one ?? 0n), 0n)
 const unknowns = (values: readonly (bigint | null)[]): number =>
   values.filter((value) => value === null).length
@@ -72,7 +72,7 @@ const unknowns = (values: readonly (bigint | null)[]): number =>
 const sumOfAll = (values: readonly (bigint | null)[]): bigint | null =>
   values.includes(null) ? null : sum(values)
 
-const list = (record: Fields, name: string): readonly Fields[] =>
+export const list = (record: Fields, name: string): readonly Fields[] =>
   (record[name] as Fields[] | null | undefined) ?? []
 
 /** A number that a view of hours or units shows. */
@@ -81,7 +81,7 @@ const shownNanos = (value: bigint | null): number | null =>
 
 export type Kind = 'labor' | 'part' | 'sublet' | 'hazmat'
 
-interface Line {
+export interface Line {
   readonly kind: Kind
   readonly service: Fields
   readonly item: Fields
@@ -136,7 +136,7 @@ function linesOf(services: readonly Fields[]): Line[] {
   ])
 }
 
-interface Bill {
+export interface Bill {
   readonly order: Fields
   readonly lines: readonly Line[]
   readonly gross: Readonly<Record<Kind, bigint>>
@@ -268,7 +268,7 @@ export interface World {
 }
 
 /** Rows in groups by the values of `of`, each with its first member. */
-function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]): [T, T[]][] {
+export function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]): [T, T[]][] {
   const found = new Map<string, [T, T[]]>()
   for (const row of rows) {
     const key = JSON.stringify(of(row))
@@ -280,7 +280,7 @@ function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]): [T, 
 }
 
 /** One tenant, with what its views are made of. */
-class Business {
+export class Business {
   readonly bills: readonly Bill[]
   readonly byOrder: ReadonlyMap<number, Bill>
 
@@ -503,7 +503,8 @@ function paymentsDaily(business: Business): Row[] {
     const details = (payment.payment_type_details ?? {}) as Fields
     const [type, typeName] = [named(details.type), named(details.name)]
     const day = business.day(order.shop_id, payment.created_at)
-    return [{ shop: order.shop_id, day, type, typeName, amount: cents(payment.amount_cents) }]
+    const closed = business.closed(order)
+    return [{ shop: order.shop_id, closed, day, type, typeName, amount: cents(payment.amount_cents) }]
   })
   return groups(rows, ({ shop, day, type, typeName }) => [shop, day, type, typeName]).map(([first, own]) => ({
     tenant_id: business.tenant,
@@ -517,6 +518,9 @@ function paymentsDaily(business: Business): Row[] {
     refund_payments: own.filter(({ amount }) => amount !== null && amount < 0n).length,
     refund_cents: sum(own.map(({ amount }) => (amount !== null && amount < 0n ? amount : 0n))),
     amounts_unknown: unknowns(own.map(({ amount }) => amount)),
+    deposit_cents: sum(
+      own.map(({ closed, day, amount }) => (closed === null || (day !== null && day < closed) ? amount : 0n)),
+    ),
   }))
 }
 
@@ -569,6 +573,7 @@ function inventoryValue(business: Business): Row[] {
       sold_12_months: shownNanos(sum(own.map(({ units }) => units))),
       sold_unknown: unknowns(own.map(({ units }) => units)),
       sold_without_cost: unknowns(own.map((line) => line.cost)),
+      sold_cost_cents: cost,
       turns: value === null || value <= 0n ? null : Number(divided(100n * cost, value)) / 100,
     }
   })
@@ -640,6 +645,31 @@ function totalsCheck(business: Business): Row[] {
   })
 }
 
+/** What is not taxed of an order: null where it does not say whether it is taxable. */
+export function exemptOf(bill: Bill): bigint | null {
+  if (bill.order.taxable === false) return bill.sales
+  if (bill.order.taxable !== true) return null
+  return sum(
+    kinds.flatMap((kind) => {
+      const sorted = inOrder(bill, kind)
+      const amounts = sorted.map(({ amount }) => amount ?? 0n)
+      const off = shares(bill.discount[kind], bill.gross[kind], amounts)
+      return sorted.map(({ item }, i) => (item.taxable === false ? (amounts[i] ?? 0n) - (off[i] ?? 0n) : 0n))
+    }),
+  )
+}
+
+/** Whether no other invoice of the customer was closed before: of those of one day, the lower id came first. */
+export function isFirstVisit(business: Business, order: Fields): boolean | null {
+  const day = business.closed(order)
+  if (order.state !== 'invoice' || typeof order.customer_id !== 'number' || day === null) return null
+  return !business.invoices.some(({ order: other }) => {
+    const on = business.closed(other)
+    if (other.customer_id !== order.customer_id || on === null) return false
+    return on < day || (on === day && idOf(other) < idOf(order))
+  })
+}
+
 function orders(business: Business): Row[] {
   /** The tax of parts that is on no part. */
   const feeTax = (bill: Bill): bigint | null => {
@@ -678,6 +708,8 @@ function orders(business: Business): Row[] {
     created_at_local: business.clock(order.shop_id, order.created_at),
     closed_at_local: business.clock(order.shop_id, order.closed_at),
     closed_hour: hourOf(business.clock(order.shop_id, order.closed_at)),
+    exempt_sales_cents: exemptOf({ order, lines, gross, discount, hours, taxes, ...bill }),
+    is_first_visit: isFirstVisit(business, order),
     ...Object.fromEntries(kinds.map((kind) => [`${kind}_tax_rate`, order[`${kind}_tax_rate`] ?? null])),
   }))
 }

@@ -15,6 +15,7 @@ import {
   type ChartSeries,
   cellText,
 } from '../chart.js'
+import { slimmed } from './slim.js'
 
 /*
  * Draws a chart as SVG, on the server and without a browser: ECharts lays out and writes the text. Colors are variables
@@ -31,7 +32,7 @@ export function draw(chart: Chart, size: DrawingSize): string {
   const instance = init(null, null, { renderer: 'svg', ssr: true, width, height })
   try {
     instance.setOption(optionOf(chart, size))
-    return instance.renderToSVGString({ useViewBox: true }).replace(opening, '<svg')
+    return slimmed(instance.renderToSVGString({ useViewBox: true }).replace(opening, '<svg'))
   } finally {
     instance.dispose()
   }

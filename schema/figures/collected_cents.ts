@@ -1,0 +1,21 @@
+import { defineFigure } from '../figure.js'
+import payments_daily from '../views/payments_daily.js'
+
+export default defineFigure({
+  name: 'collected_cents',
+  label: 'Collected',
+  doc: 'Payments less refunds, on the day they were entered.',
+  unit: 'cents',
+  relation: payments_daily,
+  day: 'day',
+  numerator: { sum: 'case when payments > amounts_unknown then amount_cents end' },
+  leavesOut: { what: 'payments whose amount is unknown', sum: 'amounts_unknown' },
+  by: ['type', 'type_name'],
+  lists: ['payments', 'repair_orders'],
+  instead: [
+    {
+      sql: "select sum(paid_cents) from orders where closed_on >= '2026-01-01'",
+      why: 'Payments have days of their own: a deposit comes before the day of closing, and what is owed after it.',
+    },
+  ],
+})

@@ -1,0 +1,23 @@
+import { defineFigure } from '../figure.js'
+import orders from '../views/orders.js'
+
+export default defineFigure({
+  name: 'customers',
+  label: 'Customers',
+  doc: 'Different customers with an invoice. They do not add up: whoever comes in two months counts once in the year.',
+  unit: 'count',
+  relation: orders,
+  where: "state = 'invoice'",
+  day: 'closed_on',
+  numerator: { distinct: 'customer_key' },
+  leavesOut: { what: 'invoices without a customer', count: 'customer_key is null' },
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
+  lists: ['repair_orders'],
+  instead: [
+    { sql: 'select sum(customers) from daily_sales', why: 'A customer who comes on two days counts twice.' },
+    {
+      sql: "select count(distinct customer_name) from orders where state = 'invoice'",
+      why: 'Two people may have one name: a name is no key.',
+    },
+  ],
+})

@@ -1,0 +1,15 @@
+import { defineFigure } from '../figure.js'
+import payments_daily from '../views/payments_daily.js'
+
+export default defineFigure({
+  name: 'deposits_cents',
+  label: 'Deposits',
+  doc: 'Payments entered on a day before their order was closed, and on orders that are not closed: part of what was collected.',
+  unit: 'cents',
+  relation: payments_daily,
+  day: 'day',
+  numerator: { sum: 'case when payments > amounts_unknown then deposit_cents end' },
+  leavesOut: { what: 'payments whose amount is unknown', sum: 'amounts_unknown' },
+  by: ['type', 'type_name'],
+  lists: ['payments', 'repair_orders'],
+})

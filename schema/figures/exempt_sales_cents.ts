@@ -1,0 +1,25 @@
+import { defineFigure } from '../figure.js'
+import orders from '../views/orders.js'
+
+export default defineFigure({
+  name: 'exempt_sales_cents',
+  label: 'Exempt sales',
+  doc: 'Sales that were not taxed: lines that are not taxable, and all lines of orders that are not.',
+  unit: 'cents',
+  relation: orders,
+  where: "state = 'invoice'",
+  day: 'closed_on',
+  numerator: { sum: 'exempt_sales_cents' },
+  leavesOut: {
+    what: 'invoices that do not say whether they are taxable',
+    count: 'exempt_sales_cents is null',
+  },
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
+  lists: ['repair_orders'],
+  instead: [
+    {
+      sql: "select sum(net_cents) from order_lines where not taxable and state = 'invoice'",
+      why: 'An order that is exempt as a whole has lines that say they are taxable.',
+    },
+  ],
+})

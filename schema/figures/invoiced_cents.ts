@@ -1,0 +1,16 @@
+import { defineFigure } from '../figure.js'
+import orders from '../views/orders.js'
+
+export default defineFigure({
+  name: 'invoiced_cents',
+  label: 'Invoiced',
+  doc: 'What customers were asked to pay: sales, supply fee and taxes of the invoices whose total is known.',
+  unit: 'cents',
+  relation: orders,
+  where: "state = 'invoice'",
+  day: 'closed_on',
+  numerator: { sum: 'total_cents' },
+  leavesOut: { what: 'invoices whose total is unknown', count: 'total_cents is null' },
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
+  lists: ['repair_orders'],
+})

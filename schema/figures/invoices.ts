@@ -1,0 +1,16 @@
+import { defineFigure } from '../figure.js'
+import orders from '../views/orders.js'
+
+export default defineFigure({
+  name: 'invoices',
+  label: 'Invoices',
+  doc: 'Repair orders that were closed. This is the number that shops call their car count.',
+  unit: 'count',
+  relation: orders,
+  where: "state = 'invoice'",
+  day: 'closed_on',
+  numerator: { count: "state = 'invoice'" },
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
+  lists: ['repair_orders'],
+  instead: [{ sql: 'select count(*) from orders', why: 'Estimates and orders in progress are counted too.' }],
+})

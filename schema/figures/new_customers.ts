@@ -1,0 +1,16 @@
+import { defineFigure } from '../figure.js'
+import orders from '../views/orders.js'
+
+export default defineFigure({
+  name: 'new_customers',
+  label: 'New customers',
+  doc: 'Customers whose first invoice was closed, at the shop that closed it.',
+  unit: 'count',
+  relation: orders,
+  where: "state = 'invoice'",
+  day: 'closed_on',
+  numerator: { count: 'is_first_visit' },
+  leavesOut: { what: 'invoices without a customer', count: 'customer_key is null' },
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
+  lists: ['repair_orders'],
+})

@@ -1,0 +1,22 @@
+import { defineFigure } from '../figure.js'
+import parts_margin from '../views/parts_margin.js'
+
+export default defineFigure({
+  name: 'parts_margin',
+  label: 'Parts margin',
+  doc: 'What parts brought above their cost, as a share of what they were sold for, before discounts: of the lines whose price and cost are known.',
+  unit: 'percent',
+  relation: parts_margin,
+  day: 'day',
+  numerator: { sum: 'margin_cents' },
+  denominator: { sum: 'case when margin_cents is not null then sold_cents end' },
+  leavesOut: { what: 'parts without a known price or cost', count: 'margin_cents is null' },
+  by: ['brand', 'cost_band'],
+  lists: ['repair_orders'],
+  instead: [
+    {
+      sql: 'select sum(margin_cents) * 100.0 / sum(sold_cents) from parts_margin',
+      why: 'One line without a cost stays in the denominator, and not in the numerator.',
+    },
+  ],
+})

@@ -1,0 +1,21 @@
+import { defineFigure } from '../figure.js'
+import recommendation_conversion from '../views/recommendation_conversion.js'
+
+export default defineFigure({
+  name: 'recommendation_close_rate',
+  label: 'Close rate of recommendations',
+  doc: 'The share of recommendations that were sold: approved, added to an order, or sold on a later visit; by the day they were made.',
+  unit: 'percent',
+  relation: recommendation_conversion,
+  day: 'recommended_on',
+  numerator: { count: "decision = 'approved' or imported or sold_later" },
+  denominator: { count: 'recommendation_id is not null' },
+  by: ['kind'],
+  lists: ['recommendations', 'past_recommendations', 'repair_orders'],
+  instead: [
+    {
+      sql: "select avg(case when decision = 'approved' then 100.0 else 0 end) from recommendation_conversion",
+      why: 'What is sold on a later visit stays undecided or declined on the first one.',
+    },
+  ],
+})

@@ -1,0 +1,274 @@
+/**
+ * What the figures of each shop come to, by day or by month, as one query: what the views shop_days and shop_months show.
+ * Figures that share a view, a condition and a day are one leg, grouped by shop and period; the legs are stacked and grouped
+ * again, so that a condition on the tenant or shop reaches the tables of every leg. A leg reads the query of its view, and of
+ * that the columns that it needs: no relation would have types, were it a view over a view.
+ */
+import {
+  addsUp,
+  aggregateOf,
+  type DeclaredFigure,
+  isMoment,
+  isRatio,
+  knownMeasure,
+  leftOutMeasure,
+  type Measure,
+} from './figure.js'
+import { col, type View, type ViewColumn, type ViewQuery, type ViewWords } from './view.js'
+
+/** A column of shop_days or shop_months, and the expression that gives it over the stacked legs. */
+export interface PeriodColumn {
+  readonly name: string
+  readonly column: ViewColumn
+  readonly sql: string
+}
+
+/** The names that an expression uses: those outside of its texts. */
+export const namesIn = (expression: string): string[] =>
+  expression.replaceAll(/'[^']*'/g, "''").match(/\b[a-z_][a-z0-9_]*\b/g) ?? []
+
+const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
+  Array.isArray(built)
+
+/** The parts of what follows `from`: each join, and the conditions. Those within parentheses stay in their part. */
+function partsOf(from: string): string[] {
+  const parts: string[] = []
+  let [depth, begin] = [0, 0]
+  for (const { 0: found, index } of from.matchAll(/[()]|\b(?:left join|(?<!left )join|where|group by)\b/g)) {
+    if (found === '(') depth += 1
+    else if (found === ')') depth -= 1
+    else if (depth === 0) {
+      parts.push(from.slice(begin, index))
+      begin = index
+    }
+  }
+  return [...parts, from.slice(begin)]
+}
+
+/** A table that is left joined by its key, as views join names: it adds no row, and can go where nothing names it. */
+const namedTable = /^left join \{\w+\} (\w+) on /
+
+/** SQLite would carry such joins out. */
+function withoutUnused(from: string, select: string): string {
+  const parts = partsOf(from)
+  const isUsed = (part: string, at: number): boolean => {
+    const [, alias] = namedTable.exec(part) ?? []
+    const others = [select, ...parts.slice(0, at), ...parts.slice(at + 1)].join(' ')
+    return alias === undefined || new RegExp(`\\b${alias}\\.`).test(others)
+  }
+  return parts.filter(isUsed).join('')
+}
+
+/** The query of a view with no columns but those that are named. */
+function selectedFrom(view: View, q: ViewWords, columns: readonly string[]): string {
+  const built = view.build(q)
+  const legs = isList(built) ? built : [built]
+  const text = legs.map(({ select, from }) => {
+    const list = columns.map((name) => `${select[name] ?? 'null'} as ${name}`).join(', ')
+    return `select ${list} from ${withoutUnused(from, list)}`
+  })
+  const tables = legs.flatMap((leg) => leg.with ?? []).join(', ')
+  return `${tables === '' ? '' : `with ${tables} `}${text.join(' union all ')}`
+}
+
+/** The measures of a leg by name. Hours are summed as whole billionths, which both databases do exactly. */
+type Measures = Map<string, string>
+
+interface Leg {
+  readonly figures: DeclaredFigure[]
+  readonly first: DeclaredFigure
+  readonly measures: Measures
+}
+
+/** The SQL of a measure: of a group of rows, or of a single row, where the rows are groups. */
+function measureSql(q: ViewWords, figure: DeclaredFigure, measure: Measure): string {
+  const ofRows = isOfGroups(figure.relation, q)
+  if ('sum' in measure && isHours(figure, measure)) return (ofRows ? q.nine : q.sumNine)(measure.sum)
+  if (!ofRows) return aggregateOf(measure)
+  return 'sum' in measure ? measure.sum : countedIn(Object.values(measure).join(''))
+}
+
+const countedIn = (condition: string): string => `case when ${condition} then 1 end`
+
+/** Whether a sum is of hours: then every column in it is. */
+export function isHours({ relation }: DeclaredFigure, measure: Measure): boolean {
+  if (!('sum' in measure)) return false
+  const columns: Readonly<Record<string, ViewColumn>> = relation.columns
+  const kinds = namesIn(measure.sum).flatMap((name) => columns[name]?.kind ?? [])
+  return kinds.includes('hours')
+}
+
+const legKey = ({ relation, where, day }: DeclaredFigure): string =>
+  JSON.stringify([relation.name, where, day])
+
+function measuresOf(q: ViewWords, figure: DeclaredFigure): [string, string][] {
+  const { name, numerator, denominator, leavesOut } = figure
+  const measures: readonly (readonly [part: string, measure: Measure | undefined])[] = [
+    ['n', numerator],
+    ['d', denominator],
+    ['known', leavesOut && knownMeasure(figure)],
+    ['left', leavesOut && leftOutMeasure(leavesOut)],
+  ]
+  return measures.flatMap(([part, measure]): [string, string][] =>
+    measure ? [[`${name}_${part}`, measureSql(q, figure, measure)]] : [],
+  )
+}
+
+function legsOf(q: ViewWords, figures: readonly DeclaredFigure[]): Leg[] {
+  const legs = new Map<string, Leg>()
+  for (const figure of figures) {
+    const key = legKey(figure)
+    const leg: Leg = legs.get(key) ?? { figures: [], first: figure, measures: new Map() }
+    legs.set(key, leg)
+    leg.figures.push(figure)
+    for (const [name, sql] of measuresOf(q, figure)) leg.measures.set(name, sql)
+  }
+  return [...legs.values()]
+}
+
+/** The columns of the view that a leg needs, in the order of their declaration. */
+function columnsNeeded({ figures, first }: Leg): string[] {
+  const measures = figures.flatMap(({ numerator, denominator, leavesOut, where = '' }) => [
+    ...[numerator, denominator, leavesOut && leftOutMeasure(leavesOut)].flatMap((measure) =>
+      measure ? namesIn(Object.values(measure).join(' ')) : [],
+    ),
+    ...namesIn(where),
+  ])
+  const named = new Set(['tenant_id', 'shop_id', first.day ?? '', ...measures])
+  return Object.keys(first.relation.columns).filter((name) => named.has(name))
+}
+
+/** Whether the rows of a view are groups themselves: they are few, and a group of groups hides them from conditions. */
+function isOfGroups(view: View, q: ViewWords): boolean {
+  const built = view.build(q)
+  return !isList(built) && /\bgroup by\b/.test(partsOf(built.from)[0] ?? '')
+}
+
+function legText(q: ViewWords, leg: Leg, period: (day: string) => string): string {
+  const { relation, day = '', where } = leg.first
+  const group = ['v.tenant_id', 'v.shop_id', period(`v.${day}`)]
+  const measures = [...leg.measures].map(([name, sql]) => `${sql} as ${name}`)
+  const [tenant, place, when] = group
+  const list = [`${tenant} as tenant_id`, `${place} as shop_id`, `${when} as period`, ...measures].join(', ')
+  const from = `from (${selectedFrom(relation, q, columnsNeeded(leg))}) v${where === undefined ? '' : ` where ${where}`}`
+  return `select ${list} ${from}${isOfGroups(relation, q) ? '' : ` group by ${group.join(', ')}`}`
+}
+
+/** One more leg of the stack: its expressions, by the name of the stacked column, and the rest of its query. */
+export interface PlainLeg {
+  readonly select: Readonly<Record<string, string>>
+  readonly from: string
+}
+
+const keys = ['tenant_id', 'shop_id', 'period']
+
+/**
+ * The stacked legs, summed by tenant, shop and period in the first row of each (`place` is 1); `period` makes of a day the
+ * text or day that is grouped by. The columns are the measures' by their names. By windows and not by groups: SQLite
+ * hands a condition on to what is under a window, and not to what is under a group.
+ */
+export function stacked(
+  q: ViewWords,
+  figures: readonly DeclaredFigure[],
+  period: (day: string) => string,
+  plain: readonly PlainLeg[] = [],
+): string {
+  const legs = legsOf(q, figures)
+  const more = [...new Set(plain.flatMap(({ select }) => Object.keys(select)))].filter(
+    (name) => !keys.includes(name),
+  )
+  const names = [...legs.flatMap(({ measures }) => [...measures.keys()]), ...more]
+  const padded = (own: ReadonlySet<string>): string =>
+    names.map((name) => (own.has(name) ? `l.${name}` : `cast(null as bigint) as ${name}`)).join(', ')
+  const queries = [
+    ...legs.map((leg) => ({ text: legText(q, leg, period), own: new Set(leg.measures.keys()) })),
+    ...plain.map(({ select, from }) => ({
+      text: `select ${Object.entries(select)
+        .map(([name, sql]) => `${sql} as ${name}`)
+        .join(', ')} from ${from}`,
+      own: new Set(Object.keys(select)),
+    })),
+  ]
+  const stack = queries.map(
+    ({ text, own }) => `select l.tenant_id, l.shop_id, l.period, ${padded(own)} from (${text}) l`,
+  )
+  const sums = names.map((name) => `sum(y.${name}) over one as ${name}`).join(', ')
+  return `select y.tenant_id, y.shop_id, y.period, ${sums}, row_number() over one as place
+  from (${stack.join('\n  union all\n  ')}) y
+  window one as (partition by y.tenant_id, y.shop_id, y.period)`
+}
+
+/** Whether a sum is of columns that no row lacks, so that nothing of it is ever unknown. */
+function isAlwaysKnown({ relation, numerator }: DeclaredFigure): boolean {
+  const columns: Readonly<Record<string, ViewColumn>> = relation.columns
+  return 'sum' in numerator && namesIn(numerator.sum).every((name) => columns[name]?.isAlways === true)
+}
+
+/** A column of the right kind for what a measure gives. It is null only where rows are left out. */
+function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewColumn {
+  const make = !('sum' in measure)
+    ? col.count
+    : isHours(figure, measure)
+      ? col.hours
+      : /minutes/.test(measure.sum)
+        ? col.minutes
+        : col.cents
+  const mayBeNull = isHours(figure, measure) || (figure.leavesOut && !isAlwaysKnown(figure))
+  return mayBeNull ? make(doc) : make.always(doc)
+}
+
+/** A sum that is absurd is null though its rows are known: that is no 0. */
+function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: string): string {
+  const shown = (sum: string): string => (isHours(figure, measure) ? q.fromNine(sum) : sum)
+  if (!figure.leavesOut) return shown(`coalesce(x.${name}, 0)`)
+  const [known, left] = [`coalesce(x.${figure.name}_known, 0)`, `coalesce(x.${figure.name}_left, 0)`]
+  return `case when ${known} > 0 then ${shown(`x.${name}`)} when ${left} = 0 then 0 end`
+}
+
+const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+/**
+ * The columns of figures in a view by period. One that adds up, and a count of different values, is under its name; a
+ * ratio is its numerator and its denominator; what they leave out is beside them.
+ */
+export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords | null): PeriodColumn[] {
+  const sql = (figure: DeclaredFigure, measure: Measure, name: string): string =>
+    q === null ? '' : shownSum(q, figure, measure, name)
+  return figures.flatMap((figure): PeriodColumn[] => {
+    const { name, label, doc, numerator, denominator, leavesOut } = figure
+    const left: PeriodColumn[] = leavesOut
+      ? [
+          {
+            name: `${name}_left_out`,
+            column: col.count.always(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
+            sql: `coalesce(x.${name}_left, 0)`,
+          },
+        ]
+      : []
+    const column = (part: string, measure: Measure, of: string, text: string): PeriodColumn => ({
+      name: part,
+      column: columnFor(figure, measure, text),
+      sql: sql(figure, measure, of),
+    })
+    if (!denominator) return [column(name, numerator, `${name}_n`, doc), ...left]
+    return [
+      column(`${name}_numerator`, numerator, `${name}_n`, `What ${lower(label)} divides: ${lower(doc)}`),
+      column(`${name}_denominator`, denominator, `${name}_d`, `What ${lower(label)} divides by.`),
+      ...left,
+    ]
+  })
+}
+
+/** Figures that have columns of their own in shop_days: what adds up, and ratios of what does. */
+export const figuresOfDays = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
+  all.filter(
+    (figure) => figure.splits === undefined && (addsUp(figure) || (isRatio(figure) && !isMoment(figure))),
+  )
+
+/** Those of shop_months that are cut by days. What stands at a moment is in `momentsOf`. */
+export const figuresOfMonths = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
+  all.filter((figure) => figure.splits === undefined && !isMoment(figure))
+
+/** What stands at a moment, and is kept by a snapshot. */
+export const momentsOf = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
+  all.filter((figure) => isMoment(figure) && figure.snapshot !== undefined)

@@ -1,0 +1,32 @@
+import { figures } from '../figures/index.js'
+import { figuresOfDays, periodColumns, stacked } from '../periods.js'
+import { col, common, defineView, type ViewColumn } from '../view.js'
+
+const shown = figuresOfDays(figures)
+
+const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries(
+  periodColumns(shown, null).map(({ name, column }) => [name, column]),
+)
+
+export default defineView({
+  name: 'shop_days',
+  doc: 'Every figure that adds up, by shop and day. Sums over days and shops are right; of a ratio, divide the sum of the numerators by the sum of the denominators. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
+  grain: 'one shop and day on which something happened; what has no shop or no day is in rows of its own',
+  columns: { day: col.day("The shop's day."), ...common, ...figureColumns },
+  example:
+    'select shop_key, shop_name, sum(sales_cents) as sales_cents, sum(collected_cents) as collected_cents from shop_days group by shop_key, shop_name order by shop_name, shop_key',
+  build: (q) => ({
+    select: {
+      day: 'x.period',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      shop_id: 'x.shop_id',
+      shop_key: q.key('x.tenant_id', 'x.shop_id'),
+      shop_name: q.name('shops', 'h', 'x.shop_id'),
+      ...Object.fromEntries(periodColumns(shown, q).map(({ name, sql }) => [name, sql])),
+    },
+    from: `(${stacked(q, shown, (day) => day)}) x
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
+      where x.place = 1`,
+  }),
+})

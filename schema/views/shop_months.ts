@@ -1,0 +1,122 @@
+import { figures } from '../figures/index.js'
+import { isInvoice } from '../open.js'
+import { figuresOfMonths, momentsOf, type PlainLeg, periodColumns, stacked } from '../periods.js'
+import { col, common, defineView, type ViewColumn, type ViewWords } from '../view.js'
+
+const ofDays = figuresOfMonths(figures)
+const moments = momentsOf(figures)
+
+const momentColumn = ({ name, doc, unit }: (typeof moments)[number]): [string, ViewColumn] => {
+  const text = `${doc} As it stood in the last snapshot of the month; null before the first one.`
+  return [name, unit === 'cents' ? col.cents(text) : col.count(text)]
+}
+
+const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries([
+  ...periodColumns(ofDays, null).map(({ name, column }) => [name, column] as const),
+  ...moments.map(momentColumn),
+])
+
+/** The lists that the figures rest on. */
+const lists = [...new Set(figures.flatMap((figure) => figure.lists))].sort()
+
+/** Of each tenant the instant up to which all these lists are complete. A list that the API does not offer is none. */
+const complete = `complete as (
+  select c.tenant_id, case when count(*) = count(c.complete_through) then min(c.complete_through) end as through
+  from {sync_cursors} c
+  where c.resource in (${lists.map((name) => `'${name}'`).join(', ')}) and coalesce(c.status, '') <> 'unavailable'
+  group by c.tenant_id)`
+
+/** The first day of the month of a day. */
+const monthOf = (day: string): string =>
+  `(select b.month from {report_days} b where b.zone = 'UTC' and b.day = ${day})`
+
+/** Each shop with its zone and the day of its first invoice; the month that it has now; the calendar's months since then. */
+const shops = (q: ViewWords): string => `places as materialized (
+  select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone,
+    (select y.closed_on from {repair_order_totals} y
+      where y.tenant_id = i.tenant_id and y.shop_id = i.shop_id and y.closed_on is not null and ${isInvoice('y')}
+      order by y.closed_on limit 1) as first_day
+  from (
+    select tenant_id, id as shop_id from {shops}
+    union select tenant_id, shop_id from (select distinct tenant_id, shop_id from {repair_order_totals}) t where shop_id is not null
+    union select tenant_id, shop_id from {daily_snapshots}) i),
+today as materialized (
+  select z.zone, ${q.day('z.zone', q.now)} as day from (select distinct zone from places) z),
+months as materialized (
+  select d.day, ${q.month('d.day')} as month from {report_days} d
+  where d.zone = 'UTC' and d.day = d.month and d.day >= ${monthOf(`coalesce(
+    (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),
+    (select t.day from today t order by t.day limit 1))`)})`
+
+/** Every month of each shop from its first invoice on; of one that has none, the month that it has now. */
+const frame = (q: ViewWords): PlainLeg => ({
+  select: { tenant_id: 'p.tenant_id', shop_id: 'p.shop_id', period: 'd.month' },
+  from: `places p join today t on t.zone = p.zone join months d
+    on d.month >= ${q.month('coalesce(p.first_day, t.day)')} and d.month <= ${q.month('t.day')}`,
+})
+
+/** The last snapshot of each month. */
+const snapshots = (q: ViewWords): PlainLeg => ({
+  select: {
+    tenant_id: 's.tenant_id',
+    shop_id: 's.shop_id',
+    period: q.month('s.day'),
+    ...Object.fromEntries(moments.map(({ name, snapshot }) => [name, `s.${snapshot}`])),
+  },
+  from: `{daily_snapshots} s join {report_days} d on d.zone = 'UTC' and d.day = s.day
+    where not exists (
+      select 1 from {daily_snapshots} later join {report_days} e on e.zone = 'UTC' and e.day = later.day
+      where later.tenant_id = s.tenant_id and later.shop_id = s.shop_id and later.day > s.day and e.month = d.month)`,
+})
+
+/** The instant at which the month after this one begins for the shop. */
+const endOfMonth = `(select n.from_at from {report_days} n
+  where n.zone = p.zone and n.day > m.day and n.day = n.month order by n.day limit 1)`
+
+export default defineView({
+  name: 'shop_months',
+  doc: 'Every figure of every shop and month. What adds up is under its name; a ratio is a numerator and a denominator: divide the sum of the one by the sum of the other. `cars` and `customers` count different ones, and do not add up over months and shops. What stands at a moment, such as receivables, is that of the last snapshot of the month. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
+  grain:
+    'one shop and month, from the month of its first invoice on; what has no shop or no day is in rows of its own',
+  columns: {
+    month: col.text("The month of the shop's days, as YYYY-MM."),
+    ...common,
+    first_day: col.day(
+      "The shop's day on which it closed its first invoice; null before. Compare two months only of shops whose first day is before the earlier one, or in its first three days.",
+    ),
+    is_whole: col.boolean.always(
+      'The month is over, the first day is before it or in its first three days, and every list that the figures rest on is complete through its end. Else the figures will change, or are only of a part of the month.',
+    ),
+    ...figureColumns,
+  },
+  example: `select month, sum(sales_cents) as sales_cents,
+  100.0 * sum(gross_margin_numerator) / nullif(sum(gross_margin_denominator), 0) as gross_margin
+from shop_months
+where is_whole
+group by month
+order by month desc
+limit 12`,
+  build: (q) => ({
+    with: [shops(q), complete].join(',\n'),
+    select: {
+      month: 'x.period',
+      tenant_id: 'x.tenant_id',
+      tenant_name: q.tenantName('x.tenant_id'),
+      shop_id: 'x.shop_id',
+      shop_key: q.key('x.tenant_id', 'x.shop_id'),
+      shop_name: q.name('shops', 'h', 'x.shop_id'),
+      first_day: 'p.first_day',
+      is_whole: `coalesce(${q.dayText('p.first_day')} <= x.period || '-03' and x.period < ${q.month('t.day')}
+        and c.through >= ${endOfMonth}, false)`,
+      ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
+      ...Object.fromEntries(moments.map(({ name }) => [name, `x.${name}`])),
+    },
+    from: `(${stacked(q, ofDays, q.month, [frame(q), snapshots(q)])}) x
+      left join places p on p.tenant_id = x.tenant_id and p.shop_id = x.shop_id
+      left join today t on t.zone = p.zone
+      left join complete c on c.tenant_id = x.tenant_id
+      left join months m on m.month = x.period
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
+      where x.place = 1`,
+  }),
+})

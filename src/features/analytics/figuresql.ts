@@ -1,0 +1,157 @@
+/**
+ * Asks the warehouse for declared figures: what the report shows. The SQL of a figure is one expression over its view, so
+ * that the report, the dictionary's examples and BI tools ask the same question.
+ */
+import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
+import {
+  aggregateOf,
+  type DeclaredFigure,
+  knownMeasure,
+  leftOutMeasure,
+  unitFactor,
+} from '../../../schema/figure.js'
+import type { Int64 } from '../../../schema/resource.js'
+import type { ViewRows } from '../../../schema/views/index.js'
+
+/** What a figure comes to: null where nothing of it is known. */
+export interface FigureValue {
+  readonly numerator: number | null
+  /** null where the figure has none, or nothing of it is known. */
+  readonly denominator: number | null
+  /** How many rows it leaves out. */
+  readonly leftOut: number
+}
+
+/** The figures of one group: what it is grouped by, and each figure by its name. */
+export interface FigureRow {
+  readonly keys: Readonly<Record<string, string | null>>
+  readonly values: ReadonlyMap<string, FigureValue>
+}
+
+/** Which rows are asked for. Days are `YYYY-MM-DD`; those of figures that say what stands now don't count. */
+export interface FigureQuestion {
+  /** Columns of the figures' views; `month` is the month of the figure's day, `YYYY-MM`. */
+  readonly by: readonly string[]
+  /** null: all tenants. */
+  readonly tenants: readonly Int64[] | null
+  /** The first day. */
+  readonly from?: string
+  /** The day behind the last one. */
+  readonly to?: string
+}
+
+/** The views, and the month of a column of days as text in the SQL of the database. */
+export interface FigureSource {
+  readonly db: Kysely<ViewRows>
+  month(column: string): RawBuilder<string | null>
+}
+
+/** The expressions of a figure over the rows of its view, for SQL that people read. */
+export function figureExpressions({ numerator, denominator, leavesOut }: DeclaredFigure): {
+  readonly numerator: string
+  readonly denominator: string | null
+  readonly leftOut: string | null
+} {
+  return {
+    numerator: aggregateOf(numerator),
+    denominator: denominator ? aggregateOf(denominator) : null,
+    leftOut: leavesOut ? aggregateOf(leftOutMeasure(leavesOut)) : null,
+  }
+}
+
+/** A figure in its unit; null where it is unknown, or divides by nothing. */
+export function figureNumber(
+  { unit, denominator }: DeclaredFigure,
+  value: FigureValue | undefined,
+): number | null {
+  if (value === undefined || value.numerator === null) return null
+  if (!denominator) return value.numerator
+  if (value.denominator === null || value.denominator === 0) return null
+  return (value.numerator / value.denominator) * (unitFactor[unit] ?? 1)
+}
+
+const noValue: FigureValue = { numerator: null, denominator: null, leftOut: 0 }
+
+/** The sum of two groups, for figures that add up over what the groups differ in. */
+export function addedValues(one: FigureValue | undefined, other: FigureValue | undefined): FigureValue {
+  if (!one || !other) return one ?? other ?? noValue
+  const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b)
+  return {
+    numerator: add(one.numerator, other.numerator),
+    denominator: add(one.denominator, other.denominator),
+    leftOut: one.leftOut + other.leftOut,
+  }
+}
+
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value))
+
+const legOf = ({ relation, where, day }: DeclaredFigure): string =>
+  JSON.stringify([relation.name, where, day])
+
+function selections(figure: DeclaredFigure): AliasedRawBuilder<unknown, string>[] {
+  const { name } = figure
+  const { numerator, denominator, leftOut } = figureExpressions(figure)
+  const known = aggregateOf(knownMeasure(figure))
+  const left = leftOut === null ? '0' : `coalesce(${leftOut}, 0)`
+  const value = `case when ${known} > 0 or ${left} = 0 then coalesce(${numerator}, 0) end`
+  const below = denominator === null ? 'null' : `coalesce(${denominator}, 0)`
+  return [sql.raw(value).as(`${name}_n`), sql.raw(below).as(`${name}_d`), sql.raw(left).as(`${name}_l`)]
+}
+
+/** The rows of figures that share a view, a condition and a day, by one statement. */
+async function askLeg(
+  { db, month }: FigureSource,
+  figures: readonly DeclaredFigure[],
+  { by, tenants, from, to }: FigureQuestion,
+): Promise<Readonly<Record<string, unknown>>[]> {
+  const [first] = figures
+  if (first === undefined) return []
+  const { relation, where, day } = first
+  const groups = by.map((name) =>
+    name === 'month' && day !== undefined ? month(day) : sql.ref<unknown>(name),
+  )
+  const conditions = [
+    ...(where === undefined ? [] : [sql<boolean>`(${sql.raw(where)})`]),
+    ...(tenants === null ? [] : [sql<boolean>`tenant_id in (${sql.join(tenants)})`]),
+    ...(day === undefined || from === undefined ? [] : [sql<boolean>`${sql.ref(day)} >= ${from}`]),
+    ...(day === undefined || to === undefined ? [] : [sql<boolean>`${sql.ref(day)} < ${to}`]),
+  ]
+  const keys = groups.map((group, i) => group.as(by[i] ?? ''))
+  // By the builder, which knows the schema that the views are in.
+  const views = db as unknown as Kysely<Record<string, Record<string, unknown>>>
+  let query = views.selectFrom(relation.name).select([...keys, ...figures.flatMap(selections)])
+  for (const condition of conditions) query = query.where(condition)
+  if (groups.length > 0) query = query.groupBy(groups)
+  return query.execute()
+}
+
+const keyText = (value: unknown): string | null =>
+  value === null || value === undefined ? null : String(value)
+
+/**
+ * The figures by group. A group that a figure has no rows in lacks that figure in `values`: nothing happened there. Each
+ * of `by` has to be a column of all their views, or `month`.
+ */
+export async function askFigures(
+  source: FigureSource,
+  figures: readonly DeclaredFigure[],
+  question: FigureQuestion,
+): Promise<FigureRow[]> {
+  const legs = new Map<string, DeclaredFigure[]>()
+  for (const figure of figures) legs.set(legOf(figure), [...(legs.get(legOf(figure)) ?? []), figure])
+  const groups = new Map<string, { keys: FigureRow['keys']; values: Map<string, FigureValue> }>()
+  for (const leg of legs.values())
+    for (const row of await askLeg(source, leg, question)) {
+      const keys = Object.fromEntries(question.by.map((name) => [name, keyText(row[name])]))
+      const id = JSON.stringify(Object.values(keys))
+      const group = groups.get(id) ?? { keys, values: new Map<string, FigureValue>() }
+      groups.set(id, group)
+      for (const { name } of leg)
+        group.values.set(name, {
+          numerator: numberOrNull(row[`${name}_n`]),
+          denominator: numberOrNull(row[`${name}_d`]),
+          leftOut: Number(row[`${name}_l`] ?? 0),
+        })
+    }
+  return [...groups.values()]
+}

@@ -1,0 +1,233 @@
+/**
+ * Every figure of every shop and month in memory, from the records as the API sends them: the definitions of the trade
+ * once more, by hand. Shares no code with the product, and knows nothing of schema/figures.
+ */
+import {
+  type Bill,
+  Business,
+  cents,
+  exemptOf,
+  type Fields,
+  isFirstVisit,
+  list,
+  nanos,
+  sum,
+  type World,
+  worth,
+} from './oracle.js'
+
+/** What a figure comes to in a group. Unknown is null; `left` is how many rows have no value. */
+export interface Expected {
+  numerator: bigint | null
+  denominator?: bigint
+  left: number
+}
+
+type Value = bigint | null
+
+interface Sum {
+  readonly values: Value[]
+  readonly below: bigint[]
+  readonly seen: Set<unknown>
+  left: number
+  /** Rows that have a value. */
+  known: number
+}
+
+/** The figures of one shop and month: each a list of what its rows add. */
+class Month {
+  private readonly sums = new Map<string, Sum>()
+
+  private of(name: string): Sum {
+    const found = this.sums.get(name) ?? { values: [], below: [], seen: new Set(), left: 0, known: 0 }
+    this.sums.set(name, found)
+    return found
+  }
+
+  add(name: string, value: Value, below?: bigint): void {
+    const figure = this.of(name)
+    figure.values.push(value)
+    if (value === null) figure.left += 1
+    else figure.known += 1
+    if (below !== undefined) figure.below.push(below)
+  }
+
+  /** What is left out although it counts as something. */
+  miss(name: string, isMissing: boolean): void {
+    if (isMissing) this.of(name).left += 1
+  }
+
+  /** How many rows are such, of those that tell. */
+  count(name: string, isSuch: boolean | null, below?: bigint): void {
+    this.add(name, isSuch === null ? null : one(isSuch), below)
+  }
+
+  see(name: string, value: unknown): void {
+    const figure = this.of(name)
+    if (value === null || value === undefined) figure.left += 1
+    else {
+      figure.seen.add(value)
+      figure.known += 1
+    }
+  }
+
+  result(): Map<string, Expected> {
+    return new Map(
+      [...this.sums].map(([name, { values, below, seen, left, known }]) => {
+        const numerator = known === 0 ? null : BigInt(seen.size) + sum(values)
+        return [name, { numerator, ...(below.length > 0 && { denominator: sum(below) }), left }]
+      }),
+    )
+  }
+}
+
+const one = (isIt: boolean): bigint => (isIt ? 1n : 0n)
+
+/** Hours of 10^9 and more are in no sum. */
+const sane = (hours: bigint): bigint => (hours >= 10n ** 18n || hours <= -(10n ** 18n) ? 0n : hours)
+
+function addInvoice(month: Month, business: Business, bill: Bill): void {
+  const { order, lines, sales, profit, discount, fee, taxes, tax, total } = bill
+  const hours = sane(bill.hours)
+  const isUnpriced = lines.some(({ amount }) => amount === null)
+  month.add('sales_cents', sales)
+  month.add('invoices', 1n)
+  month.add('gross_profit_cents', profit)
+  month.add('gross_margin', profit, profit === null ? 0n : sales)
+  month.add('gross_profit_per_hour', profit, profit === null ? 0n : hours)
+  month.add('average_repair_order', sales, 1n)
+  month.add('hours_sold', hours)
+  month.add('hours_per_order', hours, 1n)
+  for (const name of ['sales_cents', 'average_repair_order', 'hours_sold', 'hours_per_order'])
+    month.miss(name, isUnpriced)
+  const labors = lines.filter(({ kind }) => kind === 'labor')
+  const ratedHours = sum(labors.filter(({ price }) => typeof price === 'number').map(({ units }) => units))
+  const rated = sane(ratedHours)
+  const labor = sum(labors.map(({ amount }) => amount)) - discount.labor
+  month.add('effective_labor_rate', labor, rated)
+  month.miss('effective_labor_rate', ratedHours !== bill.hours)
+  month.see('cars', order.vehicle_id)
+  month.see('customers', order.customer_id)
+  const isNew = typeof order.customer_id === 'number' ? isFirstVisit(business, order) === true : null
+  month.count('new_customers', isNew)
+  month.add('discounts_cents', discount.labor + discount.part)
+  month.add('supply_fees_cents', fee)
+  month.add('invoiced_cents', total)
+  month.add('tax_cents', sum(taxes))
+  month.miss('tax_cents', tax === null)
+  for (const [i, kind] of ['labor', 'parts', 'sublets', 'hazmats'].entries())
+    month.add(`${kind}_tax_cents`, taxes[i] ?? null)
+  month.add('exempt_sales_cents', exemptOf(bill))
+  for (const { kind, amount, cost } of lines)
+    if (kind === 'part') {
+      const margin = amount === null || cost === null ? null : amount - cost
+      month.add('parts_margin', margin, margin === null ? 0n : (amount ?? 0n))
+    }
+  const minutes = wholeMinutes(order.created_at, order.started_at, order.closed_at)
+  month.add('days_to_close', minutes, one(minutes !== null))
+  const isLate =
+    typeof order.due_out_at === 'string'
+      ? Date.parse(String(order.closed_at)) > Date.parse(order.due_out_at)
+      : null
+  month.count('share_late', isLate, one(isLate !== null))
+}
+
+/** Two lengths of time, each rounded down. */
+function wholeMinutes(...instants: readonly unknown[]): bigint | null {
+  const times = instants.map((instant) => (typeof instant === 'string' ? Date.parse(instant) : null))
+  const [created, started, closed] = times
+  if (created == null || started == null || closed == null) return null
+  const floor = (span: number): bigint => BigInt(Math.floor(span / 60_000))
+  return floor(started - created) + floor(closed - started)
+}
+
+interface Placed {
+  month(shop: unknown, day: string | null): Month
+}
+
+function addPayments(placed: Placed, business: Business): void {
+  for (const payment of business.records.of('payments')) {
+    const order = business.byOrder.get(Number(payment.repair_order_id))?.order
+    if (!order) continue
+    const [day, closed] = [business.day(order.shop_id, payment.created_at), business.closed(order)]
+    const amount = cents(payment.amount_cents)
+    const month = placed.month(order.shop_id, day)
+    month.add('collected_cents', amount)
+    month.add('refunds_cents', amount === null ? null : amount < 0n ? amount : 0n)
+    const isDeposit = closed === null || (day !== null && day < closed)
+    month.add('deposits_cents', amount === null ? null : isDeposit ? amount : 0n)
+  }
+}
+
+function addRecommendations(placed: Placed, business: Business): void {
+  const sold = new Set(
+    business.records
+      .of('past_recommendations')
+      .flatMap(({ recommendation_id, imported }) => (imported === true ? [recommendation_id] : [])),
+  )
+  for (const made of business.records.of('recommendations')) {
+    const order = business.byOrder.get(Number(made.repair_order_id))?.order
+    const isSold = made.approved === true || made.imported === true || sold.has(made.id)
+    const month = placed.month(order?.shop_id ?? null, business.day(order?.shop_id, made.created_at))
+    month.add('recommendation_close_rate', one(isSold), 1n)
+  }
+}
+
+function addRest(placed: Placed, business: Business, now: string): void {
+  for (const record of business.records.of('purchase_records'))
+    for (const item of list(record, 'line_items')) {
+      const plain = nanos(item.quantity)
+      const units = plain !== null && record.is_return === true ? -(plain < 0n ? -plain : plain) : plain
+      const month = placed.month(record.shop_id, business.day(record.shop_id, record.created_at))
+      month.add('purchases_cents', worth(units, item.cost_cents))
+    }
+  for (const attempt of business.records.of('payment_transactions')) {
+    const shop = business.byOrder.get(Number(attempt.repair_order_id))?.order.shop_id ?? null
+    const month = placed.month(shop, business.day(shop, attempt.created_at))
+    month.add('declined_cards', one(attempt.status !== 'approved'))
+  }
+  for (const appointment of business.records.of('appointments')) {
+    const month = placed.month(appointment.shop_id, business.day(appointment.shop_id, appointment.start_at))
+    const order = business.byOrder.get(Number(appointment.repair_order_id))?.order
+    const hasNone = appointment.repair_order_id === null || appointment.repair_order_id === undefined
+    const came = !hasNone && typeof order?.started_at === 'string'
+    const isToCome =
+      !came && order !== undefined && Date.parse(String(appointment.start_at)) > Date.parse(now)
+    month.count('appointments_kept', hasNone || isToCome ? null : came, one(!hasNone && !isToCome))
+  }
+}
+
+/** By `TENANT-SHOP-MONTH`, or `TENANT-SHOP-DAY` where `period` keeps the day: the figures by name. */
+export function expectedFigures(
+  world: World,
+  period: (day: string | null) => string | null,
+): Map<string, Map<string, Expected>> {
+  const months = new Map<string, Month>()
+  for (const records of world.tenants) {
+    const business = new Business(records, world)
+    const placed: Placed = {
+      month: (shop, day) => {
+        const key = `${records.tenant}-${shop ?? 'none'}-${period(day) ?? 'none'}`
+        const month = months.get(key) ?? new Month()
+        months.set(key, month)
+        return month
+      },
+    }
+    for (const bill of business.bills) addBill(placed, business, bill)
+    addPayments(placed, business)
+    addRecommendations(placed, business)
+    addRest(placed, business, world.now)
+  }
+  return new Map([...months].map(([key, month]) => [key, month.result()]))
+}
+
+function addBill(placed: Placed, business: Business, bill: Bill): void {
+  const { order } = bill
+  const created = placed.month(order.shop_id, business.day(order.shop_id, order.created_at))
+  const isSold = typeof order.started_at === 'string' || order.state !== 'estimate'
+  created.add('estimate_close_rate', one(isSold), 1n)
+  if (order.state === 'invoice')
+    addInvoice(placed.month(order.shop_id, business.closed(order)), business, bill)
+}
+
+export type { Fields }

@@ -1,0 +1,247 @@
+/**
+ * Every figure of every shop, month and day against figureoracle.ts, on both warehouses: two tenants whose ids collide,
+ * zones, deleted orders, absurd values. And what holds for every declaration, whoever adds one.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DeclaredFigure, defineFigure } from '../../../schema/figure.js'
+import { figures } from '../../../schema/figures/index.js'
+import orders from '../../../schema/views/orders.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { figureComplaints } from '../../../src/features/analytics/figurecheck.js'
+import { shopsync } from '../../support/call.js'
+import { spoil } from '../../support/hostile.js'
+import { configure } from '../../support/place.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { ask } from '../../support/views.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { type Expected, expectedFigures } from './figureoracle.js'
+import type { Row, World } from './oracle.js'
+
+const resources = [
+  ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories', 'appointments'],
+  ...['purchase_records', 'customers', 'staffs', 'shops', 'payment_transactions'],
+]
+const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
+
+const options = { tenants: 2, repairOrders: 110, seed: 29, until: '2026-11-20T12:00:00Z' } as const
+const lifelike = await sandboxOfFile(options)
+const hostile = await sandboxOfFile(options)
+spoil(hostile)
+
+const worldOf = (sandbox: typeof lifelike): World => ({
+  tenants: sandbox.store.tenantIds.map((tenant) => ({
+    tenant,
+    of: (resource) => sandbox.store.all(tenant, resource),
+  })),
+  zoneOf: (tenant, shop) => report.shopTimeZones[`${tenant}/${shop}` as '101/2'] ?? report.timeZone,
+  now: new Date().toISOString(),
+})
+
+const flows = figures.filter(({ day, splits }) => day !== undefined && splits === undefined)
+
+/** Hours are numbers of nine decimals in the views, and billionths in the oracle. */
+const asWhole = (value: unknown, isHours: boolean): string | null =>
+  value === null ? null : isHours ? (Number(value) * 1e9).toPrecision(13) : String(value)
+
+const hoursIn: Readonly<Record<string, readonly ('numerator' | 'denominator')[]>> = {
+  hours_sold: ['numerator'],
+  hours_per_order: ['numerator'],
+  effective_labor_rate: ['denominator'],
+  gross_profit_per_hour: ['denominator'],
+}
+
+/** What the view shows of a figure. Floats carry fifteen digits: beyond them a sum of absurd hours is not compared. */
+function shownIn(row: Row, name: string, isRatio: boolean, hasLeft: boolean): Record<string, string | null> {
+  const hours = hoursIn[name] ?? []
+  const numerator = row[isRatio ? `${name}_numerator` : name]
+  return {
+    numerator: asWhole(numerator, hours.includes('numerator')),
+    ...(isRatio && { denominator: asWhole(row[`${name}_denominator`], hours.includes('denominator')) }),
+    ...(hasLeft && { left: String(row[`${name}_left_out`]) }),
+  }
+}
+
+const absurd = 10n ** 18n
+
+/** Hours of 10^9 and more are null wherever they are shown. */
+const wantedNumber = (value: bigint | null, isHours: boolean): string | null => {
+  if (value === null) return null
+  if (!isHours) return String(value)
+  return value >= absurd || value <= -absurd ? null : Number(value).toPrecision(13)
+}
+
+function wantedOf(expected: Expected | undefined, name: string, isRatio: boolean, hasLeft: boolean) {
+  const hours = hoursIn[name] ?? []
+  const numerator = expected === undefined ? 0n : expected.numerator
+  return {
+    numerator: wantedNumber(numerator, hours.includes('numerator')),
+    ...(isRatio && {
+      denominator:
+        numerator === null ? null : wantedNumber(expected?.denominator ?? 0n, hours.includes('denominator')),
+    }),
+    ...(hasLeft && { left: String(expected?.left ?? 0) }),
+  }
+}
+
+describe.each([
+  ['a business as it could be', lifelike],
+  ['a business with absurd values', hostile],
+])('%s', (_, sandbox) => {
+  describe.each(bothWarehouses())('$name', (kind) => {
+    let warehouse: Warehouse
+    let run: (...words: string[]) => ReturnType<typeof shopsync>
+    beforeAll(async () => {
+      const address = kind.address()
+      const config = configure(sandbox, address, resources, { report })
+      run = (...words) => shopsync([...words, '--config', config])
+      const ended = await run('sync')
+      expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+      warehouse = await reopen(address)
+    })
+    afterAll(() => warehouse.close())
+
+    const compare = async (view: string, of: string, period: (day: string | null) => string | null) => {
+      const expected = expectedFigures(worldOf(sandbox), period)
+      const rows = await ask(warehouse, view, 'select * from {view}')
+      const found = new Map(
+        rows.map((row) => [`${row.tenant_id}-${row.shop_id ?? 'none'}-${row[of] ?? 'none'}`, row]),
+      )
+      expect([...expected.keys()].filter((key) => !found.has(key))).toEqual([])
+      const wrong: unknown[] = []
+      for (const figure of flows) {
+        const { name, denominator, leavesOut } = figure
+        const [isRatio, hasLeft] = [denominator !== undefined, leavesOut !== undefined]
+        if (of === 'day' && 'distinct' in figure.numerator) continue
+        for (const [key, row] of found) {
+          const shown = shownIn(row, name, isRatio, hasLeft)
+          const wanted = wantedOf(expected.get(key)?.get(name), name, isRatio, hasLeft)
+          if (JSON.stringify(shown) !== JSON.stringify(wanted)) wrong.push([name, key, shown, wanted])
+        }
+      }
+      expect(wrong.slice(0, 5)).toEqual([])
+      return found
+    }
+
+    it('shop_months', async () => {
+      const found = await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
+      expect(found.size).toBeGreaterThan(8)
+    })
+
+    it('shop_days', async () => {
+      const found = await compare('shop_days', 'day', (day) => day)
+      expect(found.size).toBeGreaterThan(100)
+    })
+
+    it('shop_months has every month of a shop once, from its first invoice on', async () => {
+      const rows = await ask(
+        warehouse,
+        'shop_months',
+        `select shop_key, month from {view} where month >= substr(cast(first_day as text), 1, 7)`,
+      )
+      const months = new Map<string, string[]>()
+      for (const { shop_key, month } of rows)
+        if (shop_key !== null)
+          months.set(String(shop_key), [...(months.get(String(shop_key)) ?? []), String(month)])
+      for (const all of months.values()) {
+        const sorted = [...all].sort()
+        const [first = ''] = sorted
+        const count = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5))
+        expect(sorted).toHaveLength(new Set(sorted).size)
+        expect(count(sorted.at(-1) ?? '') - count(first) + 1).toBe(sorted.length)
+      }
+    })
+
+    it('what stands at a moment is null before the first snapshot, and that of the view after it', async () => {
+      const empty = await ask(
+        warehouse,
+        'shop_months',
+        'select receivables_cents from {view} where receivables_cents is not null',
+      )
+      expect(empty).toEqual([])
+      expect((await run('snapshot')).code).toBe(0)
+      for (const { name, relation, where, numerator } of figures.filter(({ snapshot }) => snapshot)) {
+        const sum =
+          'sum' in numerator
+            ? `sum(${numerator.sum})`
+            : `count(case when ${Object.values(numerator).join('')} then 1 end)`
+        const condition = where === undefined ? '' : `where ${where}`
+        const [now] = await ask(
+          warehouse,
+          relation.name,
+          `select coalesce(${sum}, 0) as ${name} from {view} ${condition}`,
+        )
+        const [kept] = await ask(warehouse, 'shop_months', `select sum(${name}) as ${name} from {view}`)
+        expect([name, Number(kept?.[name])]).toEqual([name, Number(now?.[name])])
+      }
+    })
+  })
+})
+
+describe('a declaration', () => {
+  const good = {
+    name: 'sales_cents',
+    label: 'Sales',
+    doc: 'Sales.',
+    unit: 'cents',
+    relation: orders,
+  } as const
+  const rest = { day: 'closed_on', by: [], lists: ['repair_orders'] } as const
+  const wrong = (figure: object): string[] => figureComplaints([figure as DeclaredFigure])
+
+  it('of the product has nothing wrong', () => {
+    expect(figureComplaints(figures)).toEqual([])
+    expect(wrong(defineFigure({ ...good, ...rest, numerator: { sum: 'sales_cents' } }))).toEqual([])
+  })
+
+  it.each([
+    [
+      'a column that is not there',
+      { numerator: { sum: 'sale_cents' } },
+      'found sale_cents, expected columns of orders: ',
+    ],
+    [
+      'a condition on one',
+      { numerator: { sum: 'sales_cents' }, where: "stat = 'invoice'" },
+      'found stat, expected',
+    ],
+    [
+      'a dimension that is not there',
+      { numerator: { sum: 'sales_cents' }, by: ['advisor'] },
+      'found advisor, expected',
+    ],
+    [
+      'a sum of a rate',
+      { numerator: { sum: 'labor_tax_rate' } },
+      'found a sum of labor_tax_rate, expected cents, hours or counts',
+    ],
+    [
+      'a sum of a text',
+      { numerator: { sum: 'coalesce(number, 0) + shop_name' } },
+      'found a sum of shop_name, expected',
+    ],
+    [
+      'a day that is none',
+      { numerator: { sum: 'sales_cents' }, day: 'closed_at' },
+      'found the timestamp closed_at as its day',
+    ],
+    [
+      'a unit that its name denies',
+      { numerator: { sum: 'sales_cents' }, name: 'sales' },
+      'found the unit cents under the name sales',
+    ],
+    [
+      'a figure to split that is not there',
+      { numerator: { sum: 'sales_cents' }, splits: 'turnover' },
+      'found that it splits turnover',
+    ],
+    [
+      'a snapshot that is not there',
+      { numerator: { sum: 'sales_cents' }, snapshot: 'x' },
+      'found the snapshot x, expected a column of daily_snapshots',
+    ],
+  ])('with %s is refused, with its file and what was expected', (_, part, words) => {
+    const [first = ''] = wrong({ ...good, ...rest, ...part })
+    expect(first).toContain(`schema/figures/${'name' in part ? part.name : 'sales_cents'}.ts: `)
+    expect(first).toContain(words)
+  })
+})
