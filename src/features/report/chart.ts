@@ -62,8 +62,8 @@ export interface ChartSeries {
 }
 
 export interface Chart {
-  /** Columns stand, bars lie. Several series of columns stand on one another, several bars beside one another. */
-  readonly shape: 'columns' | 'lines' | 'bars'
+  /** Several series of columns stand on one another. */
+  readonly shape: 'columns' | 'lines'
   readonly unit: ChartUnit
   /** What the categories are: the heading of their column in the table. */
   readonly of: string

@@ -10,7 +10,7 @@ import hoursSold from '../../../../schema/figures/hours_sold.js'
 import invoices from '../../../../schema/figures/invoices.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import { plural } from '../../../engine/base/format.js'
-import { amountText, figureAmount, leftOutText } from '../amounts.js'
+import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
 import { behindRemark, comparedWords } from '../answers.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
 import type { RankedShop } from '../data.js'
@@ -42,6 +42,9 @@ function shopSeries(shops: readonly RankedShop[]): ChartSeries[] {
   return [...series, { name: `${plural(others.length, 'other shop')}`, color: 'grey', values }]
 }
 
+const marginWords = (amounts: Amounts): string =>
+  figureAmount(amounts, grossMargin) === null ? '' : `, ${amountText(amounts, grossMargin)} gross margin`
+
 export function salesFigure(input: FigureInput): Figure {
   const { scope } = input
   const last = lastWhole(input)
@@ -61,9 +64,7 @@ export function salesFigure(input: FigureInput): Figure {
       scope.byShop.length > 1
         ? 'Sales and gross profit by month and shop'
         : 'Sales and gross profit by month',
-    finding: last
-      ? `${last[0]}: ${amountText(last[1], sales)} of sales, ${amountText(last[1], grossMargin)} gross margin.`
-      : '',
+    finding: last ? `${last[0]}: ${amountText(last[1], sales)} of sales${marginWords(last[1])}.` : '',
     definition: `Sales: ${sales.doc} Gross profit: ${grossProfit.doc} It is before technicians’ pay, so it isn’t comparable with shop systems that subtract pay.`,
     leftOut: [
       ...leftOutText(scope.months, grossProfit),

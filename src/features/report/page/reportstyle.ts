@@ -15,11 +15,11 @@ const chartColors: Readonly<Record<ChartColor, Pair>> = {
   sky: ['#7fb3d9', '#3f74a3'],
   grey: ['#a9afb7', '#6b737d'],
   rust: ['#a63d2f', '#e0796a'],
-  step1: ['#cfe1f0', '#29435a'],
-  step2: ['#9dc3e0', '#3a6385'],
-  step3: ['#649fcb', '#5388b3'],
-  step4: ['#3274a8', '#7db0da'],
-  step5: ['#154468', '#b9d9f2'],
+  step1: ['#cfe1f0', '#d3e6f5'],
+  step2: ['#9dc3e0', '#a3c8e6'],
+  step3: ['#649fcb', '#73a6d2'],
+  step4: ['#3274a8', '#4a83b5'],
+  step5: ['#154468', '#2f6391'],
 }
 
 const pageColors: Readonly<Record<string, Pair>> = {
@@ -142,10 +142,16 @@ footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch
   .js .stack tr { padding: 8px 0; border-bottom: 1px solid var(--rule) } .js .stack tbody tr:last-child { border-bottom: 0 }
   .js .stack tbody th { border: 0; padding: 0 0 2px; font-weight: 600; white-space: normal }
   .js .stack td { display: flex; justify-content: space-between; gap: 16px; padding: 2px 0; border: 0; white-space: normal; text-align: right; min-width: 0; overflow-wrap: anywhere }
-  .js .stack td.barred i { left: 0; width: calc(100% * var(--part)) } .js .stack td.barred::before { position: relative }
+  .js .stack td.barred i { left: 0; width: calc(100% * var(--part)) } .js .stack td.barred::before { position: relative; z-index: 1 }
   .js .stack td::before { content: attr(data-label); color: var(--muted); text-align: left; flex: none; max-width: 55% } }
 @media print { :root { color-scheme: light; ${variables(0)} } body { background: none; max-width: none; padding: 0; font-size: 12px }
-  .panel { break-inside: avoid; border-color: #ccc } .choice, .search, .skip, summary, .tip, .copy, nav { display: none } .part > summary { display: block; list-style: none }
-  details:not([open]) { display: none } .part > summary { break-after: avoid } .scroll, .scroll.tall { overflow: visible; max-height: none }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact }
+  .panel { break-inside: avoid; border-color: #ccc; padding: 12px 14px } .choice, .search, .skip, summary, .tip, .copy, .js .copy, nav { display: none }
+  .part > summary { display: block; list-style: none; break-after: avoid } .part > summary::before { content: none } .part { margin-top: 20px }
+  details:not([open]) { display: none } .scroll, .scroll.tall { overflow: visible; max-height: none } table { font-size: 11px }
+  .question .answer { min-height: 0 } .question dl, .question.month dl { grid-template-columns: repeat(3, minmax(0, 1fr)) } .question dd b { font-size: 17px }
+  .grid { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px } .questions, .part > .panel { margin-bottom: 10px }
+  .plot .half, .plot .full, .wide .plot .narrow { display: none } .plot .narrow, .wide .plot .mid { display: block } .plot svg { max-width: none }
+  .ranking:has(.stack) { grid-column: 1 / -1 } td.barred { min-width: 6em } th, td { padding: 4px 0 4px 8px; white-space: normal }
   .compare tbody tr:nth-child(n+41) { display: none } }
 `
