@@ -48,6 +48,7 @@ tr:target > * { background: var(--hit) } ::highlight(hit) { background: var(--hi
 .brief :is(.facts, .examples), .bare table { display: none }
 .examples { margin-top: .8rem } summary { cursor: pointer; color: var(--link); width: max-content; font-size: 14px }
 .sql { margin: .6rem 0 0; position: relative } .sql figcaption { font-size: 13px; color: var(--dim); margin-bottom: .2rem }
+h4 { margin: 1.6rem 0 0; font-size: 1rem } .figure h3 { font-family: inherit }
 pre { margin: 0; padding: .7rem .9rem; overflow-x: auto; background: var(--soft); border: 1px solid var(--line); border-radius: 6px; font-size: 13px }
 .sql button { position: absolute; right: .5rem; top: 1.9rem; font-size: 12px; padding: .1rem .5rem; background: var(--paper) }
 .map { margin: 2rem 0 0 } .map figcaption { color: var(--dim); margin-bottom: .6rem } .map h2 { margin: 0 0 .2rem }
