@@ -1,10 +1,10 @@
 import { count } from '../../engine/base/format.js'
-import { hoursText, moneyInShort, moneyText, moneyToTheCent, unknownMark } from './numberwords.js'
+import { hoursText, moneyInShort, moneyToTheCent, unknownMark } from './numberwords.js'
 
-/* Values of charts as text: in full in tables, in short on axes. */
+/* Values of charts as text: in tables to the cent, since those are copied out; in short on axes. */
 
 const inFull: Readonly<Record<ChartUnit, (value: number) => string>> = {
-  money: moneyText,
+  money: moneyToTheCent,
   moneyToTheCent,
   hours: hoursText,
   count,
@@ -62,8 +62,8 @@ export interface ChartSeries {
 }
 
 export interface Chart {
-  /** Columns stand, bars lie. Several series of columns stand on one another, several bars beside one another. */
-  readonly shape: 'columns' | 'lines' | 'bars'
+  /** Several series of columns stand on one another. */
+  readonly shape: 'columns' | 'lines'
   readonly unit: ChartUnit
   /** What the categories are: the heading of their column in the table. */
   readonly of: string

@@ -27,9 +27,11 @@ export const moneyToTheCent = (value: number): string => cents.format(value / 10
 export const moneyInShort = (value: number): string => compact.format(value / 100)
 export const hoursText = (value: number): string => oneDecimal.format(value)
 
+export const percentOf = (value: number): string => `${oneDecimal.format(value)} %`
+
 /** Of nothing, or of less than nothing, there is no share. */
 export const percentText = (part: number, of: number): string =>
-  of <= 0 ? unknownMark : `${oneDecimal.format((100 * part) / of)} %`
+  of <= 0 ? unknownMark : percentOf((100 * part) / of)
 
 /** A share that may be all but a few: 100 % is said of all alone. */
 export function percentOfAll(part: number, of: number): string {
@@ -38,9 +40,6 @@ export function percentOfAll(part: number, of: number): string {
   if (part === of) return '100 %'
   return rounded === '100.0 %' ? 'over 99.9 %' : rounded
 }
-
-/** A quotient, null where there is nothing to divide by. */
-export const ratio = (part: number, of: number): number | null => (of === 0 ? null : part / of)
 
 export type Direction = 'up' | 'down' | 'level'
 
@@ -80,6 +79,13 @@ export const monthInFull = (month: string): string => `${nameOfMonth(month)} ${m
 /** `Oct 2026`. */
 export const monthInShort = (month: string): string =>
   `${nameOfMonth(month).slice(0, 3)} ${month.slice(0, 4)}`
+
+/** `November 1 to 22, 2026`. `to` does not belong to it. */
+export function daysInFull(from: string, to: string): string {
+  const last = new Date(Date.parse(`${to}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10)
+  const [first, end] = [Number(from.slice(8, 10)), Number(last.slice(8, 10))]
+  return `${nameOfMonth(from)} ${first === end ? first : `${first} to ${end}`}, ${from.slice(0, 4)}`
+}
 
 /** `22 November 2026`. */
 export const dayInFull = (day: string): string =>
