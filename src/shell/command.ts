@@ -143,6 +143,17 @@ export interface StepSettings {
   readonly tenants: 'all' | readonly Int64[]
   readonly resources: 'all' | readonly string[]
   readonly full: boolean
+  /** Only the cursors that are due by their targets, best first. */
+  readonly due: boolean
+}
+
+/** Where in a job a step stands. */
+export interface StepPlace {
+  readonly job: string
+  /** The next planned instants of the job, in ms since the epoch; none where it has no schedule. */
+  readonly next: (after: number) => readonly number[]
+  /** The steps behind it. */
+  readonly later: readonly (StepSettings & { readonly command: string })[]
 }
 
 /** A setting that steps of one kind alone have. */
@@ -164,16 +175,14 @@ export interface StepKind {
   /** What it does, for the reference. */
   readonly does: string
   readonly settings?: Readonly<Record<string, StepSetting>>
+  /** Its steps may work on the cursors that are due. */
+  readonly takesDue?: true
   /** A job of such steps alone makes no warehouse. */
   readonly onlyCompares?: true
   /** The first setting that does not fit, and what is expected of it. */
   misfit?(step: StepSettings): readonly [setting: string, expected: string] | undefined
   /** Checks what can be checked: all steps of a job are prepared before the first of them writes anything. */
-  prepare(
-    context: CommandContext,
-    step: StepSettings & { readonly job: string },
-    tell: TellStep,
-  ): Promise<JobWork> | JobWork
+  prepare(context: CommandContext, step: StepSettings & StepPlace, tell: TellStep): Promise<JobWork> | JobWork
 }
 
 /** Rows of a tenant that were erased; `left`: why traces remain in the database's files, null where none do. */

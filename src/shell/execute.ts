@@ -42,9 +42,10 @@ export async function execute(context: CommandContext, request: StepRequest): Pr
   const limit = timeLimitOf(context.invocation.options)
   const deps = await context.dependencies(await context.readyWarehouse())
   using limited = timeLimit(limit, deps)
-  const { signal, timeLimited } = limited
+  const { signal, timeLimited, endsAt } = limited
   using watch = new RunWatch(context, deps)
-  return await watch.ending(runSync({ ...deps, signal, timeLimited, observer: watch.observer }, request))
+  const given = { ...deps, signal, timeLimited, ...(endsAt !== undefined && { endsAt }) }
+  return await watch.ending(runSync({ ...given, observer: watch.observer }, request))
 }
 
 /** The progress display and the log of a run, or of a step of a job. */
@@ -165,6 +166,7 @@ export async function withFollowing<T>(
 /** A step that is a run's work on cursors. */
 export const runAsStep = (context: CommandContext, request: StepRequest, tell: TellStep): JobWork => ({
   asksSource: true,
+  isDue: request.round !== undefined,
   carryOut: async ({ step, ...run }) => {
     using watch = new RunWatch(context, run)
     const work = async (): Promise<RunReport> => {

@@ -52,7 +52,7 @@ const erases = /^shopsync (forget|adopt)\b/
 let here: Place
 beforeAll(async () => {
   here = await place({ tenants: 2, repairOrders: 30 })
-  here.configure({ sync: { resources: ['notes', 'customers', 'shops'] } })
+  here.configure({ sync: { resources: ['notes', 'customers', 'shops'] }, targets: { '*': 'PT6H' } })
   const bin = join(here.folder, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'shopsync'), `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`, {

@@ -4,6 +4,7 @@ import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorName } from '../warehouse/cursors.js'
 import { refuseForgotten } from '../warehouse/tenants.js'
 import type { Authorizations } from './askauthorizations.js'
+import type { Granted } from './chosenround.js'
 import type { ChosenCursors } from './cursor.js'
 import { remaining } from './resumecursor.js'
 import type { Dependencies } from './runcontext.js'
@@ -13,10 +14,10 @@ import { type CursorTask, keyOf, stateOf } from './tenant.js'
 import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 
 /** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
-function chooseTenants(
+export function chooseTenants(
   { config, observer }: Pick<Dependencies, 'config' | 'observer'>,
   choice: CursorChoice,
-  authorizations: Authorizations,
+  authorizations: Granted,
 ): readonly Int64[] {
   const configured = config.sync.tenants
   const named = choice.tenants ?? (configured === 'all' ? null : configured)

@@ -25,6 +25,8 @@ export function endingOf(signal: AbortSignal): Ending | null {
 /** What a run with a time limit listens to; `using` ends the waiting for it. */
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal
+  /** When it fires, in ms since the epoch; undefined without a limit. */
+  readonly endsAt?: number
   readonly timeLimited: boolean
 }
 
@@ -42,6 +44,7 @@ export function timeLimit(
   return {
     signal: AbortSignal.any([signal, limit.signal]),
     timeLimited: true,
+    endsAt: Number(clock.nowMicros() / 1000n) + milliseconds,
     [Symbol.dispose]: () => done.abort(),
   }
 }

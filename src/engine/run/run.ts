@@ -27,8 +27,10 @@ import {
 } from './askauthorizations.js'
 import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
+import { type ChooseRound, grantedOf, readStates, workOnRound } from './chosenround.js'
 import { type Begin, endingOfRun } from './cursor.js'
 import { CursorHands } from './cursorhands.js'
+import { endingOf } from './ending.js'
 import { latenessOf } from './lateness.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
@@ -57,6 +59,8 @@ export async function runSync(deps: Dependencies, request: StepRequest): Promise
 /** What a run, or a step of a job, is to do, and how its work on a cursor is begun. */
 export interface StepRequest extends RunRequest {
   readonly begin: Begin
+  /** Chooses the cursors in place of all. */
+  readonly round?: ChooseRound
 }
 
 /** The work of a run, or of one step of a job: `recorded` is on record already. */
@@ -67,11 +71,15 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   // Every request under way listens to the signal.
   setMaxListeners(0, signal)
   await migrateColumns(recorded)
-  const { run, ask } = await openRun(recorded, await readCursors(warehouse))
+  const { round } = request
+  const cursors = round ? new Map<string, CursorState>() : await readCursors(warehouse)
+  const { run, ask } = await openRun(recorded, cursors)
   // A long walk is ahead: what it needs is started while the source is asked for the tenants.
-  if (request.mode === 'full' || (request.mode === 'sync' && run.cursors.size === 0)) warehouse.warm()
+  if (request.mode === 'full' || (request.mode === 'sync' && !round && cursors.size === 0)) warehouse.warm()
   const since = fromMicros(stamps.next())
-  const done = await workOnChosen(run, request, { resources, authorizations: await firstAuthorizations(ask) })
+  const done = round
+    ? await workOnDue(run, request, { round, ask, cursors })
+    : await workOnChosen(run, request, { resources, authorizations: await firstAuthorizations(ask) })
   const end = inStep(await withQuarantine(run, done, since), step)
   if (signal.aborted && !asked.aborted) throw signal.reason
   if (request.mode !== 'backfill') await recordFailures(run, end.ends)
@@ -139,6 +147,40 @@ async function workOnChosen(
   const ends = await workBeside(run, request, () => workOnAll(run, request, chosen, request.begin))
   await afterCursors(run)
   return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason, quarantined: run.stats.quarantined }
+}
+
+interface DueWork {
+  readonly round: ChooseRound
+  readonly ask: () => Promise<Authorizations>
+  /** In which the run looks its cursors up. */
+  readonly cursors: Map<string, CursorState>
+}
+
+/** Works on the cursors of a round. Time that is over before it can begin is no failure of a round either. */
+async function workOnDue(run: WritingRun, request: StepRequest, due: DueWork): Promise<RunEnd> {
+  try {
+    return await workOnChosenRound(run, request, due)
+  } catch (error) {
+    if (endingOf(run.signal) !== 'time_limit') throw error
+    return { ends: [], reason: null, quarantined: run.stats.quarantined }
+  }
+}
+
+async function workOnChosenRound(
+  run: WritingRun,
+  request: StepRequest,
+  { round, ask, cursors }: DueWork,
+): Promise<RunEnd> {
+  const { granted, asked } = await grantedOf(run, ask)
+  if (asked) await takeSource(run, asked)
+  const chosen = await round(run, granted)
+  await readStates(run, chosen.tasks, cursors)
+  await beforeCursors(run)
+  const { ends, reason } = await workOnRound(run, chosen, (limited, tasks) =>
+    workBeside(limited, request, () => workOnAll(limited, request, tasks, request.begin)),
+  )
+  await afterCursors(run)
+  return { ends, reason: reason ?? granted.reason, quarantined: run.stats.quarantined }
 }
 
 /** Does the planned work, and beside it what becomes due meanwhile. */

@@ -29,6 +29,8 @@ export interface Dependencies<W extends ReadingWarehouse = Warehouse>
   readonly leaseMs?: number
   /** The signal may fire because time is over: the cursors that have waited longest come first. */
   readonly timeLimited?: boolean
+  /** When it fires for that, in ms since the epoch. */
+  readonly endsAt?: number
 }
 
 /** A run that writes, under its lease. */

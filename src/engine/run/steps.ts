@@ -25,6 +25,8 @@ export interface StepGiven extends RecordedRun {
 export interface JobWork {
   /** false: it asks the source nothing, and takes seconds. */
   readonly asksSource: boolean
+  /** What time leaves of it, the next run of the job does: it is not missed. */
+  readonly isDue?: boolean
   carryOut(given: StepGiven): Promise<RunReport>
 }
 
@@ -105,8 +107,9 @@ class Steps {
   async carryOut(): Promise<Ending | null> {
     const left: number[] = []
     for (const [i, work] of this.plan.steps.entries()) {
-      if (this.#isOver(work)) left.push(i + 1)
-      else await this.#one(work, i + 1)
+      if (this.#isOver(work)) {
+        if (!work.isDue || this.run.asked.aborted) left.push(i + 1)
+      } else await this.#one(work, i + 1)
     }
     if (this.#failure !== undefined) throw this.#failure
     return left.length > 0 || this.run.asked.aborted ? endingOf(this.limited.signal) : null
@@ -128,13 +131,15 @@ class Steps {
 
   async #one(work: JobWork, step: number): Promise<void> {
     const { run, limited } = this
-    const { signal: asked, timeLimited } = work.asksSource
-      ? limited
-      : { signal: run.asked, timeLimited: false }
+    const {
+      signal: asked,
+      timeLimited,
+      endsAt,
+    } = work.asksSource ? limited : { signal: run.asked, timeLimited: false, endsAt: undefined }
     const signal = AbortSignal.any([run.signal, asked])
     try {
       const report = await work.carryOut({
-        ...{ ...run, asked, signal, timeLimited },
+        ...{ ...run, asked, signal, timeLimited, ...(endsAt !== undefined && { endsAt }) },
         source: run.source.tagged(),
         step,
       })

@@ -163,6 +163,31 @@ export async function readCursors(warehouse: Reader): Promise<Map<string, Cursor
   )
 }
 
+/** Cursors in one statement. */
+const cursorsAtOnce = 500
+
+/** The states of these cursors of one resource, as far as there are any, by `cursorName`. */
+export async function readCursorsOf(
+  warehouse: Reader,
+  resource: string,
+  tenants: readonly Int64[],
+): Promise<Map<string, CursorState>> {
+  const states = new Map<string, CursorState>()
+  for (let i = 0; i < tenants.length; i += cursorsAtOnce) {
+    const part = tenants.slice(i, i + cursorsAtOnce)
+    const rows = await warehouse.read((db) =>
+      db
+        .selectFrom('sync_cursors')
+        .selectAll()
+        .where('resource', '=', resource)
+        .where('tenant_id', 'in', part)
+        .execute(),
+    )
+    for (const row of rows) states.set(cursorName({ tenantId: row.tenant_id, resource }), stateOfRow(row))
+  }
+  return states
+}
+
 /** The state of one cursor; undefined where no run has worked on it. */
 export async function readCursor(warehouse: Reader, key: CursorKey): Promise<CursorState | undefined> {
   const row = await warehouse.read((db) =>

@@ -6,6 +6,7 @@ import type { CompiledQuery, Insertable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { count } from '../base/format.js'
+import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
@@ -22,6 +23,33 @@ export async function knownTenants(warehouse: Reader): Promise<KnownTenant[]> {
     db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).execute(),
   )
   return rows.map(({ tenant_id, revoked_at }) => ({ tenantId: tenant_id, revokedAt: revoked_at }))
+}
+
+/** Who is granted by what the last run was told. `all`: tenants that the warehouse knows. */
+export async function readGranted(warehouse: Reader) {
+  const known = await knownTenants(warehouse)
+  const ids = (isGranted: boolean): Int64[] =>
+    known
+      .filter(({ revokedAt }) => (revokedAt === null) === isGranted)
+      .map(({ tenantId }) => tenantId)
+      .sort((a, b) => (a < b ? -1 : 1))
+  return {
+    all: known.length,
+    granted: ids(true),
+    revoked: ids(false),
+    forgotten: await readForgotten(warehouse),
+  }
+}
+
+/** When the source was last asked for the authorizations, in microseconds; null where it never was. */
+export async function lastAuthorizations(warehouse: Reader): Promise<bigint | null> {
+  const row = await warehouse.read((db) =>
+    db
+      .selectFrom('tenants')
+      .select((eb) => eb.fn.max<string | null>('_synced_at').as('at'))
+      .executeTakeFirst(),
+  )
+  return row?.at ? toMicros(row.at) : null
 }
 
 /** The tenant as its authorization shows it: it is granted. */

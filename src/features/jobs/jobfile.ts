@@ -73,11 +73,17 @@ function stepShape(resources: Resources, kinds: readonly StepKind[]) {
       tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
       resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
       full: flag('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
+      due: flag(
+        'sync, reconcile: only the lists that are due by their targets, best first (docs/freshness.md). What the rate limit, or timeLimit, leaves out waits for the next run, and is no failure.',
+      ),
       ...Object.fromEntries(own.map(([name, { shape }]) => [name, shape])),
     },
     { error: 'an object such as {"command": "sync"}' },
   )
 }
+
+const dueWords = (kinds: readonly StepKind[]): string[] =>
+  kinds.flatMap(({ command, takesDue }) => (takesDue ? [command] : []))
 
 /** The first setting of a step that its kind does not know, lacks or cannot have, and the setting that is expected. */
 function misfit(step: JobStep, kinds: readonly StepKind[]): ReturnType<NonNullable<StepKind['misfit']>> {
@@ -87,7 +93,10 @@ function misfit(step: JobStep, kinds: readonly StepKind[]): ReturnType<NonNullab
     .flatMap(({ settings = {} }) => Object.entries(settings))
     .find(([name]) => given.has(name))
   if (foreign) return [foreign[0], foreign[1].elsewhere]
-  return kinds.find(({ command }) => command === step.command)?.misfit?.(step)
+  const kind = kinds.find(({ command }) => command === step.command)
+  if (step.due && !kind?.takesDue) return ['due', `none: only ${either(dueWords(kinds))} may be due`]
+  if (step.due && step.full) return ['due', 'either "due" or "full": what is due is not read whole']
+  return kind?.misfit?.(step)
 }
 
 const step = (resources: Resources, kinds: readonly StepKind[]) =>

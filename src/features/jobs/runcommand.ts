@@ -5,7 +5,7 @@ export const runCommand: Command = {
   summary: 'run the job jobs/JOB.json: the command for cron',
   help: `
 The file is looked for in jobs/ below the working directory, then among the jobs that come with shopsync (hourly,
-nightly, weekly-verify, backfill). Its settings are described in schema/job.schema.json. Its "schedule" says when it is
+nightly, weekly-verify, backfill, due). Its settings are described in schema/job.schema.json. Its "schedule" says when it is
 due: the scheduler keeps to it, and cron has to be told.`,
   examples: [
     ['shopsync run hourly', 'what is new'],

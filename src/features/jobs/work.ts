@@ -7,6 +7,7 @@ import { Bug, Stop } from '../../engine/base/errors.js'
 import { span } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { isTwoIntervalsAgo } from '../../engine/config/cron.js'
+import { Instants } from '../../engine/config/instants.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { type JobPlan, type JobWork, runJob } from '../../engine/run/steps.js'
 import { checkTables, isNewWarehouse } from '../../engine/warehouse/ddl.js'
@@ -47,8 +48,11 @@ async function carryOutSteps(
     return kind
   }
   const steps: JobWork[] = []
-  for (const step of job.steps)
-    steps.push(await kindOf(step).prepare(context, { ...step, job: job.name }, tell))
+  const next = nextInstants(context, job)
+  for (const [i, step] of job.steps.entries()) {
+    const place = { job: job.name, next, later: job.steps.slice(i + 1) }
+    steps.push(await kindOf(step).prepare(context, { ...step, ...place }, tell))
+  }
   const onlyCompares = job.steps.every((step) => kindOf(step).onlyCompares)
   const timeLimit = timeLimitOf(context.invocation.options) ?? job.timeLimit
   const deps = await context.dependencies(await warehouseOf(context, onlyCompares))
@@ -62,6 +66,13 @@ async function carryOutSteps(
   })
   if (out.json && !signals.signal.aborted) await out.document(report)
   return exitCodeOf(report)
+}
+
+/** The next two planned instants of a job behind a moment. */
+function nextInstants({ config }: CommandContext, { schedule }: Job): (after: number) => number[] {
+  if (schedule === undefined) return () => []
+  const instants = new Instants(schedule, scheduleSettings(config).timeZone)
+  return (after) => instants.list(after, 2)
 }
 
 /** A job that only compares makes no warehouse, as `verify` makes none. */

@@ -38,6 +38,7 @@ export const reconcile: Feature = {
   step: async () => ({
     command: 'reconcile',
     does: 'also find deleted and missing records.',
-    prepare: async (...given) => (await import('./work.js')).reconcileAsStep(...given),
+    takesDue: true,
+    prepare: async (...given) => (await import('./step.js')).reconcileAsStep(...given),
   }),
 }

@@ -5,12 +5,8 @@ import type { CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
 import { NamesSync } from '../../engine/run/nameslist.js'
 import type { AskedWalk } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
-import type { JobWork } from '../../engine/run/steps.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { movesWatermark } from '../../engine/walk/verdict.js'
-import { chooseFrom } from '../../shell/chosenbyflags.js'
-import type { CommandContext, StepSettings, TellStep } from '../../shell/command.js'
-import { runAsStep } from '../../shell/execute.js'
 import { withSharedLook } from './askshared.js'
 import { deletionLimit } from './deletionguard.js'
 import { Reconciliation } from './reconciliation.js'
@@ -52,18 +48,4 @@ export function walkOf(cursor: CursorRun, mode: AskedWalk): CursorWork {
       return walk.progress
     },
   }
-}
-
-/** As a step of a job. */
-export function reconcileAsStep(
-  context: CommandContext,
-  { job, full, ...step }: StepSettings & { readonly job: string },
-  tell: TellStep,
-): JobWork {
-  const choice = chooseFrom(context.config, step)
-  return runAsStep(
-    context,
-    { mode: 'reconcile', full, job, ...choice, begin: beginReconcile({ full }) },
-    tell,
-  )
 }

@@ -4,7 +4,7 @@ import { NamesSync } from '../../engine/run/nameslist.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import type { JobWork } from '../../engine/run/steps.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
-import type { CommandContext, StepSettings, TellStep } from '../../shell/command.js'
+import type { CommandContext, StepPlace, StepSettings, TellStep } from '../../shell/command.js'
 import { runAsStep } from '../../shell/execute.js'
 import { withSharedLook } from '../reconcile/askshared.js'
 import { walkOf } from '../reconcile/work.js'
@@ -20,12 +20,15 @@ export function beginSync({ mode }: Pick<RunRequest, 'mode'>): Begin {
 }
 
 /** As a step of a job. */
-export function syncAsStep(
+export async function syncAsStep(
   context: CommandContext,
-  { job, full, ...step }: StepSettings & { readonly job: string },
+  { job, next, later, full, due, ...step }: StepSettings & StepPlace,
   tell: TellStep,
-): JobWork {
+): Promise<JobWork> {
   const mode = full ? 'full' : 'sync'
   const choice = chooseFrom(context.config, step)
-  return runAsStep(context, { mode, full, job, ...choice, begin: beginSync({ mode }) }, tell)
+  const isBeforeChecks = later.some((one) => one.command === 'reconcile' && one.due)
+  const targets = due ? await import('../targets/due.js') : undefined
+  const round = targets ? { round: targets.syncRound(context, choice, { next, isBeforeChecks }) } : {}
+  return runAsStep(context, { mode, full, job, ...choice, ...round, begin: beginSync({ mode }) }, tell)
 }

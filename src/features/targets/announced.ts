@@ -2,9 +2,10 @@
  * What events tell of cursors: which changes were announced, what waits, and since when somebody has listened without a
  * break. Where nobody ever received events there is no inbox, and nothing of this is asked.
  */
-import { addMicros } from '../../engine/base/timestamp.js'
+import { addMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { Arrival } from '../../engine/run/polls.js'
 import type { ReadingCursor } from '../../engine/run/tenant.js'
+import { cursorName } from '../../engine/warehouse/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { isOwnEvent } from '../events/counts.js'
@@ -16,6 +17,15 @@ import { isOlder } from '../events/waiting.js'
 const clocksApart = 600_000_000n
 /** A listener says that it lives every ten seconds. */
 const silence = 60_000_000n
+
+/** Events that are looked at to rank cursors: whoever rings takes the rest. */
+const mostWaiting = 10_000
+
+/** The events that wait for a cursor, and the sum of their ages. */
+export interface WaitingEvents {
+  readonly count: number
+  readonly hours: number
+}
 
 export type InboxNeeds = Pick<CommandContext, 'clock' | 'config' | 'invocation' | 'log' | 'onClose'>
 
@@ -79,6 +89,30 @@ export class Announcements {
       ),
     )
     return row?.at ?? null
+  }
+
+  /** The events that wait, by cursor: the oldest ones, where there are very many. */
+  async waiting(now: string): Promise<ReadonlyMap<string, WaitingEvents>> {
+    const rows = await this.#reading((inbox) =>
+      inbox.read((db) =>
+        db
+          .selectFrom('sync_events')
+          .select(['tenant_id', 'resource', 'received_at'])
+          .where('state', '=', 'waiting')
+          .orderBy('received_at')
+          .limit(mostWaiting)
+          .execute(),
+      ),
+    )
+    const found = new Map<string, { count: number; hours: number }>()
+    for (const { tenant_id: tenantId, resource, received_at } of rows ?? []) {
+      const name = cursorName({ tenantId, resource })
+      const sum = found.get(name) ?? { count: 0, hours: 0 }
+      sum.count += 1
+      sum.hours += Math.max(0, toMillis(now) - toMillis(received_at ?? now)) / 3_600_000
+      found.set(name, sum)
+    }
+    return found
   }
 
   /** What cannot be read is as if nobody had announced anything: polls find it all the same. */

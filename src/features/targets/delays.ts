@@ -7,16 +7,17 @@ import type { Arrived, Run } from '../../engine/run/tenant.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { Announcements, type InboxNeeds } from './announced.js'
-import { type FreshnessSettings, freshnessSettings } from './settings.js'
+import type { FreshnessSettings } from './settings.js'
 import { withDelays } from './tables.js'
 
 type Arrive = NonNullable<Run['arrived']>
 
-/** What the runs of a command keep of each poll; undefined where no targets are set. */
-export async function countingDelays(context: InboxNeeds, warehouse: Warehouse): Promise<Arrive | undefined> {
-  const settings = freshnessSettings(context.config)
-  return settings && countDelays(settings, await Announcements.there(context, warehouse))
-}
+/** What the runs of a command keep of each poll. */
+export const countingDelays = async (
+  settings: FreshnessSettings,
+  context: InboxNeeds,
+  warehouse: Warehouse,
+): Promise<Arrive> => countDelays(settings, await Announcements.there(context, warehouse))
 
 /** Counts each change by its target. */
 export const countDelays =

@@ -3,7 +3,11 @@ import type { Feature } from '../../shell/command.js'
 export const targets: Feature = {
   settings: async () => (await import('./settings.js')).targetsSection,
   tables: async () => (await import('./tables.js')).targetTables,
-  arrivals: async (context, warehouse) => (await import('./delays.js')).countingDelays(context, warehouse),
+  arrivals: async (context, warehouse) => {
+    const { freshnessSettings } = await import('./settings.js')
+    const settings = freshnessSettings(context.config)
+    return settings && (await import('./delays.js')).countingDelays(settings, context, warehouse)
+  },
 }
 
 /** Its second section of the configuration. */

@@ -30,13 +30,13 @@ function refused(name: string, content?: object): string {
 }
 
 describe('jobs', () => {
-  test('every shipped one is sound, and has a schedule, but for that which is called by hand', () => {
+  test('every shipped one is sound, and has a schedule, but for those that are called by hand or copied', () => {
     const names = jobNames([shipped])
-    expect(names).toEqual(['backfill', 'hourly', 'nightly', 'weekly-verify'])
+    expect(names).toEqual(['backfill', 'due', 'hourly', 'nightly', 'weekly-verify'])
     for (const name of names)
       expect(readJob(name, [shipped], around)).toMatchObject({
         name,
-        ...(name !== 'backfill' && { schedule: expect.any(String) }),
+        ...(name !== 'backfill' && name !== 'due' && { schedule: expect.any(String) }),
       })
   })
 
@@ -48,13 +48,13 @@ describe('jobs', () => {
     const job = readJob('hourly', [own, shipped], around)
     expect(job.description).toBe('Mine.')
     expect(job.steps).toEqual([
-      { command: 'sync', tenants: [9007199254740993n], resources: 'all', full: false },
+      { command: 'sync', tenants: [9007199254740993n], resources: 'all', full: false, due: false },
     ])
   })
 
   test('an unknown one lists those there are', () => {
     const message = refused('hourlyy')
-    expect(message).toContain('expected one of backfill, hourly, nightly')
+    expect(message).toContain('expected one of backfill, due, hourly, nightly')
     expect(message).toContain('Did you mean hourly?')
   })
 

@@ -25,7 +25,14 @@ test('list: those of the working directory and those that come with shopsync', a
   const { code, json } = await jobs('list', '--json')
   expect(code).toBe(0)
   const files = json<{ jobs: JobFile[] }>().jobs
-  expect(files.map(({ name }) => name)).toEqual(['backfill', 'hourly', 'mine', 'nightly', 'weekly-verify'])
+  expect(files.map(({ name }) => name)).toEqual([
+    'backfill',
+    'due',
+    'hourly',
+    'mine',
+    'nightly',
+    'weekly-verify',
+  ])
   for (const { job, next, problem } of files) {
     expect(problem).toBeNull()
     expect(next).toHaveLength(job?.schedule === undefined ? 0 : 5)

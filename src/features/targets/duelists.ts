@@ -1,0 +1,112 @@
+/* The lists that a round chooses from, as pollranking.ts takes them: what the cursors tell, and what events do. */
+import { resources as declared } from '../../../schema/index.js'
+import type { Int64 } from '../../../schema/resource.js'
+import { toMillis } from '../../engine/base/timestamp.js'
+import type { ResourceModel } from '../../engine/model/resourcemodel.js'
+import type { CursorTask } from '../../engine/run/tenant.js'
+import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
+import type { Announcements, WaitingEvents } from './announced.js'
+import type { PolledList } from './pollranking.js'
+import { type ListRow, readFailed, readLists } from './sql.js'
+
+const hourMs = 3_600_000
+/** A list that failed is tried again after a quarter of its target, and not sooner than this. */
+const soonestAgainMs = 900_000
+/** Clocks of two machines may differ by so much; a poll further ahead is of a clock that was wrong. */
+const clocksApartMs = 60_000
+/** How long a list has waited whose last poll lies in the future, in hours: longer than any bound. */
+const forever = 1_000_000
+
+export interface DueList extends PolledList {
+  readonly task: CursorTask
+}
+
+export interface DueLists {
+  readonly polled: readonly DueList[]
+  /** Those that a walk has begun come first, then those of which nothing is known, then those that failed. */
+  readonly unread: readonly CursorTask[]
+}
+
+interface Wanted {
+  readonly resources: readonly ResourceModel[]
+  readonly tenants: readonly Int64[]
+}
+
+interface DueBy {
+  readonly announcements: Announcements | undefined
+  /** Canonical timestamp. */
+  readonly now: string
+  /** In milliseconds. */
+  targetOf(resource: string): number
+}
+
+/** The lists that may be polled. What the source does not offer, and what failed a moment ago, is not among them. */
+export async function dueLists(
+  warehouse: Reader,
+  { resources, tenants }: Wanted,
+  { announcements, now, targetOf }: DueBy,
+): Promise<DueLists> {
+  const upSince = (await announcements?.upSince(now)) ?? null
+  const waiting = (await announcements?.waiting(now)) ?? new Map<string, WaitingEvents>()
+  const resting = await restingLists(warehouse, toMillis(now), targetOf)
+  const byName = new Map(resources.map((resource) => [resource.name, resource]))
+  const isWanted = new Set(tenants)
+  const known = new Map(resources.map(({ name }) => [name, new Set<Int64>()]))
+  const polled: DueList[] = []
+  const begun: CursorTask[] = []
+  const failed: CursorTask[] = []
+  for (const row of await readLists(warehouse)) {
+    const resource = byName.get(row.resource)
+    if (!resource || !isWanted.has(row.tenant_id)) continue
+    known.get(row.resource)?.add(row.tenant_id)
+    const name = cursorName({ tenantId: row.tenant_id, resource: row.resource })
+    if (row.status === 'unavailable' || (row.status === 'failed' && resting.has(name))) continue
+    const task = { tenantId: row.tenant_id, resource }
+    const at = row.polled_at ?? row.last_success_at
+    if (at !== null) polled.push(polledList(row, task, { at, now, upSince, waiting: waiting.get(name) }))
+    else if (Number(row.under_way) === 1) begun.push(task)
+    else failed.push(task)
+  }
+  const fresh = tenants.flatMap((tenantId) =>
+    resources.flatMap((resource) =>
+      known.get(resource.name)?.has(tenantId) ? [] : [{ tenantId, resource }],
+    ),
+  )
+  return { polled, unread: [...begun, ...fresh, ...failed] }
+}
+
+/** Lists that failed so short a time ago that another try can wait. */
+async function restingLists(
+  warehouse: Reader,
+  nowMs: number,
+  targetOf: DueBy['targetOf'],
+): Promise<ReadonlySet<string>> {
+  const rows = await readFailed(warehouse)
+  const rests = rows.filter(({ resource, at }) => {
+    const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
+    return since >= 0 && since < Math.max(soonestAgainMs, targetOf(resource) / 4)
+  })
+  return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))
+}
+
+interface PolledHow {
+  readonly at: string
+  readonly now: string
+  readonly upSince: string | null
+  readonly waiting: WaitingEvents | undefined
+}
+
+function polledList(row: ListRow, task: CursorTask, { at, now, upSince, waiting }: PolledHow): DueList {
+  const waited = toMillis(now) - toMillis(at)
+  // Where somebody has listened all the while, polls are for what nobody announced.
+  const isHeard = upSince !== null && upSince <= at && declared[row.resource]?.announced === true
+  return {
+    task,
+    resource: row.resource,
+    waited: waited < -clocksApartMs ? forever : Math.max(0, waited) / hourMs,
+    news: Number((isHeard ? row.news_unannounced : row.news) ?? 0),
+    hours: Number(row.news_hours ?? 0),
+    events: waiting?.count ?? 0,
+    eventAges: waiting?.hours ?? 0,
+  }
+}

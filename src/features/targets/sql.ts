@@ -1,0 +1,63 @@
+/* What is read of the cursors to rank them: a few columns, since a warehouse may have hundreds of thousands of them. */
+import { sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import type { Reader } from '../../engine/warehouse/cursors.js'
+
+/** One query for all lists. `under_way`: 1 while a walk that was cut short is to be resumed. */
+export const readLists = (warehouse: Reader) =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .select([
+        'tenant_id',
+        'resource',
+        'status',
+        'polled_at',
+        'last_success_at',
+        'news',
+        'news_unannounced',
+        'news_hours',
+        sql<number>`case when walk is null then 0 else 1 end`.as('under_way'),
+      ])
+      .execute(),
+  )
+
+export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
+
+export interface FailedList {
+  readonly tenant_id: Int64
+  readonly resource: string
+  /** End of the last attempt. */
+  readonly at: string | null
+}
+
+/** The lists whose last walk failed, and when that was. */
+export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors as c')
+      .innerJoin('sync_run_cursors as r', (join) =>
+        join
+          .onRef('r.run_id', '=', 'c.last_run_id')
+          .onRef('r.tenant_id', '=', 'c.tenant_id')
+          .onRef('r.resource', '=', 'c.resource'),
+      )
+      .where('c.status', '=', 'failed')
+      .groupBy(['c.tenant_id', 'c.resource'])
+      .select(['c.tenant_id', 'c.resource'])
+      .select((eb) => eb.fn.max<string | null>('r.finished_at').as('at'))
+      .execute(),
+  )
+
+/** The lists that have been read, when their deletions were last checked, and how many rows they have. */
+export const readChecks = (warehouse: Reader) =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors as c')
+      .leftJoin('sync_registers as r', (join) =>
+        join.onRef('r.tenant_id', '=', 'c.tenant_id').onRef('r.resource', '=', 'c.resource'),
+      )
+      .where('c.last_success_at', 'is not', null)
+      .select(['c.tenant_id', 'c.resource', 'c.status', 'c.deletes_checked_at', 'r.live_rows'])
+      .execute(),
+  )

@@ -1,0 +1,49 @@
+/*
+ * How many requests a round may take: what the rate limit leaves until the round ends. Pure.
+ */
+
+/** The rate limit, as the source tells it. Times in milliseconds. */
+export interface WindowNow {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetsAt: number
+  /** Of a whole window. */
+  readonly length: number
+}
+
+/** Of a budget, what is left for pages beyond the first of a list. */
+const forPages = 0.1
+
+/** What one window gives us: `reserve` of it is left to others. */
+const usable = (limit: number, reserve: number): number => Math.max(1, Math.floor(limit * (1 - reserve)))
+
+export const windowAnHour = ({ limit, length }: WindowNow, reserve: number): number =>
+  (usable(limit, reserve) * 3_600_000) / length
+
+/**
+ * Requests that a round may plan: of this window what is left, and the whole windows until the round's end. A round that
+ * ends before the window takes its part of what is left, or the first rounds of an hour would leave the others nothing.
+ */
+export function budgetOf(
+  window: WindowNow,
+  { now, until, reserve }: { readonly now: number; readonly until: number; readonly reserve: number },
+): number {
+  const { limit, remaining, resetsAt, length } = window
+  const left = Math.max(0, remaining - Math.ceil(limit * reserve))
+  const part = resetsAt > until ? Math.max(0, until - now) / Math.max(1, resetsAt - now) : 1
+  const whole = Math.max(0, Math.floor((until - Math.max(now, resetsAt)) / length)) * usable(limit, reserve)
+  return Math.floor((left * part + whole) * (1 - forPages))
+}
+
+/** The end of a round: its time limit, else the next planned instant of its job, else an hour. In milliseconds. */
+export function roundEnd(
+  now: number,
+  { limit, next }: { readonly limit?: number | undefined; readonly next?: readonly number[] | undefined },
+): number {
+  if (limit !== undefined) return limit
+  const [first, second] = next ?? []
+  if (first === undefined) return now + 3_600_000
+  // A job that began late has little left until its next instant: its round is the one after.
+  const isLate = second !== undefined && first - now < (second - first) / 2
+  return isLate ? second : first
+}

@@ -1,0 +1,198 @@
+/** Which lists a round polls: the rules of docs/freshness.md, of rounds of any kind. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  boundOf,
+  changeRate,
+  chooseLists,
+  meanRates,
+  type PolledList,
+  scoreOf,
+} from '../../../src/features/targets/pollranking.js'
+
+interface Numbered extends PolledList {
+  readonly id: number
+}
+
+const list = (id: number, more: Partial<PolledList> = {}): Numbered => ({
+  ...{ id, resource: 'a', waited: 1, news: 0, hours: 24, events: 0, eventAges: 0 },
+  ...more,
+})
+const ids = (chosen: readonly Numbered[]): number[] => chosen.map(({ id }) => id)
+const targets: Record<string, number> = { a: 0.25, b: 6, c: 24 }
+const targetOf = (resource: string): number => targets[resource] ?? 24
+const rules = { targetOf, bound: 24, budget: undefined }
+
+describe('the rate of a list', () => {
+  it('is that of its resource while nobody knows it, and its own afterwards', () => {
+    const meanOf = meanRates([list(1, { news: 47.5, hours: 95 }), list(2, { news: 2, hours: 5 })])
+    expect(meanOf('a')).toBeCloseTo(50 / 110)
+    expect(meanOf('b')).toBeCloseTo(0.05)
+    expect(changeRate({ news: 0, hours: 0 }, 0.25)).toBeCloseTo(0.25)
+    expect(changeRate({ news: 400, hours: 100 }, 0.25)).toBeCloseTo(401 / 104)
+  })
+
+  it('falls where polls find nothing', () => {
+    expect(changeRate({ news: 0, hours: 200 }, 1)).toBeLessThan(changeRate({ news: 0, hours: 20 }, 1))
+  })
+})
+
+it('a poll is worth the expected delay so far, in targets; what was announced counts by its age', () => {
+  expect(scoreOf({ waited: 2, eventAges: 0 }, 3, 6)).toBe(1)
+  expect(scoreOf({ waited: 2, eventAges: 3 }, 3, 6)).toBe(1.5)
+})
+
+describe('a round', () => {
+  it('polls the lists where most is expected to wait, counted in targets', () => {
+    const busy = list(1, { news: 100, waited: 1 })
+    const quiet = list(2, { waited: 1 })
+    const slow = list(3, { resource: 'b', news: 100, waited: 2 })
+    expect(ids(chooseLists([quiet, slow, busy], [], { ...rules, budget: 2 }).polled)).toEqual([1, 3])
+  })
+
+  it('leaves alone what was read a moment ago, unless an event waits', () => {
+    const lists = [
+      list(1, { resource: 'b', waited: 1.4, news: 50 }),
+      list(2, { resource: 'b', waited: 1.6 }),
+      list(3, { resource: 'b', waited: 0.1, events: 1, eventAges: 0.01 }),
+    ]
+    expect(ids(chooseLists(lists, [], rules).polled).toSorted()).toEqual([2, 3])
+  })
+
+  it('takes what has reached the bound before all others, up to half of it', () => {
+    const old = [30, 26, 28].map((waited, id) => list(id, { resource: 'c', waited, hours: 9000 }))
+    const busy = [7, 8, 9].map((id) => list(id, { news: 500, waited: 20 }))
+    const { polled } = chooseLists([...busy, ...old], [], { ...rules, budget: 4 })
+    expect(ids(polled)).toEqual([0, 2, 7, 8])
+  })
+
+  it('reads lists for the first time in a quarter of it, and in all of it where nothing else is due', () => {
+    const busy = Array.from({ length: 20 }, (_, id) => list(id))
+    const unread = Array.from({ length: 20 }, (_, id) => `never ${id}`)
+    expect(chooseLists(busy, unread, { ...rules, budget: 8 })).toMatchObject({
+      polled: { length: 6 },
+      unread: ['never 0', 'never 1'],
+    })
+    expect(chooseLists(busy.slice(0, 3), unread, { ...rules, budget: 8 })).toMatchObject({
+      polled: { length: 3 },
+      unread: { length: 5 },
+    })
+    expect(chooseLists(busy, unread, rules).unread).toHaveLength(20)
+  })
+
+  it('without requests polls nothing', () => {
+    expect(chooseLists([list(1)], ['never'], { ...rules, budget: 0 })).toEqual({ polled: [], unread: [] })
+  })
+})
+
+describe('any round', () => {
+  const anyList = fc.record({
+    resource: fc.constantFrom('a', 'b', 'c'),
+    waited: fc.double({ min: 0, max: 100, noNaN: true }),
+    news: fc.double({ min: 0, max: 500, noNaN: true }),
+    hours: fc.double({ min: 0, max: 170, noNaN: true }),
+    events: fc.constant(0),
+    eventAges: fc.constant(0),
+  })
+  const anyRound = fc.record({
+    lists: fc.array(anyList, { maxLength: 60 }).map((some) => some.map((one, id) => ({ id, ...one }))),
+    unread: fc.nat(60).map((n) => Array.from({ length: n }, (_, id) => id)),
+    budget: fc.nat(80),
+  })
+
+  it('keeps to its budget, polls each list once, and leaves nothing due while requests are left', () => {
+    fc.assert(
+      fc.property(anyRound, ({ lists, unread, budget }) => {
+        const chosen = chooseLists(lists, unread, { ...rules, budget })
+        const taken = chosen.polled.length + chosen.unread.length
+        expect(taken).toBeLessThanOrEqual(budget)
+        expect(new Set(chosen.polled).size).toBe(chosen.polled.length)
+        const due = lists.filter(({ waited, resource }) => waited >= targetOf(resource) / 4)
+        expect(taken).toBe(Math.min(budget, due.length + unread.length))
+      }),
+    )
+  })
+
+  it('gives what reached the bound its half, the longest wait first, and the unread no more than a quarter', () => {
+    fc.assert(
+      fc.property(anyRound, ({ lists, unread, budget }) => {
+        const chosen = chooseLists(lists, unread, { ...rules, budget })
+        const overdue = lists
+          .filter(({ waited }) => waited >= rules.bound)
+          .toSorted((a, b) => b.waited - a.waited)
+        const half = Math.min(overdue.length, Math.ceil(budget / 2))
+        expect(chosen.polled.slice(0, half)).toEqual(overdue.slice(0, half))
+        const left = lists.filter(
+          (one) => one.waited >= targetOf(one.resource) / 4 && !chosen.polled.includes(one),
+        )
+        if (left.length > 0)
+          expect(chosen.unread.length).toBeLessThanOrEqual(Math.max(budget > 1 ? 1 : 0, budget / 4))
+      }),
+    )
+  })
+
+  it('leaves nothing behind that scores higher than what it polls', () => {
+    fc.assert(
+      fc.property(anyRound, ({ lists, budget }) => {
+        const meanOf = meanRates(lists)
+        const scored = (one: PolledList): number =>
+          scoreOf(one, changeRate(one, meanOf(one.resource)), targetOf(one.resource))
+        const young = lists.map((one) => ({ ...one, waited: Math.min(one.waited, 23) }))
+        const { polled } = chooseLists(young, [], { ...rules, budget })
+        const least = Math.min(...polled.map(scored))
+        for (const one of young)
+          if (!polled.includes(one) && one.waited >= targetOf(one.resource) / 4)
+            expect(scored(one)).toBeLessThanOrEqual(least)
+      }),
+    )
+  })
+
+  it('in a window that suffices for it, no list ever waits longer than the bound and a round', () => {
+    const lives = fc.record({
+      rates: fc.array(fc.double({ min: 0, max: 5, noNaN: true }), { minLength: 10, maxLength: 40 }),
+      neverRead: fc.double({ min: 0, max: 0.4, noNaN: true }),
+      spare: fc.double({ min: 1, max: 3, noNaN: true }),
+    })
+    fc.assert(
+      fc.property(lives, ({ rates, neverRead, spare }) => {
+        expect(longestWait(rates, neverRead, spare)).toBeLessThanOrEqual(24 + 1 + 1e-9)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+/** Rounds of an hour, for ten days, with twice the requests that the bound takes, and more. */
+function longestWait(rates: readonly number[], neverRead: number, spare: number): number {
+  const all = rates.map((rate, id) => ({
+    ...list(id, { resource: id % 2 === 0 ? 'a' : 'b', waited: id % 20 }),
+    rate,
+  }))
+  let unread = all.splice(0, Math.floor(all.length * neverRead))
+  const budget = Math.ceil((2 * rates.length * spare) / 24)
+  let longest = 0
+  for (let hour = 0; hour < 240; hour++) {
+    const chosen = chooseLists(all, unread, {
+      targetOf,
+      bound: boundOf(24, { lists: rates.length, windowAnHour: budget }),
+      budget,
+    })
+    unread = unread.filter((one) => !chosen.unread.includes(one))
+    for (const one of [...chosen.unread, ...chosen.polled])
+      Object.assign(one, { news: one.news + one.rate * one.waited, hours: one.hours + one.waited, waited: 0 })
+    all.push(...chosen.unread)
+    for (const one of all) {
+      longest = Math.max(longest, one.waited)
+      Object.assign(one, { waited: one.waited + 1 })
+    }
+  }
+  return longest
+}
+
+describe('the bound', () => {
+  it('is what was asked for while that takes half of the window, and longer for all where it takes more', () => {
+    expect(boundOf(24, { lists: 1200, windowAnHour: 100 })).toBe(24)
+    expect(boundOf(24, { lists: 2400, windowAnHour: 100 })).toBe(48)
+    expect(boundOf(24, { lists: 1_000_000, windowAnHour: undefined })).toBe(24)
+  })
+})

@@ -1,0 +1,47 @@
+/** What a round may plan to send, and when it ends. */
+import { describe, expect, it } from 'vitest'
+import { budgetOf, roundEnd, windowAnHour } from '../../../src/features/targets/windowbudget.js'
+
+const minute = 60_000
+const hour = 60 * minute
+const window = { limit: 1000, remaining: 400, resetsAt: 30_000, length: minute }
+
+describe('the budget of a round', () => {
+  it('is what is left of this window and the whole ones until the end, less a tenth', () => {
+    expect(budgetOf(window, { now: 0, until: 4 * minute, reserve: 0 })).toBe((400 + 3 * 1000) * 0.9)
+  })
+
+  it('leaves the reserve of each window to others', () => {
+    expect(budgetOf(window, { now: 0, until: 2 * minute, reserve: 0.25 })).toBe((150 + 750) * 0.9)
+    expect(budgetOf({ ...window, remaining: 200 }, { now: 0, until: 30_000, reserve: 0.25 })).toBe(0)
+  })
+
+  it('is a part of a window that outlasts the round', () => {
+    const long = { limit: 6000, remaining: 6000, resetsAt: hour, length: hour }
+    expect(budgetOf(long, { now: 0, until: 6 * minute, reserve: 0 })).toBe(540)
+    expect(budgetOf({ ...long, remaining: 100 }, { now: hour - minute, until: hour, reserve: 0 })).toBe(90)
+  })
+
+  it('is nothing where the round is over', () => {
+    expect(budgetOf(window, { now: 10 * minute, until: minute, reserve: 0 })).toBeGreaterThanOrEqual(0)
+  })
+
+  it('tells what an hour gives', () => {
+    expect(windowAnHour(window, 0.1)).toBe(54_000)
+  })
+})
+
+describe('a round ends', () => {
+  it('with its time limit, whatever its job plans', () => {
+    expect(roundEnd(0, { limit: 4 * minute, next: [minute] })).toBe(4 * minute)
+  })
+
+  it('else at the next planned instant, or at the one after where the job began late', () => {
+    expect(roundEnd(0, { next: [5 * minute, 10 * minute] })).toBe(5 * minute)
+    expect(roundEnd(4 * minute, { next: [5 * minute, 10 * minute] })).toBe(10 * minute)
+  })
+
+  it('else after an hour', () => {
+    expect(roundEnd(minute, {})).toBe(minute + hour)
+  })
+})
