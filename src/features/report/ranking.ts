@@ -48,7 +48,7 @@ const mostLines = 10
 
 const isMoney = ({ unit }: DeclaredFigure): boolean => unit === 'cents' || unit === 'cents per hour'
 
-function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): RankingCell {
+export function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): RankingCell {
   const value = figureAmount(amounts, figure)
   if (value === null) return { text: unknownMark }
   return {

@@ -3,6 +3,7 @@ import { count, plural } from '../../../engine/base/format.js'
 import { answersOf, type Fact, periodQuestion, type QuestionAnswer } from '../answers.js'
 import type { Figure } from '../chart.js'
 import type { PeriodAnswer, ReportData, ReportScope } from '../data.js'
+import { figuresRanking } from '../figurelist.js'
 import type { FigureInput } from '../figures/overmonths.js'
 import { customersFigure } from '../figures/people.js'
 import {
@@ -111,8 +112,15 @@ function scopeHtml(data: ReportData, scope: ReportScope, draw: Draw, isFirst: bo
 <div class="questions">${questionsHtml(data, scope)}</div>
 ${isFirst ? comparisonHtml(data) : null}
 ${shopsHtml(scope)}
-${parts.map((part) => partHtml(part, input, draw))}</div>`
+${parts.map((part) => partHtml(part, input, draw))}
+${everyFigureHtml(scope)}</div>`
 }
+
+/** Closed: who looks for a figure opens it. */
+const everyFigureHtml = (scope: ReportScope): Piece =>
+  scope.periods.length === 0
+    ? null
+    : html`<details class="part"><summary><h2>Every figure</h2></summary>${scope.periods.map((answer) => rankingHtml(figuresRanking(answer), scope.id, answer.period.id, true))}</details>`
 
 const optionHtml = ({ id, title }: ReportScope): Html => html`<option value="${id}">${title}</option>`
 

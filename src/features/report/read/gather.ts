@@ -2,7 +2,7 @@
  * The declared figures that the report shows, asked for all tenants at once: by month, in each period, and from the first
  * day of the running month to each of its days. Rows are by shop, since a shop counts in a comparison or doesn't.
  */
-import type { DeclaredFigure } from '../../../../schema/figure.js'
+import { type DeclaredFigure, isMoment } from '../../../../schema/figure.js'
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
 import cars from '../../../../schema/figures/cars.js'
 import credits from '../../../../schema/figures/credits_cents.js'
@@ -13,6 +13,7 @@ import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
 import grossProfitPerHour from '../../../../schema/figures/gross_profit_per_hour.js'
 import hoursPerOrder from '../../../../schema/figures/hours_per_order.js'
 import hoursSold from '../../../../schema/figures/hours_sold.js'
+import { figures as declaredFigures } from '../../../../schema/figures/index.js'
 import invoices from '../../../../schema/figures/invoices.js'
 import newCustomers from '../../../../schema/figures/new_customers.js'
 import openEstimates from '../../../../schema/figures/open_estimates.js'
@@ -35,6 +36,11 @@ const ofPeriods: readonly DeclaredFigure[] = [
   ...[sales, grossProfit, grossMargin, averageRepairOrder, invoices, hoursSold, hoursPerOrder],
   ...[effectiveLaborRate, grossProfitPerHour, newCustomers, shareLate],
 ]
+
+/** What a period comes to, whoever declared it. */
+export const flowFigures = declaredFigures.filter(
+  (figure) => !isMoment(figure) && figure.splits === undefined,
+)
 
 const ofAdvisors: readonly DeclaredFigure[] = [grossProfit, sales, grossMargin, averageRepairOrder, invoices]
 
@@ -93,7 +99,7 @@ async function periodRows(subject: Subject, period: ReportPeriod): Promise<Perio
   const technician = [...shop, 'technician_key', 'technician_name']
   return {
     period,
-    all: await ask([...ofPeriods, ...distinct], period),
+    all: await ask(flowFigures, period),
     distinct: await ask(distinct, period, ['tenant_id']),
     compared,
     advisors: await ask(ofAdvisors, period, [...shop, 'advisor_key', 'advisor_name']),
