@@ -24,6 +24,7 @@ import { schedule } from './features/schedule/command.js'
 import { snapshot } from './features/snapshot/command.js'
 import { status } from './features/status/command.js'
 import { sync } from './features/sync/command.js'
+import { polling, targets } from './features/targets/feature.js'
 import { telemetry } from './features/telemetry/feature.js'
 import { verify } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
@@ -49,6 +50,8 @@ export const features: readonly Feature[] = [
   listen,
   jobs,
   events,
+  targets,
+  polling,
   telemetry,
   snapshot,
   { command: quarantineCommand },

@@ -1,4 +1,5 @@
 import { figures } from '../figures/index.js'
+import { isInvoice } from '../open.js'
 import { figuresOfMonths, momentsOf, type PlainLeg, periodColumns, stacked } from '../periods.js'
 import { col, common, defineView, type ViewColumn, type ViewWords } from '../view.js'
 
@@ -25,28 +26,33 @@ const complete = `complete as (
   where c.resource in (${lists.map((name) => `'${name}'`).join(', ')}) and coalesce(c.status, '') <> 'unavailable'
   group by c.tenant_id)`
 
-const firstOf = (column: string, condition: string): string =>
-  `(select y.${column} from {repair_order_totals} y
-    where y.tenant_id = i.tenant_id and y.shop_id = i.shop_id and y.${column} is not null and y._deleted_at is null${condition}
-    order by y.${column} limit 1)`
+/** The first day of the month of a day. */
+const monthOf = (day: string): string =>
+  `(select b.month from {report_days} b where b.zone = 'UTC' and b.day = ${day})`
 
-/** Each shop with its first days, its month now, and its zone. */
+/** Each shop with its zone and the day of its first invoice; the month that it has now; the calendar's months since then. */
 const shops = (q: ViewWords): string => `places as materialized (
   select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone,
-    ${firstOf('closed_on', " and y.state = 'invoice'")} as first_day, ${firstOf('created_on', '')} as first_order_day
+    (select y.closed_on from {repair_order_totals} y
+      where y.tenant_id = i.tenant_id and y.shop_id = i.shop_id and y.closed_on is not null and ${isInvoice('y')}
+      order by y.closed_on limit 1) as first_day
   from (
     select tenant_id, id as shop_id from {shops}
-    union select tenant_id, shop_id from {repair_order_totals} where shop_id is not null
+    union select tenant_id, shop_id from (select distinct tenant_id, shop_id from {repair_order_totals}) t where shop_id is not null
     union select tenant_id, shop_id from {daily_snapshots}) i),
 today as materialized (
-  select z.zone, ${q.month(q.day('z.zone', q.now))} as month from (select distinct zone from places) z)`
+  select z.zone, ${q.day('z.zone', q.now)} as day from (select distinct zone from places) z),
+months as materialized (
+  select d.day, ${q.month('d.day')} as month from {report_days} d
+  where d.zone = 'UTC' and d.day = d.month and d.day >= ${monthOf(`coalesce(
+    (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),
+    (select t.day from today t order by t.day limit 1))`)})`
 
-/** Every month of each shop from its first order on. */
+/** Every month of each shop from its first invoice on; of one that has none, the month that it has now. */
 const frame = (q: ViewWords): PlainLeg => ({
-  select: { tenant_id: 'p.tenant_id', shop_id: 'p.shop_id', period: q.month('d.day') },
-  from: `places p join today t on t.zone = p.zone
-    join {report_days} d on d.zone = 'UTC' and d.day = d.month
-      and ${q.month('d.day')} >= coalesce(${q.month('p.first_order_day')}, t.month) and ${q.month('d.day')} <= t.month`,
+  select: { tenant_id: 'p.tenant_id', shop_id: 'p.shop_id', period: 'd.month' },
+  from: `places p join today t on t.zone = p.zone join months d
+    on d.month >= ${q.month('coalesce(p.first_day, t.day)')} and d.month <= ${q.month('t.day')}`,
 })
 
 /** The last snapshot of each month. */
@@ -71,7 +77,7 @@ export default defineView({
   name: 'shop_months',
   doc: 'Every figure of every shop and month. What adds up is under its name; a ratio is a numerator and a denominator: divide the sum of the one by the sum of the other. `cars` and `customers` count different ones, and do not add up over months and shops. What stands at a moment, such as receivables, is that of the last snapshot of the month. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
   grain:
-    'one shop and month, from the month of its first order on; what has no shop or no day is in rows of its own',
+    'one shop and month, from the month of its first invoice on; what has no shop or no day is in rows of its own',
   columns: {
     month: col.text("The month of the shop's days, as YYYY-MM."),
     ...common,
@@ -100,7 +106,7 @@ limit 12`,
       shop_key: q.key('x.tenant_id', 'x.shop_id'),
       shop_name: q.name('shops', 'h', 'x.shop_id'),
       first_day: 'p.first_day',
-      is_whole: `coalesce(${q.dayText('p.first_day')} <= x.period || '-03' and x.period < t.month
+      is_whole: `coalesce(${q.dayText('p.first_day')} <= x.period || '-03' and x.period < ${q.month('t.day')}
         and c.through >= ${endOfMonth}, false)`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
       ...Object.fromEntries(moments.map(({ name }) => [name, `x.${name}`])),
@@ -109,7 +115,7 @@ limit 12`,
       left join places p on p.tenant_id = x.tenant_id and p.shop_id = x.shop_id
       left join today t on t.zone = p.zone
       left join complete c on c.tenant_id = x.tenant_id
-      left join {report_days} m on m.zone = 'UTC' and m.day = m.month and ${q.month('m.day')} = x.period
+      left join months m on m.month = x.period
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       where x.place = 1`,
   }),

@@ -221,6 +221,8 @@ export interface Feature {
   besideRows?(run: Writing): Promise<void>
   /** Cursors that become due while a run is at work, and what their walks settle; undefined where nobody listens. */
   besideWork?(context: CommandContext, warehouse: Warehouse): Promise<BesideWork | undefined>
+  /** What it keeps of each poll that found something; undefined where it keeps nothing. */
+  arrivals?(context: CommandContext, warehouse: Warehouse): Promise<Dependencies['arrived']>
   /** Its tables beside those of the warehouse: erased, emptied and copied with them. */
   besideTables?(): Promise<BesideTables>
   /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */

@@ -152,8 +152,11 @@ export class OpenContext implements CommandContext {
     const given = stamps ?? new Stamps(clock, await newestStamp(warehouse))
     const besideWork = invocation.features.find((feature) => feature.besideWork)?.besideWork
     const beside = await besideWork?.(this, warehouse)
+    const arrivals = invocation.features.find((feature) => feature.arrivals)?.arrivals
+    const arrived = await arrivals?.(this, warehouse)
     return {
       ...(beside && { beside }),
+      ...(arrived && { arrived }),
       config,
       model,
       warehouse,

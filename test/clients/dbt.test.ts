@@ -2,38 +2,20 @@
  * dbt on both warehouses: `dbt test` really run on the `sources.yml` that the program writes, and its freshness. dbt
  * comes from pip; where it cannot be installed, the suite says what is lacking and is skipped.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { shopsync } from '../support/call.js'
-import { type Address, configure } from '../support/place.js'
+import { configure } from '../support/place.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { reopen, warehouses } from '../support/warehouse.js'
-import { client, lackingFor, run } from './environment.js'
+import { dbt, profileOf, type Result } from './dbt.js'
+import { lackingFor } from './environment.js'
 
 const lacking = await lackingFor('The tests of dbt')
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 5 })
-
-/** What dbt writes of each test, or of each source whose freshness it asked for. */
-interface Result {
-  readonly unique_id: string
-  readonly status: string
-  readonly message?: string | null
-}
-
-/** How dbt reaches a warehouse. */
-function profileOf({ url, schema }: Address): object {
-  if (url.startsWith('sqlite:')) {
-    const file = url.slice('sqlite:'.length)
-    const paths = { schemas_and_paths: { main: file }, schema_directory: dirname(file) }
-    return { type: 'sqlite', threads: 1, database: 'warehouse', schema: 'main', ...paths }
-  }
-  const { hostname, port, username, password, pathname } = new URL(url)
-  const place = { host: hostname, port: Number(port), user: username, password, dbname: pathname.slice(1) }
-  return { type: 'postgres', threads: 2, schema, ...place }
-}
 
 /** A project of nothing but the sources. */
 function projectIn(folder: string, sources: string, profile: object): void {
@@ -43,25 +25,6 @@ function projectIn(folder: string, sources: string, profile: object): void {
   write('dbt_project.yml', { name: 'shop', version: '1.0.0', profile: 'shop', 'model-paths': ['models'] })
   write('profiles.yml', { shop: { target: 'it', outputs: { it: profile } } })
   write('models/sources.yml', sources)
-}
-
-/** Runs dbt, and reads what it found. dbt ends with 1 where a test fails, and its results say which. */
-async function dbt(folder: string, words: readonly string[], results: string): Promise<Result[]> {
-  const env = { ...process.env, DBT_SEND_ANONYMOUS_USAGE_STATS: 'false' }
-  const ended = await run(client('dbt'), ['--quiet', ...words, '--profiles-dir', folder], {
-    cwd: folder,
-    env,
-    maxBuffer: 1e8,
-  }).catch((error: { code?: number; stdout?: string }) => {
-    if (error.code !== 1) throw error
-    return { stdout: error.stdout ?? '' }
-  })
-  try {
-    const text = readFileSync(join(folder, 'target', results), 'utf8')
-    return (JSON.parse(text) as { results: Result[] }).results
-  } catch {
-    throw new Error(`dbt left no ${results}: ${ended.stdout}`)
-  }
 }
 
 describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {

@@ -135,7 +135,7 @@ export interface SeenFigure {
 const figures = `[...document.querySelectorAll('figure')].filter(figure => figure.checkVisibility()).map(figure => {
   const seen = [...figure.querySelectorAll('.plot svg')].filter(svg => svg.checkVisibility())
   const box = seen[0]?.getBoundingClientRect() ?? { width: 0, height: 0, left: 0, right: 0 }
-  const marks = [...(seen[0]?.querySelectorAll('[ecmeta_data_index]') ?? [])]
+  const marks = [...(seen[0]?.querySelectorAll('[data-i]') ?? [])]
   const texts = [...(seen[0]?.querySelectorAll('text') ?? [])].map(text => text.getBoundingClientRect())
   return {
     id: figure.id,

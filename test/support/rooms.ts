@@ -52,6 +52,7 @@ const needs: Record<string, readonly string[]> = {
   snapshot: ['analytics'],
   status: ['alerts', 'analytics', 'events'],
   sync: ['reconcile'],
+  targets: ['events', 'status'],
   telemetry: ['alerts', 'events', 'status'],
   verify: ['reconcile', 'status'],
   why: ['events', 'quarantine', 'status', 'verify'],

@@ -44,6 +44,8 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly maxBodyBytes?: number
   /** What comes beside the plan. */
   readonly beside?: BesideWork
+  /** Told what polls have brought. */
+  readonly arrived?: NonNullable<Dependencies['arrived']>
   /** Another address than the sandbox's. */
   readonly baseUrl?: string
 }
@@ -99,6 +101,7 @@ export async function depsOf(
     ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
     ...(options.random && { random: options.random }),
+    ...(options.arrived && { arrived: options.arrived }),
     ...(options.beside && { beside: options.beside }),
   }
   return { deps, close: () => source.close() }

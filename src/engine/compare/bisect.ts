@@ -5,12 +5,11 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'
 import { epoch, forever } from '../walk/cutpoint.js'
-import type { ObservedRecord } from '../walk/observed.js'
 import { servedSize } from '../walk/pagesize.js'
 import { RangeWalk } from '../walk/range.js'
 import { goesOn } from '../walk/shown.js'
 import type { RangeOutcome, WalkPage } from '../walk/types.js'
-import type { Candidate, ComparePort, Comparison } from './comparison.js'
+import { type Candidate, type ComparePort, type Comparison, notShown, notTaken } from './comparison.js'
 import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './comparisoncost.js'
 import { Differences, type Move, RowHistogram } from './histogram.js'
 
@@ -288,14 +287,3 @@ export class Bisection<P> {
     )
   }
 }
-
-/** Records that were shown in another version than their row's, and that storing them did not move. */
-const notTaken = (other: readonly ObservedRecord[], moves: readonly Move[]): Int64[] => {
-  const taken = new Set(moves.map(({ after }) => after))
-  return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))
-}
-
-const notShown = (
-  rows: ReadonlyMap<Int64, string>,
-  shown: ReadonlySet<Int64 | string>,
-): readonly Candidate[] => [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))

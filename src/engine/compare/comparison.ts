@@ -1,5 +1,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { AnomalyCounts, Finding } from '../walk/anomalies.js'
+import type { ObservedRecord } from '../walk/observed.js'
 import type { ListPort, WalkPage } from '../walk/types.js'
 import type { Cell, Move } from './histogram.js'
 
@@ -50,3 +51,15 @@ export interface Comparison {
   /** Ranges that were listed. */
   readonly listed: number
 }
+
+/** Records that were shown in another version than their row's, and that storing them did not move. */
+export const notTaken = (other: readonly ObservedRecord[], moves: readonly Move[]): Int64[] => {
+  const taken = new Set(moves.map(({ after }) => after))
+  return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))
+}
+
+/** Rows that a list of their range did not show. */
+export const notShown = (
+  rows: ReadonlyMap<Int64, string>,
+  shown: ReadonlySet<Int64 | string>,
+): readonly Candidate[] => [...rows].flatMap(([id, updatedAt]) => (shown.has(id) ? [] : [{ id, updatedAt }]))

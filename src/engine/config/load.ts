@@ -115,7 +115,7 @@ function addressProblems(
   const api = baseUrlProblem(baseUrl, shown, allowInsecure)
   const warehouse = warehouseProblem(textOf(document.warehouse.url))
   const proxy = proxyProblem(baseUrl, proxyText(document.api.proxy), environment)
-  const more = sections.flatMap((one) => one.problems(found[one.name], document.api))
+  const more = sections.flatMap((one) => one.problems(found[one.name], { allowInsecure, sections: found }))
   return [api, proxy, warehouse, ...more].filter((problem) => problem !== undefined)
 }
 

@@ -5,6 +5,12 @@
 import type { z } from 'zod'
 import type { Problem } from './problems.js'
 
+/** What a section is checked against: `sections` are those of all features, as the check of single values gave them. */
+interface Around {
+  readonly allowInsecure: boolean
+  readonly sections: Readonly<Record<string, unknown>>
+}
+
 /** A section as its feature declares it. `S`: as people write it; `V`: as the program works with it. */
 interface DeclaredSection<S extends z.ZodType, V> {
   /** Its key in the configuration. */
@@ -15,7 +21,7 @@ interface DeclaredSection<S extends z.ZodType, V> {
   /** The paths of its settings that hold secrets; `[]` stands for every place of a list. */
   readonly secrets?: readonly string[]
   /** Mistakes that the check of a single value does not see. */
-  problems?(document: z.output<S>, api: { readonly allowInsecure: boolean }): Problem[]
+  problems?(document: z.output<S>, around: Around): Problem[]
   /** Default: the values as checked. */
   read?(document: z.output<S>): V
 }
@@ -26,7 +32,7 @@ export interface ConfigSection<V = unknown> {
   readonly after?: string
   readonly shape: z.ZodType
   readonly secrets: readonly string[]
-  problems(document: unknown, api: { readonly allowInsecure: boolean }): Problem[]
+  problems(document: unknown, around: Around): Problem[]
   read(document: unknown): V
 }
 
@@ -39,7 +45,7 @@ export function configSection<S extends z.ZodType, V = z.output<S>>({
   return {
     ...declared,
     secrets,
-    problems: (document, api) => problems?.(document as z.output<S>, api) ?? [],
+    problems: (document, around) => problems?.(document as z.output<S>, around) ?? [],
     read: (document) => (read ? read(document as z.output<S>) : (document as V)),
   }
 }

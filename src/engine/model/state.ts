@@ -1,4 +1,4 @@
-import { boolean, id, integer, json, text, timestamp } from '../../../schema/resource.js'
+import { boolean, id, integer, json, number, text, timestamp } from '../../../schema/resource.js'
 import { arrange } from '../base/arrange.js'
 import { runTables } from './runtables.js'
 import { define, type RowsOf, type StateTable, type StateTables } from './statetable.js'
@@ -69,6 +69,14 @@ export const stateTables = {
       deletes_checked_at: timestamp(
         'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal, or of its first load.',
       ),
+      polled_at: timestamp(
+        'When the last walk began that came to its end, whatever it was for (docs/freshness.md); null before the first.',
+      ),
+      news: number(
+        'New and changed records that polls found, at most 20 of each poll; a week later a count weighs a third.',
+      ),
+      news_unannounced: number('Of these, the ones that no event had announced.'),
+      news_hours: number('Hours between the polls that found them, weighed likewise.'),
       shared_services: json('Services that two live orders show (docs/reconcile.md); null where none do.'),
       refill: text(
         'Why the whole list is read once more, such as a table that had to be created anew; null when nothing is to be filled.',

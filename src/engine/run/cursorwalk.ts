@@ -215,7 +215,11 @@ export class CursorWalk implements CursorWork {
     this.evidence = outcome.evidence
     if (movesWatermark(outcome)) {
       const twice = this.#memory.twice ?? 0
-      this.#older = (await this.#freshness?.keep(this.#committed ?? outcome, twice)) ?? 0
+      this.#older =
+        (await this.#freshness?.keep(this.#committed ?? outcome, {
+          startedAt: this.#startedAt,
+          twice,
+        })) ?? 0
       await afterWalk?.(this.#floor)
       return this.#committed ?? outcome
     }
@@ -264,7 +268,7 @@ export class CursorWalk implements CursorWork {
     const applied = await this.#flow.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )
-    this.#freshness?.stored(page.payload.flattened.records, applied)
+    this.#freshness?.stored(page.payload.flattened.records, applied, page.clocks)
     if (recall) {
       this.#watermark = watermarkAfter(this.#before, recall.outcome)
       this.#memory = recall.memory

@@ -10,6 +10,7 @@ import { addLateness } from '../warehouse/latenessrows.js'
 import type { Applied } from '../warehouse/versionbatch.js'
 import { completeThrough, LatenessMeter } from './lateness.js'
 import { OlderVersions } from './olderversions.js'
+import { Arrivals, polled } from './polls.js'
 import type { CursorRun } from './tenant.js'
 
 /** When the request of a walk's first response was answered: the earlier of the source's clock and ours. */
@@ -25,6 +26,8 @@ export class Freshness {
   #clocks: Clocks | undefined
   readonly #meter: LatenessMeter
   readonly #older: OlderVersions
+  /** undefined where the walk reads what earlier ones have left out on purpose. */
+  readonly #arrivals: Arrivals | undefined
 
   /** Rows of the list may be lacking until another walk reads it whole: what is complete moves with that one. */
   readonly #isLacking: boolean
@@ -43,6 +46,7 @@ export class Freshness {
     this.#meter = new LatenessMeter(isMeasured ? since : null, { tell })
     this.#isLacking = isNews && state?.refill != null
     this.#older = new OlderVersions(cursor.now())
+    this.#arrivals = isMeasured ? new Arrivals() : undefined
   }
 
   /** Takes the clocks of a response: those of the walk's first one count. */
@@ -57,8 +61,14 @@ export class Freshness {
     return source === null ? own : `${source.slice(0, 19)}.000000Z`
   }
 
-  stored(records: Parameters<LatenessMeter['take']>[0], { previous }: Pick<Applied, 'previous'>): void {
+  /** Takes stored records. `clocks`: of the answer that brought them. */
+  stored(
+    records: Parameters<LatenessMeter['take']>[0],
+    { previous }: Pick<Applied, 'previous'>,
+    clocks: Clocks | undefined,
+  ): void {
     this.#meter.take(records, previous)
+    this.#arrivals?.take(records, previous, clocks)
     this.#older.take(records, previous)
   }
 
@@ -78,6 +88,11 @@ export class Freshness {
     }
   }
 
+  /** The columns of a poll that began then. What its last page has brought is added by `keep`. */
+  polled(at: string) {
+    return polled(this.cursor.state?.polls, at, this.#arrivals && { news: 0, unannounced: 0 })
+  }
+
   /** The column of a first load, which is a check for deletions as well. */
   firstLoad({ verdict }: WalkOutcome) {
     const isWhole = verdict === 'proven' || verdict === 'repaired'
@@ -90,24 +105,42 @@ export class Freshness {
   }
 
   /**
-   * Keeps what was measured. It comes after the walk's last page, which may have brought late records itself. `twice`:
-   * places at which the list is known to show a record again. Returns how many records have older versions than their rows.
+   * Keeps what was measured. It comes after the walk's last page, which may have brought late records and news itself.
+   * `twice`: places at which the list is known to show a record again. Returns how many records have older versions than
+   * their rows.
    */
-  async keep(outcome: WalkOutcome, twice: number): Promise<number> {
-    await this.#keepLateness(outcome)
+  async keep(
+    outcome: WalkOutcome,
+    { startedAt, twice }: { readonly startedAt: string; readonly twice: number },
+  ): Promise<number> {
+    const { warehouse, key } = this.cursor
+    const late = this.#meter.largestMicros > 0 ? this.columns(outcome) : {}
+    const { columns: news, statements } = await this.#news(startedAt)
+    const columns = { ...late, ...news }
+    const isMoved = Object.keys(columns).length > 0
+    const all = [
+      ...this.#lateness(),
+      ...statements,
+      ...(isMoved ? [moveCursor(warehouse.db, key, columns)] : []),
+    ]
+    if (all.length > 0) await warehouse.write(all)
     return this.#older.tell(this.cursor.warn, Math.max(twice, outcome.finding?.twice ?? 0))
   }
 
-  async #keepLateness(outcome: WalkOutcome): Promise<void> {
-    const { warehouse, key, resource } = this.cursor
+  /** What a poll has found. A process that is killed before this is stored forgets some news: it estimates a rate, no more. */
+  async #news(startedAt: string) {
+    const arrivals = this.#arrivals
+    if (!arrivals || arrivals.count === 0) return { columns: {}, statements: [] }
+    const { run, state } = this.cursor
+    const found = await run.arrived?.(this.cursor, arrivals)
+    const news = arrivals.news
+    const counted = { news, unannounced: found?.unannounced ?? news }
+    return { columns: polled(state?.polls, startedAt, counted), statements: found?.statements ?? [] }
+  }
+
+  #lateness() {
+    const { warehouse, resource } = this.cursor
     const day = this.cursor.now().slice(0, 10)
-    const added = addLateness(
-      warehouse.db,
-      { resource: resource.name, day, way: 'walk' },
-      this.#meter.buckets,
-    )
-    if (added.length === 0) return
-    const cursor = moveCursor(warehouse.db, key, this.columns(outcome))
-    await warehouse.write(this.#meter.largestMicros > 0 ? [...added, cursor] : added)
+    return addLateness(warehouse.db, { resource: resource.name, day, way: 'walk' }, this.#meter.buckets)
   }
 }

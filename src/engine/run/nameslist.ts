@@ -17,6 +17,7 @@ import {
   wholeOutcome,
 } from './cursorwork.js'
 import { Freshness } from './freshness.js'
+import { polled } from './polls.js'
 import { type Fetched, PageStore } from './store.js'
 import { type CursorRun, type ReadingCursor, rootOf } from './tenant.js'
 
@@ -86,8 +87,13 @@ export class NamesSync implements CursorWork {
     const freshness = new Freshness(this.cursor, { isMeasured: false })
     freshness.answered({ ...read.clocks, own: began })
     const outcome = wholeOutcome(records)
+    const before = await liveNames(this.cursor)
+    const news = countNotIn(names, before)
+    const { polls } = this.cursor.state ?? {}
+    const counted = polls?.polledAt == null ? undefined : { news, unannounced: news }
     const cursor = moveCursor(warehouse.db, key, {
       ...freshness.columns(outcome),
+      ...polled(polls, began, counted),
       // The list is read whole: what it no longer shows is deleted.
       deletes_checked_at: began,
       status: 'ok',
@@ -97,11 +103,10 @@ export class NamesSync implements CursorWork {
       last_error: null,
       last_run_id: warehouse.runId,
     })
-    const before = await liveNames(this.cursor)
     const store = new PageStore(this.cursor, undefined)
     await store.storeFlat(read, { statements: [gone, cursor] })
     // Every name's row is written each time, for its stamp: new names alone count as written.
-    const written = countNotIn(names, before)
+    const written = news
     observer.page?.({ ...key, records, changed: written, expected: records, done: records })
     return {
       ...store.counts,

@@ -4,6 +4,7 @@
  * the first cursor of the tenant that is worked on opens it. A run schedules cursors and not tenants, so that a large
  * tenant does not hold up the small ones: whoever knows that one cursor is due needs to know nothing else.
  */
+import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
@@ -15,6 +16,7 @@ import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../
 import type { PageWriter, ReadingWarehouse } from '../warehouse/writer.js'
 import type { CursorHands } from './cursorhands.js'
 import type { ResourceLateness } from './lateness.js'
+import type { Arrivals } from './polls.js'
 import type { Note, Observer } from './runreport.js'
 import type { RunStats, TenantStats } from './runstats.js'
 import { isFirstLoad, saysZones, Zones } from './zonesfirst.js'
@@ -67,8 +69,16 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
    * walk may move the watermark; undefined where nothing waits. `floor`: where the walk began.
    */
   beforeWalk?(cursor: CursorRun<W>): Promise<AfterWalk | undefined>
+  /** Told what a poll has brought: what is to be kept of it commits with the cursor. Absent where nobody asks. */
+  arrived?(cursor: ReadingCursor, arrivals: Arrivals): Promise<Arrived>
   /** Learns the zones of a tenant's shops, once they are stored; absent where no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
+}
+
+/** See `Run.arrived`. `unannounced`: of its news, what no event has announced. */
+export interface Arrived {
+  readonly unannounced: number
+  readonly statements: readonly CompiledQuery[]
 }
 
 /** See `Run.beforeWalk`. `floor`: where the walk began. */

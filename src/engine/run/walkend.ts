@@ -10,6 +10,7 @@ import type { PageCommit, WalkOutcome } from '../walk/types.js'
 import { endRefill, forgetWalkParts, moveCursor, storeWalkPart, type WalkSlot } from '../warehouse/cursors.js'
 import { forgetNameless } from '../warehouse/quarantine.js'
 import { type Freshness, unmeasured } from './freshness.js'
+import { polled } from './polls.js'
 import type { WalkMode } from './resumecursor.js'
 import { stampsAheadColumns } from './stampsahead.js'
 import type { CursorRun } from './tenant.js'
@@ -81,6 +82,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
+    ...(freshness ? freshness.polled(walk.startedAt) : polled(undefined, walk.startedAt)),
     // A list that was empty here has no row that is gone there: its first load has seen all there is.
     ...(walk.isFirstLoad && freshness?.firstLoad(outcome)),
   })

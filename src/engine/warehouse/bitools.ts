@@ -22,6 +22,8 @@ export interface DbtTarget {
   /** Where the tables are, and where the views of the analysts are. */
   readonly schema: string
   readonly views: string
+  /** How models that pass relations through are kept. */
+  readonly materialized: 'view' | 'table'
   typeOf(column: TypedColumn): string
   /** SQL for the instant up to which a table is complete; undefined where dbt cannot ask for it. */
   completeThrough?(resource: string): string

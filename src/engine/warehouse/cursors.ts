@@ -120,8 +120,18 @@ export interface CursorState {
   readonly refill: string | null
   /** Progress of the walk that does so, where it was cut short. */
   readonly refillWalk?: unknown
+  /** How often its polls find something; absent where no poll has ended. */
+  readonly polls?: Polls
   /** What is known of rows that two live records show (sharedrows.ts); null or absent where none do. */
   readonly shared?: unknown
+}
+
+/** What the polls of a cursor have found, as run/polls.ts counts it. */
+export interface Polls {
+  readonly polledAt: string | null
+  readonly news: number
+  readonly unannounced: number
+  readonly hours: number
 }
 
 /** A cursor that no run has worked on. */
@@ -177,9 +187,18 @@ const stateOfRow = (row: StateRows['sync_cursors']): CursorState => ({
   deletesCheckedAt: row.deletes_checked_at ?? null,
   walk: jsonOf(row.walk),
   remembered: jsonOf(row.remembered ?? null),
+  polls: pollsOfRow(row),
   refill: row.refill ?? null,
   refillWalk: jsonOf(row.refill_walk ?? null),
   shared: jsonOf(row.shared_services ?? null),
+})
+
+/** Numbers of Postgres come as text. */
+const pollsOfRow = (row: StateRows['sync_cursors']): Polls => ({
+  polledAt: row.polled_at ?? null,
+  news: Number(row.news ?? 0),
+  unannounced: Number(row.news_unannounced ?? 0),
+  hours: Number(row.news_hours ?? 0),
 })
 
 const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))

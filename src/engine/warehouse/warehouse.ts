@@ -18,7 +18,7 @@ import { Backlog } from './backlog.js'
 import { batchTables } from './batchtables.js'
 import type { Change } from './change.js'
 import type { CursorKey } from './cursors.js'
-import { type Db, rootTable } from './database.js'
+import { countRowsOf, type Db } from './database.js'
 import type { Rules } from './derived.js'
 import type { Dialect, Traces } from './dialect.js'
 import { driftName } from './drift.js'
@@ -275,15 +275,8 @@ export class Warehouse implements Writer {
   }
 
   /** Live rows of a root table, or all rows of a child table. */
-  async countRows(table: Table, tenantId?: Int64): Promise<number> {
-    const rows = await this.read((db) => {
-      let query = db.selectFrom(rootTable(table)).select((eb) => eb.fn.countAll<Int64>().as('n'))
-      if (table.columns.some((column) => column.name === '_deleted_at'))
-        query = query.where('_deleted_at', 'is', null)
-      if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
-      return query.execute()
-    })
-    return Number(rows[0]?.n ?? 0)
+  countRows(table: Table, tenantId?: Int64): Promise<number> {
+    return this.read((db) => countRowsOf(db, table, tenantId))
   }
 
   optimize(tables: readonly Table[]): Promise<void> {

@@ -2,7 +2,7 @@
  * Asks the warehouse for declared figures: what the report shows. The SQL of a figure is one expression over its view, so
  * that the report, the dictionary's examples and BI tools ask the same question.
  */
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import {
   aggregateOf,
   type DeclaredFigure,
@@ -88,18 +88,14 @@ const numberOrNull = (value: unknown): number | null => (value === null ? null :
 const legOf = ({ relation, where, day }: DeclaredFigure): string =>
   JSON.stringify([relation.name, where, day])
 
-function selections(figure: DeclaredFigure): RawBuilder<unknown>[] {
+function selections(figure: DeclaredFigure): AliasedRawBuilder<unknown, string>[] {
   const { name } = figure
   const { numerator, denominator, leftOut } = figureExpressions(figure)
   const known = aggregateOf(knownMeasure(figure))
   const left = leftOut === null ? '0' : `coalesce(${leftOut}, 0)`
   const value = `case when ${known} > 0 or ${left} = 0 then coalesce(${numerator}, 0) end`
   const below = denominator === null ? 'null' : `coalesce(${denominator}, 0)`
-  return [
-    sql`${sql.raw(value)} as ${sql.ref(`${name}_n`)}`,
-    sql`${sql.raw(below)} as ${sql.ref(`${name}_d`)}`,
-    sql`${sql.raw(left)} as ${sql.ref(`${name}_l`)}`,
-  ]
+  return [sql.raw(value).as(`${name}_n`), sql.raw(below).as(`${name}_d`), sql.raw(left).as(`${name}_l`)]
 }
 
 /** The rows of figures that share a view, a condition and a day, by one statement. */
@@ -111,21 +107,22 @@ async function askLeg(
   const [first] = figures
   if (first === undefined) return []
   const { relation, where, day } = first
-  const groups = by.map((name) => (name === 'month' && day !== undefined ? month(day) : sql.ref(name)))
+  const groups = by.map((name) =>
+    name === 'month' && day !== undefined ? month(day) : sql.ref<unknown>(name),
+  )
   const conditions = [
-    ...(where === undefined ? [] : [sql`(${sql.raw(where)})`]),
-    ...(tenants === null ? [] : [sql`tenant_id in (${sql.join(tenants)})`]),
-    ...(day === undefined || from === undefined ? [] : [sql`${sql.ref(day)} >= ${from}`]),
-    ...(day === undefined || to === undefined ? [] : [sql`${sql.ref(day)} < ${to}`]),
+    ...(where === undefined ? [] : [sql<boolean>`(${sql.raw(where)})`]),
+    ...(tenants === null ? [] : [sql<boolean>`tenant_id in (${sql.join(tenants)})`]),
+    ...(day === undefined || from === undefined ? [] : [sql<boolean>`${sql.ref(day)} >= ${from}`]),
+    ...(day === undefined || to === undefined ? [] : [sql<boolean>`${sql.ref(day)} < ${to}`]),
   ]
-  const keys = groups.map((group, i) => sql`${group} as ${sql.ref(by[i] ?? '')}`)
-  const columns = [...keys, ...figures.flatMap(selections)]
-  const { rows } = await sql<
-    Record<string, unknown>
-  >`select ${sql.join(columns)} from ${sql.table(relation.name)}
-    where ${conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)}
-    ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}`.execute(db)
-  return rows
+  const keys = groups.map((group, i) => group.as(by[i] ?? ''))
+  // By the builder, which knows the schema that the views are in.
+  const views = db as unknown as Kysely<Record<string, Record<string, unknown>>>
+  let query = views.selectFrom(relation.name).select([...keys, ...figures.flatMap(selections)])
+  for (const condition of conditions) query = query.where(condition)
+  if (groups.length > 0) query = query.groupBy(groups)
+  return query.execute()
 }
 
 const keyText = (value: unknown): string | null =>

@@ -3,6 +3,7 @@ import { Stop } from '../../engine/base/errors.js'
 import type { ToolPlace } from '../../engine/warehouse/bitools.js'
 import { type Command, type Invocation, stateTablesOf } from '../../shell/command.js'
 import type { Outline } from '../../shell/configuration.js'
+import type { DbtOptions } from './dbtmodels.js'
 import type { Dictionary } from './dictionary.js'
 import type { Files } from './folder.js'
 
@@ -16,20 +17,20 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
   }
 
 /** Formats that can be a folder. */
-const folders: Readonly<Record<string, (content: Dictionary) => Promise<Files>>> = {
+const folders: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<Files>>> = {
   md: async (content) => (await import('./markdown.js')).toMarkdownPages(content),
+  dbt: dbtProject,
 }
 
 /** What to type for the formats that are one file. */
 const typed: Readonly<Record<string, string>> = {
   html: 'shopsync dictionary --format html > dictionary.html',
   json: 'shopsync dictionary --format json > dictionary.json',
-  dbt: 'shopsync dictionary --format dbt > sources.yml',
   superset: 'shopsync dictionary --format superset > datasets.zip',
 }
 
-async function filesOf(content: Dictionary, format: string): Promise<Files> {
-  const files = await folders[format]?.(content)
+async function filesOf(content: Dictionary, outline: Outline, format: string): Promise<Files> {
+  const files = await folders[format]?.(content, outline)
   if (files) return files
   const expected = Object.keys(folders).join(' or ')
   throw new Stop(`Found --out with the format ${format}, which is one file; expected ${expected}`, {
@@ -40,15 +41,24 @@ async function filesOf(content: Dictionary, format: string): Promise<Files> {
 
 const anHour = 3_600_000
 
-async function dbtSources(content: Dictionary, outline: Outline): Promise<string> {
-  const [{ toDbt }, { biToolsOf }, { statusSettings }] = await Promise.all([
-    import('./dbtmodels.js'),
+async function dbtOptions(outline: Outline): Promise<DbtOptions> {
+  const [{ biToolsOf }, { statusSettings }] = await Promise.all([
     import('../../engine/warehouse/openwarehouse.js'),
     import('../status/settings.js'),
   ])
   const staleHours = Math.max(1, Math.round(statusSettings(outline).staleAfter / anHour))
   const { dbt } = await biToolsOf(await placeOf(outline))
-  return toDbt(content, { ...dbt, staleHours })
+  return { ...dbt, staleHours }
+}
+
+async function dbtSources(content: Dictionary, outline: Outline): Promise<string> {
+  const { toDbt } = await import('./dbtmodels.js')
+  return toDbt(content, await dbtOptions(outline))
+}
+
+async function dbtProject(content: Dictionary, outline: Outline): Promise<Files> {
+  const { toDbtProject } = await import('./dbtproject.js')
+  return toDbtProject(content, await dbtOptions(outline))
 }
 
 async function supersetDatasets(content: Dictionary, outline: Outline): Promise<Buffer> {
@@ -95,6 +105,7 @@ Postgres).`,
       'a page for each relation in one file: search, joins, examples',
     ],
     ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
+    ['shopsync dictionary --format dbt --out dbt', 'a folder that dbt runs: sources, models, metrics'],
     ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
   ],
   options: [
@@ -103,14 +114,14 @@ Postgres).`,
       description: 'md (default), json, html, dbt or superset',
       choices: ['md', 'json', 'html', 'dbt', 'superset'],
     },
-    { flags: '--out <folder>', description: 'write a folder of pages instead (md)' },
+    { flags: '--out <folder>', description: 'write a folder instead: pages (md), a project (dbt)' },
   ],
   run: async (invocation) => {
     const { options, out } = invocation
     const { content, outline } = await describe(invocation)
     const format = out.json ? 'json' : String(options.format ?? 'md')
     if (options.out !== undefined) {
-      const files = await filesOf(content, format)
+      const files = await filesOf(content, outline, format)
       const { writeFolder } = await import('./folder.js')
       writeFolder(resolve(invocation.io.workingDirectory, String(options.out)), files)
       out.print(`Wrote ${Object.keys(files).length} files to ${options.out}`)

@@ -2,6 +2,7 @@
  * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, and by
  * the build, which writes schema/dictionary/.
  */
+import { figures } from '../../../schema/figures/index.js'
 import { derivedTables } from '../../../schema/index.js'
 import { openQuestions } from '../../../schema/openquestions.js'
 import type { Resource } from '../../../schema/resource.js'
@@ -10,6 +11,7 @@ import { views } from '../../../schema/views/index.js'
 import { columnTypes } from '../../engine/model/columntypes.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import { type Column, derivedTable, type Table, tablesOf } from '../../engine/model/table.js'
+import { describeFigures } from './describefigures.js'
 import type {
   ColumnKind,
   Dictionary,
@@ -129,7 +131,8 @@ export function describeModel(resources: Iterable<Resource>, own: readonly Table
   })
   const state = own.map((table) => describeTable(table, undefined))
   const tables = connected([...views.map(describeView), ...derived, ...histories, ...ofResources, ...state])
-  return { tables, questions: openQuestions }
+  const columns = new Map(views.map((view) => [view.name, Object.keys(view.columns)]))
+  return { tables, figures: describeFigures(figures, columns), questions: openQuestions }
 }
 
 /** What columns of a kind are counted in, where the kind says it. */

@@ -60,8 +60,46 @@ export interface DictionaryTable {
   readonly examples: readonly DictionaryExample[]
 }
 
+/** How a figure comes about, and so what may be done with it. */
+export type FigureKind = 'sum' | 'distinct' | 'ratio' | 'moment'
+
+/** A figure of the trade: what it means, and the SQL that gives it. */
+export interface DictionaryFigure {
+  readonly name: string
+  readonly label: string
+  readonly description: string
+  readonly unit: string
+  /** A ratio of what stands at a moment is a ratio. */
+  readonly kind: FigureKind
+  /** Whether sums of it over days and shops are right. */
+  readonly adds_up: boolean
+  readonly relation: string
+  /** The condition that belongs to it. */
+  readonly where: string | null
+  /** The column of days by which it is cut; null where it says what stands now. */
+  readonly day: string | null
+  readonly numerator: string
+  readonly denominator: string | null
+  /** The figure in its unit, as an expression over the rows that `where` chooses. */
+  readonly value: string
+  readonly left_out: { readonly what: string; readonly sql: string } | null
+  /** The column of daily_snapshots that holds it of past days. */
+  readonly snapshot: string | null
+  /** What it may be grouped by, beside tenant, shop and day. */
+  readonly by: readonly string[]
+  readonly lists: readonly string[]
+  /** The figure that it splits. */
+  readonly splits: string | null
+  /** Where it is kept by shop and period. */
+  readonly columns: readonly string[]
+  readonly example: DictionaryExample
+  /** What people type in its place. */
+  readonly instead: readonly { readonly sql: string; readonly why: string }[]
+}
+
 export interface Dictionary {
   readonly tables: readonly DictionaryTable[]
+  readonly figures: readonly DictionaryFigure[]
   /** What the API's document leaves open about the numbers, and what they are made by. */
   readonly questions: readonly OpenQuestion[]
 }
@@ -70,6 +108,46 @@ export interface Dictionary {
 export const questionsTitle = 'What the document leaves open'
 export const questionsAbout =
   'The API sends no totals, no days and few names. Where its document does not say how they are meant, the derived tables and the views do as follows.'
+
+export const figuresTitle = 'Figures'
+export const figuresAbout =
+  'What the trade asks of the data, each declared once: the report, `shop_days`, `shop_months` and the metrics for dbt and Superset follow from the same declaration.'
+
+/** What may be done with a figure of each kind. */
+export const kindWords: Readonly<Record<FigureKind, string>> = {
+  sum: 'It adds up: sums over days, shops and tenants are right.',
+  distinct: 'It counts different ones and does not add up: ask it anew for each period and group.',
+  ratio:
+    'It is a ratio and does not add up: divide the sum of the numerators by the sum of the denominators.',
+  moment: 'It says what stands at a moment: it adds up over shops, and not over days.',
+}
+
+/** What is said of a figure in every format, as names and contents; SQL is in backquotes. */
+export function figureFacts(figure: DictionaryFigure): (readonly [name: string, content: string])[] {
+  const { kind, unit, relation, where, day, numerator, denominator, left_out: left, snapshot } = figure
+  const sql = (text: string): string => `\`${text}\``
+  const lists = (texts: readonly string[]): string => texts.map(sql).join(', ')
+  return (
+    [
+      ['Unit', unit],
+      ['Sums', kindWords[kind]],
+      ['Relation', sql(relation)],
+      ['Where', where === null ? '' : sql(where)],
+      ['Day', day === null ? 'None: it says what stands now.' : sql(day)],
+      [denominator === null ? 'Value' : 'Numerator', sql(numerator)],
+      ['Denominator', denominator === null ? '' : sql(denominator)],
+      ['Leaves out', left === null ? '' : `${left.what}: ${sql(left.sql)}`],
+      ['Grouped by', lists(['tenant_id', 'shop_key', ...(day === null ? [] : [day]), ...figure.by])],
+      ['Splits', figure.splits === null ? '' : sql(figure.splits)],
+      [
+        'Past days',
+        snapshot === null ? '' : `Column ${sql(snapshot)} of \`daily_snapshots\`, by the nightly job.`,
+      ],
+      ['Kept in', lists(figure.columns)],
+      ['Rests on', lists(figure.lists)],
+    ] as const
+  ).filter(([, content]) => content !== '')
+}
 
 /** The parts of the dictionary, in the order in which people look tables up. */
 export const parts = [

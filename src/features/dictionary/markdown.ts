@@ -3,8 +3,23 @@
  * schema/dictionary.
  */
 
-import type { Dictionary, DictionaryColumn, DictionaryExample, DictionaryTable } from './dictionary.js'
-import { firstSentence, originOf, parts, questionsAbout, questionsTitle } from './dictionary.js'
+import type {
+  Dictionary,
+  DictionaryColumn,
+  DictionaryExample,
+  DictionaryFigure,
+  DictionaryTable,
+} from './dictionary.js'
+import {
+  figureFacts,
+  figuresAbout,
+  figuresTitle,
+  firstSentence,
+  originOf,
+  parts,
+  questionsAbout,
+  questionsTitle,
+} from './dictionary.js'
 import { generatedBy } from './folder.js'
 import type { Incoming } from './joins.js'
 import { incomingJoins, namingColumn } from './joins.js'
@@ -17,13 +32,18 @@ type Place = (relation: string) => string
 
 /** What the text of one relation needs to know of the others. */
 interface Around {
+  readonly figures: readonly DictionaryFigure[]
   readonly known: ReadonlySet<string>
   readonly incoming: ReadonlyMap<string, readonly Incoming[]>
   readonly placeOf: Place
+  readonly placeOfFigure: Place
 }
 
 const linkTo = (name: string, { known, placeOf }: Around, text = name): string =>
   known.has(name) ? `[${text}](${placeOf(name)})` : code(text)
+
+const linkToFigure = ({ name, label }: DictionaryFigure, { placeOfFigure }: Around): string =>
+  `[${label}](${placeOfFigure(name)})`
 
 function details(column: DictionaryColumn, around: Around): string {
   const values = column.values ? ` Values: ${column.values.map(code).join(', ')}.` : ''
@@ -47,9 +67,13 @@ function joinFacts(table: DictionaryTable, around: Around): string[] {
   const back = (around.incoming.get(table.name) ?? []).map(({ from, join }) =>
     linkTo(from.name, around, `${from.name}.${namingColumn(join)}`),
   )
+  const resting = around.figures
+    .filter(({ relation }) => relation === table.name)
+    .map((figure) => linkToFigure(figure, around))
   return [
     ...(out.length === 0 ? [] : [`- Joins to: ${out.join('; ')}.`]),
     ...(back.length === 0 ? [] : [`- Joined by: ${back.join(', ')}.`]),
+    ...(resting.length === 0 ? [] : [`- Figures: ${resting.join(', ')}.`]),
   ]
 }
 
@@ -73,6 +97,19 @@ const relationMarkdown = (table: DictionaryTable, around: Around): string[] => [
   ]),
   '',
   ...table.examples.flatMap(example),
+]
+
+/** What stands under the head of a figure. */
+const figureMarkdown = (figure: DictionaryFigure, around: Around): string[] => [
+  `${code(figure.name)}. ${figure.description}`,
+  '',
+  ...figureFacts(figure).map(
+    ([name, content]) => `- ${name}: ${name === 'Relation' ? linkTo(figure.relation, around) : content}`,
+  ),
+  '',
+  ...example(figure.example),
+  ...(figure.instead.length === 0 ? [] : ['What people type instead, and why it is wrong:', '']),
+  ...figure.instead.flatMap(({ sql, why }) => ['```sql', sql, '```', '', why, '']),
 ]
 
 const introduction = [
@@ -100,22 +137,34 @@ const questionsMarkdown = (questions: Dictionary['questions']): string[] => [
   '',
 ]
 
-const aroundOf = (tables: readonly DictionaryTable[], placeOf: Place): Around => ({
+const aroundOf = ({ tables, figures }: Dictionary, placeOf: Place, placeOfFigure: Place): Around => ({
   known: new Set(tables.map(({ name }) => name)),
   incoming: incomingJoins(tables),
+  figures,
   placeOf,
+  placeOfFigure,
 })
 
 const whole = (lines: readonly string[]): string => `${lines.join('\n').trimEnd()}\n`
 
+/** The head that Markdown makes an anchor of: a figure and a relation may have one name. */
+const headOfFigure = ({ name }: DictionaryFigure): string => `Figure ${name}`
+
 /** One document. */
-export function toMarkdown({ tables, questions }: Dictionary): string {
-  const around = aroundOf(tables, (name) => `#${name}`)
+export function toMarkdown(dictionary: Dictionary): string {
+  const { tables, figures, questions } = dictionary
+  const around = aroundOf(
+    dictionary,
+    (name) => `#${name}`,
+    (name) => `#figure-${name}`,
+  )
   return whole([
     '# Data dictionary',
     '',
     ...introduction,
     ...questionsMarkdown(questions),
+    ...[`## ${figuresTitle}`, '', figuresAbout, ''],
+    ...figures.flatMap((figure) => [`### ${headOfFigure(figure)}`, '', ...figureMarkdown(figure, around)]),
     ...parts.flatMap(([part, title]) => [
       `## ${title}`,
       '',
@@ -128,10 +177,24 @@ export function toMarkdown({ tables, questions }: Dictionary): string {
 
 const mark = [`<!-- ${generatedBy} -->`, '']
 
-/** A page for each relation, and README.md with what holds for all and the way to each; by name of the file. */
-export function toMarkdownPages({ tables, questions }: Dictionary): Record<string, string> {
-  const around = aroundOf(tables, (name) => `${name}.md`)
-  const listed = parts.flatMap(([part, title]) => [
+const figuresListed = (figures: readonly DictionaryFigure[], around: Around): string[] => [
+  `## ${figuresTitle}`,
+  '',
+  figuresAbout,
+  '',
+  ...aligned([
+    ['Figure', 'Unit', 'What it means'],
+    ...figures.map((figure) => [
+      linkToFigure(figure, around),
+      figure.unit,
+      inCell(firstSentence(figure.description)),
+    ]),
+  ]),
+  '',
+]
+
+const relationsListed = (tables: readonly DictionaryTable[], around: Around): string[] =>
+  parts.flatMap(([part, title]) => [
     `## ${title}`,
     '',
     ...aligned([
@@ -146,19 +209,40 @@ export function toMarkdownPages({ tables, questions }: Dictionary): Record<strin
     ]),
     '',
   ])
-  const pages = tables.map((table) => [
-    `${table.name}.md`,
-    whole([...mark, `# ${table.name}`, '', ...relationMarkdown(table, around), `[All relations](README.md)`]),
-  ])
+
+/** A page for each relation and figure, and README.md with what holds for all and the way to each; by name of the file. */
+export function toMarkdownPages(dictionary: Dictionary): Record<string, string> {
+  const { tables, figures, questions } = dictionary
+  const figurePlace: Place = (name) => `figures/${name}.md`
+  const around = aroundOf(dictionary, (name) => `${name}.md`, figurePlace)
+  const aroundFigures = aroundOf(
+    dictionary,
+    (name) => `../${name}.md`,
+    (name) => `${name}.md`,
+  )
+  const page = (head: string, content: readonly string[], up: string): string =>
+    whole([...mark, `# ${head}`, '', ...content, `[The whole dictionary](${up})`])
   return {
     'README.md': whole([
       ...mark,
       '# Data dictionary',
       '',
       ...introduction,
-      ...listed,
+      ...figuresListed(figures, around),
+      ...relationsListed(tables, around),
       ...questionsMarkdown(questions),
     ]),
-    ...Object.fromEntries(pages),
+    ...Object.fromEntries(
+      tables.map((table) => [
+        `${table.name}.md`,
+        page(table.name, relationMarkdown(table, around), 'README.md'),
+      ]),
+    ),
+    ...Object.fromEntries(
+      figures.map((figure) => [
+        figurePlace(figure.name),
+        page(figure.label, figureMarkdown(figure, aroundFigures), '../README.md'),
+      ]),
+    ),
   }
 }

@@ -8,6 +8,7 @@ import { strToU8, zipSync } from 'fflate'
 import { stringify } from 'yaml'
 import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
+import { supersetMetrics } from './supersetmetrics.js'
 
 /** The same warehouse and view have the same name in every import, so that a later import replaces them. */
 function uuidOf(...names: readonly string[]): string {
@@ -16,25 +17,6 @@ function uuidOf(...names: readonly string[]): string {
   digits[16] = 'a'
   return digits.join('').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
-
-const metric = (name: string, expression: string, more: object = {}) => ({
-  metric_name: name,
-  expression,
-  ...more,
-})
-
-/** Sums of prices mean nothing; all other cents are shown as what they are worth. */
-const isSummed = ({ name, kind }: DictionaryColumn): boolean => kind === 'cents' && !/price|unit/.test(name)
-
-const metricsOf = ({ columns }: DictionaryTable) => [
-  metric('count', 'COUNT(*)', { verbose_name: 'Rows' }),
-  ...columns.filter(isSummed).map(({ name, description }) =>
-    metric(name.replace(/_cents$/, ''), `SUM(${name}) / 100.0`, {
-      description: `In the currency's main unit. ${description}`,
-      d3format: ',.2f',
-    }),
-  ),
-]
 
 function columnOf(column: DictionaryColumn, table: DictionaryTable, target: SupersetTarget) {
   const time = target.timeOf(column, table)
@@ -60,7 +42,7 @@ function datasetOf(table: DictionaryTable, target: SupersetTarget, database: str
     uuid: uuidOf(target.uri, target.schema, table.name),
     database_uuid: database,
     version: '1.0.0',
-    metrics: metricsOf(table),
+    metrics: supersetMetrics(table),
     columns,
   }
 }

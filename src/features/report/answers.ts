@@ -2,28 +2,33 @@
  * The three questions that the report begins with, answered: a sentence, and the figures behind it. The page shows them
  * as cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
  */
+
+import type { DeclaredFigure } from '../../../schema/figure.js'
+import averageRepairOrder from '../../../schema/figures/average_repair_order.js'
+import cars from '../../../schema/figures/cars.js'
+import effectiveLaborRate from '../../../schema/figures/effective_labor_rate.js'
+import grossMargin from '../../../schema/figures/gross_margin.js'
+import grossProfit from '../../../schema/figures/gross_profit_cents.js'
+import grossProfitPerHour from '../../../schema/figures/gross_profit_per_hour.js'
+import invoices from '../../../schema/figures/invoices.js'
+import sales from '../../../schema/figures/sales_cents.js'
 import { count, plural } from '../../engine/base/format.js'
-import type { MonthNumbers, NamedOrder, ReportData, ReportScope, TrustAnswer } from './data.js'
-import {
-  dayInFull,
-  moneyText,
-  moneyToTheCent,
-  monthInFull,
-  monthInShort,
-  percentOfAll,
-  percentText,
-  ratio,
-  type Trend,
-  trendOf,
-  unknownMark,
-} from './numberwords.js'
+import { amountText, changeOf, figureAmount, leftOutOf, leftOutText } from './amounts.js'
+import type { NamedOrder, PeriodAnswer, ReportData, ReportScope, TrustAnswer } from './data.js'
+import { dayInFull, moneyText, moneyToTheCent, percentOfAll, type Trend, unknownMark } from './numberwords.js'
 import { type Tone, trustSentence } from './trustsentence.js'
 
 export interface Fact {
   readonly label: string
   readonly value: string
   readonly notes: readonly string[]
-  readonly trends: readonly { readonly words: string; readonly month: string; readonly trend: Trend }[]
+  readonly trends: readonly {
+    readonly words: string
+    /** `Sep 2026`. */
+    readonly label: string
+    readonly shopsLeftOut: number
+    readonly trend: Trend
+  }[]
 }
 
 export interface QuestionAnswer {
@@ -50,7 +55,7 @@ const fact = (label: string, value: string, ...notes: readonly string[]): Fact =
 
 export const answersOf = (data: ReportData, scope: ReportScope): readonly QuestionAnswer[] => [
   trustOf(scope.trust, data.madeAt),
-  monthOf(data, scope),
+  scope.periods[0] ? periodQuestion(scope.periods[0], scope) : noMonth,
   todayOf(scope),
 ]
 
@@ -109,21 +114,10 @@ function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
   }
 }
 
-/** A month that another is compared with. */
-interface Compared {
-  readonly words: string
-  readonly month: string
-  readonly numbers: MonthNumbers
-}
-
-const trends = (
-  now: MonthNumbers,
-  compared: readonly Compared[],
-  of: (numbers: MonthNumbers) => number | null,
-): Fact['trends'] =>
-  compared.flatMap(({ words, month, numbers }) => {
-    const trend = trendOf(of(now), of(numbers))
-    return trend === null ? [] : [{ words, month: monthInShort(month), trend }]
+const trendsOf = (answer: PeriodAnswer, figure: DeclaredFigure): Fact['trends'] =>
+  answer.comparisons.flatMap(({ words, label, now, before, shopsLeftOut }) => {
+    const trend = changeOf(now, before, figure)
+    return trend === null ? [] : [{ words, label, shopsLeftOut, trend }]
   })
 
 const noMonth: QuestionAnswer = {
@@ -136,94 +130,91 @@ const noMonth: QuestionAnswer = {
   orders: [],
 }
 
-function monthOf(data: ReportData, scope: ReportScope): QuestionAnswer {
-  const { months, lastMonth } = data
-  const at = lastMonth ?? months.length - 1
-  const [month, now] = [months[at], scope.months[at]]
-  if (month === undefined || now === undefined) return noMonth
-  const name = monthInFull(month.month)
-  const compared =
-    lastMonth === null
-      ? []
-      : [
-          ...wholeAt(data, scope, at - 1, 'the month before'),
-          ...wholeAt(data, scope, at - 12, 'the year before'),
-        ]
-  const sales = trends(now, compared, (numbers) => numbers.salesCents)
+/** The answer for a period: what the shops sold, beside the same shops before. */
+export function periodQuestion(
+  answer: PeriodAnswer,
+  { behind, shopsWithoutInvoices }: ReportScope,
+): QuestionAnswer {
+  const { period, amounts } = answer
+  const isAlike = answer.comparisons.every(({ shopsLeftOut }) => shopsLeftOut === 0)
   return {
     id: 'month',
-    question: 'How was last month?',
-    sentence: monthSentence(lastMonth === null ? `${name} so far` : name, now, sales),
-    tone: sales.some(({ trend }) => trend.direction === 'down') ? 'watch' : 'good',
-    facts: monthFacts(now, compared),
+    question: period.question,
+    sentence: `${period.label}: ${amountText(amounts, sales)} of sales${comparedWords(answer, sales)}.`,
+    tone: trendsOf(answer, sales).some(({ trend }) => trend.direction === 'down') ? 'watch' : 'good',
+    facts: periodFacts(answer),
     remarks: [
-      'Sales are before supply fees and taxes, after discounts. Gross profit is before technicians’ pay: it is not comparable with shop systems that subtract pay.',
-      ...(now.invoicesWithoutProfit > 0
-        ? ['Gross profit is without the invoices of which a cost or a price is unknown.']
+      'Sales are before supply fees and taxes, after discounts. Gross profit is before technicians’ pay, so it isn’t comparable with shop systems that subtract pay.',
+      ...leftOutText([amounts], sales),
+      ...leftOutText([amounts], grossProfit),
+      cars.doc,
+      ...(isAlike
+        ? []
+        : [
+            'Changes compare the same shops: a shop counts only if it was open, and its data begins, before the earlier period or in its first three days.',
+          ]),
+      ...(shopsWithoutInvoices > 0
+        ? [`${plural(shopsWithoutInvoices, 'shop')} without any invoice so far.`]
         : []),
-      'A car counts once a day.',
-      ...behindRemark(scope.behind, name),
+      ...notCompared(answer),
+      ...behindRemark(behind, period.label),
     ],
     orders: [],
   }
 }
 
+/** Earlier times of which no shop has all the data. */
+const notCompared = ({ period, comparisons }: PeriodAnswer): string[] =>
+  period.compared
+    .filter(({ words }) => !comparisons.some((one) => one.words === words))
+    .map(({ words }) => `Not compared with ${words}: no shop’s data reaches back to its beginning.`)
+
 /** Tenants whose data ends before the month does. */
 export const behindRemark = (behind: number, month: string): string[] =>
   behind === 0 ? [] : [`Of ${plural(behind, 'business')} the data does not reach to the end of ${month}.`]
 
-/** A month that is not whole is compared with nothing. */
-function wholeAt({ months }: ReportData, scope: ReportScope, at: number, words: string): Compared[] {
-  const [month, numbers] = [months[at], scope.months[at]]
-  return month?.isPartial === false && numbers ? [{ words, month: month.month, numbers }] : []
-}
-
-function monthFacts(now: MonthNumbers, compared: readonly Compared[]): Fact[] {
-  const order = ({ salesCents, invoices }: MonthNumbers): number | null => ratio(salesCents, invoices)
-  const average = order(now)
+function periodFacts(answer: PeriodAnswer): Fact[] {
+  const { amounts } = answer
+  const without = leftOutOf(amounts, grossProfit)
+  const tells = (figure: DeclaredFigure, ...notes: readonly string[]): Fact => ({
+    ...fact(figure.label, amountText(amounts, figure), ...notes),
+    trends: trendsOf(answer, figure),
+  })
   return [
-    {
-      ...fact('Sales', moneyText(now.salesCents), plural(now.invoices, 'invoice')),
-      trends: trends(now, compared, (numbers) => numbers.salesCents),
-    },
-    {
-      ...fact(
-        'Gross profit',
-        moneyText(now.grossProfitCents),
-        `${percentText(now.grossProfitCents, now.salesWithProfitCents)} of the sales it is known of`,
-        now.invoicesWithoutProfit > 0 ? `without ${plural(now.invoicesWithoutProfit, 'invoice')}` : '',
-      ),
-      trends: trends(now, compared, (numbers) => numbers.grossProfitCents),
-    },
-    {
-      ...fact('Average repair order', average === null ? unknownMark : moneyText(average)),
-      trends: trends(now, compared, order),
-    },
-    {
-      ...fact('Cars', count(now.cars)),
-      trends: trends(now, compared, (numbers) => numbers.cars),
-    },
+    tells(sales, plural(figureAmount(amounts, invoices) ?? 0, 'invoice')),
+    tells(
+      grossProfit,
+      figureAmount(amounts, grossMargin) === null ? '' : `${amountText(amounts, grossMargin)} gross margin`,
+      without > 0 ? `without ${plural(without, 'invoice')}` : '',
+    ),
+    tells(averageRepairOrder),
+    tells(cars),
+    tells(grossProfitPerHour),
+    tells(effectiveLaborRate),
   ]
 }
 
-function monthSentence(name: string, now: MonthNumbers, sales: Fact['trends']): string {
-  const sides = { up: 'above', down: 'below', level: 'like' } as const
-  const comparisons = sales.map(({ words, trend: { text, direction } }) =>
-    direction === 'level' ? `like ${words}` : `${text.replace(/^[+−]/, '')} ${sides[direction]} ${words}`,
-  )
-  const told = comparisons.length > 0 ? `, ${comparisons.join(' and ')}` : ''
-  return `${name}: ${moneyText(now.salesCents)} of sales${told}.`
+const sides = { up: 'above', down: 'below', level: 'like' } as const
+
+/** `, 3.0% above the year before (without 2 newer shops)`; nothing where there is nothing to compare. */
+export function comparedWords(answer: PeriodAnswer, figure: DeclaredFigure): string {
+  const comparisons = trendsOf(answer, figure).map(({ words, shopsLeftOut, trend: { text, direction } }) => {
+    const newer = shopsLeftOut > 0 ? ` (without ${plural(shopsLeftOut, 'newer shop')})` : ''
+    const size = direction === 'level' ? '' : `${text.replace(/^[+−]/, '')} `
+    return `${size}${sides[direction]} ${words}${newer}`
+  })
+  return comparisons.length > 0 ? `, ${comparisons.join(' and ')}` : ''
 }
 
 function todayOf({ needs }: ReportScope): QuestionAnswer {
-  const { open, late, overdue, receivables, undecided } = needs
+  const { inProgress, estimates, late, overdue, receivables, creditCents, undecided } = needs
   const hidden =
     overdue.unknown > 0
       ? `${count(overdue.unknown)} more with an unknown total${overdue.atLeastCents > 0 ? `, at least ${moneyText(overdue.atLeastCents)}` : ''}`
       : ''
   const credits =
     receivables.overpaid > 0
-      ? `credits of ${moneyText(receivables.creditCents)} on ${plural(receivables.overpaid, 'invoice')} apart`
+      ? `credits of ${moneyText(creditCents)} on ${plural(receivables.overpaid, 'invoice')} apart`
       : ''
   return {
     id: 'today',
@@ -233,7 +224,8 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       fact(
         'Late',
         plural(late.orders, 'order'),
-        `of ${plural(open.orders, 'open order')} worth ${moneyText(open.salesCents)}`,
+        `${plural(inProgress.orders, 'order')} in progress${inProgress.salesCents === null ? '' : ` worth ${moneyText(inProgress.salesCents)}`}`,
+        plural(estimates, 'open estimate'),
       ),
       fact(
         'Overdue',

@@ -1,14 +1,14 @@
 import { count } from '../../engine/base/format.js'
-import { hoursText, moneyInShort, moneyText, moneyToTheCent, unknownMark } from './numberwords.js'
+import { hoursText, moneyInShort, moneyToTheCent, unknownMark } from './numberwords.js'
 
-/* Values of charts as text: in full in tables, in short on axes. */
+/* Values of charts as text: in tables to the cent, since those are copied out; in short on axes. */
 
 const inFull: Readonly<Record<ChartUnit, (value: number) => string>> = {
-  money: moneyText,
+  money: moneyToTheCent,
   moneyToTheCent,
   hours: hoursText,
   count,
-  percent: (value) => `${value.toFixed(1)} %`,
+  percent: (value) => `${value.toFixed(1)}%`,
 }
 
 const inShort: Readonly<Record<ChartUnit, (value: number) => string>> = {
@@ -16,7 +16,7 @@ const inShort: Readonly<Record<ChartUnit, (value: number) => string>> = {
   moneyToTheCent: moneyInShort,
   hours: count,
   count,
-  percent: (value) => `${count(value)} %`,
+  percent: (value) => `${count(value)}%`,
 }
 
 export const cellText = (value: number | null, unit: ChartUnit): string =>
@@ -62,8 +62,8 @@ export interface ChartSeries {
 }
 
 export interface Chart {
-  /** Columns stand, bars lie. Several series of columns stand on one another, several bars beside one another. */
-  readonly shape: 'columns' | 'lines' | 'bars'
+  /** Several series of columns stand on one another. */
+  readonly shape: 'columns' | 'lines'
   readonly unit: ChartUnit
   /** What the categories are: the heading of their column in the table. */
   readonly of: string

@@ -6,8 +6,8 @@ const reportCommand: Command = {
   help: `
 Writes a self-contained HTML page for the owner of the shops: it loads nothing from elsewhere, so you can mail or keep it.
 Below the three answers are charts of sales, work and customers, each with its definition, what it leaves out, and its
-numbers. Reads the warehouse only, and does not query the API. With several tenants the page compares them; up to six can
-be chosen on it. --operations writes the operator's page instead: incidents, freshness, runs, the rate limit, events,
+numbers. The reader chooses a period, and one of up to six tenants or twelve shops. Reads the warehouse only, and does not
+query the API. --operations writes the operator's page instead: incidents, freshness, runs, the rate limit, events,
 quarantine and drift.`,
   examples: [
     ['shopsync report', 'report.html in this folder'],

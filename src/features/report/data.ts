@@ -3,29 +3,12 @@
  * put them into words and figures. Money is cents, days are the shops' own, months are `YYYY-MM`.
  */
 
+import type { Amounts } from './amounts.js'
+
 /** A month that the report shows. Partial months are hatched: their numbers will grow, or began in the middle. */
 export interface ReportMonth {
   readonly month: string
   readonly isPartial: boolean
-}
-
-/** What the invoices of one month come to. */
-export interface MonthNumbers {
-  readonly invoices: number
-  readonly cars: number
-  readonly hours: number
-  readonly ratedHours: number
-  /** Labor less its discount. */
-  readonly laborCents: number
-  readonly salesCents: number
-  readonly grossProfitCents: number
-  /** Sales of the invoices whose gross profit is known: what a margin may be divided by. */
-  readonly salesWithProfitCents: number
-  readonly invoicesWithoutProfit: number
-  readonly totalCents: number
-  readonly invoicesWithoutTotal: number
-  readonly customers: number
-  readonly newCustomers: number
 }
 
 /** Recommendations by the month in which they were made. */
@@ -43,9 +26,6 @@ export interface CycleNumbers {
   readonly bands: readonly number[]
   /** Orders that lack an instant: not picked up yet, or never started. */
   readonly unknown: number
-  readonly late: number
-  /** Orders that say when they were due. */
-  readonly due: number
 }
 
 export const cycleBands = [
@@ -56,28 +36,71 @@ export const cycleBands = [
   'over a week',
 ] as const
 
-/** One line of a ranking: a shop, a technician, a band of costs. */
+/** A shop with what it sold in each month of the report; null where nothing of a month is known. */
 export interface RankedShop {
   readonly name: string
-  /** One value a month of the report. */
-  readonly salesCents: readonly number[]
+  readonly salesCents: readonly (number | null)[]
 }
 
-export interface RankedTechnician {
+/** One line of a ranking: a shop, an advisor, a technician, a category, a band of costs. */
+export interface RankedLine {
+  /** null: what names none. */
+  readonly key: string | null
   readonly name: string
-  /** In the month that the report calls the last one, and the average of the three months before. */
-  readonly hours: number
-  readonly usualHours: number
-  readonly invoices: number
+  readonly amounts: Amounts
+  /** The same in the time that the period is compared with first. */
+  readonly before?: Amounts
 }
 
-export interface CostBand {
-  readonly band: string
-  readonly parts: number
-  readonly soldCents: number
-  readonly costCents: number
-  readonly marginCents: number
-  readonly withoutCost: number
+/** A period beside an earlier one, of the shops that were open in both. */
+export interface PeriodComparison {
+  /** `the month before`. */
+  readonly words: string
+  /** `Sep 2026`. */
+  readonly label: string
+  readonly now: Amounts
+  readonly before: Amounts
+  /** Shops that are in neither, because they opened, or their data begins, in between. */
+  readonly shopsLeftOut: number
+}
+
+export type PeriodId = 'month-to-date' | 'last-month' | 'last-12-months'
+
+/** Days from one up to another, which does not belong to them. */
+export interface DayRange {
+  readonly from: string
+  readonly to: string
+}
+
+/** What the reader may choose: a month, or more. */
+export interface ReportPeriod extends DayRange {
+  readonly id: PeriodId
+  /** In the picker: `Last month`. */
+  readonly name: string
+  /** `October 2026`, `November 1 to 22, 2026`. */
+  readonly label: string
+  readonly question: string
+  readonly compared: readonly (DayRange & Pick<PeriodComparison, 'words' | 'label'>)[]
+}
+
+/** What a scope comes to in a period. */
+export interface PeriodAnswer {
+  readonly period: ReportPeriod
+  readonly amounts: Amounts
+  readonly comparisons: readonly PeriodComparison[]
+  /** Where there are a few of them; each is compared only if it was open in both periods. */
+  readonly shops: readonly RankedLine[]
+  readonly advisors: readonly RankedLine[]
+  readonly technicians: readonly RankedLine[]
+  readonly categories: readonly RankedLine[]
+  readonly costBands: readonly RankedLine[]
+}
+
+/** Sales of the running month so far, day by day, beside the same days of earlier months. */
+export interface PaceLine {
+  readonly name: string
+  /** Sums from the first day of the month to each of its days; null behind the last day that is told. */
+  readonly cents: readonly (number | null)[]
 }
 
 export interface ReceivableAge {
@@ -88,9 +111,8 @@ export interface ReceivableAge {
   /** Invoices with an unknown balance, and what is owed on them at least: in neither of the above. */
   readonly unknown: number
   readonly atLeastCents: number
-  /** Invoices that were paid beyond their total, and how much is owed to the customers. */
+  /** Invoices that were paid beyond their total. */
   readonly overpaid: number
-  readonly creditCents: number
 }
 
 export interface StandingLine {
@@ -150,13 +172,16 @@ export interface TotalsAgreement {
   readonly more: number
 }
 
-/** What needs somebody today. */
+/** What needs attention today. */
 export interface NeedsAnswer {
-  readonly open: { readonly orders: number; readonly salesCents: number }
+  readonly inProgress: { readonly orders: number; readonly salesCents: number | null }
+  readonly estimates: number
   readonly late: { readonly orders: number; readonly salesCents: number }
   readonly lateOrders: readonly NamedOrder[]
   readonly receivables: Collectable
   readonly overdue: Collectable
+  /** What is owed to customers who paid too much: in none of the others. */
+  readonly creditCents: number
   readonly overdueOrders: readonly NamedOrder[]
   readonly undecided: { readonly count: number; readonly valueCents: number; readonly withoutValue: number }
 }
@@ -173,25 +198,32 @@ export interface NamedOrder {
   readonly cents: number | null
 }
 
-/** Everything that the page shows of all tenants together, or of one of them. */
+/** Everything that the page shows of all tenants together, of one of them, or of one shop. */
 export interface ReportScope {
-  /** `all`, or the tenant's id. */
+  /** `all`, the tenant's id, or `shop-` and the shop's key. */
   readonly id: string
+  readonly kind: 'all' | 'business' | 'shop'
   readonly title: string
   readonly shops: number
+  /** They are in no figure. */
+  readonly shopsWithoutInvoices: number
+  /** Of a shop: that of its business. */
   readonly trust: TrustAnswer
   /** Tenants whose data does not reach to the end of the last month. */
   readonly behind: number
-  /** Aligned with the months of the report. */
-  readonly months: readonly MonthNumbers[]
+  /** The months of the report; a first month that its data does not cover whole is partial, too. */
+  readonly span: readonly ReportMonth[]
+  /** Aligned with the months, as are the next two. */
+  readonly months: readonly Amounts[]
   readonly advice: readonly AdviceNumbers[]
   readonly cycles: readonly CycleNumbers[]
   /** Most sales first. */
   readonly byShop: readonly RankedShop[]
-  readonly technicians: readonly RankedTechnician[]
-  readonly hoursWithoutTechnician: number
-  readonly costBands: readonly CostBand[]
+  readonly periods: readonly PeriodAnswer[]
+  /** The running month first; empty where no day of it is over. */
+  readonly pace: readonly PaceLine[]
   readonly receivables: readonly ReceivableAge[]
+  /** Of a shop: none, since a customer is one of the business. */
   readonly standings: readonly StandingLine[]
   readonly needs: NeedsAnswer
 }
@@ -201,8 +233,10 @@ export interface TenantLine {
   readonly id: string
   readonly name: string
   readonly trust: TrustAnswer
-  readonly last: MonthNumbers
-  readonly before: MonthNumbers | null
+  /** In the period that is shown first. */
+  readonly amounts: Amounts
+  /** Beside the time before it; undefined where there is nothing to compare. */
+  readonly comparison: PeriodComparison | undefined
   readonly late: number
   readonly overdueCents: number
 }
@@ -217,7 +251,9 @@ export interface ReportData {
   readonly months: readonly ReportMonth[]
   /** Index of the last month that is whole; null while there is none. */
   readonly lastMonth: number | null
-  /** All tenants together, then each tenant where there are few; empty in a warehouse that was never synced. */
+  /** The one that is shown first comes first. */
+  readonly periods: readonly ReportPeriod[]
+  /** All tenants together, each tenant and each shop where there are few; empty in a warehouse that was never synced. */
   readonly scopes: readonly ReportScope[]
   /** Where there are several tenants, all of them, most sales first. */
   readonly tenants: readonly TenantLine[]

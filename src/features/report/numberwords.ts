@@ -27,20 +27,19 @@ export const moneyToTheCent = (value: number): string => cents.format(value / 10
 export const moneyInShort = (value: number): string => compact.format(value / 100)
 export const hoursText = (value: number): string => oneDecimal.format(value)
 
+export const percentOf = (value: number): string => `${oneDecimal.format(value)}%`
+
 /** Of nothing, or of less than nothing, there is no share. */
 export const percentText = (part: number, of: number): string =>
-  of <= 0 ? unknownMark : `${oneDecimal.format((100 * part) / of)} %`
+  of <= 0 ? unknownMark : percentOf((100 * part) / of)
 
-/** A share that may be all but a few: 100 % is said of all alone. */
+/** A share that may be all but a few: 100% is said of all alone. */
 export function percentOfAll(part: number, of: number): string {
   if (of === 0) return unknownMark
   const rounded = percentText(part, of)
-  if (part === of) return '100 %'
-  return rounded === '100.0 %' ? 'over 99.9 %' : rounded
+  if (part === of) return '100%'
+  return rounded === '100.0%' ? 'over 99.9%' : rounded
 }
-
-/** A quotient, null where there is nothing to divide by. */
-export const ratio = (part: number, of: number): number | null => (of === 0 ? null : part / of)
 
 export type Direction = 'up' | 'down' | 'level'
 
@@ -54,8 +53,8 @@ export function trendOf(now: number | null, before: number | null): Trend | null
   if (now === null || before === null || before <= 0 || now < 0) return null
   const percent = (100 * (now - before)) / before
   const size = oneDecimal.format(Math.abs(percent))
-  if (size === '0.0') return { text: '0.0 %', direction: 'level' }
-  return percent > 0 ? { text: `+${size} %`, direction: 'up' } : { text: `−${size} %`, direction: 'down' }
+  if (size === '0.0') return { text: '0.0%', direction: 'level' }
+  return percent > 0 ? { text: `+${size}%`, direction: 'up' } : { text: `−${size}%`, direction: 'down' }
 }
 
 const monthNames = [
@@ -80,6 +79,13 @@ export const monthInFull = (month: string): string => `${nameOfMonth(month)} ${m
 /** `Oct 2026`. */
 export const monthInShort = (month: string): string =>
   `${nameOfMonth(month).slice(0, 3)} ${month.slice(0, 4)}`
+
+/** `November 1 to 22, 2026`. `to` does not belong to it. */
+export function daysInFull(from: string, to: string): string {
+  const last = new Date(Date.parse(`${to}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10)
+  const [first, end] = [Number(from.slice(8, 10)), Number(last.slice(8, 10))]
+  return `${nameOfMonth(from)} ${first === end ? first : `${first} to ${end}`}, ${from.slice(0, 4)}`
+}
 
 /** `22 November 2026`. */
 export const dayInFull = (day: string): string =>

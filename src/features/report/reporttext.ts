@@ -20,7 +20,7 @@ function answerInWords({ question, sentence, facts }: QuestionAnswer, terminal: 
   const rows = facts.map(({ label, value, notes, trends }) => [
     label,
     value,
-    [...notes, ...trends.map(({ month, trend }) => `${trend.text} vs. ${month}`)].join(', '),
+    [...notes, ...trends.map(({ label, trend }) => `${trend.text} vs. ${label}`)].join(', '),
   ])
   const lines = table(['', '', ''], rows, { ...terminal, columns: terminal.columns - 2 })
   return [title, sentence, ...(rows.length > 0 ? [indent(lines)] : [])].join('\n')

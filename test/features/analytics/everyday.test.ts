@@ -1,5 +1,5 @@
 /**
- * The questions of docs/questions.md: each query runs on both warehouses as the page has it, and gives what
+ * The questions of docs/everyday.md: each query runs on both warehouses as the page has it, and gives what
  * everydayanswers.ts computes from the records. Two tenants whose ids collide, zones, shops that joined late, orders that
  * were deleted and opened again, customers of one name, and in one tenant absurd values.
  */
@@ -80,7 +80,7 @@ function upset({ store }: Sandbox): void {
   }
 }
 
-const page = readFileSync(new URL('../../../docs/questions.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/everyday.md', import.meta.url), 'utf8')
 const questions = page
   .split(/^### (?=\d+\. )/m)
   .slice(1)

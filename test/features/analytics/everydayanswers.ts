@@ -1,4 +1,4 @@
-/** The answers to the questions of docs/questions.md, in their order, as everydayfacts.ts computes them from the records. */
+/** The answers to the questions of docs/everyday.md, in their order, as everydayfacts.ts computes them from the records. */
 import { type Cell, type Facts, type Owned, over, type Period, ratio, sumKnown } from './everydayfacts.js'
 import { type Fields, groups, list, type Row } from './oracle.js'
 
@@ -625,5 +625,5 @@ const partsManagers: Answer[] = [
   })),
 ]
 
-/** One for each question of docs/questions.md. */
+/** One for each question of docs/everyday.md. */
 export const answers: readonly Answer[] = [...owners, ...managers, ...bookkeepers, ...partsManagers]

@@ -132,8 +132,12 @@ describe.each([
       expect(found.size).toBeGreaterThan(100)
     })
 
-    it('shop_months has every month of a shop once, from its first order on', async () => {
-      const rows = await ask(warehouse, 'shop_months', 'select shop_key, month from {view}')
+    it('shop_months has every month of a shop once, from its first invoice on', async () => {
+      const rows = await ask(
+        warehouse,
+        'shop_months',
+        `select shop_key, month from {view} where month >= substr(cast(first_day as text), 1, 7)`,
+      )
       const months = new Map<string, string[]>()
       for (const { shop_key, month } of rows)
         if (shop_key !== null)

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { expect, test } from 'vitest'
+import { figures } from '../../../schema/figures/index.js'
 import { derivedTables, resources } from '../../../schema/index.js'
 import { views } from '../../../schema/views/index.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
@@ -19,23 +21,36 @@ const page = toHtml(whole)
 
 test('schema/dictionary is current, a page for each relation, each of a length that one reads', () => {
   const folder = new URL('../../../schema/dictionary/', import.meta.url)
-  const committed = readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')])
+  const committed = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => [name, readFileSync(new URL(name, folder), 'utf8')])
   const pages = toMarkdownPages(whole)
   expect(Object.fromEntries(committed), 'stale: run `npm run build`').toEqual(pages)
-  expect(Object.keys(pages)).toEqual(['README.md', ...whole.tables.map(({ name }) => `${name}.md`)])
+  expect(Object.keys(pages)).toEqual([
+    'README.md',
+    ...whole.tables.map(({ name }) => `${name}.md`),
+    ...whole.figures.map(({ name }) => `figures/${name}.md`),
+  ])
   for (const [name, text] of Object.entries(pages)) expect(text.split('\n').length, name).toBeLessThan(400)
 })
 
 test('links between the pages, and within the one document, lead somewhere', () => {
   const pages = toMarkdownPages(whole)
-  const between = Object.values(pages).flatMap((text) => [...text.matchAll(/\]\(([^)#]+)\)/g)])
-  expect(between.length).toBeGreaterThan(500)
-  for (const [, target = ''] of between) expect(Object.keys(pages)).toContain(target)
+  const between = Object.entries(pages).flatMap(([name, text]) =>
+    [...text.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => posix.join(posix.dirname(name), target)),
+  )
+  expect(between.length).toBeGreaterThan(700)
+  for (const target of between) expect(Object.keys(pages)).toContain(target)
   const document = toMarkdown(whole)
-  const heads = new Set([...document.matchAll(/^### (\w+)$/gm)].map(([, name]) => name))
+  const heads = [...document.matchAll(/^### ([\w ]+)$/gm)].map(([, name = '']) =>
+    name.toLowerCase().replaceAll(' ', '-'),
+  )
+  expect(new Set(heads).size).toBe(heads.length)
   for (const [, target] of document.matchAll(/\]\(#([^)]+)\)/g)) expect(heads).toContain(target)
   expect(pages['orders.md']).toContain('Refers to [dim_shops](dim_shops.md).')
   expect(document).toContain('Refers to [dim_shops](#dim_shops).')
+  expect(pages['orders.md']).toContain('[Gross margin](figures/gross_margin.md)')
+  expect(pages['figures/gross_margin.md']).toContain('- Relation: [orders](../orders.md)')
 })
 
 test('what groups by a name groups by its key as well: two shops may have one name', () => {
@@ -151,6 +166,17 @@ test('the page shows joins both ways, and the diagram a line for each reference 
     table.joins.filter((join) => join.table !== table.name).map((join) => `${join.table} ${table.name}`),
   )
   expect(drawn.sort()).toEqual(references.sort())
+})
+
+test('each figure is told whole, on a page of its own, and its relation leads there', () => {
+  expect(whole.figures.map(({ name }) => name)).toEqual(figures.map(({ name }) => name))
+  for (const { name, label, relation, instead, left_out } of whole.figures) {
+    const [, section = ''] = new RegExp(`id="figure-${name}" ([\\s\\S]*?)</section>`).exec(page) ?? []
+    for (const text of [label, left_out?.what ?? '', ...instead.map(({ why }) => why)])
+      expect(section).toContain(prose(text))
+    const [, facts = ''] = new RegExp(`id="${relation}-head"([\\s\\S]*?)</dl>`).exec(page) ?? []
+    expect(facts).toContain(`<a href="#figure-${name}">`)
+  }
 })
 
 test('headings of the page follow each other, and its tables have captions and named columns', () => {

@@ -2,6 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { figures } from '../../../schema/figures/index.js'
 import { shopsync } from '../../support/call.js'
 import { scratch } from '../../support/scratch.js'
 
@@ -36,6 +38,29 @@ it('refuses to replace a file of somebody else, before it writes any', async () 
   ])
   expect(written(join(cwd, 'pages'))).toEqual(['README.md'])
   expect(textOf(cwd, 'pages/README.md')).toBe('# My pages\n')
+})
+
+it('writes a project for dbt, whose files are whole, and leaves what others added', async () => {
+  const cwd = scratch()
+  const call = () => shopsync(['dictionary', '--format', 'dbt', '--out', 'project'], { cwd })
+  expect((await call()).code).toBe(0)
+  const at = (name: string): string => join(cwd, 'project', name)
+  expect(parse(textOf(at('dbt_project.yml')))).toMatchObject({ name: 'shopsync', profile: 'shopsync' })
+  const stdout = (await shopsync(['dictionary', '--format', 'dbt'], { cwd })).stdout
+  expect(textOf(at('models/sources.yml'))).toBe(stdout)
+  expect(textOf(at('models/relations/stg_shopsync__orders.sql'))).toContain(
+    "select * from {{ source('shopsync_analytics', 'orders') }}",
+  )
+  const { metrics } = parse(textOf(at('models/metrics.yml'))) as { metrics: { name: string }[] }
+  const names = metrics.map(({ name }) => name)
+  expect(names).toEqual(expect.arrayContaining(figures.map(({ name }) => name)))
+  expect(new Set(names).size).toBe(names.length)
+  writeFileSync(at('models/mine.sql'), 'select 1')
+  writeFileSync(at('profiles.yml'), 'shopsync: {}')
+  expect((await call()).code).toBe(0)
+  expect(textOf(at('models/mine.sql'))).toBe('select 1')
+  writeFileSync(at('models/metrics.yml'), 'metrics: []')
+  expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('metrics.yml') })
 })
 
 it.each(['json', 'html', 'superset'])('the format %s is one file: it says what to type', async (format) => {

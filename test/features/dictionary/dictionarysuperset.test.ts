@@ -108,7 +108,17 @@ describe.each([
         all.map((metric) => [`${table_name}.${metric.metric_name}`, metric.expression]),
       ),
     )
-    expect(metrics.get('orders.sales')).toBe('SUM(sales_cents) / 100.0')
+    // The figure, which leaves estimates out, in place of the column's plain sum.
+    expect(metrics.get('orders.sales')).toBe("SUM(CASE WHEN state = 'invoice' THEN sales_cents END) / 100.0")
+    expect(metrics.get('orders.cars')).toBe(
+      "COUNT(DISTINCT CASE WHEN state = 'invoice' THEN vehicle_key END)",
+    )
+    expect(metrics.get('orders.gross_margin')).toMatch(/^100\.0 \* SUM\(.*\) \/ NULLIF\(SUM\(.*\), 0\)$/)
+    expect(metrics.get('daily_sales.sales')).toBe('SUM(sales_cents) / 100.0')
+    expect(metrics.get('shop_months.gross_margin_left_out')).toBe('SUM(gross_margin_left_out)')
+    // Neither different ones nor what stood at a moment adds up over months.
+    expect(metrics.has('shop_months.cars')).toBe(false)
+    expect(metrics.has('shop_months.receivables')).toBe(false)
     expect(metrics.get('daily_sales.count')).toBe('COUNT(*)')
     expect([...metrics.keys()].filter((each) => /price|unit/.test(each))).toEqual([])
   })

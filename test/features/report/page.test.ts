@@ -1,16 +1,18 @@
 /** The page as text: what stands on it for one business, for several, for very many and for none. */
 import { describe, expect, it } from 'vitest'
+import grossProfit from '../../../schema/figures/gross_profit_cents.js'
+import { leftOutOf } from '../../../src/features/report/amounts.js'
 import type { ReportData } from '../../../src/features/report/data.js'
 import { draw } from '../../../src/features/report/draw/option.js'
-import { marginFigure } from '../../../src/features/report/figures/work.js'
 import { trendOf } from '../../../src/features/report/numberwords.js'
 import type { OperationsData } from '../../../src/features/report/operationsdata.js'
 import { operationsPage } from '../../../src/features/report/page/operationspage.js'
 import { reportPage } from '../../../src/features/report/page/reportpage.js'
 import { runsPage } from '../../../src/features/report/page/runspage.js'
+import { marginRanking } from '../../../src/features/report/ranking.js'
 import { answersText } from '../../../src/features/report/reporttext.js'
 import { trustSentence } from '../../../src/features/report/trustsentence.js'
-import { sampleOperations, sampleReport, sampleScope, sampleTrust } from './sample.js'
+import { amounts, sampleOperations, sampleReport, sampleTrust } from './sample.js'
 
 /** Charts are drawn where a test looks at them. */
 const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
@@ -38,15 +40,22 @@ describe('the page', () => {
   it('asks the three questions first, in their order, and draws every chart for wide and narrow screens', () => {
     const text = page(one, true)
     const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
-    expect(headings.slice(0, 3)).toEqual(['Can I trust it?', 'How was last month?', 'What needs me today?'])
+    expect(headings.slice(0, 4)).toEqual([
+      ...['Can I trust it?', 'How was last month?', 'How is this month going?', 'What needs me today?'],
+    ])
     expect(headings).toEqual(
       expect.arrayContaining([
+        'Shops, October 2026',
         'Sales and gross profit by month and shop',
+        'The pace of November 2026',
         'Average repair order',
-        'Hours sold an order',
-        'Technicians’ hours sold',
+        'Sales by category of service, October 2026',
+        'Gross profit by advisor, October 2026',
+        'Gross profit an hour',
         'Effective labor rate',
-        'Parts margin by cost',
+        'Hours an order',
+        'Hours sold by technician, October 2026',
+        'Parts margin by cost of a unit, October 2026',
         'Cycle time',
         'Recommendations',
         'Customers: new and returning',
@@ -76,20 +85,21 @@ describe('the page', () => {
     expectIn(text, 'fill="url(#hatch-blue)"')
     expectIn(text, 'id="hatch-blue"')
     expectIn(text, 'November 2026 is not whole')
-    const whole = { ...one, months: one.months.map((month) => ({ ...month, isPartial: false })) }
+    const months = one.months.map((month) => ({ ...month, isPartial: false }))
+    const whole = { ...one, months, scopes: one.scopes.map((scope) => ({ ...scope, span: months })) }
     expectNotIn(page(whole, true), 'fill="url(#hatch')
     expectNotIn(page(whole, true), 'is not whole')
   })
 
   it('says what each sum leaves out', () => {
     const text = page(one)
-    const without = one.scopes[0]?.months.reduce((sum, month) => sum + month.invoicesWithoutProfit, 0)
-    expectIn(text, `${without} invoices with an unknown price or cost are in sales and not in gross profit`)
+    const without = one.scopes[0]?.months.reduce((sum, month) => sum + leftOutOf(month, grossProfit), 0)
+    expectIn(text, `Left out: ${without} invoices without a known cost or price.`)
     expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
     expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed there')
-    expect(text.match(/not comparable with shop systems that subtract pay/g)?.length).toBeGreaterThanOrEqual(
-      2,
-    )
+    expect(
+      text.match(/isn’t comparable with shop systems that subtract pay/g)?.length,
+    ).toBeGreaterThanOrEqual(2)
   })
 
   it('shows names as text, whatever they are', () => {
@@ -103,7 +113,10 @@ describe('the page', () => {
       ...first!,
       title: evil,
       byShop: first!.byShop.map((shop) => ({ ...shop, name: evil })),
-      technicians: first!.technicians.map((line) => ({ ...line, name: evil })),
+      periods: first!.periods.map((answer) => ({
+        ...answer,
+        technicians: answer.technicians.map((line) => ({ ...line, name: evil })),
+      })),
       needs: {
         ...first!.needs,
         lateOrders: [{ ...first!.needs.lateOrders[0]!, customer: evil, shop: evil }],
@@ -175,13 +188,22 @@ describe('the owner’s page and the operator’s', () => {
 describe('as many businesses as there are', () => {
   it('one has no choice and no comparison', () => {
     const text = page(one)
-    expectNotIn(text, '<select')
+    expectNotIn(text, 'data-pick="scope"')
     expectNotIn(text, 'most sales first')
+  })
+
+  it('a business of few shops can be looked at by shop, without what only a business has', () => {
+    const text = page(sampleReport({ withShops: true }))
+    expect(count(text, 'data-scope="')).toBe(3)
+    expectIn(text, 'Shop <select data-pick="scope">', 'Shop 2</option>')
+    const [, shop = ''] = text.split('data-scope="shop-101-2"')
+    expectIn(shop, 'Sales and gross profit by month', 'Gross profit by advisor')
+    expectNotIn(shop, 'Customers by their last visit', 'Cycle time', '<h2>Shops')
   })
 
   it('few can be chosen, each with all figures', () => {
     const text = page(sampleReport({ tenants: 3 }))
-    expect(count(text, '<option')).toBe(4)
+    expect(count(text.split('data-pick="period"')[0] ?? '', '<option')).toBe(4)
     expect(count(text, 'data-scope="')).toBe(4)
     expect(count(text, 'Can I trust it\\?')).toBe(4)
     const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
@@ -192,7 +214,7 @@ describe('as many businesses as there are', () => {
     const text = page(sampleReport({ tenants: 500 }), true)
     expect(count(text, '<tr data-name=')).toBe(500)
     expectIn(text, 'data-search')
-    expectNotIn(text, '<select')
+    expectNotIn(text, 'data-pick="scope"')
     expectIn(text, '1,496 other shops')
     expect(text.length).toBeLessThan(1_500_000)
   })
@@ -200,20 +222,12 @@ describe('as many businesses as there are', () => {
 
 describe('little data', () => {
   it('a warehouse that was never synced gets a kind sentence', () => {
-    const empty = { ...one, months: [], lastMonth: null, scopes: [], tenants: [] }
+    const empty = { ...one, months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
     const text = page(empty)
     expectIn(text, 'There is no data yet')
     expectIn(text, 'Type shopsync sync')
     expectNotIn(text, '<figure')
     expect(answersText(empty)).toContain('Type shopsync sync')
-  })
-
-  it('a month that is not over is told so far, and compared with nothing', () => {
-    const tiny = sampleReport({ shops: 1, months: 1 })
-    const text = page(tiny, true)
-    expectIn(text, 'November 2026 so far')
-    expectNotIn(text, 'vs. Sep')
-    expectNotIn(text, /NaN|undefined|Infinity/)
   })
 
   it('a business without invoices has its charts say so', () => {
@@ -222,23 +236,36 @@ describe('little data', () => {
       ...one,
       months: [],
       lastMonth: null,
+      periods: [],
       scopes: [
         {
           ...scope,
-          months: [],
-          advice: [],
-          cycles: [],
-          byShop: [],
-          technicians: [],
-          costBands: [],
-          receivables: [],
-          standings: [],
+          ...{ span: [], months: [], advice: [], cycles: [], byShop: [], periods: [], pace: [] },
+          ...{ receivables: [], standings: [] },
+          needs: { ...scope.needs, receivables: { ...scope.needs.receivables, unknown: 0 } },
         },
       ],
     }
     const text = page(none, true)
-    expectIn(text, 'No invoice has been closed yet.')
-    expectIn(text, 'Nothing is owed.')
+    expectIn(text, 'No invoice has been closed yet.', 'Nothing is owed.', 'No day of this month is over yet.')
+    expectNotIn(text, /NaN|undefined|Infinity/, '<select')
+  })
+
+  it('shows what is unknown as unknown, and counts it', () => {
+    const scope = one.scopes[0]!
+    const unknown = amounts({
+      ...{ sales_cents: 120_000, invoices: 4, gross_profit_cents: [null, null, 4] },
+      ...{ gross_margin: [null, null, 4], average_repair_order: [120_000, 4] },
+    })
+    const [first] = scope.periods
+    const answer = { ...first!, amounts: unknown, comparisons: [] }
+    const text = page({
+      ...one,
+      scopes: [{ ...scope, periods: [answer], months: scope.months.map(() => unknown) }],
+    })
+    expectIn(text, '<dt>Gross profit</dt><dd><b>–</b>', 'without 4 invoices')
+    expectNotIn(text.split('Every figure')[0] ?? '', '– gross margin')
+    expectIn(text, 'Not compared with the year before: no shop’s data reaches back to its beginning.')
     expectNotIn(text, /NaN|undefined|Infinity/)
   })
 })
@@ -253,7 +280,7 @@ describe('can I trust it?', () => {
     [
       'totals that payments do not equal',
       { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
-      'only 97.9 % of 1,000 paid invoices equal what was paid',
+      'only 97.9% of 1,000 paid invoices equal what was paid',
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
@@ -285,27 +312,31 @@ describe('can I trust it?', () => {
 
 describe('shares and changes', () => {
   it('divide by what they cover, and nothing crosses zero', () => {
-    const scope = sampleScope({ id: 'all', title: '', shops: 1, months: one.months })
-    const costBands = scope.costBands.map((line, i) => ({
-      ...line,
-      withoutCost: i === 0 ? 1 : line.withoutCost,
-    }))
-    const known = costBands.filter(({ band }) => band !== 'unknown')
-    const of = (key: 'soldCents' | 'marginCents') => known.reduce((sum, line) => sum + line[key], 0)
-    const share = ((100 * of('marginCents')) / of('soldCents')).toFixed(1)
-    const { finding } = marginFigure({ months: one.months, lastMonth: null, scope: { ...scope, costBands } })
-    expect(finding).toBe(`${share} % over all parts of known price and cost.`)
+    const [answer] = one.scopes[0]!.periods
+    const known = answer!.costBands.map((line) => line.amounts.get('parts_margin')!)
+    const of = (key: 'numerator' | 'denominator') => known.reduce((sum, value) => sum + (value[key] ?? 0), 0)
+    const ranking = marginRanking(answer!)
+    expect(ranking.finding).toBe(
+      `${((100 * of('numerator')) / of('denominator')).toFixed(1)}% over all parts.`,
+    )
+    expect(ranking.leftOut).toEqual(['Left out: 12 parts without a known price or cost.'])
     expect([trendOf(-5, 10), trendOf(5, -10), trendOf(-5, -10)]).toEqual([null, null, null])
-    expect(trendOf(0, 10)?.text).toBe('−100.0 %')
+    expect(trendOf(0, 10)?.text).toBe('−100.0%')
+  })
+
+  it('compare the same shops, and say how many are left out', () => {
+    const text = page(one)
+    expectIn(text, /the month before and [\d.]+% (above|below) the year before \(without 1 newer shop\)/)
+    expectIn(text, 'Changes compare the same shops')
   })
 
   it('tells credits apart from what is to be collected', () => {
     const scope = one.scopes[0]!
-    const receivables = scope.receivables.map((line) => ({ ...line, overpaid: 1, creditCents: 500 }))
-    const owed = { ...scope.needs.receivables, overpaid: 4, creditCents: 2000 }
+    const receivables = scope.receivables.map((line) => ({ ...line, overpaid: 1 }))
+    const owed = { ...scope.needs.receivables, overpaid: 4 }
     const text = page({
       ...one,
-      scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed } }],
+      scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed, creditCents: 2000 } }],
     })
     expectIn(text, 'Credits are apart: $20 on 4 invoices paid beyond the total.')
     expectIn(text, 'credits of $20 on 4 invoices apart', '$3,398 to collect')

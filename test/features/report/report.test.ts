@@ -19,12 +19,32 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
 import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
 
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
+/** Months of the one, and weeks of the other: the other has opened lately. */
+const sandbox = await sandboxOfFile({
+  tenants: [
+    { id: 101, shops: 2, repairOrders: 900 },
+    { id: 102, shops: 1, repairOrders: 200 },
+  ],
+  seed: 5,
+})
 
 const run = (config: string, ...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
 
-const dollars = (cents: number): string =>
-  `$${new Intl.NumberFormat('en-US').format(Math.round(cents / 100)).replace('-0', '0')}`
+const dollars = (cents: number, digits = 2): string =>
+  new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', minimumFractionDigits: digits })
+    .format(digits === 0 ? Math.round(cents / 100) : cents / 100)
+    .replace(digits === 0 ? /\.00$/ : /^$/, '')
+
+const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** `2026-10` of `Oct 2026`. */
+const monthOf = (text: string): string =>
+  `${text.slice(-4)}-${String(monthNames.indexOf(text.slice(0, 3)) + 1).padStart(2, '0')}`
+
+const monthsLater = (month: string, months: number): string => {
+  const number = Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1 + months
+  return `${Math.floor(number / 12)}-${String((number % 12) + 1).padStart(2, '0')}`
+}
 
 /** One number of a query on the views. */
 async function numberIn(warehouse: Warehouse, query: string): Promise<number> {
@@ -72,6 +92,11 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     )
   }
 
+  const titleOf = (id: string): string => {
+    const [, panel = ''] = page.split(`id="${id}-title">`)
+    return panel.slice(0, panel.indexOf('<')).split(', ').at(-1) ?? ''
+  }
+
   it('is written, and answers the three questions on the terminal too', () => {
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stdout).toContain('Can I trust it?')
@@ -81,43 +106,70 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(page.startsWith('<!doctype html>')).toBe(true)
   })
 
-  it('has the sums of the views in its months', async () => {
+  it('has the figures of shop_months in its months, to the cent', async () => {
     const rows = tableOf('all-sales')
     expect(rows.size).toBeGreaterThan(1)
-    const ofMonth = /^(\w{3}) (\d{4})$/
-    const names = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
     for (const [head, cells] of rows) {
-      const [, name = '', year = ''] = ofMonth.exec(head) ?? []
-      const month = `${year}-${String(names.indexOf(name) + 1).padStart(2, '0')}`
-      const where = `where cast(day as text) like '${month}-%'`
-      // Profit, margin, invoices, invoices without profit; the shops stand before them.
-      const [profit, , invoices, without] = cells.slice(-4)
-      expect(profit).toBe(dollars(await of(`select sum(gross_profit_cents) as n from @daily_sales ${where}`)))
-      expect(invoices).toBe(
-        new Intl.NumberFormat('en-US').format(
-          await of(`select sum(invoices) as n from @daily_sales ${where}`),
-        ),
-      )
-      expect(Number(without)).toBe(
-        await of(`select sum(invoices_without_profit) as n from @daily_sales ${where}`),
-      )
+      const where = `where month = '${monthOf(head)}'`
+      // Gross profit, margin, invoices; the shops stand before them.
+      const [profit, margin, invoices] = cells.slice(-3)
+      const sold = cells.slice(0, -3).reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
+      const sum = (column: string) => of(`select sum(${column}) as n from @shop_months ${where}`)
+      expect(Math.round(sold * 100)).toBe(await sum('sales_cents'))
+      expect(profit).toBe(dollars(await sum('gross_profit_cents')))
+      const percent = (100 * (await sum('gross_margin_numerator'))) / (await sum('gross_margin_denominator'))
+      expect(margin).toBe(`${percent.toFixed(1)}%`)
+      expect(invoices).toBe(new Intl.NumberFormat('en-US').format(await sum('invoices')))
     }
     const tenantSales = await of(
-      `select sum(sales_cents) as n from @daily_sales where tenant_id = ${sandbox.tenantIds[0]}`,
+      `select sum(sales_cents) as n from @shop_months where tenant_id = ${sandbox.tenantIds[0]}`,
     )
-    const shops = [...tableOf(`${sandbox.tenantIds[0]}-sales`).values()]
-    const shown = shops
-      .flatMap((cells) => cells.slice(0, -4))
+    const shown = [...tableOf(`${sandbox.tenantIds[0]}-sales`).values()]
+      .flatMap((cells) => cells.slice(0, -3))
       .reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
-    // Each cell is rounded to whole dollars.
-    expect(Math.abs(shown - tenantSales / 100)).toBeLessThanOrEqual(shops.length * 3)
+    expect(Math.round(shown * 100)).toBe(tenantSales)
+  })
+
+  it('answers with the figures of shop_months, and compares only shops that were open in both months', async () => {
+    const asked = await run(config, 'report', '--out', '/dev/null', '--json')
+    const [, month] = asked.json<{
+      answers: { answer: string; facts: { label: string; value: string }[] }[]
+    }>().answers
+    const [, name = '', year = ''] = /^(\w+) (\d{4}):/.exec(month?.answer ?? '') ?? []
+    const last = monthOf(`${name.slice(0, 3)} ${year}`)
+    const sum = (column: string, more = '') =>
+      of(`select sum(${column}) as n from @shop_months where month = '${last}' ${more}`)
+    const value = (label: string) => month?.facts.find((fact) => fact.label === label)?.value
+    const whole = (cents: number): string => dollars(cents, 0)
+    expect(value('Sales')).toBe(whole(await sum('sales_cents')))
+    expect(value('Gross profit')).toBe(whole(await sum('gross_profit_cents')))
+    expect(value('Average repair order')).toBe(
+      whole((await sum('average_repair_order_numerator')) / (await sum('average_repair_order_denominator'))),
+    )
+    const before = monthsLater(last, -1)
+    const same = `and shop_key in (select shop_key from @shop_months where month = '${before}'
+      and cast(first_day as text) <= '${before}-03')`
+    const earlier = await of(
+      `select sum(sales_cents) as n from @shop_months where month = '${before}' ${same}`,
+    )
+    const now = await sum('sales_cents', same)
+    const percent = Math.abs((100 * (now - earlier)) / earlier)
+    expect(month?.answer).toContain(
+      `${percent.toFixed(1)}% ${now > earlier ? 'above' : 'below'} the month before`,
+    )
+    const newer = await of(`select count(*) as n from @shop_months where month = '${last}' and sales_cents > 0
+      and shop_key not in (select shop_key from @shop_months where month = '${before}'
+        and cast(first_day as text) <= '${before}-03')`)
+    expect(/without (\d+) newer shop/.exec(month?.answer.split(' and ')[0] ?? '')?.[1] ?? '0').toBe(
+      String(newer),
+    )
   })
 
   it('has the counts and sums of the views in its other figures', async () => {
     const [open] = [...tableOf('all-receivables').values()]
     const bucket = "from @receivables where bucket = '0 to 30'"
     expect(open?.slice(0, 2)).toEqual([
-      dollars(await of(`select coalesce(sum(balance_cents), 0) as n ${bucket} and balance_cents > 0`)),
+      dollars(await of(`select coalesce(sum(balance_cents), 0) as n ${bucket} and balance_cents > 0`), 0),
       String(await of(`select count(*) as n ${bucket} and balance_cents > 0`)),
     ])
     const standing = tableOf('all-standing')
@@ -135,6 +187,19 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       'select sum(equal_to_the_cent + off_by_rounding + off_by_more) as n from @totals_check',
     )
     expect(page).toContain(`of ${new Intl.NumberFormat('en-US').format(checked)} paid invoices`)
+  })
+
+  it('ranks advisors, technicians and categories of each period by what the figures say', async () => {
+    const month = monthOf(titleOf('all-advisors-last-month'))
+    const where = `where state = 'invoice' and cast(closed_on as text) like '${month}-%'`
+    const cents = (cells: readonly string[] | undefined): number =>
+      Number(cells?.[0]?.replaceAll(/[$,]/g, ''))
+    const sumOf = (id: string): number =>
+      [...tableOf(id).values()].reduce((sum, cells) => sum + Math.round(cents(cells)), 0)
+    const profit = await of(`select sum(gross_profit_cents) as n from @orders ${where}`)
+    expect(Math.abs(sumOf('all-advisors-last-month') - profit / 100)).toBeLessThan(12)
+    const services = await of(`select sum(sales_cents) as n from @service_totals ${where}`)
+    expect(Math.abs(sumOf('all-categories-last-month') - services / 100)).toBeLessThan(12)
   })
 
   it('does not say yes while nobody has checked deletions, an incident is open, or a grant is gone', async () => {
@@ -201,7 +266,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(one.code, one.stderr).toBe(0)
     expect(one.json()).toMatchObject({ file, tenants: 1, answers: [{ question: 'Can I trust it?' }, {}, {}] })
     const text = readFileSync(file, 'utf8')
-    expect(text.includes('<select')).toBe(false)
+    expect(text.includes('data-pick="scope"')).toBe(false)
     expect(text.includes('Main &lt;b&gt;')).toBe(false)
     const none = await run(config, 'report', '--out', file, '--tenant', '999999')
     expect(none.code).toBe(2)
@@ -338,7 +403,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const other = await reopen(elsewhere)
     const { db } = other.dialect.views(undefined)
     await sql
-      .raw(`drop view ${kind.name === 'sqlite' ? '' : `${elsewhere.schema}_analytics.`}daily_sales`)
+      .raw(`drop view ${kind.name === 'sqlite' ? '' : `${elsewhere.schema}_analytics.`}customer_value`)
       .execute(db)
     await other.close()
     writeFileSync(
@@ -347,7 +412,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     )
     const { code, stderr } = await run(bare, 'report', '--out', join(scratch(), 'r.html'))
     expect(code).toBe(2)
-    expect(stderr).toMatch(/Found no view daily_sales in .*, expected .*\. Type shopsync migrate/)
+    expect(stderr).toMatch(/Found no view customer_value in .*, expected .*\. Type shopsync migrate/)
   })
 })
 

@@ -1,8 +1,12 @@
 /** Data of a report made by hand: as many businesses and shops as a test wants, with numbers that repeat. */
+
+import type { Amounts } from '../../../src/features/report/amounts.js'
 import type {
-  MonthNumbers,
+  PeriodAnswer,
+  RankedLine,
   ReportData,
   ReportMonth,
+  ReportPeriod,
   ReportScope,
   TrustAnswer,
 } from '../../../src/features/report/data.js'
@@ -19,25 +23,39 @@ const monthAt = (index: number): string => {
 export const sampleMonths = (count: number): ReportMonth[] =>
   Array.from({ length: count }, (_, i) => ({ month: monthAt(count - 1 - i), isPartial: i === count - 1 }))
 
-const numbersOf = (i: number, size: number, isPartial: boolean): MonthNumbers => {
+/** Amounts of figures by their names: a numerator, and where there are more a denominator and what is left out. */
+export const amounts = (
+  of: Readonly<Record<string, number | null | readonly [number | null, number | null, number?]>>,
+): Amounts =>
+  new Map(
+    Object.entries(of).map(([name, value]) => {
+      const [numerator, denominator, leftOut = 0] =
+        typeof value === 'object' && value !== null ? value : [value, null]
+      return [name, { numerator, denominator, leftOut }]
+    }),
+  )
+
+const amountsAt = (i: number, size: number, isPartial: boolean): Amounts => {
   const invoices = Math.round((110 + 25 * wave(i) + i) * size * (isPartial ? 0.7 : 1))
-  const salesCents = Math.round(invoices * (48_000 + 3000 * wave(i + 7) + 220 * i))
+  const sales = Math.round(invoices * (48_000 + 3000 * wave(i + 7) + 220 * i))
   const hours = invoices * (2.4 + 0.2 * wave(i + 3))
-  return {
+  const profit = Math.round(sales * (0.6 + 0.03 * wave(i + 5)))
+  const without = i % 5 === 0 ? 2 : 0
+  return amounts({
     invoices,
     cars: Math.round(invoices * 0.98),
-    hours,
-    ratedHours: hours * 0.99,
-    laborCents: Math.round(hours * (12_400 + 90 * i)),
-    salesCents,
-    grossProfitCents: Math.round(salesCents * (0.6 + 0.03 * wave(i + 5))),
-    salesWithProfitCents: salesCents,
-    invoicesWithoutProfit: i % 5 === 0 ? 2 : 0,
-    totalCents: Math.round(salesCents * 1.09),
-    invoicesWithoutTotal: i % 4 === 0 ? 1 : 0,
+    hours_sold: hours,
+    hours_per_order: [hours, invoices],
+    effective_labor_rate: [Math.round(hours * (12_400 + 90 * i)), hours * 0.99],
+    sales_cents: sales,
+    average_repair_order: [sales, invoices],
+    gross_profit_cents: [profit, null, without],
+    gross_margin: [profit, sales, without],
+    gross_profit_per_hour: [profit, hours, without],
     customers: Math.round(invoices * 0.93),
-    newCustomers: Math.round(invoices * (0.22 + 0.05 * wave(i + 9))),
-  }
+    new_customers: Math.round(invoices * (0.22 + 0.05 * wave(i + 9))),
+    share_late: [Math.round(invoices * 0.14), Math.round(invoices * 0.9)],
+  })
 }
 
 export const sampleTrust = (lists: number): TrustAnswer => ({
@@ -58,68 +76,119 @@ export const sampleTrust = (lists: number): TrustAnswer => ({
   totals: { invoices: 3300, unpaid: 58, unknown: 17, equal: 3219, rounding: 4, more: 2 },
 })
 
+export const samplePeriods: readonly ReportPeriod[] = [
+  {
+    ...{ id: 'last-month', name: 'Last month', question: 'How was last month?', label: 'October 2026' },
+    ...{ from: '2026-10-01', to: '2026-11-01' },
+    compared: [
+      { from: '2026-09-01', to: '2026-10-01', words: 'the month before', label: 'Sep 2026' },
+      { from: '2025-10-01', to: '2025-11-01', words: 'the year before', label: 'Oct 2025' },
+    ],
+  },
+  {
+    ...{ id: 'month-to-date', name: 'This month so far', question: 'How is this month going?' },
+    ...{ label: 'November 1 to 21, 2026', from: '2026-11-01', to: '2026-11-22' },
+    compared: [
+      {
+        ...{ from: '2026-10-01', to: '2026-10-22', label: 'Oct 1 to 21, 2026' },
+        words: 'the same days of the month before',
+      },
+    ],
+  },
+]
+
+const people = [
+  'Ana Ruiz',
+  'Ben Okafor',
+  'Chris Lindqvist',
+  'Dana Whitehorse-Montgomery',
+  'Eli Park',
+  'Faye Moreau',
+  'Gus Tran',
+] as const
+
+function periodAnswerAt(
+  period: ReportPeriod,
+  at: number,
+  size: number,
+  shops: readonly string[],
+): PeriodAnswer {
+  const of = amountsAt(at, size, false)
+  const line = (name: string, i: number, more: Amounts, before?: Amounts): RankedLine => ({
+    ...{ key: `${name} ${i}`, name, amounts: more },
+    ...(before && { before }),
+  })
+  return {
+    period,
+    amounts: of,
+    comparisons: period.compared.map(({ words, label }, i) => ({
+      ...{ words, label, now: of, before: amountsAt(at - 1 - i, size, false), shopsLeftOut: i },
+    })),
+    shops:
+      shops.length < 2 ? [] : shops.map((name, i) => line(name, i, amountsAt(at + i, size / 3, false), of)),
+    advisors: people.slice(0, 4).map((name, i) => line(name, i, amountsAt(at + i, size / 4, false))),
+    technicians: people.map((name, i) =>
+      line(name, i, amounts({ technician_hours: 168 - 13 * i }), amounts({ technician_hours: 160 - 9 * i })),
+    ),
+    categories: ['Brakes', 'Tires & wheels', 'Engine'].map((name, i) =>
+      line(name, i, amounts({ service_sales_cents: 9_000_000 - 2_000_000 * i })),
+    ),
+    costBands: ['0 under 5', '1 5 to 20', '2 20 to 50', '5 250 and more', 'unknown'].map((band, i) => ({
+      ...{ key: band, name: band },
+      amounts: amounts({
+        parts_margin:
+          band === 'unknown' ? [null, null, 12] : [2_600_000 + 100_000 * i, 4_000_000 + 900_000 * i],
+      }),
+    })),
+  }
+}
+
 export interface SampleShape {
   readonly id: string
+  readonly kind: ReportScope['kind']
   readonly title: string
   readonly shops: number
   readonly months: readonly ReportMonth[]
 }
 
-export function sampleScope({ id, title, shops, months }: SampleShape): ReportScope {
-  const numbers = months.map(({ isPartial }, i) => numbersOf(i, shops / 3, isPartial))
+export function sampleScope({ id, kind, title, shops, months }: SampleShape): ReportScope {
   const names = ['North Loop', 'Riverside', 'Old Mill Road']
   const shares = Array.from({ length: shops }, (_, i) => 1 / (i + 2))
   const all = shares.reduce((sum, share) => sum + share, 0)
+  const ofMonths = months.map(({ isPartial }, i) => amountsAt(i, shops / 3, isPartial))
+  const of = (month: Amounts, name: string): number => month.get(name)?.numerator ?? 0
+  const shopNames = shares.map((_, i) => names[i] ?? `Shop ${i + 1}`)
+  const at = Math.max(0, months.length - 2)
   return {
-    id,
-    title,
-    shops,
-    trust: sampleTrust(60),
-    behind: 0,
-    months: numbers,
-    advice: numbers.map(({ invoices }, i) => ({
-      approved: Math.round(invoices * 0.34),
-      soldLater: Math.round(invoices * 0.08),
-      declined: Math.round(invoices * (0.22 + 0.04 * wave(i))),
-      undecided: Math.round(invoices * 0.1),
-      valueCents: invoices * 21_000,
+    ...{ id, kind, title, shops, shopsWithoutInvoices: 0, trust: sampleTrust(60), behind: 0 },
+    span: months,
+    months: ofMonths,
+    advice: ofMonths.map((month, i) => ({
+      approved: Math.round(of(month, 'invoices') * 0.34),
+      soldLater: Math.round(of(month, 'invoices') * 0.08),
+      declined: Math.round(of(month, 'invoices') * (0.22 + 0.04 * wave(i))),
+      undecided: Math.round(of(month, 'invoices') * 0.1),
+      valueCents: of(month, 'invoices') * 21_000,
       withoutValue: 1,
     })),
-    cycles: numbers.map(({ invoices }, i) => ({
-      bands: [0.42, 0.27, 0.17, 0.1, 0.04].map((share) => Math.round(invoices * share * (1 + 0.1 * wave(i)))),
+    cycles: ofMonths.map((month, i) => ({
+      bands: [0.42, 0.27, 0.17, 0.1, 0.04].map((share) =>
+        Math.round(of(month, 'invoices') * share * (1 + 0.1 * wave(i))),
+      ),
       unknown: 1,
-      late: Math.round(invoices * 0.14),
-      due: Math.round(invoices * 0.9),
     })),
     byShop: shares.map((share, i) => ({
-      name: names[i] ?? `Shop ${i + 1}`,
-      salesCents: numbers.map(({ salesCents }) => Math.round((salesCents * share) / all)),
+      name: shopNames[i] ?? '',
+      salesCents: ofMonths.map((month) => Math.round((of(month, 'sales_cents') * share) / all)),
     })),
-    technicians: [
-      'Ana Ruiz',
-      'Ben Okafor',
-      'Chris Lindqvist',
-      'Dana Whitehorse-Montgomery',
-      'Eli Park',
-      'Faye Moreau',
-      'Gus Tran',
-    ].map((name, i) => ({ name, hours: 168 - 13 * i, usualHours: 160 - 9 * i, invoices: 70 - 6 * i })),
-    hoursWithoutTechnician: 3.5,
-    costBands: [
-      '0 under 5',
-      '1 5 to 20',
-      '2 20 to 50',
-      '3 50 to 100',
-      '4 100 to 250',
-      '5 250 and more',
-      'unknown',
-    ].map((band, i) => ({
-      band,
-      parts: 900 - 120 * i,
-      soldCents: 4_000_000 + 900_000 * i,
-      costCents: Math.round((4_000_000 + 900_000 * i) * (0.34 + 0.05 * i)),
-      marginCents: Math.round((4_000_000 + 900_000 * i) * (0.66 - 0.05 * i)),
-      withoutCost: band === 'unknown' ? 12 : 0,
+    periods: samplePeriods.map((period) =>
+      periodAnswerAt(period, at, shops / 3, shops > 12 || kind === 'shop' ? [] : shopNames),
+    ),
+    pace: [30, 31, 30].map((days, m) => ({
+      name: ['November 2026', 'October 2026', 'November 2025'][m] ?? '',
+      cents: Array.from({ length: days }, (_, day) =>
+        m === 0 && day > 20 ? null : (day + 1) * (310_000 - 20_000 * m),
+      ),
     })),
     receivables: [
       ['0 to 30', 21, 912_000],
@@ -133,16 +202,19 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
       unknown: bucket === '0 to 30' ? 1 : 0,
       atLeastCents: bucket === '0 to 30' ? 4200 : 0,
       overpaid: 0,
-      creditCents: 0,
     })),
-    standings: [
-      { standing: 'active', customers: 812, salesCents: 92_000_000 },
-      { standing: 'lapsing', customers: 301, salesCents: 21_000_000 },
-      { standing: 'lost', customers: 190, salesCents: 9_000_000 },
-      { standing: 'never', customers: 44, salesCents: 0 },
-    ],
+    standings:
+      kind === 'shop'
+        ? []
+        : [
+            { standing: 'active', customers: 812, salesCents: 92_000_000 },
+            { standing: 'lapsing', customers: 301, salesCents: 21_000_000 },
+            { standing: 'lost', customers: 190, salesCents: 9_000_000 },
+            { standing: 'never', customers: 44, salesCents: 0 },
+          ],
     needs: {
-      open: { orders: 23, salesCents: 1_284_000 },
+      inProgress: { orders: 23, salesCents: 1_284_000 },
+      estimates: 31,
       late: { orders: 5, salesCents: 312_000 },
       lateOrders: [4711, 4702, 4699].map((number, i) => ({
         number: String(number),
@@ -153,12 +225,13 @@ export function sampleScope({ id, title, shops, months }: SampleShape): ReportSc
       })),
       receivables: {
         ...{ invoices: 32, cents: 1_251_750, unknown: 1 },
-        ...{ atLeastCents: 4200, overpaid: 0, creditCents: 0 },
+        ...{ atLeastCents: 4200, overpaid: 0 },
       },
       overdue: {
         ...{ invoices: 11, cents: 339_750, unknown: 0 },
-        ...{ atLeastCents: 0, overpaid: 0, creditCents: 0 },
+        ...{ atLeastCents: 0, overpaid: 0 },
       },
+      creditCents: 0,
       overdueOrders: [],
       undecided: { count: 38, valueCents: 1_120_000, withoutValue: 2 },
     },
@@ -242,13 +315,14 @@ export const sampleOperations: OperationsData = {
   driftSeen: 1,
 }
 
-/** A report on so many tenants; scopes of their own where they are at most three. */
-export function sampleReport({ tenants = 1, shops = 3, months = 25 } = {}): ReportData {
+/** A report on so many tenants; scopes of their own where they are at most three, and of their shops where it is one. */
+export function sampleReport({ tenants = 1, shops = 3, months = 25, withShops = false } = {}): ReportData {
   const over = sampleMonths(months)
   const ids = Array.from({ length: tenants }, (_, i) => String(101 + i))
   const nameOf = (id: string): string => (id === '101' ? 'Main Street Auto' : `Business ${id}`)
   const all = sampleScope({
     id: tenants === 1 ? '101' : 'all',
+    kind: tenants === 1 ? 'business' : 'all',
     title: tenants === 1 ? nameOf('101') : `All ${tenants} businesses`,
     shops: shops * tenants,
     months: over,
@@ -261,7 +335,14 @@ export function sampleReport({ tenants = 1, shops = 3, months = 25 } = {}): Repo
     timeZone: 'UTC',
     months: over,
     lastMonth: months > 1 ? months - 2 : null,
-    scopes: [all, ...single.map((id) => sampleScope({ id, title: nameOf(id), shops, months: over }))],
+    periods: samplePeriods,
+    scopes: [
+      all,
+      ...single.map((id) => sampleScope({ id, kind: 'business', title: nameOf(id), shops, months: over })),
+      ...(withShops ? ['1', '2'] : []).map((id) =>
+        sampleScope({ id: `shop-101-${id}`, kind: 'shop', title: `Shop ${id}`, shops: 1, months: over }),
+      ),
+    ],
     tenants:
       tenants === 1
         ? []
@@ -269,8 +350,11 @@ export function sampleReport({ tenants = 1, shops = 3, months = 25 } = {}): Repo
             id,
             name: nameOf(id),
             trust: sampleTrust(20),
-            last: numbersOf(i, 1, false),
-            before: numbersOf(i + 1, 1, false),
+            amounts: amountsAt(i, 1, false),
+            comparison: {
+              ...{ words: 'the month before', label: 'Sep 2026', shopsLeftOut: 0 },
+              ...{ now: amountsAt(i, 1, false), before: amountsAt(i + 1, 1, false) },
+            },
             late: i % 4,
             overdueCents: 1000 * (i % 50),
           })),

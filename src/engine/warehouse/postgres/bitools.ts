@@ -25,6 +25,7 @@ const completeThrough = (schema: string, resource: string): string =>
 const dbtTarget = (schema: string, views: string): DbtTarget => ({
   schema,
   views,
+  materialized: 'view',
   typeOf: (column) => column.postgres,
   completeThrough: (resource) => completeThrough(schema, resource),
 })

@@ -2,12 +2,14 @@ import { resolve } from 'node:path'
 import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../bitools.js'
 
 /**
- * A SQLite warehouse as dbt-sqlite sees it: every table in `main`. No freshness: timestamps are text here, and dbt
+ * A SQLite warehouse as dbt-sqlite sees it: every table in `main`. A view cannot read from another file, and dbt's own
+ * should not be in the warehouse's, where a migration would meet them: so models are tables. No freshness: timestamps are text here, and dbt
  * wants an instant.
  */
 const dbtTarget = (): DbtTarget => ({
   schema: 'main',
   views: 'main',
+  materialized: 'table',
   typeOf: (column) => column.sqlite,
 })
 

@@ -6,8 +6,11 @@ import { createHash } from 'node:crypto'
 import { escaped } from '../../../engine/base/escape.js'
 import {
   type Dictionary,
+  type DictionaryFigure,
   type DictionaryTable,
   dataTables,
+  figuresAbout,
+  figuresTitle,
   firstSentence,
   parts,
   questionsAbout,
@@ -18,6 +21,7 @@ import { code, linkTo, prose } from './cells.js'
 import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'
+import { figureSection, linkToFigure } from './figuresection.js'
 import { tableSection } from './tablesection.js'
 
 /** What holds for every table. */
@@ -68,24 +72,47 @@ const navigation = (groups: readonly Group[]): string =>
     })
     .join('')
 
-const indexOf = ({ title, tables }: Group): string =>
-  `<h2>${escaped(title)}</h2><dl class="index">${tables
-    .map(({ name, description }) => `<dt>${linkTo(name)}</dt><dd>${prose(firstSentence(description))}</dd>`)
+/** A list of the first page: each link, and what it leads to in a sentence. */
+const indexOf = (title: string, links: readonly (readonly [link: string, description: string])[]): string =>
+  `<h2>${escaped(title)}</h2><dl class="index">${links
+    .map(([link, description]) => `<dt>${link}</dt><dd>${prose(firstSentence(description))}</dd>`)
     .join('')}</dl>`
 
+const indexes = (figures: readonly DictionaryFigure[], groups: readonly Group[]): string =>
+  [
+    indexOf(
+      figuresTitle,
+      figures.map((figure) => [linkToFigure(figure), figure.description]),
+    ),
+    ...groups.map(({ title, tables }) =>
+      indexOf(
+        title,
+        tables.map(({ name, description }) => [linkTo(name), description]),
+      ),
+    ),
+  ].join('\n')
+
+const figuresPart = (figures: readonly DictionaryFigure[], known: ReadonlySet<string>): string =>
+  `<div data-part><h2>${figuresTitle}</h2><p class="part-note">${prose(figuresAbout)}</p>${figures
+    .map((figure) => figureSection(figure, known))
+    .join('\n')}</div>`
+
+const listOfFigures = (figures: readonly DictionaryFigure[]): string =>
+  `<div data-list><h2>${figuresTitle}</h2><ul>${figures.map((figure) => `<li>${linkToFigure(figure)}</li>`).join('')}</ul></div>`
+
 /** The first page: what holds for every table, the way to each, and the diagram. */
-const opening = (tables: readonly DictionaryTable[], groups: readonly Group[]): string =>
+const opening = (dictionary: Dictionary, groups: readonly Group[]): string =>
   `<div id="home"><h1>Data dictionary</h1>
 <dl class="legend">${legend.map(([word, text]) => `<dt>${word}</dt><dd>${prose(text)}</dd>`).join('')}</dl>
-${groups.map(indexOf).join('\n')}
+${indexes(dictionary.figures, groups)}
 <figure class="map" aria-labelledby="map-head"><h2 id="map-head">How the tables join</h2>
 <figcaption>A box is a table, with the columns by which it refers to others; dashed, the tables of nested arrays. <a href="#after-map">Skip the diagram</a></figcaption>
-<div class="canvas">${diagram(tables)}</div></figure><span id="after-map"></span></div>`
+<div class="canvas">${diagram(dataTables(dictionary))}</div></figure><span id="after-map"></span></div>`
 
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 export function toHtml(dictionary: Dictionary): string {
-  const { tables } = dictionary
+  const { tables, figures } = dictionary
   const known = new Set(tables.map(({ name }) => name))
   const incoming = incomingJoins(tables)
   const groups = parts
@@ -93,7 +120,12 @@ export function toHtml(dictionary: Dictionary): string {
     .filter((group) => group.tables.length > 0)
   const sections = groups.map(({ part, title, tables: own }) => {
     const note = partNotes[part] === undefined ? '' : `<p class="part-note">${prose(partNotes[part])}</p>`
-    const markup = own.map((table) => tableSection(table, known, incoming.get(table.name) ?? []))
+    const markup = own.map((table) =>
+      tableSection(table, known, {
+        incoming: incoming.get(table.name) ?? [],
+        figures: figures.filter(({ relation }) => relation === table.name).map(linkToFigure),
+      }),
+    )
     return `<div data-part><h2>${escaped(title)}</h2>${note}${markup.join('\n')}</div>`
   })
   return `<!doctype html>
@@ -101,11 +133,12 @@ export function toHtml(dictionary: Dictionary): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${sha256(style)}; script-src ${sha256(script)}">
 <title>Data dictionary</title><style>${style}</style></head><body>
 <a class="skip" href="#content">Skip to the content</a>
-<header><strong><a href="#home">Data dictionary</a></strong><form role="search"><input id="search-box" type="search" aria-label="Search tables, columns and texts" placeholder="Search tables, columns, texts ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
-<button id="menu" type="button" aria-expanded="false" aria-controls="tables">Tables</button></header>
-<div class="frame"><nav id="tables" aria-label="Tables">${questionsLink}${navigation(groups)}</nav>
-<main id="content" tabindex="-1">${opening(dataTables(dictionary), groups)}
+<header><strong><a href="#home">Data dictionary</a></strong><form role="search"><input id="search-box" type="search" aria-label="Search figures, tables, columns and texts" placeholder="Search figures, tables, columns ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
+<button id="menu" type="button" aria-expanded="false" aria-controls="tables">Contents</button></header>
+<div class="frame"><nav id="tables" aria-label="Contents">${questionsLink}${listOfFigures(figures)}${navigation(groups)}</nav>
+<main id="content" tabindex="-1">${opening(dictionary, groups)}
 ${questionsSection(dictionary.questions)}
+${figuresPart(figures, known)}
 ${sections.join('\n')}</main></div>
 <script>${script}</script></body></html>
 `

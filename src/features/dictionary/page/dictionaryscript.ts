@@ -12,7 +12,7 @@ const links = new Map(all('a', nav).map((link) => [link.hash.slice(1), link]))
 const text = (element) => element.textContent.toLowerCase()
 const tables = all('section.table').map((element) => ({
   element, name: element.id, link: links.get(element.id),
-  head: element.id + ' ' + text(element.querySelector('.about')),
+  head: element.id + ' ' + text(element.matches('.figure') ? element : element.querySelector('.about')),
   rows: all('tbody tr', element).map((row) => ({ row, text: element.id + ' ' + text(row) })),
 }))
 const groups = all('[data-part]').map((element) => ({ element, sections: all('section.table', element) }))
@@ -36,7 +36,7 @@ function show() {
   for (const { element, sections } of groups) element.hidden = !sections.includes(page)
   for (const { element } of lists) element.hidden = false
   resting.hidden = Boolean(page)
-  document.title = page ? page.id + ' · ' + title : title
+  document.title = page ? page.querySelector('h3').textContent + ' · ' + title : title
   count.textContent = ''
   mark([])
   return target
@@ -155,7 +155,7 @@ document.addEventListener('click', (event) => {
 })
 show()
 // The browser goes to what the address names by itself, and its place is another one since one page is shown.
-addEventListener('load', () => { if (targetOf()) arrive() })
+addEventListener('load', () => { if (targetOf()) arrive(); document.activeElement.blur() })
 
 const map = document.querySelector('.diagram')
 function choose(name) {

@@ -70,7 +70,13 @@ const fact = (name: string, content: string): string =>
 const listOf = (items: readonly string[], kind: string): string =>
   items.length === 0 ? '' : `<ul class="${kind}">${items.join('')}</ul>`
 
-function facts(table: DictionaryTable, incoming: readonly Incoming[]): string {
+/** What leads from elsewhere to a relation: the references of others, and the figures that rest on it, as links. */
+export interface LeadingHere {
+  readonly incoming: readonly Incoming[]
+  readonly figures: readonly string[]
+}
+
+function facts(table: DictionaryTable, { incoming, figures }: LeadingHere): string {
   const { grain, key, indexes, joins } = table
   return `<dl class="facts">${[
     fact('Grain', escaped(grain)),
@@ -84,23 +90,30 @@ function facts(table: DictionaryTable, incoming: readonly Incoming[]): string {
     ),
     fact('Joins to', listOf(joins.map(joinItem), 'joins')),
     fact('Joined by', listOf(incoming.map(incomingItem), 'flow')),
+    fact(
+      'Figures',
+      listOf(
+        figures.map((link) => `<li>${link}</li>`),
+        'flow',
+      ),
+    ),
   ].join('')}</dl>`
 }
 
-const example = ({ title, sql }: DictionaryExample): string =>
-  `<figure class="sql"><figcaption>${escaped(title)}</figcaption><pre tabindex="0"><code>${escaped(sql)}</code></pre></figure>`
+export const exampleMarkup = ({ title, sql }: DictionaryExample): string =>
+  `<figure class="sql"><figcaption>${prose(title)}</figcaption><pre tabindex="0"><code>${escaped(sql)}</code></pre></figure>`
 
 export function tableSection(
   table: DictionaryTable,
   known: ReadonlySet<string>,
-  incoming: readonly Incoming[],
+  leading: LeadingHere,
 ): string {
   const { name, description, examples } = table
   const more = originOf(table)
   const id = escaped(name)
   return `<section class="table" id="${id}" aria-labelledby="${id}-head"><h3 id="${id}-head"><a href="#${id}">${id}</a></h3>
 <p class="about">${prose(description)}${more === '' ? '' : ` <span class="dim">${escaped(more.trim())}</span>`}</p>
-${facts(table, incoming)}
+${facts(table, leading)}
 ${columnTable(table, known)}
-<details class="examples"><summary>${examples.length === 1 ? 'Example' : 'Examples'}<span class="unseen"> for ${id}</span></summary>${examples.map(example).join('')}</details></section>`
+<details class="examples"><summary>${examples.length === 1 ? 'Example' : 'Examples'}<span class="unseen"> for ${id}</span></summary>${examples.map(exampleMarkup).join('')}</details></section>`
 }

@@ -7,14 +7,8 @@ import { BarChart, LineChart } from 'echarts/charts'
 import { GridComponent } from 'echarts/components'
 import { type EChartsCoreOption, init, use } from 'echarts/core'
 import { SVGRenderer } from 'echarts/renderers'
-import {
-  axisText,
-  beginsAboveZero,
-  type Chart,
-  type ChartColor,
-  type ChartSeries,
-  cellText,
-} from '../chart.js'
+import { axisText, beginsAboveZero, type Chart, type ChartColor, type ChartSeries } from '../chart.js'
+import { slimmed } from './slim.js'
 
 /*
  * Draws a chart as SVG, on the server and without a browser: ECharts lays out and writes the text. Colors are variables
@@ -31,7 +25,7 @@ export function draw(chart: Chart, size: DrawingSize): string {
   const instance = init(null, null, { renderer: 'svg', ssr: true, width, height })
   try {
     instance.setOption(optionOf(chart, size))
-    return instance.renderToSVGString({ useViewBox: true }).replace(opening, '<svg')
+    return slimmed(instance.renderToSVGString({ useViewBox: true }).replace(opening, '<svg'))
   } finally {
     instance.dispose()
   }
@@ -56,7 +50,7 @@ export function optionOf(chart: Chart, size: DrawingSize): EChartsCoreOption {
   return {
     animation: false,
     backgroundColor: 'transparent',
-    ...(chart.shape === 'bars' ? lying(chart, size) : standing(chart, size)),
+    ...standing(chart, size),
   }
 }
 
@@ -134,39 +128,4 @@ const line = (series: ChartSeries, { partial, categories }: Chart) => ({
       borderWidth: partial?.[i] ? 1.5 : 0,
     },
   })),
-})
-
-function lying(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOption {
-  const left = isNarrow ? 116 : Math.min(220, Math.round(width * 0.26))
-  return {
-    // The longest bar leaves room for its own value.
-    grid: { left, right: 76, top: 4, bottom: 4 },
-    xAxis: { type: 'value', show: false },
-    yAxis: {
-      type: 'category',
-      inverse: true,
-      data: chart.categories,
-      axisLine: rule,
-      ...noTicks,
-      axisLabel: { ...text(fontSize, 'var(--ink)'), width: left - 14, overflow: 'truncate', interval: 0 },
-    },
-    series: chart.series.map((series) => bar(series, chart)),
-  }
-}
-
-const bar = (series: ChartSeries, chart: Chart) => ({
-  type: 'bar',
-  name: series.name,
-  barCategoryGap: '34%',
-  barGap: '8%',
-  barMaxWidth: 20,
-  emphasis: { disabled: true },
-  label: {
-    show: true,
-    position: 'right',
-    ...text(fontSize, 'var(--ink)'),
-    formatter: ({ dataIndex }: { dataIndex: number }) =>
-      cellText(series.values[dataIndex] ?? null, chart.unit),
-  },
-  data: series.values.map((value, i) => ({ value, itemStyle: filling(series, chart, i) })),
 })

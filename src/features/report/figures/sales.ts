@@ -1,70 +1,31 @@
-import { count, plural } from '../../../engine/base/format.js'
-import { behindRemark } from '../answers.js'
-import type { Chart, ChartColor, ChartSeries, Figure } from '../chart.js'
-import type { MonthNumbers, RankedShop, ReportMonth, ReportScope } from '../data.js'
-import {
-  hoursText,
-  moneyText,
-  moneyToTheCent,
-  monthInFull,
-  monthInShort,
-  percentText,
-  ratio,
-} from '../numberwords.js'
-
-/* What figures over the months of the report share. */
-
-/** Every third month is named where there are many, and the year stands below January. */
-function tickOf(month: string, index: number, months: readonly ReportMonth[]): string {
-  const number = Number(month.slice(5, 7))
-  const name = monthInShort(month).slice(0, 3)
-  const isNamed = months.length <= 13 ? true : number % 3 === 1
-  if (!isNamed) return ''
-  const isFirst = months.findIndex((one) => one.month.slice(0, 4) === month.slice(0, 4)) === index
-  const isJanuary = number === 1
-  return isJanuary || (isFirst && number < 10) ? `${name}\n${month.slice(0, 4)}` : name
-}
-
-export const overMonths = (
-  months: readonly ReportMonth[],
-): Pick<Chart, 'of' | 'categories' | 'ticks' | 'partial'> => ({
-  of: 'month',
-  categories: months.map(({ month }) => monthInShort(month)),
-  ticks: months.map(({ month }, i) => tickOf(month, i, months)),
-  partial: months.map(({ isPartial }) => isPartial),
-})
-
-/** The months whose numbers will still grow, in a sentence; nothing where all are whole. */
-export function aboutPartial(months: readonly ReportMonth[]): string[] {
-  const names = months.filter(({ isPartial }) => isPartial).map(({ month }) => monthInFull(month))
-  if (names.length === 0) return []
-  return [
-    `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not whole: hatched, or a hollow point.`,
-  ]
-}
-
-/* Sales, profit and what an order and an hour bring, by month. */
-
-export interface FigureInput {
-  readonly months: readonly ReportMonth[]
-  readonly lastMonth: number | null
-  readonly scope: ReportScope
-}
-
-/** The month that findings speak of, and its numbers. */
-export function lastWhole({ months, lastMonth, scope }: FigureInput): [string, MonthNumbers] | undefined {
-  const month = lastMonth === null ? undefined : months[lastMonth]
-  const numbers = lastMonth === null ? undefined : scope.months[lastMonth]
-  return month && numbers && [monthInFull(month.month), numbers]
-}
-
-export const sumOf = <T>(items: readonly T[], of: (item: T) => number): number =>
-  items.reduce((sum, item) => sum + of(item), 0)
+/* Sales and gross profit by month, the pace of the running month, and what an order and an hour bring. */
+import type { DeclaredFigure } from '../../../../schema/figure.js'
+import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
+import effectiveLaborRate from '../../../../schema/figures/effective_labor_rate.js'
+import grossMargin from '../../../../schema/figures/gross_margin.js'
+import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
+import grossProfitPerHour from '../../../../schema/figures/gross_profit_per_hour.js'
+import hoursPerOrder from '../../../../schema/figures/hours_per_order.js'
+import hoursSold from '../../../../schema/figures/hours_sold.js'
+import invoices from '../../../../schema/figures/invoices.js'
+import sales from '../../../../schema/figures/sales_cents.js'
+import { plural } from '../../../engine/base/format.js'
+import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
+import { behindRemark, comparedWords } from '../answers.js'
+import type { ChartColor, ChartSeries, Figure } from '../chart.js'
+import type { RankedShop } from '../data.js'
+import { moneyText } from '../numberwords.js'
+import { aboutPartial, type FigureInput, lastWhole, lineOf, overMonths } from './overmonths.js'
 
 const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'grey']
 
 /** Shops beyond this many are told as one: more colors than that cannot be told apart. */
 const mostShops = 5
+
+const added = (values: readonly (number | null)[]): number | null =>
+  values.every((value) => value === null)
+    ? null
+    : values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
 
 /** The shops with most sales, and the others together where there are more. */
 function shopSeries(shops: readonly RankedShop[]): ChartSeries[] {
@@ -76,145 +37,108 @@ function shopSeries(shops: readonly RankedShop[]): ChartSeries[] {
     values: salesCents,
   }))
   if (others.length === 0) return series
-  const values = others[0]?.salesCents.map((_, i) => sumOf(others, (shop) => shop.salesCents[i] ?? 0)) ?? []
+  const values =
+    others[0]?.salesCents.map((_, i) => added(others.map((shop) => shop.salesCents[i] ?? null))) ?? []
   return [...series, { name: `${plural(others.length, 'other shop')}`, color: 'grey', values }]
 }
 
+const marginWords = (amounts: Amounts): string =>
+  figureAmount(amounts, grossMargin) === null ? '' : `, ${amountText(amounts, grossMargin)} gross margin`
+
 export function salesFigure(input: FigureInput): Figure {
-  const { months, scope } = input
+  const { scope } = input
   const last = lastWhole(input)
-  const without = sumOf(scope.months, (month) => month.invoicesWithoutProfit)
   const profit: ChartSeries = {
-    name: 'Gross profit',
+    name: grossProfit.label,
     color: 'orange',
     isLine: true,
-    values: scope.months.map((month) => month.grossProfitCents),
+    values: scope.months.map((month) => figureAmount(month, grossProfit)),
   }
+  const tells = (figure: DeclaredFigure) => ({
+    title: figure.label,
+    cells: scope.months.map((month) => amountText(month, figure)),
+  })
   return {
     id: 'sales',
     title:
       scope.byShop.length > 1
         ? 'Sales and gross profit by month and shop'
         : 'Sales and gross profit by month',
-    finding: last
-      ? `${last[0]}: ${moneyText(last[1].salesCents)} of sales, ${percentText(last[1].grossProfitCents, last[1].salesWithProfitCents)} of it gross profit.`
-      : '',
-    definition:
-      'Sales are the labor, parts, sublets and hazardous materials of invoices, less discounts, before supply fees and taxes, in the month in which the shop closed the invoice. Gross profit is sales less what parts and sublets cost. It is before technicians’ pay, and so not comparable with shop systems that subtract pay.',
+    finding: last ? `${last[0]}: ${amountText(last[1], sales)} of sales${marginWords(last[1])}.` : '',
+    definition: `Sales: ${sales.doc} Gross profit: ${grossProfit.doc} It is before technicians’ pay, so it isn’t comparable with shop systems that subtract pay.`,
     leftOut: [
-      ...(without > 0
-        ? [
-            `${plural(without, 'invoice')} with an unknown price or cost are in sales and not in gross profit.`,
-          ]
-        : []),
+      ...leftOutText(scope.months, grossProfit),
       ...behindRemark(scope.behind, last?.[0] ?? 'the last month'),
-      ...aboutPartial(months),
+      ...aboutPartial(scope.span),
     ],
     chart: {
       shape: 'columns',
       unit: 'money',
-      ...overMonths(months),
+      ...overMonths(scope.span),
       series: [...shopSeries(scope.byShop), profit],
     },
-    extra: [
-      {
-        title: 'Margin',
-        cells: scope.months.map((m) => percentText(m.grossProfitCents, m.salesWithProfitCents)),
-      },
-      { title: 'Invoices', cells: scope.months.map((m) => count(m.invoices)) },
-      { title: 'Without profit', cells: scope.months.map((m) => count(m.invoicesWithoutProfit)) },
-    ],
+    extra: [grossMargin, invoices].map(tells),
     isWide: true,
     nothing: 'No invoice has been closed yet.',
   }
 }
 
-export function averageOrderFigure(input: FigureInput): Figure {
-  const { months, scope } = input
-  const last = lastWhole(input)
-  const average = last && ratio(last[1].salesCents, last[1].invoices)
+const paceColors: readonly ChartColor[] = ['blue', 'orange', 'grey']
+
+/** How the running month goes, day by day, beside the same days of earlier months. */
+export function paceFigure({ scope }: FigureInput): Figure {
+  const [now] = scope.pace
+  const answer = scope.periods.find(({ period }) => period.id === 'month-to-date')
+  const days = Math.max(0, ...scope.pace.map(({ cents }) => cents.length))
+  const numbers = Array.from({ length: days }, (_, i) => String(i + 1))
+  const told = now?.cents.findLastIndex((cents) => cents !== null) ?? -1
   return {
-    id: 'average-order',
-    title: 'Average repair order',
-    finding: last && average !== undefined && average !== null ? `${last[0]}: ${moneyText(average)}.` : '',
-    definition: 'Sales of a month divided by its invoices.',
-    leftOut: aboutPartial(months),
+    id: 'pace',
+    title: now ? `The pace of ${now.name}` : 'The pace of this month',
+    finding:
+      answer && told >= 0
+        ? `${answer.period.label}: ${moneyText(now?.cents[told] ?? 0)}${comparedWords(answer, sales)}.`
+        : '',
+    definition:
+      'Sales from the first day of the month to each of its days, as far as the days are complete, beside those of the month before and of the same month a year ago. The lines have all shops; the percentages have only those that were open in both periods.',
+    leftOut: [],
     chart: {
       shape: 'lines',
       unit: 'money',
-      ...overMonths(months),
-      series: [
-        {
-          name: 'Average repair order',
-          color: 'blue',
-          values: scope.months.map((month) => ratio(month.salesCents, month.invoices)),
-        },
-      ],
+      of: 'day',
+      categories: numbers,
+      ticks: numbers.map((day, i) => (i === 0 || (i + 1) % 5 === 0 ? day : '')),
+      series: scope.pace.map(({ name, cents }, i) => ({
+        name,
+        color: paceColors[i] ?? 'grey',
+        values: numbers.map((_, day) => cents[day] ?? null),
+      })),
     },
-    extra: [{ title: 'Invoices', cells: scope.months.map((month) => count(month.invoices)) }],
-    nothing: 'No invoice has been closed yet.',
+    extra: [],
+    nothing: 'No day of this month is over yet.',
   }
 }
 
-export function orderHoursFigure(input: FigureInput): Figure {
-  const { months, scope } = input
-  const last = lastWhole(input)
-  const average = last && ratio(last[1].hours, last[1].invoices)
-  return {
-    id: 'order-hours',
-    title: 'Hours sold an order',
-    finding:
-      last && average !== undefined && average !== null ? `${last[0]}: ${average.toFixed(2)} hours.` : '',
-    definition: 'Labor hours of a month’s invoices divided by their number.',
-    leftOut: aboutPartial(months),
-    chart: {
-      shape: 'lines',
-      unit: 'hours',
-      ...overMonths(months),
-      series: [
-        {
-          name: 'Hours an order',
-          color: 'purple',
-          values: scope.months.map((month) => ratio(month.hours, month.invoices)),
-        },
-      ],
-    },
-    extra: [{ title: 'Hours', cells: scope.months.map((month) => hoursText(month.hours)) }],
-    nothing: 'No invoice has been closed yet.',
-  }
-}
+export const averageOrderFigure = (input: FigureInput): Figure =>
+  lineOf(input, averageRepairOrder, {
+    ...{ id: 'average-order', color: 'blue', unit: 'money' },
+    beside: [sales, invoices],
+  })
 
-export function laborRateFigure(input: FigureInput): Figure {
-  const { months, scope } = input
-  const last = lastWhole(input)
-  const rate = last && ratio(last[1].laborCents, last[1].ratedHours)
-  const unrated = sumOf(scope.months, (month) => month.hours - month.ratedHours)
-  return {
-    id: 'labor-rate',
-    title: 'Effective labor rate',
-    finding:
-      last && rate !== undefined && rate !== null ? `${last[0]}: ${moneyToTheCent(rate)} an hour.` : '',
-    definition: 'Labor sales after discounts, divided by the hours that have a labor rate.',
-    leftOut: [
-      ...(unrated > 0.05 ? [`${hoursText(unrated)} hours without a labor rate are left out.`] : []),
-      ...aboutPartial(months),
-    ],
-    chart: {
-      shape: 'lines',
-      unit: 'moneyToTheCent',
-      ...overMonths(months),
-      series: [
-        {
-          name: 'Labor sales an hour',
-          color: 'green',
-          values: scope.months.map((month) => ratio(month.laborCents, month.ratedHours)),
-        },
-      ],
-    },
-    extra: [
-      { title: 'Labor sales', cells: scope.months.map((month) => moneyText(month.laborCents)) },
-      { title: 'Hours', cells: scope.months.map((month) => hoursText(month.ratedHours)) },
-    ],
-    nothing: 'No hours have been sold yet.',
-  }
-}
+export const orderHoursFigure = (input: FigureInput): Figure =>
+  lineOf(input, hoursPerOrder, {
+    ...{ id: 'order-hours', color: 'purple', unit: 'hours' },
+    beside: [hoursSold, invoices],
+  })
+
+export const laborRateFigure = (input: FigureInput): Figure =>
+  lineOf(input, effectiveLaborRate, {
+    ...{ id: 'labor-rate', color: 'green', unit: 'moneyToTheCent' },
+    beside: [hoursSold],
+  })
+
+export const hourProfitFigure = (input: FigureInput): Figure =>
+  lineOf(input, grossProfitPerHour, {
+    ...{ id: 'hour-profit', color: 'orange', unit: 'moneyToTheCent' },
+    beside: [grossProfit, hoursSold],
+  })

@@ -1,63 +1,56 @@
 /* The comparison of many tenants: one line each, where lines in a chart could not be told apart. */
+import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
+import cars from '../../../../schema/figures/cars.js'
+import grossMargin from '../../../../schema/figures/gross_margin.js'
+import sales from '../../../../schema/figures/sales_cents.js'
 import { count, plural } from '../../../engine/base/format.js'
+import { amountText, changeOf } from '../amounts.js'
 import type { ReportData, TenantLine } from '../data.js'
-import {
-  ageInWords,
-  moneyText,
-  monthInFull,
-  percentText,
-  ratio,
-  trendOf,
-  unknownMark,
-} from '../numberwords.js'
+import { ageInWords, moneyText, unknownMark } from '../numberwords.js'
 import { trustSentence } from '../trustsentence.js'
-import { type Html, html } from './figure.js'
+import { copyButtons, type Html, html } from './figure.js'
 
 const words = { good: 'complete', watch: 'not up to date', bad: 'in doubt' } as const
 const signs = { good: '✓', watch: '–', bad: '!' } as const
 
-function line(madeAt: string, { id, name, trust, last, before, late, overdueCents }: TenantLine): Html {
+function line(
+  madeAt: string,
+  { id, name, trust, amounts, comparison, late, overdueCents }: TenantLine,
+): Html {
   const { tone } = trustSentence(trust, madeAt)
-  const trend = trendOf(last.salesCents, before?.salesCents ?? null)
-  const average = ratio(last.salesCents, last.invoices)
-  const through =
+  const trend = comparison ? changeOf(comparison.now, comparison.before, sales) : null
+  const age =
     trust.completeThrough === null ? unknownMark : `${ageInWords(trust.completeThrough, madeAt)} old`
   const cells = [
-    moneyText(last.salesCents),
+    amountText(amounts, sales),
     trend?.text ?? unknownMark,
-    percentText(last.grossProfitCents, last.salesWithProfitCents),
-    average === null ? unknownMark : moneyText(average),
-    count(last.cars),
+    ...[grossMargin, averageRepairOrder, cars].map((figure) => amountText(amounts, figure)),
     count(late),
     moneyText(overdueCents),
   ]
-  return html`<tr data-name="${`${name} ${id}`.toLowerCase()}"><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}<td class="text"><i class="sign ${tone}" role="img" aria-label="${words[tone]}">${signs[tone]}</i> ${through}</td></tr>`
+  return html`<tr data-name="${`${name} ${id}`.toLowerCase()}"><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}<td class="text"><i class="sign ${tone}" role="img" aria-label="${words[tone]}">${signs[tone]}</i> ${age}</td></tr>`
 }
 
 /** Tenants from which on the table has a field to search them. */
 const searched = 12
 
-export function comparisonHtml({ tenants, months, lastMonth, madeAt }: ReportData): Html | null {
+export function comparisonHtml({ tenants, periods, madeAt }: ReportData): Html | null {
   if (tenants.length < 2) return null
-  const month = months[lastMonth ?? months.length - 1]?.month
+  const [shown] = periods
   const heads = [
-    'business',
-    'sales',
-    'to the month before',
-    'gross margin',
-    'average order',
-    'cars',
-    'late today',
-    'overdue',
+    ...['business', sales.label],
+    shown?.compared[0] ? `to ${shown.compared[0].words}` : 'change',
+    ...[grossMargin.label, averageRepairOrder.label, cars.label, 'late today', 'overdue'],
   ]
   const search = html`<label class="search">Find a business <input type="search" data-search autocomplete="off"></label>`
-  return html`<section class="panel wide compare" aria-labelledby="compare-title">
+  return html`<details class="part" open><summary><h2>Businesses</h2></summary><section class="panel wide compare table" aria-labelledby="compare-title">
 <h3 id="compare-title">${plural(tenants.length, 'business')}, most sales first</h3>
-${month === undefined ? null : html`<p class="finding">${monthInFull(month)}${lastMonth === null ? ' so far' : ''}.</p>`}
+${shown === undefined ? null : html`<p class="finding">${shown.label}.</p>`}
 ${tenants.length >= searched ? search : null}
 <div class="scroll tall" tabindex="0" role="region" aria-labelledby="compare-title"><table class="stack" data-searched>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col" class="text">data is</th></tr></thead>
 <tbody>${tenants.map((tenant) => line(madeAt, tenant))}</tbody></table></div>
-<p class="caption">Definitions as above. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
-</section>`
+<p class="caption">Definitions as above; changes compare the same shops. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
+${copyButtons('businesses', 'businesses')}
+</section></details>`
 }

@@ -25,17 +25,9 @@ export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): 
 /** Draws a chart; option.ts does, and is loaded only where a page is made. */
 export type Draw = (chart: Chart, size: DrawingSize) => string
 
-const barsHeight = (chart: Chart): number =>
-  16 + chart.categories.length * (chart.series.length > 1 ? 38 : 40)
-
 /** The sizes in which a figure is drawn, by the class that reportstyle.ts shows at the page's widths. */
-function sizesOf({ chart, isWide = false }: Figure): readonly (readonly [string, DrawingSize])[] {
-  const lying = chart.shape === 'bars'
-  const size = (width: number, height: number, isNarrow = false): DrawingSize => ({
-    width,
-    height: lying ? barsHeight(chart) : height,
-    isNarrow,
-  })
+function sizesOf({ isWide = false }: Figure): readonly (readonly [string, DrawingSize])[] {
+  const size = (width: number, height: number, isNarrow = false): DrawingSize => ({ width, height, isNarrow })
   const narrow = ['narrow', size(324, 230, true)] as const
   if (!isWide) return [['half', size(536, 250)], narrow]
   return [['full', size(1128, 320)], ['mid', size(640, 280)], narrow]

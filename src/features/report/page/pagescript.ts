@@ -1,7 +1,7 @@
 /**
  * The script of every page: chooses a shop and a period, searches the comparison, folds long parts on a phone, copies tables
- * out, and shows the numbers of a mark that is pointed at. Those are in the table below the chart: ECharts writes the
- * places of series and category on every mark. The page is whole without the script.
+ * out, and shows the numbers of a mark that is pointed at. Those are in the table below the chart: every mark has the
+ * places of its series and category. The page is whole without the script.
  */
 export const pageScript = `(() => {
 const all = (query, of = document) => [...of.querySelectorAll(query)]
@@ -59,7 +59,7 @@ addEventListener('beforeprint', () => { for (const part of all('details.part')) 
 function copying(): string {
   return `
 const plain = text => {
-  const number = text.replace('\\u2212', '-').replace(/[$,]/g, '').replace(/ %$/, '')
+  const number = text.replace('\\u2212', '-').replace(/[$,]/g, '').replace(/%$/, '')
   if (/^-?\\d+(\\.\\d+)?$/.test(number)) return number
   if (text === '\\u2013') return ''
   const safe = /^[=+@\\t-]/.test(text) ? "'" + text : text
@@ -90,16 +90,16 @@ function pointing(): string {
 const tip = document.querySelector('.tip')
 const say = (text, tag, parent) => { const node = document.createElement(tag); node.textContent = text; parent.append(node); return node }
 const point = event => {
-  const mark = event.target.closest ? event.target.closest('[ecmeta_data_index]') : null
+  const mark = event.target.closest ? event.target.closest('[data-i]') : null
   const table = mark && mark.closest('figure').querySelector('table')
-  const row = table && table.tBodies[0].rows[mark.getAttribute('ecmeta_data_index')]
+  const row = table && table.tBodies[0].rows[mark.dataset.i]
   if (!row) { tip.hidden = true; return }
   const heads = [...table.tHead.rows[0].cells], cells = [...row.cells]
   tip.replaceChildren()
   say(cells[0].textContent, 'b', tip)
   cells.slice(1).forEach((cell, i) => {
     const line = say('', 'div', tip)
-    if (i === +mark.getAttribute('ecmeta_series_index')) line.className = 'here'
+    if (i === +mark.dataset.s) line.className = 'here'
     say(heads[i + 1].textContent, 'span', line)
     say(cell.textContent, 'span', line)
   })

@@ -1,59 +1,138 @@
 /* The owner's page: three questions answered, then charts. What only an operator needs is on operationspage.ts. */
 import { count, plural } from '../../../engine/base/format.js'
-import { answersOf, type Fact, type QuestionAnswer } from '../answers.js'
+import { answersOf, type Fact, periodQuestion, type QuestionAnswer } from '../answers.js'
 import type { Figure } from '../chart.js'
-import type { ReportData, ReportScope } from '../data.js'
-import { customersFigure, receivablesFigure, standingFigure } from '../figures/people.js'
+import type { PeriodAnswer, ReportData, ReportScope } from '../data.js'
+import { figuresRanking } from '../figurelist.js'
+import type { FigureInput } from '../figures/overmonths.js'
+import { customersFigure } from '../figures/people.js'
 import {
   averageOrderFigure,
-  type FigureInput,
+  hourProfitFigure,
   laborRateFigure,
   orderHoursFigure,
+  paceFigure,
   salesFigure,
 } from '../figures/sales.js'
-import { adviceFigure, cycleFigure, marginFigure, techniciansFigure } from '../figures/work.js'
+import { adviceFigure, cycleFigure } from '../figures/work.js'
 import { dayInFull, moneyText, unknownMark } from '../numberwords.js'
+import {
+  advisorsRanking,
+  categoriesRanking,
+  marginRanking,
+  type Ranking,
+  receivablesRanking,
+  shopsRanking,
+  standingRanking,
+  techniciansRanking,
+} from '../ranking.js'
 import { neverSynced } from '../reporttext.js'
 import type { Tone } from '../trustsentence.js'
 import { comparisonHtml } from './compare.js'
 import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
 import { pageFrame } from './pageframe.js'
+import { rankingHtml } from './rankingpanel.js'
 
-const parts: readonly (readonly [
-  id: string,
-  title: string,
-  figures: readonly ((input: FigureInput) => Figure)[],
-])[] = [
-  ['sales-part', 'Sales', [salesFigure, averageOrderFigure, orderHoursFigure]],
-  ['work-part', 'Work', [techniciansFigure, laborRateFigure, marginFigure, cycleFigure]],
-  ['customers-part', 'Customers', [adviceFigure, customersFigure, standingFigure, receivablesFigure]],
+interface PagePart {
+  readonly id: string
+  readonly title: string
+  readonly figures: readonly ((input: FigureInput) => Figure)[]
+  /** Charts that the page of one shop leaves out: its business has them. */
+  readonly ofBusinesses: readonly ((input: FigureInput) => Figure)[]
+  /** Each for every period. */
+  readonly byPeriod: readonly ((answer: PeriodAnswer) => Ranking)[]
+  readonly now: readonly ((scope: ReportScope) => Ranking)[]
+}
+
+const parts: readonly PagePart[] = [
+  {
+    ...{ id: 'sales-part', title: 'Sales' },
+    figures: [salesFigure, paceFigure, averageOrderFigure],
+    ofBusinesses: [],
+    byPeriod: [categoriesRanking, advisorsRanking],
+    now: [],
+  },
+  {
+    ...{ id: 'work-part', title: 'Work' },
+    figures: [hourProfitFigure, laborRateFigure],
+    ofBusinesses: [orderHoursFigure, cycleFigure],
+    byPeriod: [techniciansRanking, marginRanking],
+    now: [],
+  },
+  {
+    ...{ id: 'customers-part', title: 'Customers' },
+    figures: [],
+    ofBusinesses: [adviceFigure, customersFigure],
+    byPeriod: [],
+    now: [receivablesRanking, standingRanking],
+  },
 ]
 
 const titleOf = ({ title, shops }: ReportScope): string =>
   shops > 1 ? `${title} · ${plural(shops, 'shop')}` : title
 
-function scopeHtml(data: ReportData, scope: ReportScope, draw: Draw, isFirst: boolean): Html {
-  const input: FigureInput = { months: data.months, lastMonth: data.lastMonth, scope }
-  const heading = data.scopes.length > 1 ? html`<h2 class="scope-title">${titleOf(scope)}</h2>` : null
-  return html`<div data-scope="${scope.id}"${isFirst ? null : html` class="later"`}>${heading}
-<div class="questions">${answersOf(data, scope).map((answer) => questionHtml(answer, scope.id))}</div>
-${isFirst ? comparisonHtml(data) : null}
-${parts.map(
-  ([
-    id,
-    title,
-    figures,
-  ]) => html`<details class="part" open><summary><h2 id="${scope.id}-${id}">${title}</h2></summary>
-<div class="grid">${figures.map((figure) => figureHtml(figure(input), draw, scope.id))}</div></details>`,
-)}</div>`
+function partHtml(
+  { id, title, figures, ofBusinesses, byPeriod, now }: PagePart,
+  input: FigureInput,
+  draw: Draw,
+): Html {
+  const { scope } = input
+  const charts = scope.kind === 'shop' ? figures : [...figures, ...ofBusinesses]
+  const rankings = byPeriod.map((ranking) =>
+    scope.periods.map((answer) => rankingHtml(ranking(answer), scope.id, answer.period.id)),
+  )
+  // Customers are those of a business.
+  const lists = now.filter((ranking) => scope.kind !== 'shop' || ranking !== standingRanking)
+  return html`<details class="part" open><summary><h2 id="${scope.id}-${id}">${title}</h2></summary>
+<div class="grid">${charts.map((figure) => figureHtml(figure(input), draw, scope.id))}${rankings}${lists.map((ranking) => rankingHtml(ranking(scope), scope.id))}</div></details>`
 }
 
-const choiceHtml = ({ scopes }: ReportData): Piece =>
+const shopsHtml = (scope: ReportScope): Piece =>
+  scope.periods.some(({ shops }) => shops.length > 1)
+    ? html`<details class="part" open><summary><h2>Shops</h2></summary>${scope.periods.map((answer) => rankingHtml(shopsRanking(answer), scope.id, answer.period.id, true))}</details>`
+    : null
+
+/** The second question is asked of every period. */
+function questionsHtml(data: ReportData, scope: ReportScope): Piece {
+  const [trust, month, today] = answersOf(data, scope)
+  const periods = scope.periods.map((answer) =>
+    questionHtml(periodQuestion(answer, scope), scope.id, answer.period.id),
+  )
+  return [
+    trust && questionHtml(trust, scope.id),
+    periods.length > 0 ? periods : month && questionHtml(month, scope.id),
+    today && questionHtml(today, scope.id),
+  ]
+}
+
+function scopeHtml(data: ReportData, scope: ReportScope, draw: Draw, isFirst: boolean): Html {
+  const input: FigureInput = { lastMonth: data.lastMonth, scope }
+  const heading = data.scopes.length > 1 ? html`<h2 class="scope-title">${titleOf(scope)}</h2>` : null
+  return html`<div data-scope="${scope.id}"${isFirst ? null : html` class="later"`}>${heading}
+<div class="questions">${questionsHtml(data, scope)}</div>
+${isFirst ? comparisonHtml(data) : null}
+${shopsHtml(scope)}
+${parts.map((part) => partHtml(part, input, draw))}
+${everyFigureHtml(scope)}</div>`
+}
+
+/** Closed: who looks for a figure opens it. */
+const everyFigureHtml = (scope: ReportScope): Piece =>
+  scope.periods.length === 0
+    ? null
+    : html`<details class="part"><summary><h2>Every figure</h2></summary>${scope.periods.map((answer) => rankingHtml(figuresRanking(answer), scope.id, answer.period.id, true))}</details>`
+
+const optionHtml = ({ id, title }: ReportScope): Html => html`<option value="${id}">${title}</option>`
+
+const scopesHtml = ({ scopes }: ReportData): Piece =>
   scopes.length < 2
     ? null
-    : html`<label class="choice">Business <select data-pick="scope">${scopes.map(
-        ({ id, title }) => html`<option value="${id}">${title}</option>`,
-      )}</select></label>`
+    : html`<label class="choice">${scopes.some(({ kind }) => kind === 'shop') ? 'Shop' : 'Business'} <select data-pick="scope">${scopes.map(optionHtml)}</select></label>`
+
+const periodsHtml = ({ scopes, periods }: ReportData): Piece =>
+  scopes.length === 0 || periods.length < 2
+    ? null
+    : html`<label class="choice">Period <select data-pick="period">${periods.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select></label>`
 
 /** The day by the shops' calendar; the script adds the time by the reader's clock. */
 const madeHtml = ({ madeAt, today }: ReportData): Html =>
@@ -62,7 +141,7 @@ const madeHtml = ({ madeAt, today }: ReportData): Html =>
 function headerHtml(data: ReportData): Html {
   const [only, ...others] = data.scopes
   const who = only && others.length === 0 ? titleOf(only) : ''
-  return html`<div><h1>Shop report</h1><p>${who === '' ? null : `${who} · `}${madeHtml(data)}</p></div>${choiceHtml(data)}`
+  return html`<div><h1>Shop report</h1><p>${who === '' ? null : `${who} · `}${madeHtml(data)}</p></div><div class="choices">${scopesHtml(data)}${periodsHtml(data)}</div>`
 }
 
 const bodyHtml = (data: ReportData, draw: Draw): Html =>
@@ -90,8 +169,8 @@ const arrows = { up: '▲', down: '▼', level: '■' } as const
 
 const factHtml = ({ label, value, notes, trends }: Fact): Html => html`<div class="fact">
 <dt>${label}</dt><dd><b>${value}</b>${notes.map((note) => html`<span>${note}</span>`)}${trends.map(
-  ({ month, trend }) =>
-    html`<span class="trend ${trend.direction}"><i aria-hidden="true">${arrows[trend.direction]}</i> ${trend.text} <small>vs. ${month}</small></span>`,
+  ({ label, trend }) =>
+    html`<span class="trend ${trend.direction}"><i aria-hidden="true">${arrows[trend.direction]}</i> ${trend.text} <small>vs. ${label}</small></span>`,
 )}</dd></div>`
 
 const ordersHtml = ({
@@ -105,10 +184,11 @@ const ordersHtml = ({
     html`<tr><th scope="row">${order.number}</th><td class="text">${order.shop}</td><td class="text">${order.customer}</td><td>${count(order.days)}</td><td>${order.cents === null ? unknownMark : moneyText(order.cents)}</td></tr>`,
 )}</tbody></table></div></details>`
 
-function questionHtml(answer: QuestionAnswer, scopeId: string): Html {
-  const id = `${scopeId}-${answer.id}`
+/** `period`: its id, where the answer is one of several that the reader may choose. */
+function questionHtml(answer: QuestionAnswer, scopeId: string, period?: string): Html {
+  const id = [scopeId, answer.id, period].filter((part) => part !== undefined).join('-')
   const [sign, word] = signs[answer.tone]
-  return html`<article class="panel question ${answer.id}" aria-labelledby="${id}">
+  return html`<article class="panel question ${answer.id}" aria-labelledby="${id}"${period === undefined ? null : html` data-period="${period}"`}>
 <h2 id="${id}">${answer.question}</h2>
 <p class="answer"><i class="sign ${answer.tone}" role="img" aria-label="${word}">${sign}</i><span>${answer.sentence}</span></p>
 <dl>${answer.facts.map(factHtml)}</dl>

@@ -15,11 +15,11 @@ const chartColors: Readonly<Record<ChartColor, Pair>> = {
   sky: ['#7fb3d9', '#3f74a3'],
   grey: ['#a9afb7', '#6b737d'],
   rust: ['#a63d2f', '#e0796a'],
-  step1: ['#cfe1f0', '#29435a'],
-  step2: ['#9dc3e0', '#3a6385'],
-  step3: ['#649fcb', '#5388b3'],
-  step4: ['#3274a8', '#7db0da'],
-  step5: ['#154468', '#b9d9f2'],
+  step1: ['#cfe1f0', '#d3e6f5'],
+  step2: ['#9dc3e0', '#a3c8e6'],
+  step3: ['#649fcb', '#73a6d2'],
+  step4: ['#3274a8', '#4a83b5'],
+  step5: ['#154468', '#2f6391'],
 }
 
 const pageColors: Readonly<Record<string, Pair>> = {
@@ -32,6 +32,7 @@ const pageColors: Readonly<Record<string, Pair>> = {
   good: ['#17775b', '#5acba8'],
   watch: ['#8a5a00', '#e9b44c'],
   bad: ['#a63d2f', '#f08a7a'],
+  bar: ['#cfe1f0', '#29435a'],
 }
 
 const names = Object.keys(chartColors)
@@ -40,6 +41,14 @@ const variables = (which: 0 | 1): string =>
   [...Object.entries(pageColors), ...Object.entries(chartColors)]
     .map(([name, pair]) => `--${name}:${pair[which]}`)
     .join(';')
+
+/** Bars and points of each color (draw/slim.ts). */
+const marks = names
+  .map(
+    (name) =>
+      `.k-${name} { fill: var(--${name}); stroke: var(--paper); stroke-width: .5 } .d-${name} { fill: var(--${name}); stroke: var(--${name}) }`,
+  )
+  .join(' ')
 
 /** Stripes of each color, for what is not whole: the drawings name them. */
 export const hatchPatterns = `<svg width="0" height="0" aria-hidden="true" style="position:absolute"><defs>${names
@@ -68,7 +77,9 @@ a, summary { color: var(--link) }
 .skip { position: absolute; left: -999px } .skip:focus { left: 12px; top: 12px; background: var(--paper); padding: 8px 12px; z-index: 3 }
 header { display: flex; flex-wrap: wrap; gap: 12px 32px; align-items: end; justify-content: space-between; padding: 36px 0 22px }
 header p { color: var(--muted); margin-top: 2px }
-.choice, .search { color: var(--muted); font-size: 13px }
+td.barred { position: relative; min-width: 9em } td.barred i { position: absolute; left: 14px; top: 4px; bottom: 4px; width: calc((100% - 14px) * var(--part)); background: var(--bar); border-radius: 3px }
+td.barred span { position: relative } .ranking .copy { margin-top: 10px }
+.choices { display: flex; flex-wrap: wrap; gap: 10px 22px } .choice, .search { color: var(--muted); font-size: 13px }
 select, input { font: inherit; font-size: 15px; color: var(--ink); background: var(--paper); border: 1px solid var(--rule);
   border-radius: 8px; padding: 7px 10px; margin-left: 8px; max-width: 100% }
 .scope-title { margin: 4px 0 12px; font-size: 16px; color: var(--muted); font-weight: 500 }
@@ -93,7 +104,7 @@ nav { display: flex; gap: 6px 18px; flex-wrap: wrap; font-size: 14px }
 .copy { display: none; gap: 8px; margin-top: 10px } .js .copy { display: flex }
 button { font: inherit; font-size: 13px; color: var(--link); background: none; border: 1px solid var(--rule); border-radius: 8px;
   padding: 5px 10px; cursor: pointer } button:hover { border-color: var(--link) }
-td.trouble { color: var(--bad) } td small { color: var(--muted) }
+th small { display: block; color: var(--muted) } td.trouble { color: var(--bad) } td small { color: var(--muted) }
 .compare { margin-top: 16px }
 .grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 16px } .wide { grid-column: 1 / -1 }
 .grid > * { min-width: 0 }
@@ -103,7 +114,8 @@ td.trouble { color: var(--bad) } td small { color: var(--muted) }
 .legend i.line { height: 3px; width: 16px; border-radius: 2px }
 .legend i.hatched { background: repeating-linear-gradient(45deg, var(--muted) 0 2px, var(--paper) 2px 4px) }
 .plot { margin-top: 10px } .plot svg { display: none; width: 100%; height: auto; overflow: visible }
-.plot .half, .plot .full { display: block }
+.plot .r { fill: none; stroke: var(--rule) } ${marks}
+.plot text { fill: var(--muted); font-size: 12px; font-family: inherit; dominant-baseline: central } .plot .half, .plot .full { display: block }
 figcaption, .caption { color: var(--muted); font-size: 13px; line-height: 1.5; margin-top: 10px; max-width: 92ch }
 .scroll { overflow-x: auto; margin-top: 10px; container-type: inline-size } .scroll.tall { max-height: 560px; overflow: auto }
 .tall thead th { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -1px var(--rule) }
@@ -121,7 +133,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch
   .plot svg { max-width: 680px } .plot .full { display: none } .plot .mid { display: block } }
 @media (max-width: 640px) { body { padding: 0 14px 40px } header { padding: 22px 2px 16px } .panel { padding: 16px }
   .plot .half, .plot .mid { display: none } .plot .narrow { display: block } .part { margin-top: 28px }
-  .choice select { display: block; margin: 4px 0 0 } .search input { display: block; margin: 4px 0 0; width: 100% }
+  .choices { width: 100% } .choice { flex: 1 1 100%; min-width: 0 } .choice select { display: block; margin: 4px 0 0; width: 100% } .search input { display: block; margin: 4px 0 0; width: 100% }
   .choice select, .search input, summary, button { min-height: 36px } summary { display: flex; align-items: center } summary::before { content: "▸"; margin-right: 7px } [open] > summary::before { content: "▾" } .scroll.tall { max-height: none } }
 @container (max-width: 440px) {
   th, td { white-space: normal }
@@ -130,9 +142,16 @@ footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch
   .js .stack tr { padding: 8px 0; border-bottom: 1px solid var(--rule) } .js .stack tbody tr:last-child { border-bottom: 0 }
   .js .stack tbody th { border: 0; padding: 0 0 2px; font-weight: 600; white-space: normal }
   .js .stack td { display: flex; justify-content: space-between; gap: 16px; padding: 2px 0; border: 0; white-space: normal; text-align: right; min-width: 0; overflow-wrap: anywhere }
+  .js .stack td.barred i { left: 0; width: calc(100% * var(--part)) } .js .stack td.barred::before { position: relative; z-index: 1 }
   .js .stack td::before { content: attr(data-label); color: var(--muted); text-align: left; flex: none; max-width: 55% } }
 @media print { :root { color-scheme: light; ${variables(0)} } body { background: none; max-width: none; padding: 0; font-size: 12px }
-  .panel { break-inside: avoid; border-color: #ccc } .choice, .search, .skip, summary, .tip, .copy, nav { display: none } .part > summary { display: block; list-style: none }
-  details:not([open]) { display: none } .part > summary { break-after: avoid } .scroll, .scroll.tall { overflow: visible; max-height: none }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact }
+  .panel { break-inside: avoid; border-color: #ccc; padding: 12px 14px } .choice, .search, .skip, summary, .tip, .copy, .js .copy, nav { display: none }
+  .part > summary { display: block; list-style: none; break-after: avoid } .part > summary::before { content: none } .part { margin-top: 20px }
+  details:not([open]) { display: none } .scroll, .scroll.tall { overflow: visible; max-height: none } table { font-size: 11px }
+  .question .answer { min-height: 0 } .question dl, .question.month dl { grid-template-columns: repeat(3, minmax(0, 1fr)) } .question dd b { font-size: 17px }
+  .grid { grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px } .questions, .part > .panel { margin-bottom: 10px }
+  .plot .half, .plot .full, .wide .plot .narrow { display: none } .plot .narrow, .wide .plot .mid { display: block } .plot svg { max-width: none }
+  .ranking:has(.stack) { grid-column: 1 / -1 } td.barred { min-width: 6em } th, td { padding: 4px 0 4px 8px; white-space: normal }
   .compare tbody tr:nth-child(n+41) { display: none } }
 `

@@ -1,78 +1,73 @@
-/* Everything that the views answer, in rows by tenant. fold.ts makes the scopes of the report of them. */
-
+/* Everything that the views answer, in rows by tenant and shop. fold.ts makes the scopes of the report of them. */
 import { readRefills } from '../../../engine/warehouse/cursors.js'
 import type { Db } from '../../../engine/warehouse/database.js'
-import { askCustomers, askOrders, askPayments, askReceivables, askSales, askTotals } from './asksales.js'
+import { askCustomers, askPayments, askReceivables, askShops, askTotals } from './asksales.js'
 import { askFreshness } from './asktrust.js'
-import {
-  askCycles,
-  askMargins,
-  askOpen,
-  askRecommendations,
-  askTechnicians,
-  askUndecided,
-} from './askwork.js'
-import { groupedBy, monthsLater, type Subject } from './reportdays.js'
+import { askCycles, askLate, askRecommendations, askUndecided } from './askwork.js'
+import { groupedBy, type Subject } from './reportdays.js'
 
 /** The time that the questions are about. */
-export interface Period {
+export interface Asked {
   /** The first month of the report. */
   readonly from: string
-  /** The month that is told as the last one. */
-  readonly last: string
   /** From this day on, recommendations without a decision are followed up. */
   readonly undecidedSince: string
 }
 
-/** How many whole months before the last one tell what is usual for a technician. */
-export const usualMonths = 3
-
-export async function findingsOf(subject: Subject, state: Db, { from, last, undecidedSince }: Period) {
-  const behindLast = monthsLater(last, 1)
-  const [sales, orders, customers, receivables, totals, payments, freshness] = await Promise.all([
-    askSales(subject, from),
-    askOrders(subject, from),
+export async function findingsOf(subject: Subject, state: Db, { from, undecidedSince }: Asked) {
+  const [shops, customers, receivables, totals, payments, freshness] = await Promise.all([
+    askShops(subject),
     askCustomers(subject),
     askReceivables(subject),
     askTotals(subject),
     askPayments(subject),
     askFreshness(subject),
   ])
-  const [technicians, margins, recommendations, undecided, cycles, open] = await Promise.all([
-    askTechnicians(subject, monthsLater(last, -usualMonths), behindLast),
-    askMargins(subject, monthsLater(last, -11), behindLast),
+  const [recommendations, undecided, cycles, late] = await Promise.all([
     askRecommendations(subject, from),
     askUndecided(subject, undecidedSince),
     askCycles(subject, from),
-    askOpen(subject),
+    askLate(subject),
   ])
   const refills = (await readRefills(state)).filter(
     ({ tenant_id }) => subject.tenants?.includes(tenant_id) ?? true,
   )
-  const ofInvoices = { sales, orders, customers, receivables, totals, payments, freshness, refills }
-  return { ...ofInvoices, technicians, margins, recommendations, undecided, cycles, open }
+  const ofMoney = { customers, receivables, totals, payments }
+  return { shops, freshness, refills, ...ofMoney, recommendations, undecided, cycles, late }
 }
 
 export type Findings = Awaited<ReturnType<typeof findingsOf>>
 
-const none: Findings = {
-  sales: [],
-  orders: [],
-  customers: [],
-  receivables: [],
-  totals: [],
-  payments: [],
-  freshness: [],
-  refills: [],
-  technicians: [],
-  margins: [],
-  recommendations: [],
-  undecided: [],
-  cycles: [],
-  open: [],
+/** The part of all findings that a scope is about. A row without a shop is of its tenant. */
+export interface Part {
+  readonly tenant?: string
+  readonly shop?: string
 }
 
-/** The findings of each tenant, by its id. */
+interface Located {
+  readonly tenant_id: unknown
+  readonly shop_key?: string | null
+}
+
+export const isOf = ({ tenant, shop }: Part, row: Located): boolean =>
+  (tenant === undefined || String(row.tenant_id) === tenant) &&
+  (shop === undefined || row.shop_key === undefined || row.shop_key === shop)
+
+/** What belongs to a part. What is known of tenants only stays whole for their shops. */
+export function partOf(findings: Findings, part: Part): Findings {
+  const kept = Object.entries(findings).map(([name, rows]) => [
+    name,
+    (rows as readonly Located[]).filter((row) => isOf(part, row)),
+  ])
+  return Object.fromEntries(kept) as Findings
+}
+
+const none: Findings = {
+  ...{ shops: [], freshness: [], refills: [], customers: [], receivables: [], totals: [] },
+  ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
+}
+
+/** The findings of each tenant, in one pass: there may be hundreds of them. */
 export function byTenant(findings: Findings): Map<string, Findings> {
   const tenants = new Map<string, Findings>()
   for (const name of Object.keys(none) as (keyof Findings)[]) {

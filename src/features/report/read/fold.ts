@@ -1,75 +1,61 @@
-/* Makes of rows the numbers of a scope: all tenants together, or one of them. */
+/* Makes of rows the amounts of a scope: all tenants together, one of them, or one shop. */
+
+import creditsFigure from '../../../../schema/figures/credits_cents.js'
+import openEstimates from '../../../../schema/figures/open_estimates.js'
+import ordersInProgress from '../../../../schema/figures/orders_in_progress.js'
+import receivablesFigure from '../../../../schema/figures/receivables_cents.js'
+import sales from '../../../../schema/figures/sales_cents.js'
+import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
+import type { FigureRow } from '../../analytics/figuresql.js'
+import { type Amounts, addedAmounts, figureAmount, leftOutOf, withDistinct } from '../amounts.js'
 import type {
   AdviceNumbers,
-  CostBand,
   CycleNumbers,
-  MonthNumbers,
   NeedsAnswer,
+  PaceLine,
   RankedShop,
-  RankedTechnician,
   ReceivableAge,
   ReportMonth,
-  ReportScope,
   StandingLine,
 } from '../data.js'
-import { type Findings, usualMonths } from './findings.js'
-import { groupedBy, numberFrom } from './reportdays.js'
-
-type Row<N extends keyof Findings> = Findings[N][number]
+import { monthInFull } from '../numberwords.js'
+import { type Findings, isOf, type Part } from './findings.js'
+import type { FigureRows } from './gather.js'
+import { groupedBy, monthsLater, numberFrom } from './reportdays.js'
 
 /** Adds up what is said of each row. */
 const total = <T>(rows: readonly T[], of: (row: T) => unknown): number =>
   rows.reduce((sum, row) => sum + numberFrom(of(row)), 0)
 
-export function monthNumbers(
-  findings: Pick<Findings, 'sales' | 'orders' | 'customers'>,
-  months: readonly ReportMonth[],
-): MonthNumbers[] {
-  const sales = groupedBy(findings.sales, ({ month }) => month ?? '')
-  const orders = groupedBy(findings.orders, ({ month }) => month ?? '')
-  const customers = groupedBy(findings.customers, ({ first_month }) => first_month ?? '')
-  return months.map(({ month }) => {
-    const shops: readonly Row<'sales'>[] = sales.get(month) ?? []
-    const of: readonly Row<'orders'>[] = orders.get(month) ?? []
-    return {
-      invoices: total(shops, (row) => row.invoices),
-      cars: total(shops, (row) => row.cars),
-      hours: total(shops, (row) => row.hours),
-      ratedHours: total(of, (row) => row.rated_hours),
-      laborCents: total(of, (row) => row.labor) - total(of, (row) => row.labor_discount),
-      salesCents: total(shops, (row) => row.sales),
-      grossProfitCents: total(shops, (row) => row.profit),
-      salesWithProfitCents: total(shops, (row) => row.sales_with_profit),
-      invoicesWithoutProfit: total(shops, (row) => row.without_profit),
-      totalCents: total(shops, (row) => row.total),
-      invoicesWithoutTotal: total(shops, (row) => row.without_total),
-      customers: total(of, (row) => row.customers),
-      newCustomers: total(customers.get(month) ?? [], (row) => row.customers),
-    }
-  })
+const located = ({ keys }: FigureRow) => ({
+  tenant_id: keys.tenant_id,
+  ...(keys.shop_key !== undefined && { shop_key: keys.shop_key }),
+})
+
+/** The rows of a part. Rows by tenant have no shop, and are those of each of its shops. */
+export const figuresOf = (rows: readonly FigureRow[], part: Part): FigureRow[] =>
+  rows.filter((row) => isOf(part, located(row)))
+
+/**
+ * What the rows of a part come to. Of a tenant, cars and customers are those counted over all its shops; those of several
+ * tenants are different ones anyway.
+ */
+export function amountsIn(rows: readonly FigureRow[], distinct: readonly FigureRow[], part: Part): Amounts {
+  const sum = addedAmounts(figuresOf(rows, part).map(({ values }) => values))
+  if (part.shop !== undefined) return sum
+  return withDistinct(sum, addedAmounts(figuresOf(distinct, part).map(({ values }) => values)))
 }
 
-/** A month without invoices. */
-export const noNumbers: MonthNumbers = {
-  invoices: 0,
-  cars: 0,
-  hours: 0,
-  ratedHours: 0,
-  laborCents: 0,
-  salesCents: 0,
-  grossProfitCents: 0,
-  salesWithProfitCents: 0,
-  invoicesWithoutProfit: 0,
-  totalCents: 0,
-  invoicesWithoutTotal: 0,
-  customers: 0,
-  newCustomers: 0,
+export function monthAmounts(rows: FigureRows, months: readonly ReportMonth[], part: Part): Amounts[] {
+  const byMonth = groupedBy(rows.months, ({ keys }) => keys.month ?? '')
+  const distinct = groupedBy(rows.distinctMonths, ({ keys }) => keys.month ?? '')
+  return months.map(({ month }) => amountsIn(byMonth.get(month) ?? [], distinct.get(month) ?? [], part))
 }
 
-function advice(findings: Findings, months: readonly ReportMonth[]): AdviceNumbers[] {
+export function adviceByMonth(findings: Findings, months: readonly ReportMonth[]): AdviceNumbers[] {
   const groups = groupedBy(findings.recommendations, ({ month }) => month ?? '')
   return months.map(({ month }) => {
-    const rows: readonly Row<'recommendations'>[] = groups.get(month) ?? []
+    const rows = groups.get(month) ?? []
     const unsold = (decision: string): number =>
       total(
         rows.filter((row) => row.decision === decision),
@@ -90,79 +76,75 @@ function advice(findings: Findings, months: readonly ReportMonth[]): AdviceNumbe
   })
 }
 
-function cycles(findings: Findings, months: readonly ReportMonth[]): CycleNumbers[] {
+export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): CycleNumbers[] {
   const groups = groupedBy(findings.cycles, ({ month }) => month ?? '')
   return months.map(({ month }) => {
-    const rows: readonly Row<'cycles'>[] = groups.get(month) ?? []
+    const rows = groups.get(month) ?? []
     return {
       bands: (['band0', 'band1', 'band2', 'band3', 'band4'] as const).map((band) =>
         total(rows, (row) => row[band]),
       ),
       unknown: total(rows, (row) => row.unknown),
-      late: total(rows, (row) => row.late),
-      due: total(rows, (row) => row.due),
     }
   })
 }
 
-function shopsOf(findings: Findings, months: readonly ReportMonth[], nameOf: ShopNames): RankedShop[] {
-  const shops = [...groupedBy(findings.sales, ({ shop_key, tenant_id }) => shop_key ?? `${tenant_id}-`)]
-  return shops
-    .map(([key, rows]) => {
-      const byMonth = groupedBy(rows, ({ month }) => month ?? '')
-      const values = months.map(({ month }) => total(byMonth.get(month) ?? [], (row) => row.sales))
-      return { key, name: nameOf(rows[0]), salesCents: values }
-    })
-    .sort(
-      (a, b) =>
-        total(b.salesCents, (cents) => cents) - total(a.salesCents, (cents) => cents) ||
-        (a.key < b.key ? -1 : 1),
-    )
-}
-
 /** How a shop is called where its tenant goes without saying, or does not. */
-export type ShopNames = (row: Row<'sales'> | undefined) => string
+export type ShopNames = (shopKey: string | null) => string
 
-function technicians(findings: Findings, last: string): RankedTechnician[] {
-  const named = findings.technicians.filter(({ technician_key }) => technician_key !== null)
-  return [...groupedBy(named, ({ technician_key }) => technician_key ?? '')]
-    .map(([, rows]) => {
-      const now = rows.filter(({ month }) => month === last)
-      const before = rows.filter(({ month }) => month !== last)
-      return {
-        name: rows[0]?.technician_name ?? '',
-        hours: total(now, (row) => row.hours),
-        usualHours: total(before, (row) => row.hours) / usualMonths,
-        invoices: total(now, (row) => row.invoices),
-      }
+export function shopsOf(
+  rows: FigureRows,
+  months: readonly ReportMonth[],
+  part: Part,
+  nameOf: ShopNames,
+): RankedShop[] {
+  const shops = groupedBy(figuresOf(rows.months, part), ({ keys }) => keys.shop_key ?? '')
+  return [...shops]
+    .map(([key, of]) => {
+      const byMonth = new Map(of.map(({ keys, values }) => [keys.month ?? '', values]))
+      const salesCents = months.map(({ month }) => figureAmount(byMonth.get(month), sales))
+      return { key, name: nameOf(key === '' ? null : key), salesCents }
     })
-    .sort((a, b) => b.hours - a.hours || b.usualHours - a.usualHours || a.name.localeCompare(b.name, 'en'))
+    .sort((a, b) => total(b.salesCents, Number) - total(a.salesCents, Number) || (a.key < b.key ? -1 : 1))
 }
 
-const costBands = (findings: Findings): CostBand[] =>
-  [...groupedBy(findings.margins, ({ cost_band }) => cost_band ?? '')]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([band, rows]) => ({
-      band,
-      parts: total(rows, (row) => row.parts),
-      soldCents: total(rows, (row) => row.sold),
-      costCents: total(rows, (row) => row.cost),
-      marginCents: total(rows, (row) => row.margin),
-      withoutCost: total(rows, (row) => row.without),
-    }))
+const daysIn = (month: string): number =>
+  Math.round(
+    (Date.parse(`${monthsLater(month, 1)}-01T00:00:00Z`) - Date.parse(`${month}-01T00:00:00Z`)) / 86_400_000,
+  )
 
-const receivables = (findings: Findings): ReceivableAge[] =>
-  [...groupedBy(findings.receivables, ({ bucket }) => bucket ?? '')].map(([bucket, rows]) => ({
-    bucket,
-    invoices: total(rows, (row) => row.owing),
-    cents: total(rows, (row) => row.to_collect),
-    unknown: total(rows, (row) => row.unknown),
-    atLeastCents: total(rows, (row) => row.at_least),
-    overpaid: total(rows, (row) => row.overpaid),
-    creditCents: -total(rows, (row) => row.credit) || 0,
-  }))
+/** `completeDay`: the running month is told up to the day before. */
+export function paceOf(rows: FigureRows, part: Part, completeDay: string): PaceLine[] {
+  return rows.pace.map(({ month, days }) => {
+    const byDay = groupedBy(figuresOf(days, part), ({ keys }) => keys.month ?? '')
+    let sum = 0
+    const cents = Array.from({ length: daysIn(month) }, (_, i) => {
+      const day = `${month}-${String(i + 1).padStart(2, '0')}`
+      if (day >= completeDay) return null
+      const of = byDay.get(day)
+      sum += of ? (figureAmount(addedAmounts(of.map(({ values }) => values)), sales) ?? 0) : 0
+      return sum
+    })
+    return { name: monthInFull(month), cents }
+  })
+}
 
-const standings = (findings: Findings): StandingLine[] =>
+export function receivablesOf(findings: Findings, rows: FigureRows, part: Part): ReceivableAge[] {
+  const amounts = groupedBy(figuresOf(rows.receivables, part), ({ keys }) => keys.bucket ?? '')
+  return [...groupedBy(findings.receivables, ({ bucket }) => bucket ?? '')].map(([bucket, lines]) => {
+    const of = addedAmounts((amounts.get(bucket) ?? []).map(({ values }) => values))
+    return {
+      bucket,
+      invoices: total(lines, (row) => row.owing),
+      cents: figureAmount(of, receivablesFigure) ?? 0,
+      unknown: leftOutOf(of, receivablesFigure),
+      atLeastCents: total(lines, (row) => row.at_least),
+      overpaid: total(lines, (row) => row.overpaid),
+    }
+  })
+}
+
+export const standingsOf = (findings: Findings): StandingLine[] =>
   [...groupedBy(findings.customers, ({ standing }) => standing ?? '')].map(([standing, rows]) => ({
     standing,
     customers: total(rows, (row) => row.customers),
@@ -170,29 +152,30 @@ const standings = (findings: Findings): StandingLine[] =>
   }))
 
 /** Without the lists of single orders, which are asked for where a scope is shown. */
-export function needsOf(findings: Findings): NeedsAnswer {
-  const ages = receivables(findings)
-  const overdue = ages.filter(({ bucket }) => bucket !== '0 to 30')
+export function needsOf(findings: Findings, rows: FigureRows, part: Part): NeedsAnswer {
+  const ages = receivablesOf(findings, rows, part)
+  const open = amountsIn(rows.open, [], part)
   const sums = (lines: readonly ReceivableAge[]) => ({
     invoices: total(lines, (line) => line.invoices),
     cents: total(lines, (line) => line.cents),
     unknown: total(lines, (line) => line.unknown),
     atLeastCents: total(lines, (line) => line.atLeastCents),
     overpaid: total(lines, (line) => line.overpaid),
-    creditCents: total(lines, (line) => line.creditCents),
   })
   return {
-    open: {
-      orders: total(findings.open, (row) => row.orders),
-      salesCents: total(findings.open, (row) => row.sales),
+    inProgress: {
+      orders: figureAmount(open, ordersInProgress) ?? 0,
+      salesCents: figureAmount(open, workInProgress),
     },
+    estimates: figureAmount(open, openEstimates) ?? 0,
     late: {
-      orders: total(findings.open, (row) => row.late),
-      salesCents: total(findings.open, (row) => row.late_sales),
+      orders: total(findings.late, (row) => row.orders),
+      salesCents: total(findings.late, (row) => row.sales),
     },
     lateOrders: [],
     receivables: sums(ages),
-    overdue: sums(overdue),
+    overdue: sums(ages.filter(({ bucket }) => bucket !== '0 to 30')),
+    creditCents: -(figureAmount(open, creditsFigure) ?? 0) || 0,
     overdueOrders: [],
     undecided: {
       count: total(findings.undecided, (row) => row.all),
@@ -202,24 +185,6 @@ export function needsOf(findings: Findings): NeedsAnswer {
   }
 }
 
-/** The part of a scope that follows from its findings. */
-export function foldedScope(
-  findings: Findings,
-  months: readonly ReportMonth[],
-  last: string,
-  nameOf: ShopNames,
-): Omit<ReportScope, 'id' | 'title' | 'trust' | 'behind' | 'shops'> {
-  const without = findings.technicians.filter((row) => row.technician_key === null && row.month === last)
-  return {
-    months: monthNumbers(findings, months),
-    advice: advice(findings, months),
-    cycles: cycles(findings, months),
-    byShop: shopsOf(findings, months, nameOf),
-    technicians: technicians(findings, last),
-    hoursWithoutTechnician: total(without, (row) => row.hours),
-    costBands: costBands(findings),
-    receivables: receivables(findings),
-    standings: standings(findings),
-    needs: needsOf(findings),
-  }
-}
+/** Whether a shop's data covers a period from its beginning. */
+export const isOpenSince = (firstDay: string | null, from: string): boolean =>
+  firstDay !== null && (firstDay <= from || firstDay <= `${from.slice(0, 8)}03`)

@@ -8,7 +8,9 @@ import { dayOf, endDay } from '../../analytics/shopday.js'
 import type { ReportData } from '../data.js'
 import { askExtent } from './asksales.js'
 import { findingsOf } from './findings.js'
+import { figureRows, shownFigures } from './gather.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
+import { paceMonths, periodsOf } from './periods.js'
 import { monthsOf } from './reportdays.js'
 import { restsOn } from './restson.js'
 import { tenantsAndScopes } from './scopes.js'
@@ -17,28 +19,24 @@ import { completeDay } from './trust.js'
 /** Recommendations without a decision are followed up for so many days. */
 const followedMicros = 90n * 86_400_000_000n
 
-/** The views that the questions are about. */
-const asked = [
-  'customer_value',
-  'cycle_times',
-  'daily_sales',
-  'freshness',
-  'orders',
-  'parts_margin',
-  'payments_check',
-  'receivables',
-  'recommendation_conversion',
-  'technician_hours',
-  'totals_check',
-  'work_in_progress',
-] as const
+/** The views that the questions are about, beside those of the figures. */
+const asked: readonly string[] = [
+  ...new Set([
+    ...['customer_value', 'cycle_times', 'dim_shops', 'freshness', 'orders', 'payments_check'],
+    ...['receivables', 'recommendation_conversion', 'totals_check', 'work_in_progress'],
+    ...shownFigures.map(({ relation }) => relation.name),
+  ]),
+].sort()
+
+/** Names of places are no figures. */
+const ofFigures = asked.filter((name) => name !== 'dim_shops')
 
 export async function readReport(options: ReportOptions): Promise<ReportData> {
   const { label, timeZone, nowMicros } = options
   const madeAt = fromMicros(nowMicros)
   const today = dayOf(timeZone, madeAt, endDay(nowMicros)) ?? madeAt.slice(0, 10)
   const head = { madeAt, warehouse: label, today, timeZone }
-  const none = { months: [], lastMonth: null, scopes: [], tenants: [] }
+  const none = { months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
   const found = await withData(options, asked, (opened) => figuresOf(opened, options, today))
   return { ...head, ...(found ?? none) }
 }
@@ -47,26 +45,25 @@ async function figuresOf(
   { held, subject, freshness }: OpenedWarehouse,
   options: ReportOptions,
   today: string,
-): Promise<Pick<ReportData, 'months' | 'lastMonth' | 'scopes' | 'tenants'>> {
+): Promise<Pick<ReportData, 'months' | 'lastMonth' | 'periods' | 'scopes' | 'tenants'>> {
   const { warehouse, nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
   const first = (await askExtent(subject))?.first ?? null
-  const months = monthsOf({ first, today, completeDay: completeDay(freshness, nowMicros) })
+  const reached = completeDay(freshness, nowMicros)
+  const months = monthsOf({ first, today, completeDay: reached })
   const whole = months.findLastIndex(({ isPartial }) => !isPartial)
   const lastMonth = whole === -1 ? null : whole
+  const calendar = { months, lastMonth, completeDay: reached }
+  const periods = periodsOf(calendar)
   const last = (months[lastMonth ?? months.length - 1] ?? { month: today.slice(0, 7) }).month
+  const from = months[0]?.month ?? last
   const findings = await findingsOf(subject, held.db, {
-    from: months[0]?.month ?? last,
-    last,
+    from,
     undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
   })
+  const rows = await figureRows(subject, from, periods, paceMonths(calendar))
   const incidents = await openIncidents(warehouse, held.db)
-  const rule = {
-    ...{ nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents },
-    restsOn: restsOn(asked, warehouse),
-  }
-  return {
-    months,
-    lastMonth,
-    ...(await tenantsAndScopes(subject, findings, { ...rule, months, lastMonth, last })),
-  }
+  const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents }
+  const scene = { ...rule, restsOn: restsOn(ofFigures, warehouse), subject, findings, rows, months, last }
+  const found = await tenantsAndScopes({ ...scene, completeDay: reached })
+  return { months, lastMonth, periods, ...found }
 }

@@ -1,79 +1,127 @@
-/* All tenants together, and each of them where there are few: what the page shows of whom. Used by read.ts. */
+/* All tenants together, each of them and each shop where there are few: what the page shows of whom. Used by read.ts. */
+import sales from '../../../../schema/figures/sales_cents.js'
+import { figureAmount, noAmounts } from '../amounts.js'
 import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
 import type { FreshnessRow } from './asktrust.js'
 import { askLateOrders, askOverdueOrders } from './askwork.js'
-import { byTenant, type Findings } from './findings.js'
-import { foldedScope, monthNumbers, needsOf, noNumbers, type ShopNames } from './fold.js'
-import { monthsLater, numberFrom, type Subject } from './reportdays.js'
+import { byTenant, type Findings, type Part, partOf } from './findings.js'
+import {
+  adviceByMonth,
+  amountsIn,
+  cyclesOf,
+  isOpenSince,
+  monthAmounts,
+  needsOf,
+  paceOf,
+  receivablesOf,
+  type ShopNames,
+  shopsOf,
+  standingsOf,
+} from './fold.js'
+import { comparisonsOf, periodAnswer } from './foldperiod.js'
+import type { FigureRows } from './gather.js'
+import { groupedBy, monthsLater, numberFrom, type Subject } from './reportdays.js'
 import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
 
 /** With more tenants than this, the page compares them, and leaves the figures of one to --tenant. */
-const mostScopes = 6
+const mostTenants = 6
+/** With more shops than this, only tenants can be chosen. */
+const mostShops = 12
 
 /** What all scopes of a report share. */
 export interface Scene extends StaleRule {
+  readonly subject: Subject
+  readonly findings: Findings
+  readonly rows: FigureRows
   readonly months: readonly ReportMonth[]
-  readonly lastMonth: number | null
   readonly last: string
+  /** All days before it are complete. */
+  readonly completeDay: string
 }
 
-export async function tenantsAndScopes(
-  subject: Subject,
-  findings: Findings,
-  scene: Scene,
-): Promise<Pick<ReportData, 'scopes' | 'tenants'>> {
-  const groups = [...byTenant(findings)].filter(([, of]) => of.freshness.length > 0)
-  const [only, ...others] = groups
+export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, 'scopes' | 'tenants'>> {
+  const { freshness, shops } = scene.findings
+  const ids = [...groupedBy(freshness, ({ tenant_id }) => String(tenant_id)).keys()]
+  const [only] = ids
   if (only === undefined) return { scopes: [], tenants: [] }
-  if (others.length === 0) return { scopes: [await scopeOf(subject, findings, scene, only[0])], tenants: [] }
-  const lines = groups.map(([id, of]) => tenantLine(id, of, scene))
-  const tenants = lines.sort(
-    (a, b) => b.last.salesCents - a.last.salesCents || a.name.localeCompare(b.name, 'en'),
-  )
-  const scopes = [await scopeOf(subject, findings, scene, null)]
-  if (groups.length <= mostScopes)
-    for (const { id } of tenants) {
-      const of = groups.find(([tenant]) => tenant === id)?.[1]
-      if (of) scopes.push(await scopeOf(subject, of, scene, id))
+  const groups = byTenant(scene.findings)
+  const lines = ids
+    .map((id) => tenantLine(scene, id, groups.get(id) ?? scene.findings))
+    .sort((a, b) => salesOf(b) - salesOf(a) || a.name.localeCompare(b.name, 'en'))
+  const parts: Part[] = ids.length === 1 ? [] : [{}]
+  if (ids.length <= mostTenants)
+    for (const { id } of lines) {
+      parts.push({ tenant: id })
+      const own = shops.filter(({ tenant_id, first_day }) => String(tenant_id) === id && first_day !== null)
+      // One shop with invoices is its business.
+      if (own.length > 1 && shops.length <= mostShops)
+        parts.push(...own.flatMap(({ shop_key }) => (shop_key ? [{ tenant: id, shop: shop_key }] : [])))
     }
-  return { scopes, tenants }
+  const scopes: ReportScope[] = []
+  for (const part of parts) scopes.push(await scopeOf(scene, part))
+  return { scopes, tenants: ids.length === 1 ? [] : lines }
 }
+
+const salesOf = ({ amounts }: TenantLine): number => figureAmount(amounts, sales) ?? 0
 
 const tenantName = ({ freshness }: Findings, id: string): string =>
-  freshness[0]?.tenant_name ?? `tenant ${id}`
+  freshness.find(({ tenant_id }) => String(tenant_id) === id)?.tenant_name ?? `tenant ${id}`
 
 /** Among the shops of several tenants, a shop is told with its tenant, unless its name says it already. */
-const shopName = (shop: string, tenant: string): string =>
-  tenant === '' || shop.includes(tenant) ? shop : `${shop} · ${tenant}`
+const shopNames =
+  ({ shops }: Findings, withTenant: boolean): ShopNames =>
+  (key) => {
+    const shop = shops.find(({ shop_key }) => key !== null && shop_key === key)
+    const [name, tenant] = [shop?.shop_name ?? 'no shop', shop?.tenant_name ?? '']
+    return !withTenant || tenant === '' || name.includes(tenant) ? name : `${name} · ${tenant}`
+  }
 
-/** `id`: null for all tenants together. */
-async function scopeOf(
-  subject: Subject,
-  findings: Findings,
-  { months, last, ...freshness }: Scene,
-  id: string | null,
-): Promise<ReportScope> {
-  const ids = id === null ? subject.tenants : [findings.freshness[0]?.tenant_id ?? 0]
-  const groups = byTenant(findings)
-  const nameOf: ShopNames = (row) =>
-    shopName(row?.shop_name ?? '–', id === null ? (row?.tenant_name ?? '') : '')
-  const folded = foldedScope(findings, months, last, nameOf)
-  const lateOrders = (await askLateOrders({ ...subject, tenants: ids })).map(
+const titleOf = (all: Findings, { tenant, shop }: Part): string => {
+  if (tenant === undefined)
+    return `All ${new Set(all.freshness.map((row) => String(row.tenant_id))).size} businesses`
+  return shop === undefined ? tenantName(all, tenant) : shopNames(all, true)(shop)
+}
+
+/** The first month of the scope's own data may be cut where that of others is not. */
+function spanOf(months: readonly ReportMonth[], { shops }: Findings): ReportMonth[] {
+  const [first] = shops.flatMap(({ first_day }) => first_day ?? []).sort()
+  const cut = first !== undefined && !isOpenSince(first, `${first.slice(0, 7)}-01`) ? first.slice(0, 7) : ''
+  return months.map(({ month, isPartial }) => ({ month, isPartial: isPartial || month === cut }))
+}
+
+async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
+  const { subject, findings: all, rows, months, completeDay: until } = scene
+  const findings = partOf(all, part)
+  const { freshness, shops } = findings
+  const tenants = part.tenant === undefined ? subject.tenants : [freshness[0]?.tenant_id ?? 0]
+  const nameOf = shopNames(all, part.tenant === undefined)
+  const orders = { ...subject, tenants }
+  const lateOrders = (await askLateOrders(orders, part.shop)).map(
     ({ minutes_open, sales_cents, ...order }): NamedOrder =>
       named(order, Math.floor(numberFrom(minutes_open) / 1440), sales_cents),
   )
-  const overdueOrders = (await askOverdueOrders({ ...subject, tenants: ids })).map(
+  const overdueOrders = (await askOverdueOrders(orders, part.shop)).map(
     ({ days, balance_cents, ...order }): NamedOrder => named(order, numberFrom(days), balance_cents),
   )
-  const behind = [...groups.values()].filter((of) => isBehind(of, last, freshness.nowMicros)).length
+  const groups = groupedBy(freshness, ({ tenant_id }) => String(tenant_id))
   return {
-    id: id ?? 'all',
-    title: id === null ? `All ${groups.size} businesses` : tenantName(findings, id),
-    shops: folded.byShop.length,
-    trust: trustIn(findings, freshness),
-    behind,
-    ...folded,
-    needs: { ...folded.needs, lateOrders, overdueOrders },
+    id: part.shop === undefined ? (part.tenant ?? 'all') : `shop-${part.shop}`,
+    kind: part.shop !== undefined ? 'shop' : part.tenant === undefined ? 'all' : 'business',
+    title: titleOf(all, part),
+    shops: shops.length,
+    shopsWithoutInvoices: shops.filter(({ first_day }) => first_day === null).length,
+    trust: trustIn(findings, scene),
+    behind: [...groups.values()].filter((of) => isBehind(of, scene.last, scene.nowMicros)).length,
+    span: spanOf(months, findings),
+    months: monthAmounts(rows, months, part),
+    advice: adviceByMonth(findings, months),
+    cycles: cyclesOf(findings, months),
+    byShop: shopsOf(rows, months, part, nameOf),
+    periods: rows.periods.map((of) => periodAnswer(of, findings, part, nameOf)),
+    pace: paceOf(rows, part, until),
+    receivables: receivablesOf(findings, rows, part),
+    standings: part.shop === undefined ? standingsOf(findings) : [],
+    needs: { ...needsOf(findings, rows, part), lateOrders, overdueOrders },
   }
 }
 
@@ -96,7 +144,7 @@ const named = (
 })
 
 /** Whether a tenant's data ends before the month that is told as the last one does. */
-function isBehind({ freshness }: Findings, last: string, nowMicros: bigint): boolean {
+function isBehind(freshness: readonly FreshnessRow[], last: string, nowMicros: bigint): boolean {
   const walked = freshness.filter(isWalked)
   if (walked.some(({ complete_through }) => complete_through === null)) return true
   return walked.length > 0 && oldestDay(walked, nowMicros) < `${monthsLater(last, 1)}-01`
@@ -105,16 +153,17 @@ function isBehind({ freshness }: Findings, last: string, nowMicros: bigint): boo
 const oldestDay = (rows: readonly FreshnessRow[], nowMicros: bigint): string =>
   rows.map((row) => completeDay([row], nowMicros)).sort()[0] ?? ''
 
-function tenantLine(id: string, findings: Findings, { months, lastMonth, ...freshness }: Scene): TenantLine {
-  const at = lastMonth ?? months.length - 1
-  const numbers = monthNumbers(findings, months)
-  const needs = needsOf(findings)
+function tenantLine(scene: Scene, id: string, findings: Findings): TenantLine {
+  const { rows } = scene
+  const part = { tenant: id }
+  const [shown] = rows.periods
+  const needs = needsOf(findings, rows, part)
   return {
     id,
     name: tenantName(findings, id),
-    trust: trustIn(findings, freshness),
-    last: numbers[at] ?? noNumbers,
-    before: months[at - 1]?.isPartial === false ? (numbers[at - 1] ?? null) : null,
+    trust: trustIn(findings, scene),
+    amounts: shown ? amountsIn(shown.all, shown.distinct, part) : noAmounts,
+    comparison: shown && comparisonsOf(shown, findings.shops, part)[0],
     late: needs.late.orders,
     overdueCents: needs.overdue.cents,
   }

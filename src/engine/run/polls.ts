@@ -1,0 +1,80 @@
+/*
+ * What the polls of a cursor find: how many new and changed records, in how many hours. From it follows how often a poll
+ * is worth its request (features/targets). Every walk keeps it, so that targets have something to go by when they are set.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import { toMicros, toMillis } from '../base/timestamp.js'
+import type { Clocks } from '../walk/clocks.js'
+import { unixEpoch } from '../walk/cutpoint.js'
+import type { Polls } from '../warehouse/cursors.js'
+import type { Version } from '../warehouse/versionbatch.js'
+
+/** After so many hours a count weighs a third. */
+const memoryHours = 168
+/** Of one poll, so that a single import does not rule for weeks. */
+const mostNews = 20
+/** The longest interval that counts: a clock that jumped ahead by years must not hide what is found afterwards. */
+const mostHours = 720
+
+const hoursBetween = (from: string, to: string): number => (toMillis(to) - toMillis(from)) / 3_600_000
+
+const rounded = (value: number): number => Math.round(value * 1e6) / 1e6
+
+/** What a poll has found. */
+interface Found {
+  readonly news: number
+  readonly unannounced: number
+}
+
+/**
+ * The columns of a cursor after a poll that began then. Without `found` the walk was a first load, or read again what was
+ * there: it says nothing of how often the list changes.
+ */
+export function polled(before: Polls | undefined, at: string, found?: Found) {
+  const polled_at = { polled_at: at }
+  if (!found || !before || before.polledAt === null) return polled_at
+  const hours = Math.min(mostHours, Math.max(0, hoursBetween(before.polledAt, at)))
+  const kept = Math.exp(-hours / memoryHours)
+  return {
+    ...polled_at,
+    news: rounded(before.news * kept + found.news),
+    news_unannounced: rounded(before.unannounced * kept + found.unannounced),
+    news_hours: rounded(before.hours * kept + hours),
+  }
+}
+
+/** A new or changed record. */
+export interface Arrival {
+  readonly id: Int64
+  readonly updatedAt: string
+}
+
+/** New and changed records that a poll has brought. */
+export class Arrivals {
+  /** So many of them as count as news. */
+  readonly first: Arrival[] = []
+  /** How long each of them took to get here, in milliseconds, by the clock of the source. */
+  readonly delays: number[] = []
+
+  get count(): number {
+    return this.delays.length
+  }
+
+  /** How many count as news. */
+  get news(): number {
+    return this.first.length
+  }
+
+  /** Takes the stored records of a page. What came back from deletion was there before. */
+  take(records: readonly Arrival[], previous: ReadonlyMap<Int64, Version>, clocks: Clocks | undefined): void {
+    const answered = clocks && (clocks.source ? `${clocks.source.slice(0, 19)}.000000Z` : clocks.own)
+    for (const { id, updatedAt } of records) {
+      const stored = previous.get(id)
+      if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) continue
+      // Stamps before 1970 are no stamps: nobody can tell when such a record was made.
+      if (updatedAt < unixEpoch || answered === undefined) continue
+      if (this.first.length < mostNews) this.first.push({ id, updatedAt })
+      this.delays.push(Math.max(0, Number((toMicros(answered) - toMicros(updatedAt)) / 1000n)))
+    }
+  }
+}

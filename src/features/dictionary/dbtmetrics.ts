@@ -1,0 +1,230 @@
+/**
+ * Semantic models and metrics for MetricFlow, as dbt 1.11 reads them: one model for each relation that a figure is counted
+ * in, one for each `dim_` view, and one for the snapshots, whose values do not add up over days. MetricFlow asks models and
+ * no sources (dbt-core issue 7934).
+ */
+import {
+  type DeclaredFigure,
+  isMoment,
+  isRatio,
+  leftOutMeasure,
+  type Measure,
+  unitFactor,
+} from '../../../schema/figure.js'
+import type { DictionaryColumn, DictionaryTable } from './dictionary.js'
+
+/** The table of what stood at a moment. */
+const snapshotTable = 'daily_snapshots'
+
+/** The model that passes a relation through. */
+export const modelOf = (relation: string): string => `stg_shopsync__${relation}`
+
+/** MetricFlow keeps `day`, `month` and the like for itself. */
+const dimensionName = (column: string): string => (column === 'day' ? 'on_day' : column)
+
+/** Without days of its own, what stands now stands today. */
+const today = { name: 'as_of', type: 'time', expr: 'current_date', type_params: { time_granularity: 'day' } }
+
+const timeDimension = ({ name, description }: DictionaryColumn) => ({
+  name: dimensionName(name),
+  type: 'time',
+  ...(dimensionName(name) !== name && { expr: name }),
+  description,
+  type_params: { time_granularity: 'day' },
+})
+
+const dimension = ({ name, description }: DictionaryColumn) => ({ name, type: 'categorical', description })
+
+/** What a column refers to, in the word by which other columns name the same thing: `shop` for `shop_key`. */
+const entityName = (column: string): string => column.replace(/_(key|id)$/, '')
+
+function foreignEntities({ columns }: DictionaryTable): object[] {
+  const own = new Set(columns.map(({ name }) => name))
+  const named = columns
+    .filter(({ references = '' }) => references.startsWith('dim_'))
+    .map(({ name }) => ({ name: entityName(name), type: 'foreign', expr: name }))
+  if (own.has('shop_key') || !own.has('shop_id')) return named
+  const tenant = { name: 'tenant', type: 'foreign', expr: 'tenant_id' }
+  return [tenant, { name: 'shop', type: 'foreign', expr: "tenant_id || '-' || shop_id" }]
+}
+
+const both = (where: string | undefined, condition: string): string =>
+  where === undefined ? condition : `(${where}) and (${condition})`
+
+/** A measure with the figure's condition in it, as an aggregate and what it aggregates. */
+function measured(
+  measure: Measure,
+  where: string | undefined,
+): { readonly agg: string; readonly expr: string } {
+  const within = (value: string): string =>
+    where === undefined ? value : `case when ${where} then ${value} end`
+  if ('sum' in measure) return { agg: 'sum', expr: within(measure.sum) }
+  if ('distinct' in measure) return { agg: 'count_distinct', expr: within(measure.distinct) }
+  return { agg: 'count', expr: `case when ${both(where, measure.count)} then 1 end` }
+}
+
+/** A measure and the metric of it. */
+interface Part {
+  readonly name: string
+  readonly label: string
+  readonly description: string
+  readonly measure: Measure
+}
+
+/** What MetricFlow has to sum or count for a figure: its value or its two halves, and what it leaves out. */
+function partsOf(figure: DeclaredFigure): Part[] {
+  const { name, label, doc, numerator, denominator, leavesOut } = figure
+  const left: Part[] = leavesOut
+    ? [
+        {
+          name: `${name}_left_out`,
+          label: `${label}: left out`,
+          description: `What it leaves out: ${leavesOut.what}.`,
+          measure: leftOutMeasure(leavesOut),
+        },
+      ]
+    : []
+  if (!denominator) return [{ name, label, description: doc, measure: numerator }, ...left]
+  const half = (part: string, word: string, measure: Measure): Part => ({
+    name: `${name}_${part}`,
+    label: `${label}: ${part}`,
+    description: `What it divides${word}.`,
+    measure,
+  })
+  return [half('numerator', '', numerator), half('denominator', ' by', denominator), ...left]
+}
+
+const measureName = (part: string): string => `${part}_measure`
+
+/** The figures that MetricFlow asks the relation itself for; the others come from the snapshots. */
+const isAsked = (figure: DeclaredFigure): boolean => figure.snapshot === undefined
+
+function factModel(table: DictionaryTable, figures: readonly DeclaredFigure[]): object {
+  const by = new Set(figures.flatMap((figure) => figure.by as readonly string[]))
+  const isLabel = ({ name, kind }: DictionaryColumn): boolean =>
+    by.has(name) && !name.endsWith('_key') && (kind === 'text' || kind === 'boolean')
+  const days = table.columns.filter(({ kind }) => kind === 'day')
+  const timeOf = ({ day }: DeclaredFigure): string => (day === undefined ? today.name : dimensionName(day))
+  return {
+    name: table.name,
+    description: `${table.description} Grain: ${table.grain}.`,
+    model: `ref('${modelOf(table.name)}')`,
+    primary_entity: `${table.name}_row`,
+    entities: foreignEntities(table),
+    dimensions: [
+      ...days.map(timeDimension),
+      ...(figures.some(isMoment) ? [today] : []),
+      ...table.columns.filter(isLabel).map(dimension),
+    ],
+    measures: figures.flatMap((figure) =>
+      partsOf(figure).map(({ name, measure }) => ({
+        name: measureName(name),
+        ...measured(measure, figure.where),
+        agg_time_dimension: timeOf(figure),
+      })),
+    ),
+  }
+}
+
+/** Who is pointed to under several names, such as technician and advisor. */
+const otherNames: Readonly<Record<string, readonly string[]>> = { staff: ['technician', 'advisor'] }
+
+function dimensionModel(table: DictionaryTable): object {
+  const key = table.name === 'dim_tenants' ? 'tenant_id' : (table.key[0] ?? '')
+  const name = entityName(key)
+  return {
+    name: table.name,
+    description: table.description,
+    model: `ref('${modelOf(table.name)}')`,
+    entities: [
+      { name, type: 'primary', expr: key },
+      ...(otherNames[name] ?? []).map((other) => ({ name: other, type: 'unique', expr: key })),
+    ],
+    dimensions: [
+      ...table.columns.filter(({ kind }) => kind === 'day').map(timeDimension),
+      ...table.columns
+        .filter(({ name: own, kind }) => (kind === 'text' || kind === 'boolean') && !own.endsWith('_key'))
+        .map(dimension),
+    ],
+  }
+}
+
+/** Of the days that are asked for, the last snapshot of each shop counts. */
+function snapshotModel(table: DictionaryTable, figures: readonly DeclaredFigure[]): object {
+  return {
+    name: table.name,
+    description: table.description,
+    model: `ref('${modelOf(table.name)}')`,
+    defaults: { agg_time_dimension: 'on_day' },
+    primary_entity: `${table.name}_row`,
+    entities: foreignEntities(table),
+    dimensions: table.columns.filter(({ kind }) => kind === 'day').map(timeDimension),
+    measures: figures.map(({ name, snapshot }) => ({
+      name: measureName(name),
+      agg: 'sum',
+      expr: snapshot,
+      non_additive_dimension: { name: 'on_day', window_choice: 'max', window_groupings: ['shop'] },
+    })),
+  }
+}
+
+const kept = (figures: readonly DeclaredFigure[]): DeclaredFigure[] =>
+  figures.filter((figure) => !isAsked(figure))
+
+export function semanticModels(
+  tables: readonly DictionaryTable[],
+  figures: readonly DeclaredFigure[],
+): object[] {
+  const asked = figures.filter(isAsked)
+  return tables.flatMap((table) => {
+    const own = asked.filter(({ relation }) => relation.name === table.name)
+    if (own.length > 0) return [factModel(table, own)]
+    if (table.name === snapshotTable) return [snapshotModel(table, kept(figures))]
+    return table.name.startsWith('dim_') && table.name !== 'dim_days' ? [dimensionModel(table)] : []
+  })
+}
+
+const simple = ({ name, label, description }: Omit<Part, 'measure'>, unit: string) => ({
+  name,
+  label,
+  description,
+  type: 'simple',
+  type_params: { measure: measureName(name) },
+  config: { meta: { unit } },
+})
+
+/** A share is a number from 0 to 1, as MetricFlow divides; what is counted in another unit is converted. */
+function ratio({ name, label, doc, unit }: DeclaredFigure): object {
+  const [above, below] = [`${name}_numerator`, `${name}_denominator`]
+  const factor = unitFactor[unit] ?? 1
+  if (factor >= 1)
+    return {
+      name,
+      label,
+      description: factor === 100 ? `${doc} A share: 0.25 is 25 percent.` : doc,
+      type: 'ratio',
+      type_params: { numerator: above, denominator: below },
+      config: { meta: { unit: factor === 100 ? 'share' : unit } },
+    }
+  return {
+    name,
+    label,
+    description: doc,
+    type: 'derived',
+    type_params: {
+      expr: `1.0 * ${above} / nullif(${Math.round(1 / factor)} * ${below}, 0)`,
+      metrics: [{ name: above }, { name: below }],
+    },
+    config: { meta: { unit } },
+  }
+}
+
+export function dbtMetrics(figures: readonly DeclaredFigure[]): object[] {
+  return figures.flatMap((figure) => {
+    const { name, label, doc, unit } = figure
+    if (!isAsked(figure))
+      return [simple({ name, label, description: `${doc} As the last snapshot has it.` }, unit)]
+    const parts = partsOf(figure).map((part) => simple(part, part.name === name ? unit : 'as declared'))
+    return isRatio(figure) ? [...parts, ratio(figure)] : parts
+  })
+}

@@ -1,0 +1,92 @@
+/* What figures over the months of the report share. */
+import type { DeclaredFigure } from '../../../../schema/figure.js'
+import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
+import type { Chart, ChartColor, ChartUnit, Figure } from '../chart.js'
+import type { ReportMonth, ReportScope } from '../data.js'
+import { monthInFull, monthInShort } from '../numberwords.js'
+
+export interface FigureInput {
+  readonly lastMonth: number | null
+  readonly scope: ReportScope
+}
+
+export const sumOf = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((sum, item) => sum + of(item), 0)
+
+/** Every third month is named where there are many, and the year stands below January. */
+function tickOf(month: string, index: number, months: readonly ReportMonth[]): string {
+  const number = Number(month.slice(5, 7))
+  const name = monthInShort(month).slice(0, 3)
+  const isNamed = months.length <= 13 ? true : number % 3 === 1
+  if (!isNamed) return ''
+  const isFirst = months.findIndex((one) => one.month.slice(0, 4) === month.slice(0, 4)) === index
+  const isJanuary = number === 1
+  return isJanuary || (isFirst && number < 10) ? `${name}\n${month.slice(0, 4)}` : name
+}
+
+export const overMonths = (
+  months: readonly ReportMonth[],
+): Pick<Chart, 'of' | 'categories' | 'ticks' | 'partial'> => ({
+  of: 'month',
+  categories: months.map(({ month }) => monthInShort(month)),
+  ticks: months.map(({ month }, i) => tickOf(month, i, months)),
+  partial: months.map(({ isPartial }) => isPartial),
+})
+
+/** The months whose numbers will still grow, in a sentence; nothing where all are whole. */
+export function aboutPartial(months: readonly ReportMonth[]): string[] {
+  const names = months.filter(({ isPartial }) => isPartial).map(({ month }) => monthInFull(month))
+  if (names.length === 0) return []
+  return [
+    `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not whole: hatched, or a hollow point.`,
+  ]
+}
+
+/** The month that findings speak of, and its amounts. */
+export function lastWhole({
+  lastMonth,
+  scope,
+}: FigureInput): readonly [month: string, amounts: Amounts] | undefined {
+  const month = lastMonth === null ? undefined : scope.span[lastMonth]
+  const amounts = lastMonth === null ? undefined : scope.months[lastMonth]
+  return month && amounts && [monthInFull(month.month), amounts]
+}
+
+interface LineLook {
+  readonly id: string
+  readonly color: ChartColor
+  readonly unit: ChartUnit
+  /** Figures that stand beside it in the table. */
+  readonly beside: readonly DeclaredFigure[]
+}
+
+/** A line of one declared figure over the months; its definition is the figure's own. */
+export function lineOf(
+  input: FigureInput,
+  figure: DeclaredFigure,
+  { id, color, unit, beside }: LineLook,
+): Figure {
+  const { scope } = input
+  const last = lastWhole(input)
+  const now = last && figureAmount(last[1], figure)
+  return {
+    id,
+    title: figure.label,
+    finding: last && now !== undefined && now !== null ? `${last[0]}: ${amountText(last[1], figure)}.` : '',
+    definition: figure.doc,
+    leftOut: [...leftOutText(scope.months, figure), ...aboutPartial(scope.span)],
+    chart: {
+      shape: 'lines',
+      unit,
+      ...overMonths(scope.span),
+      series: [
+        { name: figure.label, color, values: scope.months.map((month) => figureAmount(month, figure)) },
+      ],
+    },
+    extra: beside.map((other) => ({
+      title: other.label,
+      cells: scope.months.map((month) => amountText(month, other)),
+    })),
+    nothing: 'No invoice has been closed yet.',
+  }
+}

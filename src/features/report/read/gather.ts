@@ -1,0 +1,143 @@
+/*
+ * The declared figures that the report shows, asked for all tenants at once: by month, in each period, and from the first
+ * day of the running month to each of its days. Rows are by shop, since a shop counts in a comparison or doesn't.
+ */
+import { type DeclaredFigure, isMoment } from '../../../../schema/figure.js'
+import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
+import cars from '../../../../schema/figures/cars.js'
+import credits from '../../../../schema/figures/credits_cents.js'
+import customers from '../../../../schema/figures/customers.js'
+import effectiveLaborRate from '../../../../schema/figures/effective_labor_rate.js'
+import grossMargin from '../../../../schema/figures/gross_margin.js'
+import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
+import grossProfitPerHour from '../../../../schema/figures/gross_profit_per_hour.js'
+import hoursPerOrder from '../../../../schema/figures/hours_per_order.js'
+import hoursSold from '../../../../schema/figures/hours_sold.js'
+import { figures as declaredFigures } from '../../../../schema/figures/index.js'
+import invoices from '../../../../schema/figures/invoices.js'
+import newCustomers from '../../../../schema/figures/new_customers.js'
+import openEstimates from '../../../../schema/figures/open_estimates.js'
+import ordersInProgress from '../../../../schema/figures/orders_in_progress.js'
+import partsMargin from '../../../../schema/figures/parts_margin.js'
+import receivables from '../../../../schema/figures/receivables_cents.js'
+import sales from '../../../../schema/figures/sales_cents.js'
+import serviceSales from '../../../../schema/figures/service_sales_cents.js'
+import shareLate from '../../../../schema/figures/share_late.js'
+import technicianHours from '../../../../schema/figures/technician_hours.js'
+import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
+import { askFigures, type FigureRow } from '../../analytics/figuresql.js'
+import type { DayRange, ReportPeriod } from '../data.js'
+import { monthsLater, type Subject } from './reportdays.js'
+
+/** Different ones: counted over the rows of a whole group, and never added. */
+const distinct: readonly DeclaredFigure[] = [cars, customers]
+
+const ofPeriods: readonly DeclaredFigure[] = [
+  ...[sales, grossProfit, grossMargin, averageRepairOrder, invoices, hoursSold, hoursPerOrder],
+  ...[effectiveLaborRate, grossProfitPerHour, newCustomers, shareLate],
+]
+
+/** What a period comes to, whoever declared it. */
+export const flowFigures = declaredFigures.filter(
+  (figure) => !isMoment(figure) && figure.splits === undefined,
+)
+
+const ofAdvisors: readonly DeclaredFigure[] = [grossProfit, sales, grossMargin, averageRepairOrder, invoices]
+
+const ofNow: readonly DeclaredFigure[] = [
+  openEstimates,
+  ordersInProgress,
+  workInProgress,
+  receivables,
+  credits,
+]
+
+/** All figures that the report shows. */
+export const shownFigures: readonly DeclaredFigure[] = [
+  ...distinct,
+  ...ofPeriods,
+  ...ofNow,
+  ...[partsMargin, serviceSales, technicianHours],
+]
+
+/** What a period comes to: each by shop, and by what its name says. */
+export interface PeriodRows {
+  readonly period: ReportPeriod
+  readonly all: readonly FigureRow[]
+  /** By tenant: what is counted distinctly. */
+  readonly distinct: readonly FigureRow[]
+  /** Aligned with `period.compared`. */
+  readonly compared: readonly (readonly FigureRow[])[]
+  readonly advisors: readonly FigureRow[]
+  readonly technicians: readonly FigureRow[]
+  readonly techniciansBefore: readonly FigureRow[]
+  readonly categories: readonly FigureRow[]
+  readonly costBands: readonly FigureRow[]
+}
+
+export interface FigureRows {
+  readonly months: readonly FigureRow[]
+  /** By tenant. */
+  readonly distinctMonths: readonly FigureRow[]
+  readonly periods: readonly PeriodRows[]
+  /** A list a month: sales by day. */
+  readonly pace: readonly { readonly month: string; readonly days: readonly FigureRow[] }[]
+  readonly open: readonly FigureRow[]
+  /** By bucket of age. */
+  readonly receivables: readonly FigureRow[]
+}
+
+const shop = ['tenant_id', 'shop_key'] as const
+
+async function periodRows(subject: Subject, period: ReportPeriod): Promise<PeriodRows> {
+  const { tenants } = subject
+  const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[] = shop) =>
+    askFigures(subject, figures, { by, tenants, from, to })
+  const compared: (readonly FigureRow[])[] = []
+  for (const range of period.compared) compared.push(await ask([...ofPeriods, cars], range))
+  const [before] = period.compared
+  const technician = [...shop, 'technician_key', 'technician_name']
+  return {
+    period,
+    all: await ask(flowFigures, period),
+    distinct: await ask(distinct, period, ['tenant_id']),
+    compared,
+    advisors: await ask(ofAdvisors, period, [...shop, 'advisor_key', 'advisor_name']),
+    technicians: await ask([technicianHours], period, technician),
+    techniciansBefore: before ? await ask([technicianHours], before, technician) : [],
+    categories: await ask([serviceSales], period, [...shop, 'category']),
+    costBands: await ask([partsMargin], period, [...shop, 'cost_band']),
+  }
+}
+
+/** From the month `from` on. `paced`: months whose sales are told by day. */
+export async function figureRows(
+  subject: Subject,
+  from: string,
+  periods: readonly ReportPeriod[],
+  paced: readonly string[],
+): Promise<FigureRows> {
+  const { tenants } = subject
+  const since = { tenants, from: `${from}-01` }
+  const found: PeriodRows[] = []
+  for (const period of periods) found.push(await periodRows(subject, period))
+  const pace: { month: string; days: readonly FigureRow[] }[] = []
+  // Asked by its day as text, where others are asked by the month of their day.
+  const byDay = { db: subject.db, month: subject.day }
+  for (const month of paced) {
+    const range = { from: `${month}-01`, to: `${monthsLater(month, 1)}-01` }
+    pace.push({
+      month,
+      days: await askFigures(byDay, [sales], { by: [...shop, 'month'], tenants, ...range }),
+    })
+  }
+  const now = { by: shop, tenants }
+  return {
+    months: await askFigures(subject, [...ofPeriods, ...distinct], { ...since, by: [...shop, 'month'] }),
+    distinctMonths: await askFigures(subject, distinct, { ...since, by: ['tenant_id', 'month'] }),
+    periods: found,
+    pace,
+    open: await askFigures(subject, ofNow, now),
+    receivables: await askFigures(subject, [receivables], { ...now, by: [...shop, 'bucket'] }),
+  }
+}

@@ -1,0 +1,53 @@
+/*
+ * What became of each change: whether it was in the warehouse within its target. The delay of a change is the source's
+ * `Date` of the answer that brought it, less its `updated_at`: one clock.
+ */
+import type { CompiledQuery } from 'kysely'
+import type { Arrived, Run } from '../../engine/run/tenant.js'
+import type { Db } from '../../engine/warehouse/database.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { Announcements, type InboxNeeds } from './announced.js'
+import { type FreshnessSettings, freshnessSettings } from './settings.js'
+import { withDelays } from './tables.js'
+
+type Arrive = NonNullable<Run['arrived']>
+
+/** What the runs of a command keep of each poll; undefined where no targets are set. */
+export async function countingDelays(context: InboxNeeds, warehouse: Warehouse): Promise<Arrive | undefined> {
+  const settings = freshnessSettings(context.config)
+  return settings && countDelays(settings, await Announcements.there(context, warehouse))
+}
+
+/** Counts each change by its target. */
+export const countDelays =
+  ({ targetOf }: Pick<FreshnessSettings, 'targetOf'>, announcements?: Announcements): Arrive =>
+  async (cursor, { delays, first }): Promise<Arrived> => {
+    const resource = cursor.resource.name
+    const target = targetOf(resource)
+    const hour = `${cursor.now().slice(0, 13)}:00:00.000000Z`
+    const met = delays.filter((delay) => delay <= (target ?? 0)).length
+    const counted = { resource, hour, met, missed: delays.length - met }
+    return {
+      unannounced: announcements ? await announcements.lacking(cursor, first) : first.length,
+      statements: target === undefined ? [] : [addDelays(cursor.warehouse.db, counted)],
+    }
+  }
+
+interface Delays {
+  readonly resource: string
+  readonly hour: string
+  readonly met: number
+  readonly missed: number
+}
+
+const addDelays = (db: Db, delays: Delays): CompiledQuery =>
+  withDelays(db)
+    .insertInto('sync_delays')
+    .values(delays)
+    .onConflict((conflict) =>
+      conflict.columns(['resource', 'hour']).doUpdateSet((eb) => ({
+        met: eb('sync_delays.met', '+', eb.ref('excluded.met')),
+        missed: eb('sync_delays.missed', '+', eb.ref('excluded.missed')),
+      })),
+    )
+    .compile()

@@ -1,0 +1,163 @@
+/*
+ * The sections `targets` and `polling` of the configuration: how fresh each resource has to be, and what holds for every
+ * list whatever its target (docs/freshness.md).
+ */
+import { z } from 'zod'
+import { resources } from '../../../schema/index.js'
+import { parseDuration } from '../../engine/config/duration.js'
+import { durationLeaf, section } from '../../engine/config/leaf.js'
+import { type Problem, unknownKey } from '../../engine/config/problems.js'
+import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
+import { statusSection, statusSettings } from '../status/settings.js'
+
+/** Every resource without a target of its own. */
+const everyOther = '*'
+const shortest = 'PT1M'
+const longest = 'P30D'
+const targetError = `an ISO 8601 duration from ${shortest} to ${longest}, such as "PT15M"`
+const hourMs = 3_600_000
+
+const isTarget = (text: string): boolean => {
+  const milliseconds = parseDuration(text) ?? 0
+  return milliseconds >= (parseDuration(shortest) ?? 0) && milliseconds <= (parseDuration(longest) ?? 0)
+}
+
+const target = z
+  .string({ error: targetError })
+  .refine(isTarget, { error: targetError })
+  .transform((text) => parseDuration(text) ?? 0)
+  .meta({ examples: ['PT15M'] })
+
+type Targets = Readonly<Record<string, number>>
+
+const isSet = (targets: Targets | undefined): targets is Targets =>
+  targets !== undefined && Object.keys(targets).length > 0
+
+const names = [...Object.keys(resources), everyOther]
+
+export const targetsSection = configSection({
+  name: 'targets',
+  after: 'status',
+  shape: z
+    .record(z.string(), target, { error: 'an object such as {"*": "PT6H"}' })
+    .optional()
+    .describe(
+      'How soon a change of a resource is to be in the warehouse, by resource; "*": every resource without its own (docs/freshness.md). From PT1M to P30D. Without it: no targets.',
+    ),
+  problems: (targets) =>
+    Object.keys(targets ?? {})
+      .filter((name) => !names.includes(name))
+      .map((name) =>
+        unknownKey(`targets.${name}`, name, names, 'the name of a resource, or "*" for every other one'),
+      ),
+})
+
+const atLeastText =
+  'No list waits longer between two polls, however small its tenant is; not less than the largest target.'
+const deletesText =
+  'Deletions of each list are checked at least this often; not more than status.deletesUncheckedAfter. Default: status.deletesUncheckedAfter.'
+const deletesError = 'an ISO 8601 duration longer than zero, such as "P3D"'
+
+export const pollingSection = configSection({
+  name: 'polling',
+  after: 'targets',
+  shape: section(
+    {
+      atLeast: durationLeaf('P1D', atLeastText),
+      deletes: z
+        .string({ error: deletesError })
+        .refine((text) => (parseDuration(text) ?? 0) > 0, { error: deletesError })
+        .transform((text) => parseDuration(text) ?? 0)
+        .optional()
+        .meta({ description: deletesText, examples: ['P3D'] }),
+    },
+    'With targets: what holds for every list, whatever its target (docs/freshness.md).',
+  ),
+  problems: (polling, { sections }) => {
+    const targets = sections[targetsSection.name] as Targets | undefined
+    const status = sections[statusSection.name] as ReturnType<typeof statusSettings>
+    return isSet(targets) ? boundProblems(polling, Math.max(...Object.values(targets)), status) : []
+  },
+})
+
+const units = [
+  ['D', 86_400_000],
+  ['H', hourMs],
+  ['M', 60_000],
+  ['S', 1000],
+] as const
+
+/** A duration as people write it: P1D, PT6H, P1DT30M. */
+export function durationText(milliseconds: number): string {
+  let left = Math.max(1000, milliseconds)
+  const parts = units.map(([unit, length]) => {
+    const amount = unit === 'S' ? left / length : Math.floor(left / length)
+    left -= amount * length
+    return amount > 0 ? `${amount}${unit}` : ''
+  })
+  const [days = '', ...times] = parts
+  const time = times.join('')
+  return `P${days}${time && `T${time}`}`
+}
+
+interface Bounds {
+  readonly atLeast: number
+  readonly deletes?: number | undefined
+}
+
+const quoted = (milliseconds: number): string => `"${durationText(milliseconds)}"`
+
+/** What two sections say that do not go together. A round lasts an hour at most, unless its job says otherwise. */
+function boundProblems(
+  { atLeast, deletes }: Bounds,
+  largest: number,
+  { staleAfter, deletesUncheckedAfter }: ReturnType<typeof statusSettings>,
+): Problem[] {
+  const problems: Problem[] = []
+  if (atLeast < largest)
+    problems.push({
+      path: 'polling.atLeast',
+      found: quoted(atLeast),
+      expected: `at least the largest target, ${durationText(largest)}`,
+      hint: `Type "polling": {"atLeast": ${quoted(largest)}}`,
+    })
+  const reached = Math.max(atLeast, largest) + hourMs
+  if (reached > staleAfter)
+    problems.push({
+      path: 'status.staleAfter',
+      found: quoted(staleAfter),
+      expected: `at least polling.atLeast and a round of an hour, ${durationText(reached)}`,
+      hint: `Type "status": {"staleAfter": ${quoted(reached)}}, or set a shorter polling.atLeast`,
+    })
+  if (deletes !== undefined && deletes > deletesUncheckedAfter)
+    problems.push({
+      path: 'polling.deletes',
+      found: quoted(deletes),
+      expected: `at most status.deletesUncheckedAfter, ${durationText(deletesUncheckedAfter)}`,
+      hint: `Type "status": {"deletesUncheckedAfter": ${quoted(deletes)}}, or set a shorter polling.deletes`,
+    })
+  return problems
+}
+
+/** How fresh everything has to be. Durations in milliseconds. */
+export interface FreshnessSettings {
+  /** undefined: no change of the resource is counted; its lists are read within `atLeast` all the same. */
+  targetOf(resource: string): number | undefined
+  readonly atLeast: number
+  readonly deletes: number
+}
+
+const targetsIn = settingsOf(targetsSection)
+const pollingIn = settingsOf(pollingSection)
+
+/** undefined where no targets are set. */
+export function freshnessSettings(config: WithSections): FreshnessSettings | undefined {
+  const targets: Targets | undefined = targetsIn(config)
+  if (!isSet(targets)) return undefined
+  const { atLeast, deletes } = pollingIn(config)
+  return {
+    targetOf: (resource) => (Object.hasOwn(targets, resource) ? targets[resource] : targets[everyOther]),
+    atLeast,
+    deletes: deletes ?? statusSettings(config).deletesUncheckedAfter,
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The folder of `dictionary --format dbt --out` in dbt and MetricFlow: dbt makes its models on both warehouses as it stands,
+ * MetricFlow finds nothing wrong with it, and metrics that it is asked for on Postgres are the figures of shop_months.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import BetterSqlite3 from 'better-sqlite3'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { shopsync } from '../support/call.js'
+import { type Address, configure } from '../support/place.js'
+import { sandboxOfFile } from '../support/sandbox.js'
+import { query } from '../support/views.js'
+import { reopen, warehouses } from '../support/warehouse.js'
+import { dbt, profileOf } from './dbt.js'
+import { client, lackingFor, run } from './environment.js'
+
+const lacking = await lackingFor('The project of dbt')
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
+
+type Cells = Readonly<Record<string, string>>
+
+/** Rows of a CSV file without quotes, by the names of its columns. */
+function csv(file: string): Cells[] {
+  const [head = '', ...lines] = readFileSync(file, 'utf8').trim().split('\n')
+  const names = head.trim().split(',')
+  return lines.map((line) => {
+    const cells = line.trim().split(',')
+    return Object.fromEntries(names.map((name, i) => [name, cells[i] ?? '']))
+  })
+}
+
+describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
+  let folder = ''
+  let address: Address
+  const metricflow = (...words: string[]) =>
+    run(client('mf'), words, {
+      cwd: folder,
+      env: { ...process.env, DBT_PROFILES_DIR: folder, DBT_SEND_ANONYMOUS_USAGE_STATS: 'false' },
+      maxBuffer: 1e8,
+    })
+
+  beforeAll(async () => {
+    address = kind.address()
+    const config = configure(sandbox, address, [], { sync: { resources: 'all' } })
+    for (const words of [['sync'], ['snapshot']]) {
+      const ended = await shopsync([...words, '--config', config])
+      if (ended.code !== 0) throw new Error(ended.stderr)
+    }
+    folder = join(dirname(config), 'project')
+    const written = await shopsync(['dictionary', '--format', 'dbt', '--out', folder, '--config', config])
+    if (written.code !== 0) throw new Error(written.stderr)
+    const profile = { target: 'it', outputs: { it: profileOf(address, 'made_by_dbt') } }
+    writeFileSync(join(folder, 'profiles.yml'), JSON.stringify({ shopsync: profile }))
+  })
+
+  it('dbt makes every model', async () => {
+    const results = await dbt(folder, ['run'], 'run_results.json')
+    expect(results.filter(({ status }) => status !== 'success')).toEqual([])
+    expect(results.length).toBeGreaterThan(28)
+  })
+
+  it.runIf(kind.name === 'sqlite')('leaves the file of the warehouse as it was', () => {
+    const file = address.url.slice('sqlite:'.length)
+    const made = new BetterSqlite3(join(dirname(file), 'made_by_dbt.db'), { readonly: true })
+    const own = new BetterSqlite3(file, { readonly: true })
+    const orders = own.prepare('select count(*) from orders').pluck().get()
+    expect(Number(orders)).toBeGreaterThan(100)
+    expect(made.prepare('select count(*) from stg_shopsync__orders').pluck().get()).toBe(orders)
+    expect(own.prepare("select count(*) from sqlite_master where name like 'stg%'").pluck().get()).toBe(0)
+    for (const db of [made, own]) db.close()
+  })
+
+  it('MetricFlow finds nothing wrong', async () => {
+    const { stdout } = await metricflow('validate-configs', '--skip-dw')
+    expect(stdout).toContain('ERRORS: 0, FUTURE_ERRORS: 0, WARNINGS: 0')
+  })
+
+  it.runIf(kind.name === 'postgres')('metrics are the figures of shop_months', async () => {
+    const asked = ['sales_cents', 'average_repair_order', 'gross_margin', 'customers', 'receivables_cents']
+    const more = ['days_to_close', 'collected_cents', 'gross_margin_left_out']
+    const file = join(folder, 'answer.csv')
+    const all = [...asked, ...more]
+    const groups = ['--group-by', 'metric_time__month,shop', '--decimals', '9']
+    await metricflow('query', '--metrics', all.join(','), ...groups, '--csv', file)
+    const warehouse = await reopen(address)
+    const ratio = (name: string, factor = '1.0'): string =>
+      `${factor} * ${name}_numerator / nullif(${name}_denominator, 0) as ${name}`
+    const months = await query(
+      warehouse,
+      `select month, shop_key, sales_cents, customers, receivables_cents, collected_cents, gross_margin_left_out,
+        ${ratio('average_repair_order')}, ${ratio('gross_margin')}, ${ratio('days_to_close', '1.0 / 1440')}
+       from {shop_months} where shop_key is not null`,
+    )
+    await warehouse.close()
+    const kept = new Map(months.map((row) => [`${row.month} ${row.shop_key}`, row]))
+    const found = csv(file).filter((row) => row.shop !== '')
+    expect(found.length).toBeGreaterThan(3)
+    const seen = new Map(all.map((name) => [name, 0]))
+    for (const row of found) {
+      const month = kept.get(`${row.metric_time__month?.slice(0, 7)} ${row.shop}`)
+      for (const name of all) {
+        const [here, there] = [row[name] ?? '', month?.[name] ?? null]
+        if (here === '') continue
+        expect([name, row.shop, Number(here)]).toEqual([name, row.shop, expect.closeTo(Number(there), 6)])
+        if (Number(here) !== 0) seen.set(name, (seen.get(name) ?? 0) + 1)
+      }
+    }
+    for (const name of all) {
+      const wanted = months.filter((row) => Number(row[name] ?? 0) !== 0).length
+      expect(wanted).toBeGreaterThan(0)
+      expect([name, seen.get(name)]).toEqual([name, wanted])
+    }
+  })
+})

@@ -1,0 +1,154 @@
+/** What polls find is kept with each walk: how many new and changed records, in how many hours. */
+import { describe, expect, it } from 'vitest'
+import { addMicros } from '../../../src/engine/base/timestamp.js'
+import { polled } from '../../../src/engine/run/polls.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { countDelays } from '../../../src/features/targets/delays.js'
+import { withDelays } from '../../../src/features/targets/tables.js'
+import { template } from '../../../src/sandbox/index.js'
+import { HandClock } from '../../support/clocks.js'
+import { only } from '../../support/notes.js'
+import { type RunOptions, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const begin = '2026-03-01T00:00:00.000000Z'
+const clock = new HandClock(begin)
+const sandbox = await sandboxOfFile({ data: 'none', clock })
+const options: RunOptions = { resources: ['notes'], clock: clock.skewed }
+
+const later = (seconds: number): string => addMicros(begin, BigInt(seconds) * 1_000_000n)
+const wait = (hours: number): void => clock.pass(hours * 3_600_000)
+const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
+
+function prepare(count: number): void {
+  clock.micros = BigInt(Date.parse(begin)) * 1000n
+  clock.skew = 0n
+  sandbox.reset()
+  sandbox.store.addTenant({ id: 1 })
+  for (let id = 1; id <= count; id++) put(id, later(-3600 * (count + 1 - id)))
+}
+
+async function polls(warehouse: Warehouse, resource = 'notes') {
+  const row = (await rowsOf(warehouse, 'sync_cursors')).find((one) => one.resource === resource)
+  const number = (value: unknown): number | null => (value === null ? null : Number(value))
+  return {
+    polledAt: row?.polled_at,
+    news: number(row?.news),
+    unannounced: number(row?.news_unannounced),
+    hours: number(row?.news_hours),
+  }
+}
+
+const kept = (hours: number): number => Math.exp(-hours / 168)
+
+describe.each(warehouses())('$name', (kind) => {
+  it('a poll adds what it found and the hours since the last one; what is older weighs less', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    expect(await polls(warehouse)).toEqual({ polledAt: begin, news: null, unannounced: null, hours: null })
+    wait(2)
+    for (const id of [2, 3, 6]) put(id, later(3600 + id))
+    await sync(sandbox, warehouse, options)
+    expect(await polls(warehouse)).toEqual({ polledAt: later(7200), news: 3, unannounced: 3, hours: 2 })
+    wait(168)
+    expect(only(await sync(sandbox, warehouse, options))).toMatchObject({ requests: 1, rows_upserted: 0 })
+    const { news, hours } = await polls(warehouse)
+    expect(news).toBeCloseTo(3 * kept(168), 5)
+    expect(hours).toBeCloseTo(2 * kept(168) + 168, 5)
+  })
+
+  it('one import counts as 20; several pages are one poll', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    wait(1)
+    for (let id = 10; id < 260; id++) put(id, later(1800 + id))
+    await sync(sandbox, warehouse, options)
+    expect(await polls(warehouse)).toMatchObject({ news: 20, hours: 1 })
+  })
+
+  it('first loads, --full and lists that are read again count nothing', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    wait(3)
+    put(7, later(3600))
+    await sync(sandbox, warehouse, { ...options, mode: 'full' })
+    expect(await polls(warehouse)).toEqual({
+      polledAt: later(3 * 3600),
+      news: null,
+      unannounced: null,
+      hours: null,
+    })
+  })
+
+  it('a clock that jumps ahead by years, and back again, leaves an estimate that recovers', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    clock.skew = 3_000_000_000_000_000n
+    await sync(sandbox, warehouse, options)
+    clock.skew = 0n
+    wait(1)
+    await sync(sandbox, warehouse, options)
+    const { polledAt, hours } = await polls(warehouse)
+    expect(polledAt).toBe(later(3600))
+    expect(hours).toBeLessThanOrEqual(720)
+  })
+
+  it('a list of names counts the names that are new', async () => {
+    prepare(1)
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash'])
+    const names = { ...options, resources: ['customer_payment_types'] }
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, names)
+    wait(1)
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash', 'card', 'check'])
+    await sync(sandbox, warehouse, names)
+    expect(await polls(warehouse, 'customer_payment_types')).toMatchObject({ news: 2, hours: 1 })
+  })
+
+  it('with targets each change is counted as met or missed, by the clock of the source', async () => {
+    prepare(5)
+    const warehouse = await open(kind)
+    const arrived = countDelays({ targetOf: () => 1_800_000 })
+    const counted = { ...options, arrived }
+    await sync(sandbox, warehouse, counted)
+    wait(1)
+    // Our clock runs two hours ahead: it says nothing of how long a change took.
+    clock.skew = 7_200_000_000n
+    put(6, later(600))
+    put(7, later(3000))
+    put(8, later(3590))
+    await sync(sandbox, warehouse, counted)
+    const rows = () => warehouse.read((db) => withDelays(db).selectFrom('sync_delays').selectAll().execute())
+    const row = { resource: 'notes', hour: later(3 * 3600) }
+    expect(await rows()).toEqual([{ ...row, met: 2, missed: 1 }])
+    put(9, later(3600))
+    await sync(sandbox, warehouse, counted)
+    expect(await rows()).toEqual([{ ...row, met: 3, missed: 1 }])
+  })
+
+  it('without anybody who asks, nothing is counted by target', async () => {
+    prepare(2)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    put(3, later(60))
+    wait(1)
+    await sync(sandbox, warehouse, options)
+    const rows = await warehouse.read((db) => withDelays(db).selectFrom('sync_delays').selectAll().execute())
+    expect(rows).toEqual([])
+  })
+})
+
+it('a poll before the last one, by a clock that was set back, adds no hours', () => {
+  const before = { polledAt: later(3600), news: 1, unannounced: 1, hours: 5 }
+  expect(polled(before, later(0), { news: 2, unannounced: 0 })).toEqual({
+    polled_at: later(0),
+    news: 3,
+    news_unannounced: 1,
+    news_hours: 5,
+  })
+})

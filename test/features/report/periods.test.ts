@@ -1,0 +1,135 @@
+/** The periods that the reader may choose, what each is compared with, and which shops count. */
+import { describe, expect, it } from 'vitest'
+import type { FigureRow } from '../../../src/features/analytics/figuresql.js'
+import type { ReportPeriod } from '../../../src/features/report/data.js'
+import { isOpenSince } from '../../../src/features/report/read/fold.js'
+import { periodAnswer } from '../../../src/features/report/read/foldperiod.js'
+import { paceMonths, periodsOf } from '../../../src/features/report/read/periods.js'
+import { monthsOf } from '../../../src/features/report/read/reportdays.js'
+import { amounts } from './sample.js'
+
+function calendarOf(first: string, today: string, completeDay = today) {
+  const months = monthsOf({ first, today, completeDay })
+  const whole = months.findLastIndex(({ isPartial }) => !isPartial)
+  return { months, lastMonth: whole === -1 ? null : whole, completeDay }
+}
+
+const rangesOf = (periods: readonly ReportPeriod[]): string[][] =>
+  periods.map(({ id, from, to, compared }) => [
+    `${id} ${from} ${to}`,
+    ...compared.map((range) => `${range.from} ${range.to}`),
+  ])
+
+describe('periods', () => {
+  it('are the last month, the month so far and twelve months, beside as many days before', () => {
+    const calendar = calendarOf('2024-01-02', '2026-11-23')
+    expect(rangesOf(periodsOf(calendar))).toEqual([
+      ['last-month 2026-10-01 2026-11-01', '2026-09-01 2026-10-01', '2025-10-01 2025-11-01'],
+      ['month-to-date 2026-11-01 2026-11-23', '2026-10-01 2026-10-23', '2025-11-01 2025-11-23'],
+      ['last-12-months 2025-11-01 2026-11-01', '2024-11-01 2025-11-01'],
+    ])
+    expect(periodsOf(calendar)[1]).toMatchObject({
+      label: 'November 1 to 22, 2026',
+      compared: [{ label: 'Oct 1 to 22, 2026' }, { label: 'Nov 1 to 22, 2025' }],
+    })
+    expect(paceMonths(calendar)).toEqual(['2026-11', '2026-10', '2025-11'])
+  })
+
+  it('compare the last days of a long month with all of a short one', () => {
+    const [, running] = periodsOf(calendarOf('2024-01-02', '2026-03-31'))
+    expect(running).toMatchObject({
+      to: '2026-03-31',
+      compared: [
+        { from: '2026-02-01', to: '2026-03-01', label: 'Feb 1 to 28, 2026' },
+        { from: '2025-03-01', to: '2025-03-31' },
+      ],
+    })
+  })
+
+  it('have no month so far on its first day, and none where the data ends with a month', () => {
+    const first = calendarOf('2026-01-02', '2026-11-01')
+    expect(periodsOf(first).map(({ id }) => id)).toEqual(['last-month', 'last-12-months'])
+    expect(paceMonths(first)).toEqual([])
+    const stale = calendarOf('2026-01-02', '2026-11-20', '2026-10-12')
+    expect(rangesOf(periodsOf(stale))[1]?.[0]).toBe('month-to-date 2026-10-01 2026-10-12')
+  })
+
+  it('are the first month only while there is no other, and none without invoices', () => {
+    expect(rangesOf(periodsOf(calendarOf('2026-11-10', '2026-11-23')))).toEqual([
+      ['month-to-date 2026-11-01 2026-11-23', '2026-10-01 2026-10-23', '2025-11-01 2025-11-23'],
+    ])
+    expect(periodsOf({ months: [], lastMonth: null, completeDay: '2026-11-23' })).toEqual([])
+  })
+
+  it('of fewer than twelve months begin with the data, and are compared with nothing', () => {
+    const [, , year] = periodsOf(calendarOf('2026-03-02', '2026-11-23'))
+    expect(year).toMatchObject({ from: '2026-03-01', to: '2026-11-01', compared: [] })
+  })
+})
+
+describe('the same shops', () => {
+  it('are those whose first invoice is before the period, or of its first three days', () => {
+    const since = (day: string | null) => isOpenSince(day, '2026-09-01')
+    expect([since('2026-08-31'), since('2026-09-03'), since('2026-09-04'), since(null)]).toEqual([
+      ...[true, true, false, false],
+    ])
+  })
+
+  const [period] = periodsOf(calendarOf('2024-01-02', '2026-11-23'))
+  const row = (shop: string | null, cents: number | null, left = 0): FigureRow => ({
+    keys: { tenant_id: '101', shop_key: shop },
+    values: amounts({ sales_cents: [cents, null, left] }),
+  })
+  const shops = [
+    ['101-1', '2024-05-01'],
+    ['101-2', '2026-09-20'],
+    ['101-3', '2024-05-01'],
+    ['101-4', null],
+  ].map(([key, day]) => ({
+    ...{ tenant_id: 101, tenant_name: '', shop_key: key ?? null, shop_name: key ?? null },
+    first_day: day ?? null,
+  }))
+  const answerOf = (all: readonly FigureRow[], before: readonly FigureRow[], of = shops) =>
+    periodAnswer(
+      {
+        ...{ period: period!, all, distinct: [], compared: [before, []] },
+        ...{ advisors: [], technicians: [], techniciansBefore: [], categories: [], costBands: [] },
+      },
+      {
+        ...{ shops: of, freshness: [], refills: [], customers: [], receivables: [], totals: [] },
+        ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
+      },
+      {},
+      String,
+    )
+  const sales = (of: ReadonlyMap<string, { readonly numerator: number | null }> | undefined) =>
+    of?.get('sales_cents')?.numerator
+
+  it('are added up on both sides: one that has closed too, one that is new on neither', () => {
+    const { comparisons, amounts: whole } = answerOf(
+      [row('101-1', 500), row('101-2', 300), row(null, 7)],
+      [row('101-1', 400), row('101-2', 20), row('101-3', 50)],
+    )
+    const [before] = comparisons
+    expect([sales(whole), sales(before?.now), sales(before?.before)]).toEqual([807, 500, 450])
+    expect(before?.shopsLeftOut).toBe(1)
+  })
+
+  it('have what names no shop where none is left out', () => {
+    const [before] = answerOf(
+      [row('101-1', 500), row(null, 7)],
+      [row('101-1', 400), row(null, 3)],
+    ).comparisons
+    expect([sales(before?.now), sales(before?.before), before?.shopsLeftOut]).toEqual([507, 403, 0])
+  })
+
+  it('are none where no shop reaches back', () => {
+    const late = shops.map((shop) => ({ ...shop, first_day: '2026-10-05' }))
+    expect(answerOf([row('101-1', 500)], [], late).comparisons).toEqual([])
+  })
+
+  it('a shop of which nothing is known is unknown, and counted', () => {
+    const { amounts: whole } = answerOf([row('101-1', null, 4)], [])
+    expect(whole.get('sales_cents')).toEqual({ numerator: null, denominator: null, leftOut: 4 })
+  })
+})

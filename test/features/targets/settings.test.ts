@@ -1,0 +1,82 @@
+/** Targets and what goes with them, as people write them: what is refused says what to type. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseDuration } from '../../../src/engine/config/duration.js'
+import { durationText } from '../../../src/features/targets/settings.js'
+import { type Place, place } from '../../support/place.js'
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 1, repairOrders: 1 })
+})
+afterAll(() => here.remove())
+
+type Sections = Record<string, object>
+
+async function refusal(sections: Sections): Promise<string> {
+  here.configure(sections)
+  const { code, stderr } = await here.run('status')
+  return code === 2 ? stderr : `exit ${code}`
+}
+
+const quarter = { repair_orders: 'PT15M' }
+
+describe('exit 2, and what to type', () => {
+  it.each<[string, Sections, RegExp]>([
+    [
+      'a target under a minute',
+      { targets: { repair_orders: 'PT30S' } },
+      /targets\.repair_orders.*found "PT30S", expected an ISO 8601 duration from PT1M to P30D/,
+    ],
+    ['a target of half a year', { targets: { '*': 'P180D' } }, /found "P180D", expected .* to P30D/],
+    ['no duration', { targets: { notes: '15 minutes' } }, /targets\.notes.*found "15 minutes"/],
+    [
+      'a resource that is none',
+      { targets: { repair_order: 'PT15M' } },
+      /targets\.repair_order.*unknown key "repair_order".*nearest known key is "repair_orders"/,
+    ],
+    [
+      'a setting that is none',
+      { targets: quarter, polling: { atleast: 'P1D' } },
+      /unknown key "atleast".*"atLeast"/,
+    ],
+    [
+      'a list may wait for less than the largest target',
+      { targets: { '*': 'PT12H' }, polling: { atLeast: 'PT6H' } },
+      /polling\.atLeast.*found "PT6H", expected at least the largest target, PT12H\. Type "polling": \{"atLeast": "PT12H"\}/,
+    ],
+    [
+      'a list may wait until it is stale',
+      { targets: quarter, polling: { atLeast: 'P2D' } },
+      /status\.staleAfter.*found "P1DT2H", expected at least polling\.atLeast and a round of an hour, P2DT1H\. Type "status": \{"staleAfter": "P2DT1H"\}/,
+    ],
+    [
+      'deletions that are checked too seldom',
+      { targets: quarter, polling: { deletes: 'P5D' } },
+      /polling\.deletes.*found "P5D", expected at most status\.deletesUncheckedAfter, P3D\. Type "status": \{"deletesUncheckedAfter": "P5D"\}/,
+    ],
+  ])('%s', async (_, sections, said) => {
+    expect(await refusal(sections)).toMatch(said)
+  })
+
+  it.each<[string, Sections]>([
+    ['nothing', {}],
+    ['polling without targets binds nothing', { polling: { atLeast: 'P20D', deletes: 'P20D' } }],
+    ['targets alone', { targets: { ...quarter, '*': 'PT6H' } }],
+    [
+      'a long bound, with what goes with it',
+      {
+        targets: { '*': 'P30D' },
+        polling: { atLeast: 'P30D', deletes: 'P9D' },
+        status: { staleAfter: 'P31D', deletesUncheckedAfter: 'P9D' },
+      },
+    ],
+  ])('accepted: %s', async (_, sections) => {
+    // A warehouse that is not there yet: status ends with 1.
+    expect(await refusal(sections)).toBe('exit 1')
+  })
+})
+
+it('a duration is told as people write it', () => {
+  for (const text of ['PT1M', 'PT15M', 'PT6H', 'P1D', 'P1DT2H', 'P30D', 'P2DT3H4M5S', 'PT1.5S'])
+    expect(durationText(parseDuration(text) ?? 0)).toBe(text)
+})
