@@ -14,8 +14,8 @@ export default defineFigure({
   lists: ['repair_orders'],
   instead: [
     {
-      sql: "select sum(parts_cost_cents) from orders where closed_on >= '2026-01-01'",
-      why: 'Nothing says how many parts lack a cost.',
+      sql: "select sum(amount_cents) from purchases where day >= '2026-01-01'",
+      why: 'What was bought is not what was sold: the rest is in stock.',
     },
   ],
 })
