@@ -28,6 +28,7 @@ import new_customers from './new_customers.js'
 import open_estimates from './open_estimates.js'
 import open_estimates_cents from './open_estimates_cents.js'
 import orders_in_progress from './orders_in_progress.js'
+import parts_cost_cents from './parts_cost_cents.js'
 import parts_margin from './parts_margin.js'
 import parts_tax_cents from './parts_tax_cents.js'
 import purchases_cents from './purchases_cents.js'
@@ -75,6 +76,7 @@ const declared = {
   open_estimates,
   open_estimates_cents,
   orders_in_progress,
+  parts_cost_cents,
   parts_margin,
   parts_tax_cents,
   purchases_cents,

@@ -7,7 +7,7 @@ export default defineFigure({
   doc: 'How often the stock was sold in a year: the cost of what was sold in 365 days over the value of the stock now.',
   unit: 'turns',
   relation: inventory_value,
-  numerator: { sum: 'sold_cost_cents' },
+  numerator: { sum: 'case when on_hand_cents is not null then sold_cost_cents end' },
   denominator: { sum: 'on_hand_cents' },
   leavesOut: { what: 'items whose quantity or cost is unknown', count: 'on_hand_cents is null' },
   by: ['brand', 'vendor_key', 'vendor_name'],

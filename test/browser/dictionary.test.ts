@@ -118,6 +118,16 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
+  it('an address of a page begins at its top', async () => {
+    const { page } = await openPage(browser, `${address}#figure-gross_margin`, {
+      width: 390,
+      scheme: 'light',
+    })
+    await page.waitForLoadState('load')
+    await expect.poll(() => inPage(page, 'scrollY')).toBe(0)
+    await page.close()
+  })
+
   it('the search shows what it finds of all pages, Enter goes to the first, Esc back', async () => {
     const { page } = await openPage(browser, `${address}#orders`, desk)
     await page.keyboard.press('/')
@@ -164,7 +174,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     const { page } = await openPage(browser, address, { width: 390, scheme: 'light' })
     const list = page.getByRole('navigation')
     expect(await list.isVisible()).toBe(false)
-    await page.getByRole('button', { name: 'Tables' }).click()
+    await page.getByRole('button', { name: 'Contents' }).click()
     expect(await list.isVisible()).toBe(true)
     await list.getByRole('link', { name: 'orders', exact: true }).click()
     expect(await list.isVisible()).toBe(false)

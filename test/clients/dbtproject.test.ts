@@ -75,7 +75,19 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     expect(stdout).toContain('ERRORS: 0, FUTURE_ERRORS: 0, WARNINGS: 0')
   })
 
-  it.runIf(kind.name === 'postgres')('metrics are the figures of shop_months', async () => {
+  // MetricFlow knows no SQLite.
+  const onPostgres = it.runIf(kind.name === 'postgres')
+  onPostgres("offers no order's technician for the hours of its lines", async () => {
+    const dimensions = async (metric: string): Promise<string> =>
+      (await metricflow('list', 'dimensions', '--metrics', metric)).stdout
+    expect(await dimensions('technician_hours')).toContain('technician__staff_name')
+    const ofOrders = await dimensions('hours_sold')
+    expect(ofOrders).toContain('shop__shop_name')
+    expect(ofOrders).not.toContain('technician__')
+    expect(ofOrders).not.toContain('created_on')
+  })
+
+  onPostgres('metrics are the figures of shop_months', async () => {
     const asked = ['sales_cents', 'average_repair_order', 'gross_margin', 'customers', 'receivables_cents']
     const more = ['days_to_close', 'collected_cents', 'gross_margin_left_out']
     const file = join(folder, 'answer.csv')

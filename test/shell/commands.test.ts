@@ -323,6 +323,16 @@ test('demo fills a warehouse twice and answers three questions', async () => {
     expect(existsSync(join(folder, 'demo/report.html'))).toBe(true)
     expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
     expect(existsSync(join(folder, 'demo/warehouse.db-wal'))).toBe(false)
+    // The terminal, the page and the view tell one number.
+    const [, name = '', sales = ''] = /^(\w+ \d{4}): \$([\d,]+) of sales/m.exec(stdout) ?? []
+    const db = new Database(join(folder, 'demo/warehouse.db'), { readonly: true })
+    const month = new Date(`1 ${name} UTC`).toISOString().slice(0, 7)
+    const { cents } = db
+      .prepare('select sum(sales_cents) as cents from shop_months where month = ?')
+      .get(month) as { cents: number }
+    db.close()
+    expect(Math.round(cents / 100)).toBe(Number(sales.replaceAll(',', '')))
+    expect(readFileSync(join(folder, 'demo/report.html'), 'utf8')).toContain(`$${sales}`)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -92,9 +92,12 @@ function crowded(order: Fields): Fields {
 const resources = ['repair_orders', 'recommendations', 'inventories', 'purchase_records', 'payments']
 
 /** Spoils every n-th record of each list with figures. */
-export function spoil({ store }: Sandbox, { every = 2, share = 0.15, seed = 1 } = {}): void {
+export function spoil(
+  { store }: Sandbox,
+  { every = 2, share = 0.15, seed = 1, tenants = store.tenantIds } = {},
+): void {
   const random = new Random(seed)
-  for (const tenant of store.tenantIds) {
+  for (const tenant of tenants) {
     const crowd = store.all(tenant, 'repair_orders').find(({ state }) => state === 'invoice')
     for (const resource of resources)
       for (const id of store.ids(tenant, resource).filter((_, i) => i % every === 0)) {

@@ -68,7 +68,8 @@ The shops ask their warehouse.
 
 ${answersText(data, terminal)}`
 
-const firstQuestion = 'select shop_name, sum(sales_cents) / 100 as sales from daily_sales group by shop_name'
+const firstQuestion =
+  'select month, sum(sales_cents) / 100 as sales from shop_months where is_whole group by month'
 
 export const closing = (file: string, page: string): string => `
 ── The report ${'─'.repeat(59)}

@@ -38,10 +38,15 @@ const dimension = ({ name, description }: DictionaryColumn) => ({ name, type: 'c
 /** What a column refers to, in the word by which other columns name the same thing: `shop` for `shop_key`. */
 const entityName = (column: string): string => column.replace(/_(key|id)$/, '')
 
-function foreignEntities({ columns }: DictionaryTable): object[] {
+/**
+ * Only what the figures may be grouped by: the technician of an order may not have done its labor, and MetricFlow would
+ * split hours by that one, too.
+ */
+function foreignEntities({ columns }: DictionaryTable, by: ReadonlySet<string>): object[] {
   const own = new Set(columns.map(({ name }) => name))
   const named = columns
     .filter(({ references = '' }) => references.startsWith('dim_'))
+    .filter(({ name }) => name === 'tenant_id' || name === 'shop_key' || by.has(name))
     .map(({ name }) => ({ name: entityName(name), type: 'foreign', expr: name }))
   if (own.has('shop_key') || !own.has('shop_id')) return named
   const tenant = { name: 'tenant', type: 'foreign', expr: 'tenant_id' }
@@ -99,18 +104,25 @@ const measureName = (part: string): string => `${part}_measure`
 /** The figures that MetricFlow asks the relation itself for; the others come from the snapshots. */
 const isAsked = (figure: DeclaredFigure): boolean => figure.snapshot === undefined
 
-function factModel(table: DictionaryTable, figures: readonly DeclaredFigure[]): object {
+/** Figures of one relation that are cut by one day: each may be grouped by no other. */
+function byDay(figures: readonly DeclaredFigure[]): DeclaredFigure[][] {
+  const days = [...new Set(figures.map(({ day }) => day))]
+  return days.map((day) => figures.filter((figure) => figure.day === day)).sort((a, b) => b.length - a.length)
+}
+
+function factModel(table: DictionaryTable, figures: readonly DeclaredFigure[], name: string): object {
   const by = new Set(figures.flatMap((figure) => figure.by as readonly string[]))
   const isLabel = ({ name, kind }: DictionaryColumn): boolean =>
     by.has(name) && !name.endsWith('_key') && (kind === 'text' || kind === 'boolean')
-  const days = table.columns.filter(({ kind }) => kind === 'day')
+  const cut = new Set<string | undefined>(figures.map(({ day }) => day))
+  const days = table.columns.filter(({ name }) => cut.has(name))
   const timeOf = ({ day }: DeclaredFigure): string => (day === undefined ? today.name : dimensionName(day))
   return {
-    name: table.name,
+    name,
     description: `${table.description} Grain: ${table.grain}.`,
     model: `ref('${modelOf(table.name)}')`,
-    primary_entity: `${table.name}_row`,
-    entities: foreignEntities(table),
+    primary_entity: `${name}_row`,
+    entities: foreignEntities(table, by),
     dimensions: [
       ...days.map(timeDimension),
       ...(figures.some(isMoment) ? [today] : []),
@@ -157,7 +169,7 @@ function snapshotModel(table: DictionaryTable, figures: readonly DeclaredFigure[
     model: `ref('${modelOf(table.name)}')`,
     defaults: { agg_time_dimension: 'on_day' },
     primary_entity: `${table.name}_row`,
-    entities: foreignEntities(table),
+    entities: foreignEntities(table, new Set()),
     dimensions: table.columns.filter(({ kind }) => kind === 'day').map(timeDimension),
     measures: figures.map(({ name, snapshot }) => ({
       name: measureName(name),
@@ -178,7 +190,10 @@ export function semanticModels(
   const asked = figures.filter(isAsked)
   return tables.flatMap((table) => {
     const own = asked.filter(({ relation }) => relation.name === table.name)
-    if (own.length > 0) return [factModel(table, own)]
+    if (own.length > 0)
+      return byDay(own).map((some, i) =>
+        factModel(table, some, i === 0 ? table.name : `${table.name}_by_${some[0]?.day ?? today.name}`),
+      )
     if (table.name === snapshotTable) return [snapshotModel(table, kept(figures))]
     return table.name.startsWith('dim_') && table.name !== 'dim_days' ? [dimensionModel(table)] : []
   })

@@ -44,7 +44,7 @@ const relationshipsTest = ({ name }: DictionaryTable, join: DictionaryJoin) => (
 
 const sentences = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join(' ')
 
-const columnEntry = (column: DictionaryColumn, options: DbtOptions) => ({
+const columnEntry = (column: DictionaryColumn, options: DbtOptions, isTested: boolean) => ({
   name: column.name,
   description: sentences(
     column.description,
@@ -52,7 +52,7 @@ const columnEntry = (column: DictionaryColumn, options: DbtOptions) => ({
     column.values ? `Values: ${column.values.join(', ')}.` : '',
   ),
   data_type: options.typeOf(column),
-  ...(column.nulls === 'never' && { data_tests: ['not_null'] }),
+  ...(isTested && { data_tests: ['not_null'] }),
 })
 
 function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options: DbtOptions) {
@@ -67,18 +67,21 @@ function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options:
       uniqueTest(table),
       ...table.joins.filter((join) => shown.has(join.table)).map((join) => relationshipsTest(table, join)),
     ],
-    columns: table.columns.map((column) => columnEntry(column, options)),
+    columns: table.columns.map((column) => columnEntry(column, options, column.nulls === 'never')),
   }
 }
 
 const hours = (count: number) => ({ count, period: 'hour' })
 
-/** The views are in a schema of their own. Their references are no tests: each is made of the keys that it refers to. */
+/**
+ * The views are in a schema of their own. Only their keys are tested: each test reads a whole view, its references are made
+ * of the keys that they refer to, and that its other columns are never null is a matter of its SQL.
+ */
 const viewEntry = (view: DictionaryTable, options: DbtOptions) => ({
   name: view.name,
   description: sentences(view.description, `Grain: ${view.grain}.`),
   ...(view.part === 'view' && view.key.length > 0 && { data_tests: [uniqueTest(view)] }),
-  columns: view.columns.map((column) => columnEntry(column, options)),
+  columns: view.columns.map((column) => columnEntry(column, options, column.unique === true)),
 })
 
 /** The relations that analysts read: the views, and the tables that have a view of their name among them. */

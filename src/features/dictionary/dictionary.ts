@@ -130,7 +130,7 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
   return (
     [
       ['Unit', unit],
-      ['Adds up', kindWords[kind]],
+      ['Sums', kindWords[kind]],
       ['Relation', sql(relation)],
       ['Where', where === null ? '' : sql(where)],
       ['Day', day === null ? 'None: it says what stands now.' : sql(day)],

@@ -196,7 +196,7 @@ function periodFacts(answer: PeriodAnswer): Fact[] {
 
 const sides = { up: 'above', down: 'below', level: 'like' } as const
 
-/** `, 3.0 % above the year before (without 2 newer shops)`; nothing where there is nothing to compare. */
+/** `, 3.0% above the year before (without 2 newer shops)`; nothing where there is nothing to compare. */
 export function comparedWords(answer: PeriodAnswer, figure: DeclaredFigure): string {
   const comparisons = trendsOf(answer, figure).map(({ words, shopsLeftOut, trend: { text, direction } }) => {
     const newer = shopsLeftOut > 0 ? ` (without ${plural(shopsLeftOut, 'newer shop')})` : ''

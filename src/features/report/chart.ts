@@ -8,7 +8,7 @@ const inFull: Readonly<Record<ChartUnit, (value: number) => string>> = {
   moneyToTheCent,
   hours: hoursText,
   count,
-  percent: (value) => `${value.toFixed(1)} %`,
+  percent: (value) => `${value.toFixed(1)}%`,
 }
 
 const inShort: Readonly<Record<ChartUnit, (value: number) => string>> = {
@@ -16,7 +16,7 @@ const inShort: Readonly<Record<ChartUnit, (value: number) => string>> = {
   moneyToTheCent: moneyInShort,
   hours: count,
   count,
-  percent: (value) => `${count(value)} %`,
+  percent: (value) => `${count(value)}%`,
 }
 
 export const cellText = (value: number | null, unit: ChartUnit): string =>

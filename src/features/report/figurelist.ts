@@ -24,5 +24,6 @@ export function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
         return { name: figure.label, bar: null, cells: [cellOf(amounts, figure), { text: words }] }
       }),
     nothing: 'No figure is declared.',
+    isWordy: true,
   }
 }

@@ -27,18 +27,18 @@ export const moneyToTheCent = (value: number): string => cents.format(value / 10
 export const moneyInShort = (value: number): string => compact.format(value / 100)
 export const hoursText = (value: number): string => oneDecimal.format(value)
 
-export const percentOf = (value: number): string => `${oneDecimal.format(value)} %`
+export const percentOf = (value: number): string => `${oneDecimal.format(value)}%`
 
 /** Of nothing, or of less than nothing, there is no share. */
 export const percentText = (part: number, of: number): string =>
   of <= 0 ? unknownMark : percentOf((100 * part) / of)
 
-/** A share that may be all but a few: 100 % is said of all alone. */
+/** A share that may be all but a few: 100% is said of all alone. */
 export function percentOfAll(part: number, of: number): string {
   if (of === 0) return unknownMark
   const rounded = percentText(part, of)
-  if (part === of) return '100 %'
-  return rounded === '100.0 %' ? 'over 99.9 %' : rounded
+  if (part === of) return '100%'
+  return rounded === '100.0%' ? 'over 99.9%' : rounded
 }
 
 export type Direction = 'up' | 'down' | 'level'
@@ -53,8 +53,8 @@ export function trendOf(now: number | null, before: number | null): Trend | null
   if (now === null || before === null || before <= 0 || now < 0) return null
   const percent = (100 * (now - before)) / before
   const size = oneDecimal.format(Math.abs(percent))
-  if (size === '0.0') return { text: '0.0 %', direction: 'level' }
-  return percent > 0 ? { text: `+${size} %`, direction: 'up' } : { text: `−${size} %`, direction: 'down' }
+  if (size === '0.0') return { text: '0.0%', direction: 'level' }
+  return percent > 0 ? { text: `+${size}%`, direction: 'up' } : { text: `−${size}%`, direction: 'down' }
 }
 
 const monthNames = [

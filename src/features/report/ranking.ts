@@ -41,6 +41,8 @@ export interface Ranking {
     readonly cells: readonly RankingCell[]
   }[]
   readonly nothing: string
+  /** The last column holds sentences, which a phone shows below one another. */
+  readonly isWordy?: boolean
 }
 
 /** Lines beyond this many are told as one. */

@@ -122,6 +122,7 @@ function addInvoice(month: Month, business: Business, bill: Bill): void {
     if (kind === 'part') {
       const margin = amount === null || cost === null ? null : amount - cost
       month.add('parts_margin', margin, margin === null ? 0n : (amount ?? 0n))
+      month.add('parts_cost_cents', cost)
     }
   const minutes = wholeMinutes(order.created_at, order.started_at, order.closed_at)
   month.add('days_to_close', minutes, one(minutes !== null))

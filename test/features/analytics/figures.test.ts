@@ -15,7 +15,7 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { ask } from '../../support/views.js'
 import { bothWarehouses, reopen } from '../../support/warehouse.js'
 import { type Expected, expectedFigures } from './figureoracle.js'
-import type { Row, World } from './oracle.js'
+import { expectedRows, type Row, type World } from './oracle.js'
 
 const resources = [
   ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories', 'appointments'],
@@ -149,6 +149,26 @@ describe.each([
         expect(sorted).toHaveLength(new Set(sorted).size)
         expect(count(sorted.at(-1) ?? '') - count(first) + 1).toBe(sorted.length)
       }
+    })
+
+    it('inventory turns divide the cost of what was sold by the stock of the same items', async () => {
+      const turns = figures.find(({ name }) => name === 'inventory_turns')
+      const { numerator, denominator } = turns ?? {}
+      if (!numerator || !denominator || !('sum' in numerator) || !('sum' in denominator))
+        throw new Error('none')
+      const [found] = await ask(
+        warehouse,
+        'inventory_value',
+        `select sum(${numerator.sum}) as sold_cost_cents, sum(${denominator.sum}) as on_hand_cents from {view}`,
+      )
+      const known = expectedRows('inventory_value', worldOf(sandbox)).filter(
+        (row) => row.on_hand_cents !== null,
+      )
+      const sum = (column: string): bigint => known.reduce((all, row) => all + (row[column] as bigint), 0n)
+      expect(sum('sold_cost_cents')).toBeGreaterThan(0n)
+      expect([found?.sold_cost_cents, found?.on_hand_cents].map(String)).toEqual(
+        ['sold_cost_cents', 'on_hand_cents'].map((column) => String(sum(column))),
+      )
     })
 
     it('what stands at a moment is null before the first snapshot, and that of the view after it', async () => {

@@ -240,16 +240,19 @@ function shares(discount: bigint, gross: bigint, amounts: readonly bigint[]): bi
   })
 }
 
-/** The day of an instant in a zone, by the runtime's own calendar. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+const days = new Map<string, string>()
+
+/** The day of an instant in a zone, by the runtime's own calendar. Kept: who asks for first visits asks often. */
 export function dayIn(zone: string, instant: unknown): string | null {
   if (typeof instant !== 'string') return null
-  const format = new Intl.DateTimeFormat('en-CA', {
-    timeZone: zone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  })
-  return format.format(new Date(instant))
+  const format =
+    formats.get(zone) ??
+    new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' })
+  formats.set(zone, format)
+  const day = days.get(`${zone} ${instant}`) ?? format.format(new Date(instant))
+  days.set(`${zone} ${instant}`, day)
+  return day
 }
 
 /** What a clock in a zone shows at an instant, by the runtime's own calendar. */

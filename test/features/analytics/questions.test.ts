@@ -1,4 +1,4 @@
-/** The questions of docs/bi.md: each query runs on both warehouses, and gives the rows that the page shows. */
+/** The questions of docs/questions.md: each query runs on both warehouses, and gives the rows that the page shows. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
@@ -22,7 +22,7 @@ const cells = (line: string): string[] =>
 
 function questionsIn(page: string): Question[] {
   return page
-    .split(/^### (?=\d+\. )/m)
+    .split(/^## (?=\d+\. )/m)
     .slice(1)
     .map((part) => {
       const [title = ''] = part.split('\n')
@@ -32,7 +32,7 @@ function questionsIn(page: string): Question[] {
     })
 }
 
-const questions = questionsIn(readFileSync(new URL('../../../docs/bi.md', import.meta.url), 'utf8'))
+const questions = questionsIn(readFileSync(new URL('../../../docs/questions.md', import.meta.url), 'utf8'))
 const flags = new Set(
   views.flatMap(({ columns }) =>
     Object.entries(columns).flatMap(([name, { kind }]) => (kind === 'boolean' ? [name] : [])),

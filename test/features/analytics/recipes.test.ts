@@ -5,7 +5,7 @@ import { views } from '../../../schema/views/index.js'
 
 const text = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 const page = text('docs/bi.md')
-const [, keys = ''] = /## Keys to set by hand\n([\s\S]*?)\n## /.exec(page) ?? []
+const [, keys = ''] = /## Keys to set by hand\n([\s\S]*)$/.exec(page) ?? []
 const rows = [...keys.matchAll(/^\| `(.*) \|$/gm)].map(([, row = '']) =>
   `\`${row}`.split('|').map((cell) => cell.replaceAll('`', '').trim()),
 )

@@ -106,7 +106,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
     expect(tests.unique).toBeGreaterThan(60)
     expect(tests.relationships).toBeGreaterThan(60)
-    expect(tests.not_null).toBeGreaterThan(300)
+    expect(tests.not_null).toBeGreaterThan(170)
   })
 
   it.runIf(kind.name === 'sqlite')('claims no freshness, which dbt could not ask of a text', () => {

@@ -280,7 +280,7 @@ describe('can I trust it?', () => {
     [
       'totals that payments do not equal',
       { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
-      'only 97.9 % of 1,000 paid invoices equal what was paid',
+      'only 97.9% of 1,000 paid invoices equal what was paid',
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
@@ -317,16 +317,16 @@ describe('shares and changes', () => {
     const of = (key: 'numerator' | 'denominator') => known.reduce((sum, value) => sum + (value[key] ?? 0), 0)
     const ranking = marginRanking(answer!)
     expect(ranking.finding).toBe(
-      `${((100 * of('numerator')) / of('denominator')).toFixed(1)} % over all parts.`,
+      `${((100 * of('numerator')) / of('denominator')).toFixed(1)}% over all parts.`,
     )
     expect(ranking.leftOut).toEqual(['Left out: 12 parts without a known price or cost.'])
     expect([trendOf(-5, 10), trendOf(5, -10), trendOf(-5, -10)]).toEqual([null, null, null])
-    expect(trendOf(0, 10)?.text).toBe('−100.0 %')
+    expect(trendOf(0, 10)?.text).toBe('−100.0%')
   })
 
   it('compare the same shops, and say how many are left out', () => {
     const text = page(one)
-    expectIn(text, /the month before and [\d.]+ % (above|below) the year before \(without 1 newer shop\)/)
+    expectIn(text, /the month before and [\d.]+% (above|below) the year before \(without 1 newer shop\)/)
     expectIn(text, 'Changes compare the same shops')
   })
 

@@ -118,7 +118,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       expect(Math.round(sold * 100)).toBe(await sum('sales_cents'))
       expect(profit).toBe(dollars(await sum('gross_profit_cents')))
       const percent = (100 * (await sum('gross_margin_numerator'))) / (await sum('gross_margin_denominator'))
-      expect(margin).toBe(`${percent.toFixed(1)} %`)
+      expect(margin).toBe(`${percent.toFixed(1)}%`)
       expect(invoices).toBe(new Intl.NumberFormat('en-US').format(await sum('invoices')))
     }
     const tenantSales = await of(
@@ -155,7 +155,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const now = await sum('sales_cents', same)
     const percent = Math.abs((100 * (now - earlier)) / earlier)
     expect(month?.answer).toContain(
-      `${percent.toFixed(1)} % ${now > earlier ? 'above' : 'below'} the month before`,
+      `${percent.toFixed(1)}% ${now > earlier ? 'above' : 'below'} the month before`,
     )
     const newer = await of(`select count(*) as n from @shop_months where month = '${last}' and sales_cents > 0
       and shop_key not in (select shop_key from @shop_months where month = '${before}'

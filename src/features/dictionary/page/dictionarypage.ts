@@ -133,9 +133,9 @@ export function toHtml(dictionary: Dictionary): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${sha256(style)}; script-src ${sha256(script)}">
 <title>Data dictionary</title><style>${style}</style></head><body>
 <a class="skip" href="#content">Skip to the content</a>
-<header><strong><a href="#home">Data dictionary</a></strong><form role="search"><input id="search-box" type="search" aria-label="Search tables, columns and texts" placeholder="Search tables, columns, texts ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
-<button id="menu" type="button" aria-expanded="false" aria-controls="tables">Tables</button></header>
-<div class="frame"><nav id="tables" aria-label="Tables">${questionsLink}${listOfFigures(figures)}${navigation(groups)}</nav>
+<header><strong><a href="#home">Data dictionary</a></strong><form role="search"><input id="search-box" type="search" aria-label="Search figures, tables, columns and texts" placeholder="Search figures, tables, columns ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
+<button id="menu" type="button" aria-expanded="false" aria-controls="tables">Contents</button></header>
+<div class="frame"><nav id="tables" aria-label="Contents">${questionsLink}${listOfFigures(figures)}${navigation(groups)}</nav>
 <main id="content" tabindex="-1">${opening(dictionary, groups)}
 ${questionsSection(dictionary.questions)}
 ${figuresPart(figures, known)}

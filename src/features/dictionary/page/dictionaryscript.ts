@@ -155,7 +155,7 @@ document.addEventListener('click', (event) => {
 })
 show()
 // The browser goes to what the address names by itself, and its place is another one since one page is shown.
-addEventListener('load', () => { if (targetOf()) arrive() })
+addEventListener('load', () => { if (targetOf()) arrive(); document.activeElement.blur() })
 
 const map = document.querySelector('.diagram')
 function choose(name) {

@@ -27,7 +27,7 @@ nav a[aria-current] { background: var(--soft); font-weight: 600 }
 main { padding: 1.5rem 2.2rem 5rem; max-width: 84rem; min-width: 0 }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: .2rem 0 .8rem } main h2 { margin: 3.2rem 0 0; font-size: 1.35rem }
 .js [data-part] > h2 { margin: 0; font-size: 1rem; color: var(--dim); font-weight: 600 } 
-.js section.table { margin-top: .4rem; border: 0; padding-top: .6rem } .js .brief { margin-top: 1.2rem } .js section:not(.brief) > h3 { font-size: 1.5rem }
+.js section.table { margin-top: .4rem; border: 0; padding-top: .6rem } .js .brief { margin-top: 1.2rem } .js section.table { scroll-margin-top: 20rem } .js section:not(.brief) > h3 { font-size: 1.5rem }
 .index { display: grid; grid-template-columns: minmax(12rem, max-content) minmax(0, 1fr); gap: .3rem 1.4rem; margin: .8rem 0 0; max-width: 75rem } .index dd { margin: 0 }
 .part-note { margin: .3rem 0 0; color: var(--dim) }
 .legend { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.2rem; margin: 1rem 0; max-width: 62rem }
@@ -35,7 +35,7 @@ h1 { font-size: 1.75rem; line-height: 1.2; margin: .2rem 0 .8rem } main h2 { mar
 section.table { margin-top: 2rem; padding-top: 1.4rem; border-top: 1px solid var(--line) }
 h3 { margin: 0; font: 600 1.1rem var(--mono) } h3 a { color: inherit }
 .about { margin: .3rem 0 .6rem; max-width: 62rem }
-.facts { margin: .6rem 0 1rem; font-size: 14px } .facts > div { display: grid; grid-template-columns: 6rem minmax(0, 1fr); padding: .1rem 0 }
+.facts { margin: .6rem 0 1rem; font-size: 14px } .facts > div { display: grid; grid-template-columns: 7rem minmax(0, 1fr); padding: .1rem 0 }
 .facts dt { color: var(--dim) } .facts dd { margin: 0 } .facts ul { list-style: none; margin: 0; padding: 0 }
 .flow li { display: inline } .flow li:not(:last-child)::after { content: ', '; color: var(--dim) }
 table { border-collapse: collapse; width: 100%; font-size: 14px }

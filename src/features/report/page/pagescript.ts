@@ -59,7 +59,7 @@ addEventListener('beforeprint', () => { for (const part of all('details.part')) 
 function copying(): string {
   return `
 const plain = text => {
-  const number = text.replace('\\u2212', '-').replace(/[$,]/g, '').replace(/ %$/, '')
+  const number = text.replace('\\u2212', '-').replace(/[$,]/g, '').replace(/%$/, '')
   if (/^-?\\d+(\\.\\d+)?$/.test(number)) return number
   if (text === '\\u2013') return ''
   const safe = /^[=+@\\t-]/.test(text) ? "'" + text : text

@@ -10,7 +10,7 @@ const rowHtml = ({ name, bar, cells }: Ranking['rows'][number]): Html =>
 
 /** `period`: its id, where the ranking is of one that the reader may choose. */
 export function rankingHtml(ranking: Ranking, idPrefix: string, period?: string, isWide = false): Piece {
-  const { title, finding, definition, leftOut, of, columns, rows, nothing } = ranking
+  const { title, finding, definition, leftOut, of, columns, rows, nothing, isWordy = false } = ranking
   const id = [idPrefix, ranking.id, period].filter((part) => part !== undefined).join('-')
   return html`<section class="panel ranking table${isWide ? ' wide' : ''}" id="${id}"${period === undefined ? null : html` data-period="${period}"`} aria-labelledby="${id}-title">
 <h3 id="${id}-title">${title}</h3>
@@ -18,7 +18,7 @@ ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${
   rows.length === 0
     ? html`<p class="nothing">${nothing}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="${title}"><table${columns.length > 2 ? html` class="stack"` : null}>
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="${title}"><table${isWordy || columns.length > 2 ? html` class="stack${isWordy ? ' wordy' : ''}"` : null}>
 <thead><tr><th scope="col">${of}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${rows.map(rowHtml)}</tbody></table></div>`
 }

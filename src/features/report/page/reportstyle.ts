@@ -77,6 +77,7 @@ a, summary { color: var(--link) }
 .skip { position: absolute; left: -999px } .skip:focus { left: 12px; top: 12px; background: var(--paper); padding: 8px 12px; z-index: 3 }
 header { display: flex; flex-wrap: wrap; gap: 12px 32px; align-items: end; justify-content: space-between; padding: 36px 0 22px }
 header p { color: var(--muted); margin-top: 2px }
+.wordy th:last-child, .wordy td:last-child { text-align: left; white-space: normal; padding-left: 28px }
 td.barred { position: relative; min-width: 9em } td.barred i { position: absolute; left: 14px; top: 4px; bottom: 4px; width: calc((100% - 14px) * var(--part)); background: var(--bar); border-radius: 3px }
 td.barred span { position: relative } .ranking .copy { margin-top: 10px }
 .choices { display: flex; flex-wrap: wrap; gap: 10px 22px } .choice, .search { color: var(--muted); font-size: 13px }
@@ -142,6 +143,7 @@ footer { margin-top: 40px; color: var(--muted); font-size: 13px; max-width: 92ch
   .js .stack tr { padding: 8px 0; border-bottom: 1px solid var(--rule) } .js .stack tbody tr:last-child { border-bottom: 0 }
   .js .stack tbody th { border: 0; padding: 0 0 2px; font-weight: 600; white-space: normal }
   .js .stack td { display: flex; justify-content: space-between; gap: 16px; padding: 2px 0; border: 0; white-space: normal; text-align: right; min-width: 0; overflow-wrap: anywhere }
+  .js .stack td:has(span:empty) { display: none } .js .wordy td:last-child { padding-left: 0; text-align: right }
   .js .stack td.barred i { left: 0; width: calc(100% * var(--part)) } .js .stack td.barred::before { position: relative; z-index: 1 }
   .js .stack td::before { content: attr(data-label); color: var(--muted); text-align: left; flex: none; max-width: 55% } }
 @media print { :root { color-scheme: light; ${variables(0)} } body { background: none; max-width: none; padding: 0; font-size: 12px }

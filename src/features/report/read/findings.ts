@@ -4,7 +4,7 @@ import type { Db } from '../../../engine/warehouse/database.js'
 import { askCustomers, askPayments, askReceivables, askShops, askTotals } from './asksales.js'
 import { askFreshness } from './asktrust.js'
 import { askCycles, askLate, askRecommendations, askUndecided } from './askwork.js'
-import type { Subject } from './reportdays.js'
+import { groupedBy, type Subject } from './reportdays.js'
 
 /** The time that the questions are about. */
 export interface Asked {
@@ -60,4 +60,20 @@ export function partOf(findings: Findings, part: Part): Findings {
     (rows as readonly Located[]).filter((row) => isOf(part, row)),
   ])
   return Object.fromEntries(kept) as Findings
+}
+
+const none: Findings = {
+  ...{ shops: [], freshness: [], refills: [], customers: [], receivables: [], totals: [] },
+  ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
+}
+
+/** The findings of each tenant, in one pass: there may be hundreds of them. */
+export function byTenant(findings: Findings): Map<string, Findings> {
+  const tenants = new Map<string, Findings>()
+  for (const name of Object.keys(none) as (keyof Findings)[]) {
+    const groups = groupedBy<{ tenant_id: unknown }>(findings[name], (row) => String(row.tenant_id))
+    for (const [tenant, rows] of groups)
+      tenants.set(tenant, { ...(tenants.get(tenant) ?? none), [name]: rows })
+  }
+  return tenants
 }

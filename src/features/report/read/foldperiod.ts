@@ -37,7 +37,7 @@ function ranked(
 }
 
 /** A shop counts in both periods, or in neither. */
-function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: Part): PeriodComparison[] {
+export function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: Part): PeriodComparison[] {
   const own = figuresOf(rows.all, part)
   return rows.period.compared.flatMap(({ words, label, from }, i) => {
     const before = figuresOf(rows.compared[i] ?? [], part)

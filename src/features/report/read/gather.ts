@@ -54,8 +54,7 @@ const ofNow: readonly DeclaredFigure[] = [
 
 /** All figures that the report shows. */
 export const shownFigures: readonly DeclaredFigure[] = [
-  ...distinct,
-  ...ofPeriods,
+  ...flowFigures,
   ...ofNow,
   ...[partsMargin, serviceSales, technicianHours],
 ]

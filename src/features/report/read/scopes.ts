@@ -4,9 +4,10 @@ import { figureAmount, noAmounts } from '../amounts.js'
 import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
 import type { FreshnessRow } from './asktrust.js'
 import { askLateOrders, askOverdueOrders } from './askwork.js'
-import { type Findings, type Part, partOf } from './findings.js'
+import { byTenant, type Findings, type Part, partOf } from './findings.js'
 import {
   adviceByMonth,
+  amountsIn,
   cyclesOf,
   isOpenSince,
   monthAmounts,
@@ -17,7 +18,7 @@ import {
   shopsOf,
   standingsOf,
 } from './fold.js'
-import { periodAnswer } from './foldperiod.js'
+import { comparisonsOf, periodAnswer } from './foldperiod.js'
 import type { FigureRows } from './gather.js'
 import { groupedBy, monthsLater, numberFrom, type Subject } from './reportdays.js'
 import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
@@ -43,8 +44,9 @@ export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, '
   const ids = [...groupedBy(freshness, ({ tenant_id }) => String(tenant_id)).keys()]
   const [only] = ids
   if (only === undefined) return { scopes: [], tenants: [] }
+  const groups = byTenant(scene.findings)
   const lines = ids
-    .map((id) => tenantLine(scene, id))
+    .map((id) => tenantLine(scene, id, groups.get(id) ?? scene.findings))
     .sort((a, b) => salesOf(b) - salesOf(a) || a.name.localeCompare(b.name, 'en'))
   const parts: Part[] = ids.length === 1 ? [] : [{}]
   if (ids.length <= mostTenants)
@@ -151,19 +153,17 @@ function isBehind(freshness: readonly FreshnessRow[], last: string, nowMicros: b
 const oldestDay = (rows: readonly FreshnessRow[], nowMicros: bigint): string =>
   rows.map((row) => completeDay([row], nowMicros)).sort()[0] ?? ''
 
-function tenantLine(scene: Scene, id: string): TenantLine {
-  const { findings: all, rows } = scene
+function tenantLine(scene: Scene, id: string, findings: Findings): TenantLine {
+  const { rows } = scene
   const part = { tenant: id }
-  const findings = partOf(all, part)
   const [shown] = rows.periods
-  const answer = shown && periodAnswer(shown, findings, part, () => '')
   const needs = needsOf(findings, rows, part)
   return {
     id,
     name: tenantName(findings, id),
     trust: trustIn(findings, scene),
-    amounts: answer?.amounts ?? noAmounts,
-    comparison: answer?.comparisons[0],
+    amounts: shown ? amountsIn(shown.all, shown.distinct, part) : noAmounts,
+    comparison: shown && comparisonsOf(shown, findings.shops, part)[0],
     late: needs.late.orders,
     overdueCents: needs.overdue.cents,
   }

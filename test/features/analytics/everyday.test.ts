@@ -1,0 +1,272 @@
+/**
+ * The questions of docs/everyday.md: each query runs on both warehouses as the page has it, and gives what
+ * everydayanswers.ts computes from the records. Two tenants whose ids collide, zones, shops that joined late, orders that
+ * were deleted and opened again, customers of one name, and in one tenant absurd values.
+ */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { views } from '../../../schema/views/index.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/call.js'
+import { spoil } from '../../support/hostile.js'
+import { configure } from '../../support/place.js'
+import { query } from '../../support/views.js'
+import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { answers } from './everydayanswers.js'
+import { Facts } from './everydayfacts.js'
+import { dayIn, type Fields, type Row, type World } from './oracle.js'
+
+const resources = [
+  ...['repair_orders', 'recommendations', 'past_recommendations', 'payments', 'inventories', 'appointments'],
+  ...['purchase_records', 'customers', 'staffs', 'shops', 'vendors', 'payment_transactions'],
+]
+const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
+
+/** How many weeks earlier an order of a busy season happens: the generated orders are of two months. */
+const weeks = [0, 0, 0, 0, 0, 4, 4, 5, 8, 13, 26, 39, 51, 52, 56, 57]
+const week = 7 * 86_400_000
+const instants = ['created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_in_at', 'due_out_at']
+
+const earlier = (record: Fields, by: number): Fields => ({
+  ...record,
+  ...Object.fromEntries(
+    instants.flatMap((name) => {
+      const at = record[name]
+      return typeof at === 'string' ? [[name, new Date(Date.parse(at) - by * week).toISOString()]] : []
+    }),
+  ),
+})
+
+const ofOrder = ['payments', 'payment_transactions', 'recommendations']
+const weeksOf = (order: unknown): number => weeks[Number(order) % weeks.length] ?? 0
+
+/** Spreads the orders over more than a year, and lets shops join. */
+function spread({ store }: Sandbox): void {
+  const joined: Readonly<Record<string, string>> = { '101-3': '2026-02-10', '102-2': '2026-10-12' }
+  for (const tenant of store.tenantIds) {
+    for (const id of store.ids(tenant, 'repair_orders')) {
+      const order = earlier(store.stored(tenant, 'repair_orders', id) ?? {}, weeksOf(id))
+      const isBefore = String(order.created_at) < (joined[`${tenant}-${order.shop_id}`] ?? '')
+      store.put(tenant, 'repair_orders', isBefore ? { ...order, shop_id: 1 } : order)
+    }
+    for (const resource of ofOrder)
+      for (const id of store.ids(tenant, resource)) {
+        const record = store.stored(tenant, resource, id) as Fields
+        store.put(tenant, resource, earlier(record, weeksOf(record.repair_order_id)))
+      }
+    for (const id of store.ids(tenant, 'recommendations').filter((one) => one % 5 === 0))
+      store.change(tenant, 'recommendations', id, { approved: null, imported: true })
+    for (const id of store.ids(tenant, 'customers').filter((one) => one % 9 === 0))
+      store.change(tenant, 'customers', id, { first_name: 'Maria', last_name: 'Garcia' })
+  }
+}
+
+/** Orders that are deleted with what hangs on them, but for payments, and invoices that are opened again. */
+function upset({ store }: Sandbox): void {
+  for (const tenant of store.tenantIds) {
+    const ids = store.ids(tenant, 'repair_orders')
+    for (const id of ids.filter((_, i) => i % 23 === 0)) {
+      store.remove(tenant, 'repair_orders', id)
+      for (const resource of ['payment_transactions', 'recommendations'])
+        for (const one of store.all(tenant, resource))
+          if (one.repair_order_id === id) store.remove(tenant, resource, Number(one.id))
+    }
+    for (const id of ids.filter((_, i) => i % 29 === 1)) {
+      const isClosed = store.stored(tenant, 'repair_orders', id)?.state === 'invoice'
+      const opened = { state: 'in_progress', closed_at: null, picked_up_at: null }
+      if (isClosed) store.change(tenant, 'repair_orders', id, opened)
+    }
+  }
+}
+
+const page = readFileSync(new URL('../../../docs/everyday.md', import.meta.url), 'utf8')
+const questions = page
+  .split(/^### (?=\d+\. )/m)
+  .slice(1)
+  .map((part, i) => {
+    const [title = ''] = part.split('\n')
+    const [, sql = ''] = /```sql\n([\s\S]*?)```/.exec(part) ?? []
+    return { title, sql, answer: answers[i] }
+  })
+
+/** Views stand in braces where the tests look for them. */
+const inBraces = (sql: string): string =>
+  views.reduce(
+    (text, { name }) => text.replaceAll(new RegExp(`\\b(from|join) ${name}\\b`, 'g'), `$1 {${name}}`),
+    sql,
+  )
+
+/** Numbers of twelve digits, whichever way the driver gives them. */
+function plain(value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'boolean') return Number(value).toPrecision(12)
+  if (typeof value === 'string' && !/^-?\d+(\.\d+)?$/.test(value)) return value
+  const number = Number(value)
+  return (number === 0 ? 0 : number).toPrecision(12)
+}
+
+const texts = (rows: readonly Row[]): string[] =>
+  rows
+    .map((row) =>
+      JSON.stringify(Object.fromEntries(Object.entries(row).map(([name, one]) => [name, plain(one)]))),
+    )
+    .sort()
+
+const isName = (column: string): boolean => /_key$|_name$|_id$/.test(column)
+
+/** A business of two tenants, as it is before anything is deleted. */
+async function business(): Promise<Sandbox> {
+  const sandbox = await createSandbox({
+    tenants: [
+      { id: 101, shops: 3 },
+      { id: 102, shops: 2 },
+    ],
+    ...{ repairOrders: 420, seed: 31, until: '2026-11-20T12:00:00Z' },
+  })
+  spread(sandbox)
+  spoil(sandbox, { every: 6, tenants: [102] })
+  for (const id of sandbox.store.ids(102, 'repair_orders').filter((one) => one % 20 === 3))
+    sandbox.store.change(102, 'repair_orders', id, { taxable: null })
+  return sandbox
+}
+
+const worldOf = ({ store }: Sandbox): World => ({
+  tenants: store.tenantIds.map((tenant) => ({ tenant, of: (resource) => store.all(tenant, resource) })),
+  zoneOf: (tenant, shop) => {
+    const sent = store.all(tenant, 'shops').find(({ id }) => id === shop)?.time_zone
+    const configured = report.shopTimeZones[`${tenant}/${shop}` as '101/2']
+    return configured ?? (typeof sent === 'string' ? sent : report.timeZone)
+  },
+  now: new Date().toISOString(),
+})
+
+/** The days that views count ages from: midnight may pass while a question is asked. */
+const days = (): string =>
+  ['Asia/Kathmandu', 'America/New_York', 'America/Chicago']
+    .map((zone) => dayIn(zone, new Date().toISOString()))
+    .join(' ')
+
+const october = (day: string): string => `${day} between '2026-10-01' and '2026-10-31'`
+
+/** What people type instead: it gives something else for a column of a question. */
+const mistakes: readonly (readonly [number: number, column: string, sql: string])[] = [
+  [1, 'sales_cents', `select sum(sales_cents) as sales_cents from orders where ${october('created_on')}`],
+  [2, 'sales_cents', 'select sum(sales_cents) as sales_cents from shop_months'],
+  [
+    4,
+    'last_month_cents',
+    `select sum(sales_cents) as last_month_cents from shop_days where ${october('day')}`,
+  ],
+  [
+    6,
+    'this_year_cents',
+    "select sum(sales_cents) as this_year_cents from shop_months where month = '2026-10'",
+  ],
+  [
+    7,
+    'average_cents',
+    `select avg(total_cents) as average_cents from orders where ${october('created_on')} group by shop_key`,
+  ],
+  [
+    8,
+    'gross_margin_percent',
+    `select 100.0 * sum(gross_profit_cents) / sum(sales_cents) as gross_margin_percent
+     from orders where state = 'invoice' and ${october('closed_on')} group by shop_key`,
+  ],
+  [9, 'cars', `select sum(cars) as cars from daily_sales where ${october('day')}`],
+  [9, 'customers', `select sum(customers) as customers from daily_sales where ${october('day')}`],
+  [
+    10,
+    'sales_cents',
+    `select sum(sales_cents) as sales_cents from orders where state = 'invoice'
+     and closed_on between '2025-11-01' and '2026-10-31' group by customer_name order by sum(sales_cents) desc limit 10`,
+  ],
+  [23, 'orders', 'select count(*) as orders from work_in_progress'],
+  [
+    27,
+    'close_rate_percent',
+    `select 100.0 * sum(case when decision = 'approved' then 1 else 0 end) / count(*) as close_rate_percent
+     from recommendation_conversion where recommended_on between '2026-08-01' and '2026-10-31' group by shop_key`,
+  ],
+  [
+    36,
+    'collected_cents',
+    `select sum(paid_cents) as collected_cents from orders where ${october('closed_on')}`,
+  ],
+  [37, 'refund_cents', `select sum(refunds) as refund_cents from payments_daily where ${october('day')}`],
+  [
+    39,
+    'tax_cents',
+    `select sum(tax_cents) as tax_cents from orders where state = 'invoice' and ${october('closed_on')}`,
+  ],
+  [
+    40,
+    'exempt_sales_cents',
+    `select sum(net_cents) as exempt_sales_cents from order_lines
+     where not taxable and state = 'invoice' and ${october('closed_on')}`,
+  ],
+  [41, 'owed_cents', 'select sum(balance_cents) as owed_cents from orders where balance_cents > 0'],
+  [48, 'turns', 'select avg(turns) as turns from inventory_value group by shop_key'],
+]
+
+const total = (rows: readonly Row[], column: string): string =>
+  rows.reduce((all, row) => all + Number(row[column] ?? 0), 0).toPrecision(6)
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  let sandbox: Sandbox
+  let facts: Facts
+  let today = ''
+  beforeAll(async () => {
+    sandbox = await business()
+    const address = kind.address()
+    const config = configure(sandbox, address, resources, { report })
+    const run = async (...words: string[]) => {
+      const ended = await shopsync([...words, '--config', config])
+      expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+    }
+    await run('sync')
+    upset(sandbox)
+    await run('sync')
+    await run('reconcile')
+    warehouse = await reopen(address)
+    today = days()
+    await run('snapshot')
+    facts = new Facts(worldOf(sandbox))
+  })
+  afterAll(async () => {
+    await warehouse.close()
+    await sandbox.close()
+  })
+
+  it.each(questions)('$title', async ({ sql, answer }) => {
+    const found = await query(warehouse, inBraces(sql))
+    if (today !== days()) {
+      today = days()
+      facts = new Facts(worldOf(sandbox))
+    }
+    const expected = answer?.(facts) ?? []
+    expect(texts(found)).toEqual(texts(expected))
+    const [first = {}] = found
+    const values = Object.keys(first).filter((column) => !isName(column))
+    for (const column of values)
+      expect(
+        found.some((row) => row[column] !== null && row[column] !== 0),
+        column,
+      ).toBe(true)
+  })
+
+  it.each(mistakes)('question %i: another %s by %s', async (number, column, sql) => {
+    const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
+    expect(found.some((row) => row[column] !== null)).toBe(true)
+    const wrong = await query(warehouse, inBraces(sql))
+    expect(total(wrong, column)).not.toBe(total(found, column))
+  })
+})
+
+it('are 54, each with an answer', () => {
+  expect(questions).toHaveLength(54)
+  expect(answers).toHaveLength(54)
+  expect(questions.map(({ title }) => Number.parseInt(title, 10))).toEqual(answers.map((_, i) => i + 1))
+})
