@@ -172,7 +172,7 @@ describe('the systemd unit and the line for the journal', () => {
 })
 
 describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
-  const [roles, daily, reading] = blocksOf('docs/operations.md').filter(({ language }) => language === 'sql')
+  const [roles, daily, reading] = blocksOf('docs/warehouse.md').filter(({ language }) => language === 'sql')
   const suffix = randomBytes(4).toString('hex')
   /** Roles, schema and database of this test alone: other tests may copy the same lines. */
   const own = (text: string): string =>
@@ -233,7 +233,7 @@ describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
     )) as [{ server_version_num: string }]
     const isOld = !(Number(/\d+/.exec(versions)?.[0] ?? 0) >= Math.floor(Number(server) / 10_000))
     context.skip(isOld, 'this machine has no pg_dump as new as the server')
-    const line = blocksOf('docs/operations.md')
+    const line = blocksOf('docs/warehouse.md')
       .flatMap(commandsOf)
       .find((words) => words.startsWith('pg_dump'))!
     const { port, hostname } = new URL(address('postgres'))

@@ -14,7 +14,7 @@ export const plural = (amount: number, noun: string): string =>
   `${count(amount)} ${amount === 1 ? noun : many(noun)}`
 
 const many = (noun: string): string =>
-  noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? `${noun}es` : `${noun}s`
+  /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? `${noun}es` : `${noun}s`
 
 const units = [
   { name: 'd', seconds: 86_400 },

@@ -149,7 +149,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
   })
 })
 
-/* The roles that docs/operations.md describes; on Postgres 15 nobody may create tables in the schema public. */
+/* The roles that docs/warehouse.md describes; on Postgres 15 nobody may create tables in the schema public. */
 describe.skipIf(postgresUrl() === '')('the roles of Postgres', () => {
   const name = `check_${randomBytes(4).toString('hex')}`
   let owner: pg.Client

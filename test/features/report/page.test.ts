@@ -285,6 +285,12 @@ describe('can I trust it?', () => {
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
     ['old data', { isStale: true }, 'some lists are 19 minutes old', 'watch'],
+    [
+      'very old data',
+      { isStale: true, completeThrough: '2026-11-12T08:15:00.000000Z' },
+      'some lists are 10 days old',
+      'watch',
+    ],
     ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
     ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
   ])('is not answered with yes over %s', (_, more, words, tone) => {

@@ -1,4 +1,4 @@
-/** What makes a copy the original (docs/operations.md, Moving a warehouse): one function of it is broken at a time. */
+/** What makes a copy the original (docs/warehouse.md, Moving a warehouse): one function of it is broken at a time. */
 
 import type * as tables from '../../../src/features/copy/copiedtables.js'
 import type * as bring from '../../../src/features/copy/copyrows.js'
