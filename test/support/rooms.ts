@@ -33,7 +33,7 @@ const below: Record<string, readonly string[]> = {
 
 /** Which feature needs which other: a new line here is a decision. */
 const needs: Record<string, readonly string[]> = {
-  alerts: ['analytics', 'events', 'status'],
+  alerts: ['analytics', 'events', 'status', 'targets'],
   backfill: ['jobs', 'plan', 'reconcile'],
   check: ['alerts', 'analytics', 'jobs', 'telemetry'],
   completion: ['jobs'],

@@ -9,6 +9,8 @@ import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedwork
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
+import { type BehindTarget, behindTargets } from '../targets/behind.js'
+import type { FreshnessSettings } from '../targets/settings.js'
 import {
   type After,
   type ComparedHow,
@@ -50,6 +52,8 @@ export interface AlertStateSettings {
   readonly deletesUncheckedAfterMs: number
   /** `events.lateAfter`. */
   readonly lateAfterMs: number
+  /** undefined without targets, and where no rule is told of them. */
+  readonly targets?: FreshnessSettings | undefined
   /** How long incidents that are over are kept, in milliseconds. */
   readonly keepMs: number
 }
@@ -86,6 +90,8 @@ export async function updateIncidents<T>(
     lateAfterMs: settings.lateAfterMs,
     runAfterMs: settings.staleAfterMs,
   })
+  const { targets } = settings
+  const behind = targets ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -95,6 +101,7 @@ export async function updateIncidents<T>(
       before,
       holder: holder?.run_id ?? null,
       events,
+      behind,
       nowMicros,
     })
     const { rows, changed } = compareIncidents(known, facts, { ...after, isWanted })
@@ -113,11 +120,12 @@ interface Reading {
   readonly before: AlertMark | null
   readonly holder: string | null
   readonly events: EventTroubles | undefined
+  readonly behind: readonly BehindTarget[]
   readonly nowMicros: bigint
 }
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
-  const { settings, run, before, holder, events, nowMicros } = reading
+  const { settings, run, before, holder, events, behind, nowMicros } = reading
   const { runs, lastStamp } = await newestRuns(db, session)
   const own = new Set(run.reports.map(({ run_id }) => run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
@@ -159,6 +167,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     reports: run.reports,
     quarantine: await quarantineOf(db, session, since),
     events: events && wantedEvents(events, isWanted),
+    behind: behind.filter(({ resource }) => resources.has(resource)),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, states)),
     staleAfterMs: settings.staleAfterMs,
     deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,

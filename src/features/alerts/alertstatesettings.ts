@@ -3,13 +3,16 @@ import type { Config } from '../../engine/config/config.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { eventSettings } from '../events/settings.js'
 import { statusSettings } from '../status/settings.js'
+import { freshnessSettings } from '../targets/settings.js'
 import type { AlertStateSettings } from './alertstate.js'
+import { alertSettings } from './settings.js'
 
 /** What a configuration says of incidents: of which cursors, and from when on. */
 export function alertStateSettings(config: Config, model: Model, clock: Clock): AlertStateSettings {
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const { tenants, exceptTenants, resources } = config.sync
   const enabled = model.list.filter((entry) => entry.enabled).map(({ name }) => name)
+  const isHeard = alertSettings(config).rules.some(({ on }) => on.includes('behind_target'))
   return {
     clock,
     tenants: tenants === 'all' ? null : tenants,
@@ -18,6 +21,7 @@ export function alertStateSettings(config: Config, model: Model, clock: Clock): 
     staleAfterMs: staleAfter,
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     lateAfterMs: eventSettings(config).lateAfter,
+    ...(isHeard && { targets: freshnessSettings(config) }),
     keepMs: config.history.keep,
   }
 }

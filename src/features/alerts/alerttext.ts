@@ -86,6 +86,8 @@ export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string 
       return resource === ''
         ? 'Type shopsync events list --state waiting; docs/webhooks.md says what to do'
         : `Type shopsync events list ${named}`
+    case 'behind_target':
+      return 'Type shopsync plan to see what the rate limit can do; docs/freshness.md has the ways out'
     default:
       return kind satisfies never
   }

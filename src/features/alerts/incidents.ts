@@ -3,11 +3,13 @@
  * Used by alerts/work.ts, which compares them with those that are known.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { count, isOlderThan } from '../../engine/base/format.js'
+import { count, isOlderThan, plural } from '../../engine/base/format.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CursorReport, RunReport } from '../../engine/run/runreport.js'
 import type { EventTroubles } from '../events/eventtroubles.js'
+import type { BehindTarget } from '../targets/behind.js'
+import { durationText } from '../targets/settings.js'
 import { adviceOf, cursorMessage, listText } from './alerttext.js'
 import { eventIncidents } from './eventincidents.js'
 import type { Incident } from './incident.js'
@@ -50,6 +52,8 @@ export interface Facts {
   }[]
   /** undefined where nobody has ever received events. */
   readonly events: EventTroubles | undefined
+  /** Resources that miss their targets; none where no rule is told. */
+  readonly behind: readonly BehindTarget[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
 }
@@ -83,8 +87,18 @@ export function findIncidents(facts: Facts): Incident[] {
     ...facts.quarantine.map(quarantineIncident),
     ...driftIncidents(facts.drift, now),
     ...eventIncidents(facts.events),
+    ...facts.behind.map(behindIncident),
   ]
 }
+
+const behindIncident = ({ resource, met, missed, target, since }: BehindTarget): Incident => ({
+  ...{ kind: 'behind_target', tenantId: 0, resource, since, cause: null, lasts: 'state' },
+  message: cursorMessage(
+    { tenant_id: 0, resource },
+    `${count(missed)} of ${plural(met + missed, 'change')} came later than ${durationText(target)}`,
+  ),
+  advice: adviceOf('behind_target', { tenantId: 0, resource }),
+})
 
 const wholeIncident = ({ cause, since, message, advice, lasts }: WholeTrouble, now: string): Incident => ({
   kind: 'failed',

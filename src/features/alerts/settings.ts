@@ -18,8 +18,12 @@ export const alertKinds = [
   'drift',
   'quarantine',
   'events',
+  'behind_target',
 ] as const
 export type AlertKind = (typeof alertKinds)[number]
+
+/** What a rule is told that names no kinds. Whoever sets targets that cannot be met asks for the rest by its name. */
+const usualKinds = alertKinds.filter((kind) => kind !== 'behind_target')
 
 /** Who is told of which trouble: a command, or a webhook with or without a key that signs. */
 export interface AlertRule {
@@ -52,9 +56,9 @@ const rule = z
       on: z
         .array(choice(alertKinds, `one of ${alertKinds.join(', ')}`), { error: kindsError })
         .min(1, { error: kindsError })
-        .prefault([...alertKinds])
+        .prefault(usualKinds)
         .describe(
-          'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored. events: a receiver of events that takes none or has ended, events that wait, records that events announce and no list shows.',
+          'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored. events: a receiver of events that takes none or has ended, events that wait, records that events announce and no list shows. behind_target: most changes of a resource came later than its target for an hour; told only to rules that name it.',
         ),
       command: z
         .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {

@@ -13,7 +13,7 @@ export const alertTables = {
       tenant_id: id('Tenant; 0: the whole run.'),
       resource: text('Resource; empty: all of the tenant, or of the run.'),
       kind: text(
-        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine` or `events` (docs/operations.md, Alerts).',
+        '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine`, `events` or `behind_target` (docs/operations.md, Alerts).',
       ),
       since: timestamp('Since when it is so.'),
       cause: text('Why, as a short code; null where none is known.'),

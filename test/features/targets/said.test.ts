@@ -1,4 +1,6 @@
 /** What `plan`, `status` and the metrics say of targets; nothing without targets. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -88,5 +90,25 @@ describe('status', () => {
     here.configure({})
     expect(await status()).toBeUndefined()
     expect((await here.run('status')).stdout).not.toContain('Targets')
+  })
+})
+
+describe('the alert behind_target', () => {
+  it('opens where most changes came late, for rules that name it alone, and is over when they come in time', async () => {
+    const file = join(tmpdir(), `behind-${process.pid}.txt`)
+    const command = ['sh', '-c', `cat >> ${file}`]
+    await begin(100_000, 60, { alerts: { rules: [{ command }] } })
+    await changed(9001, 40)
+    expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
+    expect((await here.run('status')).code).toBe(0)
+    here.configure({ targets, alerts: { rules: [{ on: ['behind_target'], command }] } })
+    await changed(9002, 41)
+    expect(readFileSync(file, 'utf8')).toMatch(
+      /"opened".*repair_orders: 2 of 2 changes came later than PT15M/,
+    )
+    expect((await here.run('status')).code).toBe(1)
+    for (const id of [9003, 9004, 9005]) await changed(id, 1)
+    expect(readFileSync(file, 'utf8')).toMatch(/"resolved".*repair_orders/)
+    rmSync(file)
   })
 })

@@ -1,0 +1,104 @@
+/** What a round reads of the warehouse, and works on, is the same on both warehouses. */
+import { describe, expect, it } from 'vitest'
+import { addMicros, toMicros } from '../../../src/engine/base/timestamp.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { countDelays } from '../../../src/features/targets/delays.js'
+import { dueLists } from '../../../src/features/targets/duelists.js'
+import { planFreshness, readFreshness } from '../../../src/features/targets/freshnessplan.js'
+import { readChecks } from '../../../src/features/targets/sql.js'
+import { template } from '../../../src/sandbox/index.js'
+import { HandClock } from '../../support/clocks.js'
+import { known, type RunOptions, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { open, warehouses } from '../../support/warehouse.js'
+
+const begin = '2026-03-01T00:00:00.000000Z'
+const clock = new HandClock(begin)
+const sandbox = await sandboxOfFile({ data: 'none', clock })
+const hourMs = 3_600_000
+const targetOf = (): number => hourMs
+const settings = { targetOf, atLeast: 24 * hourMs, deletes: 72 * hourMs }
+const options: RunOptions = {
+  ...{ resources: ['notes', 'shops', 'customer_payment_types'], clock },
+  arrived: countDelays(settings),
+}
+const resources = known.list.filter(({ name }) => options.resources?.includes(name))
+
+const later = (hours: number): string => addMicros(begin, BigInt(Math.round(hours * 3600)) * 1_000_000n)
+
+function prepare(): void {
+  clock.micros = toMicros(begin)
+  sandbox.reset()
+  for (const id of [1, 2]) sandbox.store.addTenant({ id })
+  for (let id = 1; id <= 3; id++) sandbox.store.put(1, 'notes', template('notes', id, later(-id)))
+}
+
+const due = (warehouse: Warehouse, hours: number, tenants = [1, 2, 3]) =>
+  dueLists(warehouse, { resources, tenants }, { announcements: undefined, now: later(hours), targetOf })
+
+describe.each(warehouses())('$name', (kind) => {
+  it('lists that were polled, what they found, and those that were never read', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    clock.pass(2 * hourMs)
+    sandbox.store.put(1, 'notes', template('notes', 7, later(0.5)))
+    sandbox.store.put(1, 'notes', template('notes', 8, later(1.5)))
+    await sync(sandbox, warehouse, options)
+    const { polled, unread } = await due(warehouse, 5)
+    expect(polled).toHaveLength(6)
+    expect(polled.find(({ task, resource }) => task.tenantId === 1 && resource === 'notes')).toMatchObject({
+      ...{ waited: 3, news: 2, hours: 2, events: 0 },
+    })
+    expect(unread.map(({ tenantId, resource }) => [tenantId, resource.name])).toEqual(
+      resources.map(({ name }) => [3, name]),
+    )
+    const told = await readFreshness(warehouse, settings, {
+      resources: ['notes'],
+      nowMicros: toMicros(later(5)),
+    })
+    expect(told).toEqual([
+      {
+        ...{ resource: 'notes', target_seconds: 3600, met: 1, missed: 1 },
+        ...{ oldest_poll_at: later(2), oldest_poll_seconds: 3 * 3600 },
+      },
+    ])
+    const checks = await readChecks(warehouse)
+    expect(checks.find(({ resource, tenant_id }) => resource === 'notes' && tenant_id === 1)).toMatchObject({
+      deletes_checked_at: later(0),
+      status: 'ok',
+    })
+    expect(checks.map(({ live_rows }) => Number(live_rows ?? 0))).toContain(5)
+  })
+
+  it('a plan of what few requests allow: a longer wait for all, by one factor', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    const how = { resources, isWanted: () => true, nowMicros: toMicros(later(1)) }
+    expect(await planFreshness(warehouse, settings, { ...how, window: 0.25 })).toMatchObject({
+      ...{ lists: 6, window: 0, stretched: true, needed_for_bound: 1, needed_for_all: 6 },
+      longest_wait_seconds: 48 * 3600,
+    })
+    expect(await planFreshness(warehouse, settings, { ...how, window: undefined })).toMatchObject({
+      ...{ stretched: false, share: null, window: null, longest_wait_seconds: 24 * 3600 },
+    })
+  })
+
+  it('a list that failed rests, and comes again', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    clock.pass(20 * hourMs)
+    sandbox.script([{ when: { resource: 'notes', tenant: 2 }, fault: { kind: 'status', status: 500 } }])
+    await sync(sandbox, warehouse, options)
+    sandbox.script([])
+    const at = Number(clock.micros - toMicros(begin)) / 3.6e9
+    expect((await due(warehouse, at + 0.1)).polled).toHaveLength(5)
+    const again = (await due(warehouse, at + 0.3)).polled
+    expect(again).toHaveLength(6)
+    expect(
+      again.find(({ resource, task }) => resource === 'notes' && task.tenantId === 2)?.waited,
+    ).toBeGreaterThan(20)
+  })
+})
