@@ -54,7 +54,7 @@ const needs: Record<string, readonly string[]> = {
   reconcile: ['targets'],
   sync: ['reconcile', 'targets'],
   targets: ['events', 'plan', 'status'],
-  telemetry: ['alerts', 'events', 'status'],
+  telemetry: ['alerts', 'events', 'status', 'targets'],
   verify: ['reconcile', 'status'],
   why: ['events', 'quarantine', 'status', 'verify'],
 }

@@ -4,6 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Arrived, Run } from '../../engine/run/tenant.js'
+import { addToCounters } from '../../engine/warehouse/counters.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { Announcements, type InboxNeeds } from './announced.js'
@@ -30,7 +31,7 @@ export const countDelays =
     const counted = { resource, hour, met, missed: delays.length - met }
     return {
       unannounced: announcements ? await announcements.lacking(cursor, first) : first.length,
-      statements: target === undefined ? [] : [addDelays(cursor.warehouse.db, counted)],
+      statements: target === undefined ? [] : addDelays(cursor.warehouse.db, counted),
     }
   }
 
@@ -41,8 +42,10 @@ interface Delays {
   readonly missed: number
 }
 
-const addDelays = (db: Db, delays: Delays): CompiledQuery =>
-  withDelays(db)
+/** Adds to the hour of a resource, and to its totals for the metrics. */
+function addDelays(db: Db, delays: Delays): CompiledQuery[] {
+  const { resource, met, missed } = delays
+  const added = withDelays(db)
     .insertInto('sync_delays')
     .values(delays)
     .onConflict((conflict) =>
@@ -52,3 +55,13 @@ const addDelays = (db: Db, delays: Delays): CompiledQuery =>
       })),
     )
     .compile()
+  const totals = [
+    { met: 'true', value: met },
+    { met: 'false', value: missed },
+  ].filter(({ value }) => value > 0)
+  const entries = totals.map((total) => ({
+    ...{ metric: 'shopsync_changes_total', part: '', value: total.value },
+    labels: { resource, met: total.met },
+  }))
+  return [added, ...addToCounters(db, entries)]
+}

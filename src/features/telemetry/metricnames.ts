@@ -72,6 +72,25 @@ export const eventGauges = {
   },
 } as const satisfies Record<string, Metric>
 
+/** Shown with targets (docs/freshness.md). The total is kept in sync_counters. */
+export const targetCounters = {
+  shopsync_changes_total: {
+    help: 'New and changed records of resources with targets, by whether they were stored within the target (true) or later (false).',
+    labels: ['resource', 'met'],
+  },
+} as const satisfies Record<string, Metric>
+
+export const targetGauges = {
+  shopsync_target_seconds: {
+    help: 'How soon a change of the resource is to be in the warehouse.',
+    labels: ['resource'],
+  },
+  shopsync_oldest_poll_seconds: {
+    help: 'How long ago the list of the resource was read whose last poll is the longest ago.',
+    labels: ['resource'],
+  },
+} as const satisfies Record<string, Metric>
+
 const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: Readonly<Record<string, Metric>>) =>
   Object.entries(metrics).map(([name, metric]) => ({ name, type, ...metric }))
 
@@ -84,6 +103,8 @@ export const metricNames = [
   ...typed('counter', eventCounters),
   ...typed('histogram', eventHistograms),
   ...typed('gauge', eventGauges),
+  ...typed('counter', targetCounters),
+  ...typed('gauge', targetGauges),
 ].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
 /** The table of docs/operations.md. Used by the build. */

@@ -14,11 +14,22 @@ import {
 } from '../../engine/run/lifetimecounters.js'
 import { type CounterEntry, readCounters } from '../../engine/warehouse/counters.js'
 import { type EventTotals, readEventTotals } from '../events/eventview.js'
+import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
+import type { FreshnessSettings } from '../targets/settings.js'
 import { type GaugesOptions, readGauges, type WarehouseGauges } from './gauges.js'
-import { eventCounters, eventGauges, eventHistograms, stateGauges } from './metricnames.js'
+import {
+  eventCounters,
+  eventGauges,
+  eventHistograms,
+  stateGauges,
+  targetCounters,
+  targetGauges,
+} from './metricnames.js'
 
 export interface MetricsOptions extends GaugesOptions {
   readonly version: string
+  /** undefined without targets. */
+  readonly targets?: FreshnessSettings | undefined
   /** Labels of every series. */
   readonly labels: Readonly<Record<string, string>>
 }
@@ -44,6 +55,11 @@ export async function metricsText(options: MetricsOptions): Promise<string> {
     registry.registerMetric(new KeptHistogram(describe(name, metric), metric.bounds, kept.get(name) ?? []))
   const events = await readEventTotals(options.warehouse, options.nowMicros)
   if (events) showEvents(registry, events)
+  if (options.targets)
+    showTargets(registry, {
+      freshness: await readFreshness(options.warehouse, options.targets, options),
+      kept,
+    })
   return registry.metrics()
 }
 
@@ -66,6 +82,30 @@ function showEvents(registry: Registry, { counts, waiting, oldestSeconds, unanno
   gauge('shopsync_events_oldest_waiting_seconds').set(oldestSeconds)
   const silent = gauge('shopsync_events_unannounced_records')
   for (const { resource, unannounced: records } of unannounced) silent.set({ resource }, records)
+}
+
+function showTargets(
+  registry: Registry,
+  {
+    freshness,
+    kept,
+  }: {
+    readonly freshness: readonly ResourceFreshnessStatus[]
+    readonly kept: ReadonlyMap<string, readonly CounterEntry[]>
+  },
+): void {
+  for (const [name, metric] of Object.entries(targetCounters)) {
+    const counter = new Counter({ ...describe(name, metric), registers: [registry] })
+    for (const { labels, value } of kept.get(name) ?? []) counter.inc(labels, value)
+  }
+  const gauge = (name: keyof typeof targetGauges): Gauge =>
+    new Gauge({ ...describe(name, targetGauges[name]), registers: [registry] })
+  const target = gauge('shopsync_target_seconds')
+  const oldest = gauge('shopsync_oldest_poll_seconds')
+  for (const { resource, target_seconds, oldest_poll_seconds } of freshness) {
+    target.set({ resource }, target_seconds)
+    if (oldest_poll_seconds !== null) oldest.set({ resource }, oldest_poll_seconds)
+  }
 }
 
 function grouped(

@@ -10,14 +10,16 @@ export async function metricsOf(
   { config, model, clock }: CommandContext,
   warehouse: Warehouse,
 ): Promise<string> {
-  const [{ metricsText }, { alertStateSettings }] = await Promise.all([
+  const [{ metricsText }, { alertStateSettings }, { freshnessSettings }] = await Promise.all([
     import('./metrics.js'),
     import('../alerts/alertstatesettings.js'),
+    import('../targets/settings.js'),
   ])
   const { maxTenants, labels } = metricsSettings(config)
   return metricsText({
     ...alertStateSettings(config, model, clock),
     ...{ warehouse, maxTenants, labels, version: packageVersion() },
+    targets: freshnessSettings(config),
     nowMicros: clock.nowMicros(),
   })
 }
