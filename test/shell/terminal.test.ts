@@ -64,7 +64,7 @@ async function textsOf(): Promise<Record<string, (terminal: Terminal) => string>
   return {
     status: (terminal) => statusText(status, { tenantNames: names, terminal }),
     runs: (terminal) => runsText(runs, false, terminal),
-    plan: (terminal) => planText(plan, { made: [], troubles: [] }, terminal),
+    plan: (terminal) => planText(plan, { views: { made: [], troubles: [] } }, terminal),
     verify: (terminal) => verifyText(verified, terminal),
     jobs: (terminal) => jobsText(jobs.jobs, terminal),
     sync: (terminal) => runSummary(done, terminal),

@@ -262,7 +262,7 @@ describe.each(warehouses())('$name', (kind) => {
       ]),
     )
     expect(lists).toHaveLength(4)
-    const text = planText(before, { made: [], troubles: [] })
+    const text = planText(before, { views: { made: [], troubles: [] } })
     expect(text).toMatch(
       /Of these, 4 requests and 58 records are to read 4 lists whole once \(repair_orders, /,
     )

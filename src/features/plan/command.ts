@@ -1,5 +1,6 @@
 import { Stop } from '../../engine/base/errors.js'
-import { type Command, choiceOptions, type Invocation } from '../../shell/command.js'
+import { type Command, type CommandContext, choiceOptions, type Invocation } from '../../shell/command.js'
+import type { RunPlan } from './work.js'
 
 const modes = ['sync', 'backfill', 'reconcile'] as const
 
@@ -80,8 +81,36 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
       makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
     )
     const views = await plannedViews(deps.warehouse, viewsWanted(context))
-    if (out.json) await out.document({ ...made, view_changes: views.made })
-    else out.say(planText(made, views, out.terminal))
+    const freshness = request.mode === 'sync' ? await freshnessOf(context, made) : undefined
+    if (out.json)
+      await out.document({
+        ...made,
+        view_changes: views.made,
+        ...(freshness && { freshness: freshness.plan }),
+      })
+    else out.say(planText(made, { views, more: freshness?.text ?? '' }, out.terminal))
     return made.cursors.some((cursor) => cursor.status === 'failed') ? 1 : 0
   })
+}
+
+/** What the targets let be expected; undefined without targets, and where no run has kept what it takes. */
+async function freshnessOf(context: CommandContext, { rate, table_changes }: RunPlan) {
+  const { freshnessSettings } = await import('../targets/settings.js')
+  const settings = freshnessSettings(context.config)
+  if (!settings || table_changes.some(({ table }) => table === 'sync_cursors')) return undefined
+  const [{ planFreshness }, { freshnessPlanText }, { chooseResources }] = await Promise.all([
+    import('../targets/freshnessplan.js'),
+    import('../targets/words.js'),
+    import('../../engine/run/choosecursors.js'),
+  ])
+  const { choice, config, model, clock } = context
+  const plan = await planFreshness(await context.readingWarehouse(), settings, {
+    resources: chooseResources({ config, model }, choice),
+    isWanted: (id) => (choice.tenants?.includes(id) ?? true) && !config.sync.exceptTenants.includes(id),
+    nowMicros: clock.nowMicros(),
+    window: rate
+      ? (Math.max(1, Math.floor(rate.limit * (1 - rate.reserve))) * 3600) / rate.window_seconds
+      : undefined,
+  })
+  return { plan, text: freshnessPlanText(plan) }
 }

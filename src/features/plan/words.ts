@@ -10,7 +10,12 @@ const shownChanges = 12
 /** More lines of one kind would push the others off the screen. */
 const shownLines = 20
 
-export function planText(made: RunPlan, views: ViewsMade, terminal: Terminal = plainTerminal): string {
+/** `more`: what else is to be said, in a paragraph of its own. */
+export function planText(
+  made: RunPlan,
+  { views, more = '' }: { readonly views: ViewsMade; readonly more?: string },
+  terminal: Terminal = plainTerminal,
+): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
   return paragraphs([
     `${made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
@@ -26,6 +31,7 @@ export function planText(made: RunPlan, views: ViewsMade, terminal: Terminal = p
     keysText(made.table_changes),
     obstaclesText(made.table_changes),
     viewsText(views),
+    more,
     `Nothing was written. This plan has cost ${plural(made.asked, 'request')}.`,
   ])
 }

@@ -26,12 +26,14 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
       { statusText, statusTroubles },
       { statusSettings },
       { reportSettings },
+      { freshnessSettings },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
       import('./settings.js'),
       import('../analytics/settings.js'),
+      import('../targets/settings.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
@@ -51,6 +53,7 @@ an incident is open: what alerts tell, whether anybody is told or not. Asks the 
         named: resources,
         staleAfterMs: staleAfter,
         deletesUncheckedAfterMs: deletesUncheckedAfter,
+        targets: freshnessSettings(config),
         nowMicros,
       })
       const failing = invocation.options.failing === true

@@ -15,6 +15,8 @@ import { readForgotten, wasForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
+import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
+import type { FreshnessSettings } from '../targets/settings.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type CursorStatus, readCursorStates } from './cursorstatus.js'
 
@@ -66,6 +68,8 @@ export interface StatusReport {
   readonly incidents: readonly ToldIncident[]
   /** What was heard of the source; absent where nobody ever listened. */
   readonly events?: EventsStatus
+  /** How fresh each resource with a target was; absent without targets. */
+  readonly freshness?: readonly ResourceFreshnessStatus[]
 }
 
 export interface StatusOptions {
@@ -84,6 +88,8 @@ export interface StatusOptions {
   readonly exceptTenants: readonly Int64[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
+  /** undefined without targets. */
+  readonly targets?: FreshnessSettings | undefined
   readonly nowMicros: bigint
 }
 
@@ -147,6 +153,11 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
     tenants: options.tenants,
     resources: options.named ?? null,
   })
+  const { targets } = options
+  const freshness =
+    targets && !missing.has('sync_delays')
+      ? await readFreshness(options.warehouse, targets, options)
+      : undefined
   return options.warehouse.read(async (db) => {
     const tenants = await readTenants(db, options)
     const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
@@ -174,6 +185,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
         resources: options.named ?? null,
       }),
       ...(events && { events }),
+      ...(freshness && { freshness }),
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
+import { withDelays } from './tables.js'
 
 /** One query for all lists. `under_way`: 1 while a walk that was cut short is to be resumed. */
 export const readLists = (warehouse: Reader) =>
@@ -59,5 +60,33 @@ export const readChecks = (warehouse: Reader) =>
       )
       .where('c.last_success_at', 'is not', null)
       .select(['c.tenant_id', 'c.resource', 'c.status', 'c.deletes_checked_at', 'r.live_rows'])
+      .execute(),
+  )
+
+/** What became of the changes since that hour, by resource. */
+export async function delaysSince(warehouse: Reader, hour: string) {
+  const rows = await warehouse.read((db) =>
+    withDelays(db)
+      .selectFrom('sync_delays')
+      .where('hour', '>=', hour)
+      .groupBy('resource')
+      .select('resource')
+      .select((eb) => [eb.fn.sum<number>('met').as('met'), eb.fn.sum<number>('missed').as('missed')])
+      .execute(),
+  )
+  return rows.map(({ resource, met, missed }) => ({ resource, met: Number(met), missed: Number(missed) }))
+}
+
+/** The poll that is the longest ago, by resource, of tenants that are granted and lists that the source offers. */
+export const oldestPolls = (warehouse: Reader) =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors as c')
+      .innerJoin('tenants as t', 't.tenant_id', 'c.tenant_id')
+      .where('t.revoked_at', 'is', null)
+      .where((eb) => eb.or([eb('c.status', '<>', 'unavailable'), eb('c.status', 'is', null)]))
+      .groupBy('c.resource')
+      .select('c.resource')
+      .select((eb) => eb.fn.min<string | null>('c.polled_at').as('at'))
       .execute(),
   )

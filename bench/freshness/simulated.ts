@@ -1,0 +1,236 @@
+/**
+ * Simulates shops whose lists change, and a window that is too small to read them all every hour: minute by minute, for
+ * three days, after some that are not counted. What is polled is chosen by the product's own code (pollranking.ts), and what
+ * it has learned of each list is kept by the product's own code (engine/run/polls.ts).
+ */
+import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { polled } from '../../src/engine/run/polls.js'
+import type { Polls } from '../../src/engine/warehouse/cursors.js'
+import { boundOf, chooseLists, type PolledList } from '../../src/features/targets/pollranking.js'
+import { forecastShare } from '../../src/features/targets/shareforecast.js'
+
+/** What each resource's lists are like: changes an hour of a shop of middle size while it is open, and the target in hours. */
+const kinds: readonly (readonly [rate: number, target: number])[] = [
+  [4, 0.25],
+  [2.3, 0.5],
+  ...[1, 0.7, 0.5, 0.3, 0.1].map((rate) => [rate, 1] as const),
+  ...[1, 0.8, 0.6, 0.45, 0.35, 0.25, 0.15, 0.08].map((rate) => [rate, 4] as const),
+  ...[0.02, 0.012, 0.008, 0.005, 0.003, 0.001].map((rate) => [rate, 24] as const),
+]
+/** Sizes of shops are lognormal. */
+const spread = 1.2
+const atLeast = 24
+const opens = 8
+const closes = 18
+/** Hours by which the clocks of the shops differ. */
+const zones = [0, 1, 2, 3]
+
+export const policies = [
+  'round robin',
+  'age by target',
+  'by expected delay',
+  'rates and hours known',
+] as const
+export type Policy = (typeof policies)[number]
+
+export interface SimulatedOptions {
+  readonly tenants: number
+  /** Requests an hour, by lists. */
+  readonly window: number
+  readonly policy: Policy
+  readonly seed: number
+  readonly days?: number
+  /** Days before those, in which what polls find is kept and nothing is counted. */
+  readonly daysBefore?: number
+  /** The share of the lists that nobody has read when it begins. */
+  readonly neverRead?: number
+}
+
+export interface SimulatedResult {
+  /** Of the changes, 0 to 1. */
+  readonly met: number
+  /** In minutes. */
+  readonly meanDelay: number
+  /** In hours. */
+  readonly longestWait: number
+  readonly requests: number
+  /** The share that the closed forecast gives for the same window. */
+  readonly forecast: number
+}
+
+interface SimulatedList extends PolledList {
+  readonly target: number
+  /** Changes an hour while its shop is open. */
+  readonly rate: number
+  readonly zone: number
+  polledAt: number
+  /** Minutes of the changes that no poll has found yet. */
+  waiting: number[]
+  polls: Polls
+  waited: number
+  news: number
+  hours: number
+}
+
+/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const normal = (random: () => number): number =>
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+
+/** How many events of a rate fall into one step (Knuth). */
+function poisson(mean: number, random: () => number): number {
+  if (mean === 0) return 0
+  const least = Math.exp(-mean)
+  let count = 0
+  for (let product = random(); product > least; product *= random()) count++
+  return count
+}
+
+const timeOf = (minute: number): string => fromMicros(1_767_225_600_000_000n + BigInt(minute) * 60_000_000n)
+
+const isOpen = (zone: number, minute: number): boolean => {
+  const hour = (minute / 60 - zone + 24) % 24
+  return hour >= opens && hour < closes
+}
+
+function listsOf(tenants: number, random: () => number): SimulatedList[] {
+  return Array.from({ length: tenants }, (_, tenant) => {
+    const size = Math.exp(spread * normal(random))
+    return kinds.map(([rate, target], i): SimulatedList => {
+      const polledAt = -Math.floor(random() * 120)
+      return {
+        ...{ resource: String(i), target, rate: rate * size, zone: zones[tenant % zones.length] ?? 0 },
+        ...{ polledAt, waiting: [], waited: 0, news: 0, hours: 0, events: 0, eventAges: 0 },
+        polls: { polledAt: timeOf(polledAt), news: 0, unannounced: 0, hours: 0 },
+      }
+    })
+  }).flat()
+}
+
+/** The lists that a policy polls in this minute. */
+function chosenBy(
+  policy: Policy,
+  {
+    lists,
+    unread,
+    budget,
+    windowAnHour,
+    minute,
+  }: {
+    readonly lists: SimulatedList[]
+    readonly unread: SimulatedList[]
+    readonly budget: number
+    readonly windowAnHour: number
+    readonly minute: number
+  },
+): { readonly polled: readonly SimulatedList[]; readonly unread: readonly SimulatedList[] } {
+  const by = (score: (list: SimulatedList) => number) => ({
+    polled: lists.toSorted((a, b) => score(b) - score(a)).slice(0, budget),
+    unread: [],
+  })
+  if (policy === 'round robin') return by(({ waited }) => waited)
+  if (policy === 'age by target')
+    return by(({ waited, target }) => (waited >= atLeast ? 1e9 + waited : waited / target))
+  if (policy === 'rates and hours known')
+    return by(({ waited, target, rate, zone }) => {
+      if (waited >= atLeast) return 1e9 + waited
+      const now = isOpen(zone, minute) ? rate : 0
+      return waited < target / 4 ? -1 : (now * waited * waited) / target
+    })
+  const bound = boundOf(atLeast, { lists: lists.length + unread.length, windowAnHour })
+  const targets = new Map(lists.map(({ resource, target }) => [resource, target]))
+  return chooseLists(lists, unread, { targetOf: (name) => targets.get(name) ?? atLeast, bound, budget })
+}
+
+export function simulate({
+  tenants,
+  window,
+  policy,
+  seed,
+  days = 3,
+  daysBefore = 4,
+  neverRead = 0,
+}: SimulatedOptions): SimulatedResult {
+  const random = seeded(seed)
+  const all = listsOf(tenants, random)
+  let unread = all.filter(() => neverRead > 0 && random() < neverRead)
+  const isUnread = new Set(unread)
+  const lists = all.filter((list) => !isUnread.has(list))
+  const windowAnHour = window * all.length
+  const counts = { met: 0, missed: 0, delay: 0, requests: 0, longest: 0 }
+  const first = daysBefore * 1440
+  const last = first + days * 1440
+  let left = 0
+  for (let minute = 0; minute < last; minute++) {
+    for (const list of all)
+      if (isOpen(list.zone, minute))
+        for (let n = poisson(list.rate / 60, random); n > 0; n--) list.waiting.push(minute)
+    left += windowAnHour / 60
+    const budget = Math.floor(left)
+    left -= budget
+    for (const list of lists) {
+      list.waited = (minute + 1 - list.polledAt) / 60
+      if (minute >= first) counts.longest = Math.max(counts.longest, list.waited)
+    }
+    const chosen = chosenBy(policy, { lists, unread, budget, windowAnHour, minute })
+    for (const list of chosen.polled) poll(list, minute + 1, minute >= first ? counts : undefined)
+    for (const list of chosen.unread) begin(list, minute + 1)
+    lists.push(...chosen.unread)
+    if (chosen.unread.length > 0) unread = unread.filter((list) => !chosen.unread.includes(list))
+  }
+  // What still waits, and is late already.
+  for (const { waiting, target } of lists)
+    counts.missed += waiting.filter((minute) => (last - minute) / 60 > target).length
+  const openShare = (closes - opens) / 24
+  const expected = all.map(({ resource, rate, target }) => ({ resource, rate: rate * openShare, target }))
+  return {
+    met: counts.met / (counts.met + counts.missed),
+    meanDelay: counts.delay / (counts.met + counts.missed),
+    longestWait: counts.longest,
+    requests: counts.requests,
+    forecast: forecastShare(expected, windowAnHour, { bound: atLeast }).share,
+  }
+}
+
+function poll(
+  list: SimulatedList,
+  minute: number,
+  counts: { met: number; missed: number; delay: number; requests: number } | undefined,
+): void {
+  const news = Math.min(20, list.waiting.length)
+  const after = polled(list.polls, timeOf(minute), { news, unannounced: news })
+  if (counts) {
+    counts.requests++
+    for (const at of list.waiting) {
+      counts.delay += minute - at
+      if (minute - at <= list.target * 60) counts.met++
+      else counts.missed++
+    }
+  }
+  begin(list, minute)
+  if (!('news' in after)) return
+  list.news = after.news
+  list.hours = after.news_hours
+  list.polls = {
+    ...list.polls,
+    news: after.news,
+    unannounced: after.news_unannounced,
+    hours: after.news_hours,
+  }
+}
+
+/** A list that was read whole. */
+function begin(list: SimulatedList, minute: number): void {
+  list.waiting = []
+  list.polledAt = minute
+  list.polls = { ...list.polls, polledAt: timeOf(minute) }
+}

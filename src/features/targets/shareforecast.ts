@@ -1,0 +1,81 @@
+/*
+ * What share of the changes can be in the warehouse within their targets, for a given number of requests an hour. Closed, and
+ * pure: polling by score gives intervals in proportion to √(τ/λ) (pollranking.ts). All times are in hours.
+ */
+
+/** A list, by what is expected of it. */
+export interface ExpectedList {
+  readonly resource: string
+  /** Changes an hour. */
+  readonly rate: number
+  readonly target: number
+}
+
+export interface ShareForecast {
+  /** Of the changes, 0 to 1. */
+  readonly share: number
+  /** The same of each resource. */
+  readonly byResource: ReadonlyMap<string, number>
+}
+
+/** How long a list may wait between two polls. */
+interface Limits {
+  readonly bound: number
+}
+
+/** The interval of a list: the larger θ, the fewer requests. */
+const intervalOf = ({ rate, target }: ExpectedList, theta: number, bound: number): number =>
+  Math.min(bound, Math.max(target / 4, Math.sqrt((theta * target) / rate)))
+
+const requestsFor = (lists: readonly ExpectedList[], theta: number, bound: number): number =>
+  lists.reduce((sum, list) => sum + 1 / intervalOf(list, theta, bound), 0)
+
+/** Halvings of the logarithm: θ is known to a millionth. */
+const steps = 60
+
+/** The least value of a falling function's argument, between e^-30 and e^30, at which it is at most that. */
+function whereAtMost(most: number, value: (argument: number) => number): number {
+  let [low, high] = [-30, 30]
+  for (let step = 0; step < steps; step++) {
+    const middle = (low + high) / 2
+    if (value(Math.exp(middle)) > most) low = middle
+    else high = middle
+  }
+  return Math.exp(high)
+}
+
+const shareAt = (lists: readonly ExpectedList[], theta: number, bound: number): number => {
+  let [met, all] = [0, 0]
+  for (const list of lists) {
+    met += list.rate * Math.min(1, list.target / intervalOf(list, theta, bound))
+    all += list.rate
+  }
+  return all === 0 ? 1 : met / all
+}
+
+/** The share that so many requests an hour allow. */
+export function forecastShare(
+  lists: readonly ExpectedList[],
+  requestsAnHour: number,
+  { bound }: Limits,
+): ShareForecast {
+  const theta = whereAtMost(requestsAnHour, (one) => requestsFor(lists, one, bound))
+  const groups = new Map<string, ExpectedList[]>()
+  for (const list of lists) {
+    const group = groups.get(list.resource)
+    if (group) group.push(list)
+    else groups.set(list.resource, [list])
+  }
+  const byResource = new Map([...groups].map(([name, group]) => [name, shareAt(group, theta, bound)]))
+  return { share: shareAt(lists, theta, bound), byResource }
+}
+
+/** The requests an hour that such a share of the changes takes. */
+export function requestsForShare(lists: readonly ExpectedList[], share: number, { bound }: Limits): number {
+  const theta = whereAtMost(-share, (one) => -shareAt(lists, 1 / one, bound))
+  return requestsFor(lists, 1 / theta, bound)
+}
+
+/** The requests an hour that let every change be in time, whenever it comes. */
+export const requestsForAll = (lists: readonly ExpectedList[], { bound }: Limits): number =>
+  lists.reduce((sum, { target }) => sum + 1 / Math.min(target, bound), 0)

@@ -1,0 +1,46 @@
+/* What `plan` and `status` say of targets. */
+import { atMinute, count, plural, span } from '../../engine/base/format.js'
+import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from './freshnessplan.js'
+import { durationText } from './settings.js'
+
+const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`
+
+/** Resources that are named one by one. */
+const namedResources = 3
+
+/** What the rate limit lets be expected. */
+export function freshnessPlanText(plan: FreshnessPlan): string {
+  const needs = `Freshness: ${percent(mostChanges)} of the changes within their targets need ${plural(plan.needed_for_most, 'request')} an hour; all of them, always, ${count(plan.needed_for_all)}.`
+  const { window, share } = plan
+  const hours = span(plan.longest_wait_seconds * 1000)
+  if (window === null || share === null)
+    return `${needs}\nNo rate limit is known: every list is polled when it is due.`
+  const named = plan.resources.slice(0, namedResources)
+  const rest = plan.resources.length > named.length
+  const list = named.map(
+    (one) => `${one.resource} ${durationText(one.target_seconds * 1000)} ${percent(one.share ?? 0)}`,
+  )
+  return [
+    needs,
+    `The rate limit gives ${count(window)} an hour: ${percent(share)} are expected within target.`,
+    `  ${[...list, ...(rest ? [`${plan.resources.length - named.length} more: --json`] : [])].join(', ')}. Longest wait of any list: ${hours}.`,
+    ...(plan.stretched ? [stretchedText(plan, window, hours)] : []),
+  ].join('\n')
+}
+
+const stretchedText = (plan: FreshnessPlan, window: number, wait: string): string =>
+  `✗ Polling each of ${plural(plan.lists, 'list')} within polling.atLeast needs a rate limit of ${plural(plan.needed_for_bound, 'request')} an hour, and there are ${count(window)}: some lists wait ${wait}. Set a longer polling.atLeast, or ask the source's operator for a larger limit.`
+
+/** How fresh each resource was in the last 24 hours. */
+export function freshnessStatusText(resources: readonly ResourceFreshnessStatus[] | undefined): string {
+  if (!resources || resources.length === 0) return ''
+  const lines = resources.map(({ resource, target_seconds, met, missed, oldest_poll_at: oldest }) => {
+    const share =
+      met + missed === 0
+        ? 'no changes'
+        : `${percent(met / (met + missed))} of ${plural(met + missed, 'change')} in time`
+    const poll = oldest === null ? 'never polled' : `oldest poll ${atMinute(oldest)}`
+    return `  ${resource} ${durationText(target_seconds * 1000)}: ${share}, ${poll}`
+  })
+  return ['Targets, last 24 hours:', ...lines].join('\n')
+}

@@ -1,0 +1,92 @@
+/** What `plan`, `status` and the metrics say of targets; nothing without targets. */
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FreshnessPlan, ResourceFreshnessStatus } from '../../../src/features/targets/freshnessplan.js'
+import { template } from '../../../src/sandbox/index.js'
+import { type Place, place } from '../../support/place.js'
+
+let here: Place
+const targets = { '*': 'PT6H', repair_orders: 'PT15M' }
+
+const begin = async (limit: number, window: number, more: Record<string, object> = {}): Promise<void> => {
+  here = await place({ tenants: 2, repairOrders: 4, rate: { limit, window } })
+  here.configure({ targets, ...more })
+  expect(await here.run('sync')).toMatchObject({ code: 0 })
+}
+afterEach(() => here.remove())
+
+interface Planned {
+  readonly freshness?: FreshnessPlan
+}
+const plan = async (): Promise<FreshnessPlan | undefined> =>
+  (await here.run('plan', '--json')).json<Planned>().freshness
+
+interface Told {
+  readonly freshness?: readonly ResourceFreshnessStatus[]
+}
+const status = async (): Promise<readonly ResourceFreshnessStatus[] | undefined> =>
+  (await here.run('status', '--json')).json<Told>().freshness
+
+/** A change that was made so long ago, and is found by the next sync. */
+async function changed(id: number, minutesAgo: number): Promise<void> {
+  const at = new Date(Date.now() - minutesAgo * 60_000).toISOString()
+  here.sandbox.store.put(101, 'repair_orders', template('repair_orders', id, at))
+  const db = new Database(join(here.folder, 'data/warehouse.db'))
+  db.exec(
+    `update sync_cursors set watermark = '2020-01-01T00:00:00.000000Z' where tenant_id = 101 and resource = 'repair_orders'`,
+  )
+  db.close()
+  expect(await here.run('sync')).toMatchObject({ code: 0 })
+}
+
+describe('plan', () => {
+  it('says how many requests the targets take, what the rate limit gives, and what can be expected', async () => {
+    await begin(6000, 60)
+    const said = await plan()
+    expect(said).toMatchObject({ lists: 42, window: 360_000, stretched: false, longest_wait_seconds: 86_400 })
+    // Two lists every 15 minutes, 40 every 6 hours.
+    expect(said?.needed_for_all).toBe(Math.ceil(2 * 4 + 40 / 6))
+    expect(said?.share).toBe(1)
+    const { stdout } = await here.run('plan')
+    expect(stdout).toMatch(
+      /^Freshness: 95 % of the changes within their targets need \d+ requests an hour; all of them, always, 15\.\nThe rate limit gives 360,000 an hour: 100 % are expected within target\.\n {2}repair_orders PT15M 100 %, .*18 more: --json\. Longest wait of any list: 1 d/m,
+    )
+  })
+
+  it('says nothing of it without targets, of other runs, and where no run has been', async () => {
+    await begin(6000, 60)
+    here.configure({})
+    expect(await plan()).toBeUndefined()
+    expect((await here.run('plan')).stdout).not.toContain('Freshness')
+    here.configure({ targets })
+    expect((await here.run('plan', 'reconcile')).stdout).not.toContain('Freshness')
+    here.configure({ targets, warehouse: { url: 'sqlite:./other.db' } })
+    expect((await here.run('plan')).code).toBe(0)
+    expect(await plan()).toBeUndefined()
+  })
+})
+
+describe('status', () => {
+  it('tells each target, what was in time in 24 hours, and the oldest poll', async () => {
+    await begin(100_000, 60)
+    await changed(9001, 5)
+    await changed(9002, 40)
+    const said = await status()
+    expect(said).toHaveLength(21)
+    const orders = said?.find(({ resource }) => resource === 'repair_orders')
+    expect(orders).toMatchObject({ target_seconds: 900, met: 1, missed: 1 })
+    expect(orders?.oldest_poll_seconds).toBeLessThan(600)
+    const { stdout, code } = await here.run('status')
+    expect(stdout).toMatch(/^ {2}repair_orders PT15M: 50 % of 2 changes in time, oldest poll 20/m)
+    expect(stdout).toMatch(/^ {2}vehicles PT6H: no changes, oldest poll 20/m)
+    expect(code).toBe(0)
+  })
+
+  it('says nothing of it without targets', async () => {
+    await begin(100_000, 60)
+    here.configure({})
+    expect(await status()).toBeUndefined()
+    expect((await here.run('status')).stdout).not.toContain('Targets')
+  })
+})

@@ -1,0 +1,25 @@
+/** A small window, simulated: what the ranking makes of it, and what the forecast says of that (bench/freshness.ts). */
+import { describe, expect, it } from 'vitest'
+import { simulate } from '../../../bench/freshness/simulated.js'
+
+const shops = { tenants: 30, days: 2, daysBefore: 3, seed: 1 }
+
+describe('a window of 0.29 requests a list and hour', () => {
+  it('brings twice the changes in time that reading in turn brings, with the same requests', () => {
+    const ranked = simulate({ ...shops, window: 0.29, policy: 'by expected delay' })
+    const inTurn = simulate({ ...shops, window: 0.29, policy: 'round robin' })
+    expect(ranked.requests).toBe(inTurn.requests)
+    expect(ranked.met).toBeGreaterThan(1.7 * inTurn.met)
+    expect(ranked.meanDelay).toBeLessThan(0.7 * inTurn.meanDelay)
+    expect(Math.abs(ranked.forecast - ranked.met)).toBeLessThan(0.06)
+    expect(ranked.longestWait).toBeLessThanOrEqual(25)
+  })
+
+  it('lets no list wait longer than the bound while 40 % are read for the first time', () => {
+    const begun = simulate({
+      ...{ tenants: 15, days: 3, daysBefore: 0, seed: 2 },
+      ...{ window: 0.29, policy: 'by expected delay', neverRead: 0.4 },
+    })
+    expect(begun.longestWait).toBeLessThanOrEqual(25)
+  })
+})
