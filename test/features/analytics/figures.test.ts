@@ -175,6 +175,24 @@ describe.each([
       )
     })
 
+    it('an order that was deleted leaves the figures, whatever still names it', async () => {
+      const { store } = sandbox
+      const tenant = store.tenantIds[0] ?? 0
+      const named = [...store.all(tenant, 'recommendations'), ...store.all(tenant, 'payment_transactions')]
+      const id = Number(named[0]?.repair_order_id)
+      const order = store.all(tenant, 'repair_orders').find((one) => one.id === id)
+      expect(order).toBeDefined()
+      store.remove(tenant, 'repair_orders', id)
+      try {
+        expect((await run('reconcile')).code).toBe(0)
+        await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
+      } finally {
+        store.put(tenant, 'repair_orders', { ...order, id, updated_at: new Date().toISOString() })
+        expect((await run('sync')).code).toBe(0)
+        expect((await run('reconcile')).code).toBe(0)
+      }
+    })
+
     it('what stands at a moment is null before the first snapshot, and that of the view after it', async () => {
       const empty = await ask(
         warehouse,
