@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'estimate_close_rate',
   label: 'Close rate of estimates',
-  doc: 'The share of orders whose work was begun or that were invoiced; by the day they were created.',
+  doc: 'The share of orders whose work was begun or that were invoiced; by the day they were created. Estimates that were deleted are in neither part: a shop that deletes what it loses shows a better rate.',
   unit: 'percent',
   relation: orders,
   day: 'created_on',

@@ -4,7 +4,7 @@ import inventory_value from '../views/inventory_value.js'
 export default defineFigure({
   name: 'inventory_turns',
   label: 'Inventory turns',
-  doc: 'How often the stock was sold in a year: the cost of what was sold in 365 days over the value of the stock now.',
+  doc: 'How often the stock was sold in a year: the cost of what was sold in 365 days over the value of the stock now. A shop with less than a year of invoices turns its stock more often than this says.',
   unit: 'turns',
   relation: inventory_value,
   numerator: { sum: 'case when on_hand_cents is not null then sold_cost_cents end' },

@@ -4,7 +4,7 @@ import receivables from '../views/receivables.js'
 export default defineFigure({
   name: 'receivables_cents',
   label: 'Receivables',
-  doc: 'What customers owe on invoices: the sum of the positive balances. What is owed to customers is told apart, as credits.',
+  doc: 'What customers owe on invoices: the sum of the positive balances. What is owed to customers is told apart, as credits. `at_least_due_cents` of the view adds what is owed at least where the balance is unknown.',
   unit: 'cents',
   relation: receivables,
   numerator: {

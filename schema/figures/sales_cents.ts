@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'sales_cents',
   label: 'Sales',
-  doc: 'What the shop invoiced: labor, parts, sublets and hazmats less discounts, before supply fee and taxes, on the day the order was closed.',
+  doc: 'What the shop invoiced: labor, parts, sublets and hazmats less discounts, before supply fee and taxes, on the day the order was closed. To compare two periods, take only shops whose `first_day` (dim_shops, shop_months) is before the earlier period, or in its first three days: else the growth is that of new shops.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

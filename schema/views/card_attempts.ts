@@ -59,7 +59,7 @@ export default defineView({
           and (later.created_at > p.created_at or (later.created_at = p.created_at and later.id > p.id)))`,
     },
     from: `{payment_transactions} p
-      left join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id
+      left join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id and o._deleted_at is null
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
       left join {staffs} t on t.tenant_id = p.tenant_id and t.id = p.staff_id ${attempted(q).join}
       where p._deleted_at is null`,

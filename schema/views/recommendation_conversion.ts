@@ -73,7 +73,7 @@ export default defineView({
       value_cents: worthOf(q),
     },
     from: `{recommendations} r
-      left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id
+      left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id and o._deleted_at is null
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
       left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id ${recommended(q).join}
       where r._deleted_at is null`,

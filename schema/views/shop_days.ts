@@ -10,7 +10,7 @@ const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries(
 
 export default defineView({
   name: 'shop_days',
-  doc: 'Every figure that adds up, by shop and day. Sums over days and shops are right; of a ratio, divide the sum of the numerators by the sum of the denominators. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
+  doc: 'Every figure that adds up, by shop and day: the view for days, with more figures than `daily_sales`. Sums over days and shops are right; of a ratio, divide the sum of the numerators by the sum of the denominators. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
   grain: 'one shop and day on which something happened; what has no shop or no day is in rows of its own',
   columns: { day: col.day("The shop's day."), ...common, ...figureColumns },
   example:

@@ -75,9 +75,9 @@ const endOfMonth = `(select n.from_at from {report_days} n
 
 export default defineView({
   name: 'shop_months',
-  doc: 'Every figure of every shop and month. What adds up is under its name; a ratio is a numerator and a denominator: divide the sum of the one by the sum of the other. `cars` and `customers` count different ones, and do not add up over months and shops. What stands at a moment, such as receivables, is that of the last snapshot of the month. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
+  doc: 'Every figure of every shop and month. What adds up is under its name; a ratio is a numerator and a denominator: divide the sum of the one by the sum of the other. `cars` and `customers` count different ones, and do not add up over months and shops. What stands at a moment, such as receivables, is that of the last snapshot of the month. Of one shop and day see `shop_days`. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
   grain:
-    'one shop and month, from the month of its first invoice on; what has no shop or no day is in rows of its own',
+    'one shop and month, from the month of its first invoice to the running one; a shop without invoices has the running month; what has no shop or no day is in rows of its own',
   columns: {
     month: col.text("The month of the shop's days, as YYYY-MM."),
     ...common,
@@ -117,6 +117,6 @@ limit 12`,
       left join complete c on c.tenant_id = x.tenant_id
       left join months m on m.month = x.period
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
-      where x.place = 1`,
+      where x.place = 1 and (x.period is null or t.day is null or x.period <= ${q.month('t.day')})`,
   }),
 })

@@ -114,7 +114,7 @@ const figureMarkdown = (figure: DictionaryFigure, around: Around): string[] => [
 
 const introduction = [
   'Money is in integer cents (kind `cents`). Timestamps are UTC; in SQLite they are text, ' +
-    '`YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order is the order of time. Booleans are 0 and 1 in SQLite, JSON is text there.',
+    '`YYYY-MM-DDTHH:MM:SS.ffffffZ` in tables and `YYYY-MM-DD HH:MM:SS.ffffff` in views, whose order is the order of time. Booleans are 0 and 1 in SQLite, JSON is text there.',
   'Rows of records that no longer exist at the source stay, with `_deleted_at` set; rows of nested arrays have no such ' +
     'column, join them to their owner. Enumerations can hold values that are not listed here.',
   'Null: *never* means that no row lacks the value; *only when absent or unusable*, that the API always has one, so that ' +

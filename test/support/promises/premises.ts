@@ -194,7 +194,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: "the source's ways stay what they were",
+    promise: 'the source keeps behaving as it did',
     broken: 'finds no change of the source’s ways',
     breakage: breaking<typeof probe>('src/features/check/probe.ts').function(
       'changesBetween',
