@@ -7,7 +7,7 @@ import type { CursorTask } from '../../engine/run/tenant.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
 import type { Announcements, WaitingEvents } from './announced.js'
 import type { PolledList } from './pollranking.js'
-import { type ListRow, readFailed, readLists } from './sql.js'
+import { allLists, type ListRow, readFailed } from './sql.js'
 
 const hourMs = 3_600_000
 /** A list that failed is tried again after a quarter of its target, and not sooner than this. */
@@ -40,6 +40,9 @@ interface DueBy {
   targetOf(resource: string): number
 }
 
+const nameOf = ({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | 'resource'>): string =>
+  cursorName({ tenantId, resource })
+
 /** The lists that may be polled. What the source does not offer, and what failed a moment ago, is not among them. */
 export async function dueLists(
   warehouse: Reader,
@@ -48,25 +51,27 @@ export async function dueLists(
 ): Promise<DueLists> {
   const upSince = (await announcements?.upSince(now)) ?? null
   const waiting = (await announcements?.waiting(now)) ?? new Map<string, WaitingEvents>()
-  const resting = await restingLists(warehouse, toMillis(now), targetOf)
+  const nowMs = toMillis(now)
+  const resting = await restingLists(warehouse, nowMs, targetOf)
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const isWanted = new Set(tenants)
   const known = new Map(resources.map(({ name }) => [name, new Set<Int64>()]))
   const polled: DueList[] = []
   const begun: CursorTask[] = []
   const failed: CursorTask[] = []
-  for (const row of await readLists(warehouse)) {
+  const take = (row: ListRow): void => {
     const resource = byName.get(row.resource)
-    if (!resource || !isWanted.has(row.tenant_id)) continue
+    if (!resource || !isWanted.has(row.tenant_id)) return
     known.get(row.resource)?.add(row.tenant_id)
-    const name = cursorName({ tenantId: row.tenant_id, resource: row.resource })
-    if (row.status === 'unavailable' || (row.status === 'failed' && resting.has(name))) continue
     const task = { tenantId: row.tenant_id, resource }
+    if (row.status === 'unavailable' || (row.status === 'failed' && resting.has(nameOf(row)))) return
     const at = row.polled_at ?? row.last_success_at
-    if (at !== null) polled.push(polledList(row, task, { at, now, upSince, waiting: waiting.get(name) }))
+    const events = waiting.size === 0 ? undefined : waiting.get(nameOf(row))
+    if (at !== null) polled.push(polledList(row, task, { at, nowMs, upSince, waiting: events }))
     else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
+  for await (const rows of allLists(warehouse)) for (const row of rows) take(row)
   const fresh = tenants.flatMap((tenantId) =>
     resources.flatMap((resource) =>
       known.get(resource.name)?.has(tenantId) ? [] : [{ tenantId, resource }],
@@ -91,13 +96,13 @@ async function restingLists(
 
 interface PolledHow {
   readonly at: string
-  readonly now: string
+  readonly nowMs: number
   readonly upSince: string | null
   readonly waiting: WaitingEvents | undefined
 }
 
-function polledList(row: ListRow, task: CursorTask, { at, now, upSince, waiting }: PolledHow): DueList {
-  const waited = toMillis(now) - toMillis(at)
+function polledList(row: ListRow, task: CursorTask, { at, nowMs, upSince, waiting }: PolledHow): DueList {
+  const waited = nowMs - toMillis(at)
   // Where somebody has listened all the while, polls are for what nobody announced.
   const isHeard = upSince !== null && upSince <= at && declared[row.resource]?.announced === true
   return {

@@ -4,8 +4,16 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { withDelays } from './tables.js'
 
-/** One query for all lists. `under_way`: 1 while a walk that was cut short is to be resumed. */
-export const readLists = (warehouse: Reader) =>
+/** Lists in one statement: the rows of all of them at once would take more memory than all else. */
+const listsAtOnce = 10_000
+
+interface LastList {
+  readonly tenant_id: Int64
+  readonly resource: string
+}
+
+/** `under_way`: 1 while a walk that was cut short is to be resumed. */
+const readLists = (warehouse: Reader, after: LastList | undefined) =>
   warehouse.read((db) =>
     db
       .selectFrom('sync_cursors')
@@ -20,10 +28,32 @@ export const readLists = (warehouse: Reader) =>
         'news_hours',
         sql<number>`case when walk is null then 0 else 1 end`.as('under_way'),
       ])
+      .$if(after !== undefined, (query) =>
+        query.where((eb) =>
+          eb(
+            eb.refTuple('tenant_id', 'resource'),
+            '>',
+            eb.tuple(after?.tenant_id ?? 0, after?.resource ?? ''),
+          ),
+        ),
+      )
+      .orderBy('tenant_id')
+      .orderBy('resource')
+      .limit(listsAtOnce)
       .execute(),
   )
 
 export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
+
+/** All lists, in the order of their key, some thousands at a time. */
+export async function* allLists(warehouse: Reader): AsyncGenerator<readonly ListRow[]> {
+  for (let last: ListRow | undefined; ; ) {
+    const rows: ListRow[] = await readLists(warehouse, last)
+    yield rows
+    last = rows.at(-1)
+    if (rows.length < listsAtOnce) return
+  }
+}
 
 export interface FailedList {
   readonly tenant_id: Int64
