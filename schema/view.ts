@@ -85,6 +85,8 @@ export interface ViewWords {
   tenantName(tenant: string): string
   /** A query of all ids of a resource that any row names, as tenant_id and id: those of its own table, and those that others refer to. */
   ids(resource: string): string
+  /** Those of the resources that the configuration does not switch off. */
+  enabled(resources: readonly string[]): string[]
   /** How many rows of a resource's table exist at the source. */
   liveRows(tenant: string, resource: string): string
   /** A field that the API's document does not show, as text: from its column or `_extra`, null where neither has it. */

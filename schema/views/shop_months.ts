@@ -19,12 +19,21 @@ const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries([
 /** The lists that the figures rest on. */
 const lists = [...new Set(figures.flatMap((figure) => figure.lists))].sort()
 
-/** Of each tenant the instant up to which all these lists are complete. A list that the API does not offer is none. */
-const complete = `complete as (
-  select c.tenant_id, case when count(*) = count(c.complete_through) then min(c.complete_through) end as through
-  from {sync_cursors} c
-  where c.resource in (${lists.map((name) => `'${name}'`).join(', ')}) and coalesce(c.status, '') <> 'unavailable'
+/**
+ * Of each tenant the instant up to which all these lists are complete. A list that the API does not offer, or that the
+ * configuration switches off, is none; one that was never walked has no row yet, and then nothing is complete: a month
+ * that is wrongly called whole is worse than one that is left out.
+ */
+function complete(q: ViewWords): string {
+  const needed = q.enabled(lists)
+  const isOffered = "coalesce(c.status, '') <> 'unavailable'"
+  return `complete as (
+  select c.tenant_id, case when count(*) = ${needed.length}
+      and count(case when ${isOffered} and c.complete_through is null then 1 end) = 0
+    then min(case when ${isOffered} then c.complete_through end) end as through
+  from {sync_cursors} c where c.resource in (${needed.map((name) => `'${name}'`).join(', ')})
   group by c.tenant_id)`
+}
 
 /** The first day of the month of a day. */
 const monthOf = (day: string): string =>
@@ -85,7 +94,7 @@ export default defineView({
       "The shop's day on which it closed its first invoice; null before. Compare two months only of shops whose first day is before the earlier one, or in its first three days.",
     ),
     is_whole: col.boolean.always(
-      'The month is over, the first day is before it or in its first three days, and every list that the figures rest on is complete through its end. Else the figures will change, or are only of a part of the month.',
+      'The month is over, the first day is before it or in its first three days, and every list that the figures rest on is complete through its end; lists that the configuration switches off (resources.NAME.enabled) or that the API does not offer are left aside. Else the figures will change, or are only of a part of the month.',
     ),
     ...figureColumns,
   },
@@ -97,7 +106,7 @@ group by month
 order by month desc
 limit 12`,
   build: (q) => ({
-    with: [shops(q), complete].join(',\n'),
+    with: [shops(q), complete(q)].join(',\n'),
     select: {
       month: 'x.period',
       tenant_id: 'x.tenant_id',

@@ -120,6 +120,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   tenantName: (tenant) =>
     `coalesce((select tenant_.name from {report_tenants} tenant_ where tenant_.tenant_id = ${tenant}), 'tenant ' || cast(${tenant} as text))`,
   ids: (resource) => idsOf(settings, resource),
+  enabled: (resources) => resources.filter((name) => settings.model.byName.get(name)?.enabled ?? false),
   liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
   field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
   zone: zoneOf,

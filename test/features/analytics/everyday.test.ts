@@ -263,6 +263,29 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const wrong = await query(warehouse, inBraces(sql))
     expect(total(wrong, column)).not.toBe(total(found, column))
   })
+
+  it('no month is whole while a list that the figures rest on was never walked, or is not complete', async () => {
+    const { db } = warehouse
+    const whole = async (): Promise<number> =>
+      (await query(warehouse, 'select month from {shop_months} where is_whole')).length
+    const before = await whole()
+    expect(before).toBeGreaterThan(0)
+    const cursors = await db
+      .selectFrom('sync_cursors')
+      .selectAll()
+      .where('resource', '=', 'payments')
+      .execute()
+    await db
+      .updateTable('sync_cursors')
+      .set({ complete_through: null })
+      .where('resource', '=', 'payments')
+      .execute()
+    expect(await whole()).toBe(0)
+    await db.deleteFrom('sync_cursors').where('resource', '=', 'payments').execute()
+    expect(await whole()).toBe(0)
+    await db.insertInto('sync_cursors').values(cursors).execute()
+    expect(await whole()).toBe(before)
+  })
 })
 
 it('are 54, each with an answer', () => {

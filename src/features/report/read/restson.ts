@@ -17,6 +17,7 @@ const silent: ViewWords = {
   name: () => '',
   tenantName: () => '',
   ids: () => '',
+  enabled: () => [],
   liveRows: () => '',
   field: () => '',
   zone: () => '',
