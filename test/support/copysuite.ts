@@ -132,7 +132,7 @@ export async function copySuite({ moments: some }: { readonly moments: number })
       }
     })
 
-    it('is what the original is now, where that went on meanwhile', async () => {
+    it('equals the current original if that continued meanwhile', async () => {
       const to = other.address()
       const late = Math.floor(moments * 0.9)
       await expect(copyInto(from, to, { openTarget: crashing(to, late) })).rejects.toThrow(Crash)
