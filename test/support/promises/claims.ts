@@ -27,7 +27,7 @@ export const claims: readonly Promised[] = [
       () => async () => [],
     ),
     test: 'test/features/alerts/greenisgreen.test.ts',
-    name: 'an open incident is told by all of them alike',
+    name: 'all of them report an open incident',
     on: both,
   },
   {
@@ -51,7 +51,7 @@ export const claims: readonly Promised[] = [
       () => (_cursor, work) => work,
     ),
     test: 'test/features/reconcile/shared.test.ts',
-    name: 'asks for the order that lost a service without a new stamp',
+    name: 'requests the order that lost a service without a new stamp',
     on: both,
   },
   {

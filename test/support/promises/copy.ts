@@ -37,7 +37,7 @@ export const copy: readonly Promised[] = [
         },
     ),
     test: copying,
-    name: 'says so where the copy is not the original',
+    name: "reports it if the copy doesn't equal the original",
     on: both,
   },
   {
@@ -48,7 +48,7 @@ export const copy: readonly Promised[] = [
       (sound) => (sides) => sound({ ...sides, isSame: () => true }),
     ),
     test: copying,
-    name: 'is what the original is now, where that went on meanwhile',
+    name: 'equals the current original if that continued meanwhile',
     on: both,
   },
   {
@@ -61,7 +61,7 @@ export const copy: readonly Promised[] = [
           sound(...given).catch(() => ({ isBegun: false, hasTables: true })),
     ),
     test: copying,
-    name: 'is refused where something else is, and nothing is touched',
+    name: 'is refused if the target holds something else, and nothing is touched',
     on: both,
   },
 ]

@@ -74,7 +74,7 @@ export const events: readonly Promised[] = [
       (sound) => async (inbox, cursor) => async (floor) => (await sound(inbox, cursor))?.(floor),
     ),
     test: settled,
-    name: 'one that arrives while the walk reads',
+    name: 'one that arrives while the walk is reading',
     on: both,
   },
   {
@@ -82,7 +82,7 @@ export const events: readonly Promised[] = [
     broken: 'takes every version for the announced one',
     breakage: breaking<typeof waiting>(waitingFile).function('isOlder', () => () => false),
     test: secondLook,
-    name: 'a list that lags',
+    name: 'a lagging list',
     on: both,
   },
   {
@@ -121,7 +121,7 @@ export const events: readonly Promised[] = [
           (await sound(...given)).map((row) => ({ ...row, due_at: null })),
     ),
     test: secondLook,
-    name: 'costs no more where the list is walked all the time',
+    name: 'costs no more if the list is walked all the time',
     on: both,
   },
   {
@@ -133,7 +133,7 @@ export const events: readonly Promised[] = [
       () => async (rows) => ({ notLive: [], deleted: rows, exists: [], unread: [] }),
     ),
     test: deleted,
-    name: 'a record that is there stays',
+    name: 'a record that exists stays',
     on: both,
   },
   {
@@ -145,7 +145,7 @@ export const events: readonly Promised[] = [
       () => () => false,
     ),
     test: deleted,
-    name: 'more than is believed of an hour',
+    name: 'more than is believed per hour',
     on: both,
   },
   {
@@ -157,7 +157,7 @@ export const events: readonly Promised[] = [
         sound({ ...those, tenants: new Set([...those.tenants, key.tenantId]), unavailable: new Set() }, key),
     ),
     test: 'test/features/events/onlysynced.test.ts',
-    name: 'is not asked for',
+    name: "isn't requested",
     on: both,
   },
   {
@@ -169,7 +169,7 @@ export const events: readonly Promised[] = [
       () => () => true,
     ),
     test: 'test/features/listen/receiver.test.ts',
-    name: 'accepts both secrets while one is replaced',
+    name: 'accepts both secrets while one replaces',
     on: both,
   },
   {
@@ -188,7 +188,7 @@ export const events: readonly Promised[] = [
     broken: 'rings a cursor with each event',
     breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'restsUntil', () => () => 0),
     test: bounded,
-    name: 'events of one cursor are one ring',
+    name: 'several events of a cursor cause one ring',
     on: both,
   },
   {
@@ -196,7 +196,7 @@ export const events: readonly Promised[] = [
     broken: 'rings a cursor that fails as if it did not',
     breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'failed', () => () => {}),
     test: bounded,
-    name: 'a cursor that fails is rung after',
+    name: 'a failing cursor is rung after',
     on: both,
   },
   {
@@ -229,7 +229,7 @@ export const events: readonly Promised[] = [
       () => async () => undefined,
     ),
     test: bounded,
-    name: 'gives the lease back as soon as somebody wants it',
+    name: 'gives the lease back as soon as someone wants it',
     on: both,
   },
   {

@@ -17,7 +17,7 @@ export const metrics: readonly Promised[] = [
       () => () => [],
     ),
     test: 'test/features/telemetry/metrics.test.ts',
-    name: 'totals go on in the next process',
+    name: 'totals continue in the next process',
     on: both,
   },
   {
@@ -31,7 +31,7 @@ export const metrics: readonly Promised[] = [
       }
     }),
     test: 'test/features/telemetry/metrics.test.ts',
-    name: 'tell states as status does',
+    name: 'show states as status does',
     on: both,
   },
   {

@@ -201,7 +201,7 @@ export const premises: readonly Promised[] = [
       () => () => [],
     ),
     test: 'test/features/check/probe.test.ts',
-    name: 'finds a list in another order',
+    name: 'finds a list in a different order',
     on: [],
   },
   {
@@ -539,7 +539,7 @@ export const premises: readonly Promised[] = [
       () => () => false,
     ),
     test: 'test/features/reconcile/oddlists.test.ts',
-    name: 'names the way; reconcile --accept-deletes opens it',
+    name: 'tells the way out; reconcile --accept-deletes takes it',
     on: both,
   },
   {
@@ -554,7 +554,7 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/features/quarantine/quarantine.test.ts',
-    name: 'a record that could not be stored fails the runs that meet it',
+    name: 'a record that could not be stored fails only the runs that see it',
     on: both,
   },
   {
@@ -565,7 +565,7 @@ export const premises: readonly Promised[] = [
       (sound) => (warehouse, model, settings) => sound(warehouse, model, { ...settings, shopTimeZones: {} }),
     ),
     test: 'test/features/analytics/days.test.ts',
-    name: 'a shop has the zone of the configuration',
+    name: 'a shop has the configured zone',
     on: both,
   },
   {
@@ -577,7 +577,7 @@ export const premises: readonly Promised[] = [
         (...given) => ({ ...sound(...given), live: async () => new Map() }),
     ),
     test: 'test/features/analytics/makeviews.test.ts',
-    name: 'own view of the same name alone, and name it',
+    name: 'view of the same name alone, and report it',
     on: ['sqlite'],
   },
   {

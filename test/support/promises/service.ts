@@ -107,7 +107,7 @@ export const service: readonly Promised[] = [
     broken: 'answers whoever asks, by any name',
     breakage: breaking<typeof asking>('src/features/schedule/http.ts').function('mayAsk', () => () => true),
     test: 'test/features/schedule/scheduleprocess.test.ts',
-    name: 'serves, and ends by SIGTERM with 0',
+    name: 'serves, and exits with 0 on SIGTERM',
     on: [],
   },
   {
@@ -118,7 +118,7 @@ export const service: readonly Promised[] = [
       (sound) => (facts) => sound(facts).filter(({ kind }) => kind !== 'stale'),
     ),
     test: alerts,
-    name: 'each kind is told once within a run of its fault',
+    name: 'each kind is reported once within a run of its fault',
     on: both,
   },
   {
@@ -129,7 +129,7 @@ export const service: readonly Promised[] = [
       () => (row) => row,
     ),
     test: alerts,
-    name: 'each kind is told once within a run of its fault',
+    name: 'each kind is reported once within a run of its fault',
     on: both,
   },
   {
@@ -159,7 +159,7 @@ export const service: readonly Promised[] = [
       (sound) => (message, how) => sound(message, { ...how, budgetMs: how.budgetMs * 10 }),
     ),
     test: 'test/features/alerts/heartbeat.test.ts',
-    name: 'follows no redirect, and ends where nobody answers',
+    name: 'follows no redirect, and gives up if nobody answers',
     on: [],
   },
   {
@@ -170,7 +170,7 @@ export const service: readonly Promised[] = [
       (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
     ),
     test: 'test/features/schedule/scheduledjobs.test.ts',
-    name: 'tells who is to be told, and calls each heartbeat once',
+    name: 'sends each alert and calls each heartbeat once',
     on: both,
   },
   {
