@@ -49,8 +49,8 @@ interface PagerStep {
  * - In bursts, if `readAhead` allows several pages at the same time: responses that overlap in time show the list at
  *   different moments, and an update between two responses can push a record from an unread page to a read one. A burst
  *   counts only if the head of the list was the same before the first burst and after this one. Otherwise the pager
- *   reads the burst again in smaller bursts, and in the end one by one (docs/architecture.md, Why a walk can be
- *   complete).
+ *   reads the burst again in smaller bursts, and in the end one by one
+ *   (docs/architecture.md, Why a walk can be complete).
  */
 export class Pager<P> {
   #head: ListHead | undefined
