@@ -39,7 +39,7 @@ const dimension = ({ name, description }: DictionaryColumn) => ({ name, type: 'c
 const entityName = (column: string): string => column.replace(/_(key|id)$/, '')
 
 /**
- * Only what the figures may be grouped by: an order's technician may not have done its labor, and MetricFlow would
+ * Only entities that the figures may be grouped by: an order's technician may not have done its labor, and MetricFlow would
  * split hours by that one, too.
  */
 function foreignEntities({ columns }: DictionaryTable, by: ReadonlySet<string>): object[] {

@@ -23,7 +23,7 @@ import type {
 import { examplesOf } from './examples.js'
 import { joinsOf } from './joins.js'
 
-/** Column types of views: a sum of hours has room for all of them, and SQLite shows booleans as what they are. */
+/** Column types of views: a sum of hours has room for all of them, and SQLite's booleans are declared as such. */
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
   ...columnTypes,
   hours: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
