@@ -204,7 +204,7 @@ export function stacked(
   window one as (partition by y.tenant_id, y.shop_id, y.period)`
 }
 
-/** Whether the sum's columns are present in every row, so that nothing of it is ever unknown. */
+/** Whether the sum's columns are present in every row, so that no part of it is ever unknown. */
 function isAlwaysKnown({ relation, numerator }: DeclaredFigure): boolean {
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   return 'sum' in numerator && namesIn(numerator.sum).every((name) => columns[name]?.isAlways === true)

@@ -76,7 +76,7 @@ describeBothWays((kind) => {
       expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
     }))
 
-  it('a deleted order takes them along, and brings them back', () =>
+  it('a deleted order takes them along, and restores them', () =>
     withWarehouse(async (warehouse) => {
       const record = at(5, order(1, [{ labors: [labor(1)] }]))
       await storeOrders(warehouse, [record, order(2, [])], stamp(100))

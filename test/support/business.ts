@@ -330,7 +330,7 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
   ],
 }
 
-/** The other tenant: the same ids with other contents, none of which may show in the first tenant's rows. */
+/** The other tenant: the same ids with other contents, none of which may appear in the first tenant's rows. */
 const double: readonly Fields[] = [
   order(1, {
     services: [

@@ -22,7 +22,7 @@ function made(name: 'sqlite' | 'postgres'): Promise<void> {
 
 /** The run's Postgres, at the address where it will be; the tests of a file that requests it wait until it is there. */
 export function postgresOfRun(): PostgresTemplate {
-  // If it fails, whoever waits for it reports that.
+  // If it fails, the code that waits for it reports that.
   made('postgres').catch(() => {})
   return inject('postgres')
 }

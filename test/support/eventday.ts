@@ -113,7 +113,7 @@ export class EventDay {
       if (at % (24 * 60) === 3 * 60) await this.#cron('reconcile')
     }
     this.#motion = 0
-    // What is still on its way arrives, and what is looked for again is found or given up.
+    // What is still on its way arrives, and what is still being looked for is found or given up.
     for (let at = 0; at < 60; at++) await this.#minute()
   }
 

@@ -50,7 +50,7 @@ export interface DictionaryTable {
   readonly grain: string
   /** The section of the API's document that shows the resource; empty for the product's own tables. */
   readonly source: string
-  /** false: the document refers to the resource but does not show its path. */
+  /** false: the document refers to the resource but doesn't show its path. */
   readonly documented: boolean
   /** For a view, its unique column; empty if no single column is its key. */
   readonly key: readonly string[]

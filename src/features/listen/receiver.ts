@@ -32,7 +32,7 @@ export interface ReceiverEvents {
 }
 
 export interface RunningReceiver {
-  /** Where events are to be sent. */
+  /** Where to send events. */
   readonly url: string
   tell(synced: SyncedNow): void
   /** Rejects when the thread ends by itself. */

@@ -103,7 +103,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await status()).toMatchObject({ code: 0, failed_works: [], incidents: [] })
   })
 
-  it('so does a report that cannot be written', async () => {
+  it("so does a report that can't be written", async () => {
     job('pages', [{ command: 'report', out: '/dev/full' }])
     expect((await run('run', 'pages')).code).toBe(1)
     const message = expect.stringContaining('The report could not be ')

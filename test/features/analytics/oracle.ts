@@ -651,7 +651,7 @@ function totalsCheck(business: Business): Row[] {
   })
 }
 
-/** The untaxed part of an order: null if it doesn't say whether it is taxable. */
+/** The untaxed part of an order: null if it is unknown whether it is taxable. */
 export function exemptOf(bill: Bill): bigint | null {
   if (bill.order.taxable === false) return bill.sales
   if (bill.order.taxable !== true) return null

@@ -189,7 +189,7 @@ test('headings of the page are in order, and its tables have captions and named 
     expect(page).toContain(landmark)
 })
 
-test('descriptions cannot break out of a cell or of the page', () => {
+test("descriptions can't break out of a cell or of the page", () => {
   const [first] = list
   const fields = { id: { ...first!.fields.id!, doc: 'x | y <i>' }, '"><b>': { ...first!.fields.id! } }
   const nasty = { ...first!, doc: '<b>a|b</b></script>', fields }

@@ -164,7 +164,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.events.states()).toEqual(['unseen not_asked', 'unseen not_listed'])
   })
 
-  it('a version in the future is no evidence', async () => {
+  it("a version in the future isn't evidence", async () => {
     const [id = 0] = world.orders
     await world.put({ id, version: world.later(world.now, 3 * 60 * minute) })
     await world.turn()
@@ -193,7 +193,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   it('compares at the coarser precision of the two', async () => {
     const [id = 0] = world.orders
     const version = world.change(id)
-    // An event with microseconds where the list prints whole seconds, and the other way round.
+    // An event has microseconds and the list prints whole seconds, and vice versa.
     await world.put({ id, version: `${version.slice(0, 20)}999999Z` })
     await world.put({ id, version: `${version.slice(0, 20)}000000Z` })
     await world.warehouse.write([

@@ -384,7 +384,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('leaves a row alone that has another version by now', async () => {
+    it('leaves a row alone if it has another version by now', async () => {
       const warehouse = await restored(350)
       let asked = 0
       sandbox.onRequest(async ({ id }) => {

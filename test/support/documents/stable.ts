@@ -65,7 +65,7 @@ export class Stabilizer {
     return this.#runs.indexOf(id) + 1
   }
 
-  /** `withTexts`: false where the texts of a dictionary are left out. */
+  /** `withTexts`: false if the texts of a dictionary are left out. */
   value(value: unknown, withTexts: boolean, key = ''): unknown {
     if (value === null || typeof value === 'boolean') return value
     if (measured.test(key)) return '<measured>'
@@ -93,7 +93,7 @@ function withoutMovingRows(value: object): object {
   return value
 }
 
-/** Lists in whose order it shows how long each of their items took. */
+/** Lists whose order depends on how long each of their items took. */
 const unordered = new Set(['cursors', 'lateness'])
 
 const sortKey = z.object({
@@ -108,7 +108,7 @@ function inOrder(list: readonly unknown[], name: string): readonly unknown[] {
   return list.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
 }
 
-/** JSON in which whatever fits a line is on one line: a change shows as few changed lines. */
+/** JSON with everything that fits on one line: a change shows as few changed lines. */
 export function inLines(given: unknown, indent = ''): string {
   // A text of several lines is shown as a list of them.
   const value = typeof given === 'string' && given.includes('\n') ? given.split('\n') : given
