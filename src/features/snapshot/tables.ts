@@ -1,7 +1,9 @@
 import { cents, field, id, integer, timestamp } from '../../../schema/resource.js'
 import { define } from '../../engine/model/statetable.js'
 
-/** What is kept of each day for charts over time: the API keeps no history. src/features/snapshot/sql.ts writes it. */
+/**
+ * What is stored of each day for charts over time: the API keeps no history. src/features/snapshot/sql.ts writes it.
+ */
 export const snapshotTables = {
   daily_snapshots: define({
     doc: 'Balances of each shop, one row per shop and day, written by `shopsync snapshot`. A second snapshot on the same day replaces the first.',
