@@ -113,6 +113,8 @@ export interface SourceStats {
   /** The present rate-limit window, when known; `resetsAt` in ms since the epoch. */
   readonly window:
     | {
+        /** The name of the rule: an IP address or a partner id; empty if the source doesn't tell it. */
+        readonly key?: string
         readonly limit: number
         readonly remaining: number
         readonly resetsAt: number

@@ -18,6 +18,7 @@ import { type DueLists, dueLists } from './duelists.js'
 import { boundOf, chooseLists } from './pollranking.js'
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { readChecks } from './sql.js'
+import { keepRoom } from './stretchedbound.js'
 import { budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
@@ -102,6 +103,12 @@ export function syncRound(
       now: fromMicros(BigInt(round.now) * 1000n),
       targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast,
     })
+    // A round over some of the lists knows nothing of the others.
+    if (choice.tenants === null && choice.resources === null)
+      await keepRoom(run.warehouse, settings, {
+        lists: lists.polled.length + lists.unread.length,
+        windowAnHour: round.windowAnHour,
+      })
     const tasks = tasksOf(lists, settings, {
       ...round,
       budget: round.budget && Math.floor(round.budget * (place.isBeforeChecks ? 1 - forChecks : 1)),
