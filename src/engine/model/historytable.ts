@@ -3,8 +3,8 @@ import { Bug } from '../base/errors.js'
 import { type Column, type Table, tablesOf } from './table.js'
 
 /**
- * The table that keeps the versions of a resource's records which were seen replaced or deleted (docs/history.md).
- * src/engine/warehouse/versions.ts writes it.
+ * The table of versions that were found to be replaced or deleted (docs/history.md). src/engine/warehouse/versions.ts
+ * writes it.
  */
 
 const column = (name: string, kind: Column['kind'], nullable: boolean, doc: string): Column => ({
@@ -43,11 +43,11 @@ const own: readonly Column[] = [
   ),
 ]
 
-/** Every resource may have one that has records with versions. */
+/** Every resource whose records have versions may have one. */
 export const historyName = ({ name, list }: Pick<Resource, 'name' | 'list'>): string | undefined =>
   list === 'records' ? `${name}_history` : undefined
 
-/** Undefined where the configuration keeps no versions of the resource. */
+/** undefined if the configuration keeps no versions of the resource. */
 export function historyTable(resource: Resource): Table | undefined {
   const name = historyName(resource)
   if (!resource.history || name === undefined) return undefined
@@ -60,7 +60,8 @@ export function historyTable(resource: Resource): Table | undefined {
     grain: `one version that was observed and has ended, of ${root.grain.replace(/^one /, 'a ')}`,
     role: 'history',
     columns: [...root.columns.filter((known) => known.name !== seenFrom.name), seenFrom, ...own],
-    // Of requests under way together, one may end a version at the instant at which it began, where the next one begins.
+    // If requests were under way at the same time, one may end a version at the instant at which it began, where the
+    // next one begins.
     key: [...root.key, seenFrom.name, '_valid_from'],
     indexes: [],
   }

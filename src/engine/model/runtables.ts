@@ -1,4 +1,4 @@
-/* The tables of what ran: runs, their cursors, and the requests that brought rows. Part of state.ts. */
+/* The tables about runs: the runs themselves, their cursors, and the requests that fetched rows. Part of state.ts. */
 import { id, integer, json, text, timestamp } from '../../../schema/resource.js'
 import { define } from './statetable.js'
 

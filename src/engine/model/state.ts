@@ -8,7 +8,7 @@ const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
 
 /**
  * The engine's own tables, which BI tools may read: the warehouse writes them, the data dictionary describes them.
- * Features have tables of their own beside them.
+ * Features have their own tables in addition.
  */
 export const stateTables = {
   tenants: define({
@@ -246,7 +246,7 @@ export const stateTables = {
 /** The engine's state tables as Kysely sees them. */
 export type StateRows = RowsOf<typeof stateTables>
 
-/** A state table as a table of the warehouse, so that one generator makes the DDL of both. */
+/** A state table in the form of a warehouse table, so one generator makes the DDL of both. */
 const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   name,
   resource: '',
@@ -265,7 +265,6 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   })),
 })
 
-/** State tables as tables. */
 export const asTables = (tables: StateTables): Table[] => Object.entries(tables).map(asTable)
 
 /** The state tables of the engine and of the features, in the order of the data dictionary. */

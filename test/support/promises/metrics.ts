@@ -11,18 +11,18 @@ import { both, type Promised } from './promise.js'
 export const metrics: readonly Promised[] = [
   {
     promise: 'totals are of the whole life of the warehouse',
-    broken: 'adds nothing to the totals of the runs before',
+    broken: 'adds nothing to the totals of earlier runs',
     breakage: breaking<typeof counters>('src/engine/warehouse/counters.ts').function(
       'addToCounters',
       () => () => [],
     ),
     test: 'test/features/telemetry/metrics.test.ts',
-    name: 'totals go on in the next process',
+    name: 'totals continue in the next process',
     on: both,
   },
   {
     promise: 'gauges are of now, and say nothing of customers',
-    broken: 'reads gauges once',
+    broken: 'reads gauges only once',
     breakage: breaking<typeof gauges>('src/features/telemetry/gauges.ts').function('readGauges', (sound) => {
       let read: ReturnType<typeof sound> | undefined
       return (options) => {
@@ -31,7 +31,7 @@ export const metrics: readonly Promised[] = [
       }
     }),
     test: 'test/features/telemetry/metrics.test.ts',
-    name: 'tell states as status does',
+    name: 'show states as status does',
     on: both,
   },
   {
