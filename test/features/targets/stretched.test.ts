@@ -27,9 +27,20 @@ async function begin(kind: ReturnType<typeof warehouses>[number], limit: number)
   here = await place({ tenants: 2, repairOrders: 4, rate })
   address = kind.address()
   configure()
-  expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
+  // Late in an hour, one answer of a limit says nothing of how long its window is.
+  expect(await here.run('migrate')).toMatchObject({ code: 0 })
   warehouse = await reopen(address)
+  await seen({ limit, seconds: 3600 })
+  expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
 }
+const seen = (window: object): Promise<number> =>
+  warehouse.write([
+    warehouse.db.deleteFrom('sync_meta').where('name', '=', 'rate window').compile(),
+    warehouse.db
+      .insertInto('sync_meta')
+      .values({ name: 'rate window', value: JSON.stringify(window) })
+      .compile(),
+  ])
 const configure = (more: Record<string, object> = {}): void =>
   here.configure({
     ...{ targets, polling: { atLeast: 'PT1M' }, status: { staleAfter } },
@@ -107,9 +118,23 @@ describe.each(warehouses())('$name', (kind) => {
     configure()
     expect(states(await status())).toEqual(['ok'])
     rate.limit = 100_000
+    await seen({ limit: 100_000, seconds: 3600 })
     expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
     await age(63)
     expect(states(await status())).toEqual(['stale'])
+  })
+
+  it('a run late in a window knows from earlier ones how long windows are; of another limit it knows nothing', async () => {
+    await begin(kind, 1000)
+    const length = async (): Promise<unknown> =>
+      (await here.run('plan', '--json')).json<{ rate: { window_seconds: number } }>().rate.window_seconds
+    await seen({ limit: 1000, seconds: 86_400 })
+    expect(await length()).toBe(86_400)
+    await seen({ limit: 999, seconds: 86_400 })
+    expect(await length()).toBeLessThanOrEqual(3600)
+    expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
+    const row = warehouse.db.selectFrom('sync_meta').select('value').where('name', '=', 'rate window')
+    expect(JSON.parse((await row.executeTakeFirst())?.value ?? '')).toMatchObject({ limit: 1000 })
   })
 
   it('a round over some lists takes nothing back', async () => {
@@ -126,9 +151,8 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.write([delays.insertInto('sync_delays').values(old).compile()])
     configure({ history: { keep: 'P10D' } })
     here.sandbox.store.put(101, 'notes', template('notes', 900, ago(0)))
-    await age(0)
-    const forward = warehouse.db.updateTable('sync_cursors').set({ polled_at: ago(30) })
-    await warehouse.write([forward.compile()])
+    const earlier = { polled_at: ago(30), watermark: '2020-01-01T00:00:00.000000Z' }
+    await warehouse.write([warehouse.db.updateTable('sync_cursors').set(earlier).compile()])
     expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
     const kept = await delays.selectFrom('sync_delays').selectAll().where('resource', '=', 'notes').execute()
     expect(kept.map((row) => row.hour).toSorted()).toEqual([hour(5), hour(0)])
