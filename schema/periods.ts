@@ -246,7 +246,7 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
       ? [
           {
             name: `${name}_left_out`,
-            column: col.count.always(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
+            column: col.count.always(`Left out of ${lower(label)}: ${leavesOut.what}.`),
             sql: `coalesce(x.${name}_left, 0)`,
           },
         ]
@@ -258,8 +258,8 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
     })
     if (!denominator) return [column(name, numerator, `${name}_n`, doc), ...left]
     return [
-      column(`${name}_numerator`, numerator, `${name}_n`, `What ${lower(label)} divides: ${lower(doc)}`),
-      column(`${name}_denominator`, denominator, `${name}_d`, `What ${lower(label)} divides by.`),
+      column(`${name}_numerator`, numerator, `${name}_n`, `Numerator of ${lower(label)}. ${doc}`),
+      column(`${name}_denominator`, denominator, `${name}_d`, `Denominator of ${lower(label)}.`),
       ...left,
     ]
   })

@@ -201,10 +201,10 @@ export const col = {
 /** The columns that most views have. */
 export const common = {
   tenant_id: col.id.always('The tenant (repair business).', { references: 'dim_tenants' }),
-  tenant_name: col.text.always('Name of the tenant, as report.tenantNames says; else `tenant 101`.'),
+  tenant_name: col.text.always('Name of the tenant, from report.tenantNames; otherwise `tenant 101`.'),
   shop_id: col.id('The shop.'),
-  shop_key: col.key('dim_shops', 'The shop, as one text: TENANT-ID.'),
-  shop_name: col.text('Name of the shop, as report.names says; else `shop 3`.'),
+  shop_key: col.key('dim_shops', 'Key of the shop: TENANT-ID.'),
+  shop_name: col.text('Name of the shop, from report.names; otherwise `shop 3`.'),
 } as const
 
 /* The row types of views, computed from the declarations: they tell Kysely the views. */

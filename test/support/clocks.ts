@@ -10,7 +10,7 @@ export class HandClock implements Clock {
   /** How far the program's clock is from the sandbox's, in microseconds. */
   skew = 0n
 
-  /** `tick`: microseconds from one reading to the next; with 0, the clock stands still. */
+  /** `tick`: microseconds from one reading to the next; with 0, the clock doesn't move. */
   constructor(
     start: string,
     private readonly tick = 0n,
@@ -71,7 +71,7 @@ export class SkippingClock implements Clock {
   }
 }
 
-/** Time that stands still until it is moved. */
+/** Time that doesn't pass until it is moved. */
 export class VirtualClock implements Clock {
   readonly #sleepers = new Set<{ at: number; wake: () => void }>()
   now: number

@@ -65,19 +65,19 @@ const syncedAt = column(
   '_synced_at',
   'timestamp',
   false,
-  'When the request was sent that brought this version of the row; the row is as the source was then, or later.',
+  'When the request that fetched this version was sent. The row is as the source had it then or later.',
 )
 const deletedAt = column(
   '_deleted_at',
   'timestamp',
   true,
-  'When the record was found to be gone at the source; null while it exists there.',
+  'When shopsync found the record gone from the source; null while it exists there.',
 )
 const extra = column(
   '_extra',
   'json',
   true,
-  'What the API sent and its document does not show, by path; null when there is nothing.',
+  "Fields the API sent that its document doesn't show, by path; null if there are none.",
 )
 
 /** Only if versions of the resource are kept (src/engine/model/historytable.ts). */
@@ -85,7 +85,7 @@ const seenFrom = column(
   '_seen_from',
   'timestamp',
   true,
-  'When the request was sent that first brought this version; of a row that was there before its history was kept: when it had last been seen by then.',
+  'When the request that first fetched this version was sent. For a row that existed before its history was kept: when it had last been seen by then.',
 )
 
 /** Columns whose value is the same in every row of a batch: apply writes them, flatten doesn't. */
@@ -175,7 +175,7 @@ const ownerNames = ({ rootColumn, path }: Owner): string[] => [
   ...path.map(({ column: name }) => name),
 ]
 
-const position = column('position', 'integer', false, 'Its 0-based place in the array.')
+const position = column('position', 'integer', false, 'Its 0-based position in the array.')
 
 /** The key of rows that are identified only by their owner and one column of their own. */
 function placedKey(owner: Owner, table: string, column: string): string[] {
@@ -273,7 +273,7 @@ export function derivedTable(derived: Derived): Table {
   const { name, of, doc, grain, ownerColumn, key = [], fields, indexes = [], unique = [] } = derived
   const required = new Set<string>([...key, ...unique])
   const owner = {
-    ...column(ownerColumn, 'id', false, 'Id of the record that it follows from.'),
+    ...column(ownerColumn, 'id', false, 'Id of the record it is derived from.'),
     references: of,
   }
   return {

@@ -108,7 +108,7 @@ export class Hearing {
     return listener ? listener.aside(work) : work()
   }
 
-  /** Takes nothing more, and answers the events in hand once they are stored. */
+  /** Accepts nothing more, and answers the accepted events once they are stored. */
   async close(): Promise<void> {
     this.#ended.abort()
     await this.#receiver.close()

@@ -37,7 +37,7 @@ export interface RunningReceiver {
   tell(synced: SyncedNow): void
   /** Rejects when the thread ends by itself. */
   readonly failed: Promise<never>
-  /** Takes nothing more, and answers the events in hand once they are stored. */
+  /** Accepts nothing more, and answers the accepted events once they are stored. */
   close(): Promise<void>
 }
 

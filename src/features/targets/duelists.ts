@@ -23,7 +23,7 @@ export interface DueList extends PolledList {
 
 export interface DueLists {
   readonly polled: readonly DueList[]
-  /** Lists with a started walk come first, then those of which nothing is known, then those that failed. */
+  /** Lists with a started walk come first, then unknown lists, then failed ones. */
   readonly unread: readonly CursorTask[]
 }
 

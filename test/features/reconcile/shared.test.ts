@@ -462,7 +462,7 @@ describe('catches a wrong way:', () => {
     }
   }
 
-  it('none is there', async () => {
+  it('accepts the right way', async () => {
     await expect(lose()).resolves.toBeUndefined()
   })
 
