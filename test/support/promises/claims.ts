@@ -20,7 +20,7 @@ export const claims: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'nothing says that all is well while an incident is open',
+    promise: 'nothing reports that all is well while an incident is open',
     broken: 'finds no open incident',
     breakage: breaking<typeof openincidents>('src/features/alerts/openincidents.ts').function(
       'openIncidents',
@@ -31,7 +31,7 @@ export const claims: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'an age that cannot be known is no good news',
+    promise: 'an unknown age never counts as fresh',
     broken: 'treats an instant in the future as now',
     breakage: breaking<typeof format>('src/engine/base/format.ts').function(
       'ageOf',
@@ -55,7 +55,7 @@ export const claims: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a page is stored though nested rows are there without their records',
+    promise: 'a page is stored even if nested rows exist without their records',
     broken: "doesn't recognize the error for a row that already exists",
     breakage: breaking<typeof postgres>('src/engine/warehouse/postgres/dialect.ts').function(
       'postgresDialect',

@@ -43,7 +43,7 @@ export const copy: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a copy goes on',
+    promise: 'an interrupted copy continues',
     broken: 'leaves every existing row as it is',
     breakage: breaking<typeof stream>('src/features/copy/stream.ts').function(
       'changesOf',

@@ -27,7 +27,7 @@ const ringingFile = 'src/features/events/ringing.ts'
 
 export const events: readonly Promised[] = [
   {
-    promise: 'an event that was answered is on the disk',
+    promise: 'an answered event is on disk',
     broken: 'answers before the commit',
     breakage: breaking<typeof intake>('src/features/listen/intake.ts').method(
       'Intake',
@@ -67,7 +67,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'an event is settled by a walk that began after it came',
+    promise: 'an event is settled by a walk that started after it was received',
     broken: 'settles events that arrived before the walk ended',
     breakage: breaking<typeof settling>(settlingFile).function(
       'beforeWalk',
@@ -125,7 +125,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a deletion is the source’s word',
+    promise: 'only the source confirms a deletion',
     broken: 'believes every event about a deletion',
     breakage: breaking<typeof deletions>('src/features/events/deletedevents.ts').method(
       'DeletedEvents',
@@ -137,7 +137,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a deletion is the source’s word',
+    promise: 'only the source confirms a deletion',
     broken: 'believes any number of deletions per hour',
     breakage: breaking<typeof guard>('src/features/reconcile/deletionguard.ts').method(
       'DeletionGuard',
@@ -161,7 +161,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'events are of one environment',
+    promise: 'events stay in one environment',
     broken: 'accepts any secret',
     breakage: breaking<typeof secrets>('src/features/listen/secretcheck.ts').method(
       'SecretCheck',
@@ -173,7 +173,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'events are of one environment',
+    promise: 'events stay in one environment',
     broken: "listens for another source's warehouse",
     breakage: breaking<typeof identity>('src/engine/warehouse/sourceidentity.ts').function(
       'checkSourceIdentity',
@@ -222,7 +222,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'no command waits for a listener in vain',
+    promise: 'a command never waits for a listener in vain',
     broken: "doesn't notice who wants the lease",
     breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
       'lockHolder',
@@ -233,7 +233,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'no command waits for a listener in vain',
+    promise: 'a command never waits for a listener in vain',
     broken: 'waits for the lease silently',
     breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
       'wantLease',
@@ -244,7 +244,7 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'no command waits for a listener in vain',
+    promise: 'a command never waits for a listener in vain',
     broken: 'treats a listener like any other run',
     breakage: breaking<typeof warehouses>('src/engine/warehouse/warehouse.ts').method(
       'Warehouse',

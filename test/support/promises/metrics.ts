@@ -10,7 +10,7 @@ import { both, type Promised } from './promise.js'
 
 export const metrics: readonly Promised[] = [
   {
-    promise: 'totals are of the whole life of the warehouse',
+    promise: 'totals cover the whole life of the warehouse',
     broken: 'adds nothing to the totals of earlier runs',
     breakage: breaking<typeof counters>('src/engine/warehouse/counters.ts').function(
       'addToCounters',
@@ -21,7 +21,7 @@ export const metrics: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'gauges are of now, and say nothing of customers',
+    promise: 'gauges show the current state, and nothing about customers',
     broken: 'reads gauges only once',
     breakage: breaking<typeof gauges>('src/features/telemetry/gauges.ts').function('readGauges', (sound) => {
       let read: ReturnType<typeof sound> | undefined
@@ -35,7 +35,7 @@ export const metrics: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'the textfile is whole, and never a reason to fail',
+    promise: 'the textfile is complete, and never a reason to fail',
     broken: 'writes into the file while others read it',
     breakage: breaking<typeof textfile>('src/features/telemetry/textfile.ts').function(
       'writeTextfile',
@@ -46,7 +46,7 @@ export const metrics: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'a trace says what a run did, and nothing of customers',
+    promise: 'a trace shows what a run did, and nothing about customers',
     broken: 'ends before the spans are sent',
     breakage: breaking<typeof trace>('src/engine/base/trace.ts').function('flushSpans', () => async () => {}),
     test: 'test/engine/run/trace.test.ts',

@@ -22,7 +22,7 @@ const alerts = 'test/features/alerts/alerts.test.ts'
 
 export const service: readonly Promised[] = [
   {
-    promise: 'each planned run comes once, or is caught up once',
+    promise: 'each planned run happens once, or is made up for once',
     broken: "doesn't check whether another program has made the planned run",
     breakage: breaking<typeof runs>('src/engine/warehouse/runs.ts').function(
       'hasRunSince',
@@ -33,7 +33,7 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'schedules are meant by the clock on the wall',
+    promise: 'schedules follow the wall clock',
     broken: 'treats wall clock time as UTC',
     breakage: breaking<typeof schedule>('src/features/schedule/scheduler.ts').method(
       'Schedule',
@@ -69,14 +69,14 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'SIGTERM ends what is in hand',
+    promise: 'SIGTERM ends the current work',
     broken: 'treats a signal as the end of the time limit',
     breakage: breaking<typeof ending>('src/engine/run/ending.ts').function(
       'endingOf',
       (sound) => (signal) => sound(signal) && 'time_limit',
     ),
     test: job,
-    name: 'ends after the step in hand when a signal comes',
+    name: 'ends after the current step when a signal comes',
     on: both,
   },
   {
@@ -91,7 +91,7 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'the server says whether the warehouse answers',
+    promise: 'the server reports whether the warehouse answers',
     broken: 'is ready whatever state the warehouse is in',
     breakage: breaking<typeof http>('src/features/schedule/http.ts').function(
       'serve',
@@ -99,11 +99,11 @@ export const service: readonly Promised[] = [
         sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
     ),
     test: 'test/engine/warehouse/silence.test.ts',
-    name: 'is not ready while its server is stopped in its tracks',
+    name: 'is not ready while its server is frozen',
     on: [],
   },
   {
-    promise: 'monitoring asks by any name, and a foreign page for nothing',
+    promise: 'monitoring may use any name; a foreign page gets nothing',
     broken: 'answers requests under any name',
     breakage: breaking<typeof asking>('src/features/schedule/http.ts').function('mayAsk', () => () => true),
     test: 'test/features/schedule/scheduleprocess.test.ts',
@@ -111,7 +111,7 @@ export const service: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'each kind is told',
+    promise: 'each kind of incident is reported',
     broken: 'never reports a stale cursor',
     breakage: breaking<typeof incidents>('src/features/alerts/incidents.ts').function(
       'findIncidents',
@@ -133,7 +133,7 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a message is signed, and says no secret',
+    promise: 'a message is signed, and contains no secret',
     broken: 'signs nothing',
     breakage: breaking<typeof webhook>('src/features/alerts/deliver.ts').function(
       'postWebhook',
@@ -144,7 +144,7 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a message is signed, and says no secret',
+    promise: 'a message is signed, and contains no secret',
     broken: "doesn't mask any secret",
     breakage: breaking<typeof secrets>('src/shell/log.ts').function('secretsOf', () => () => []),
     test: 'test/features/alerts/alertscommand.test.ts',
@@ -152,7 +152,7 @@ export const service: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'a receiver that does not answer holds nothing up',
+    promise: 'a receiver that doesn’t answer delays nothing',
     broken: 'keeps trying for hours',
     breakage: breaking<typeof send>('src/features/alerts/send.ts').function(
       'sendPatiently',
@@ -163,7 +163,7 @@ export const service: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'heartbeats say that a run came to its end',
+    promise: 'heartbeats show that a run finished',
     broken: 'calls the heartbeat of a failed run as if it had succeeded',
     breakage: breaking<typeof heartbeat>('src/features/alerts/send.ts').function(
       'beat',
@@ -174,7 +174,7 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a connection is made to whom the address names',
+    promise: 'a connection only goes to the server that the address names',
     broken: 'trusts every certificate',
     breakage: breaking<typeof connection>('src/engine/warehouse/postgres/connection.ts').function(
       'clientConfig',
