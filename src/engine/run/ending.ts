@@ -10,7 +10,7 @@ export type Ending = Extract<Reason, 'interrupted' | 'time_limit'>
 
 /** What ends a run whose time is over. */
 const timeIsOver = (): Stop =>
-  new Stop('The time limit ended the run; the next run goes on with the cursors that have waited longest', {
+  new Stop('The time limit ended the run; the next run starts with the cursors that have waited longest', {
     exitCode: 1,
     code: 'time_limit',
   })

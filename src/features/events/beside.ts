@@ -22,7 +22,7 @@ export async function besideRunsOf(
     (error: unknown) => {
       // A run brings everything that events could: it does not fail for want of them.
       if (!isExpected(error)) throw error
-      log.warn({ error: textOf(error) }, 'The events that were received could not be opened: they wait')
+      log.warn({ error: textOf(error) }, 'Could not open the received events; they wait')
       return undefined
     },
   )
@@ -59,7 +59,7 @@ class Beside implements AsyncDisposable {
   ) {
     this.#going = this.#goOn().catch((error: unknown) => {
       // The planned work meets the same trouble, and tells it; events wait for whoever rings next.
-      run.observer.warning?.('Cursors that events made due are left to the next run', {
+      run.observer.warning?.('Cursors that events made due are left for the next run', {
         error: textOf(error),
       })
     })

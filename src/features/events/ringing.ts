@@ -211,7 +211,7 @@ export class Ringing implements AsyncDisposable {
     const dueAt = pause === undefined ? null : fromMicros(now + BigInt(pause) * 1000n)
     await waitAgain(this.inbox, rows, { reason: walkFailed, tries: tries + 1, dueAt })
     if (dueAt === null)
-      observer.warning?.('A cursor failed each time that an event made it due: it is left to the next run', {
+      observer.warning?.('A cursor failed each time an event made it due; it is left for the next run', {
         tenant_id: task.tenantId,
         resource: task.resource.name,
       })
@@ -219,7 +219,7 @@ export class Ringing implements AsyncDisposable {
 
   /** Ends the rings that are under way: they keep no progress, and begin again with whoever rings next. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort(new Stop('The ringing is to end', { exitCode: 1 }))
+    this.#ended.abort(new Stop('The ringing was told to end', { exitCode: 1 }))
     await Promise.all(this.#underWay)
   }
 

@@ -29,7 +29,7 @@ export function freshnessPlanText(plan: FreshnessPlan): string {
 }
 
 const stretchedText = (plan: FreshnessPlan, window: number, wait: string): string =>
-  `✗ Polling each of ${plural(plan.lists, 'list')} within polling.atLeast needs a rate limit of ${plural(plan.needed_for_bound, 'request')} an hour, and there are ${count(window)}: some lists wait ${wait}. Set a longer polling.atLeast, or ask the source's operator for a larger limit.`
+  `✗ Polling each of ${plural(plan.lists, 'list')} within polling.atLeast needs a rate limit of ${plural(plan.needed_for_bound, 'request')} an hour, and there are ${count(window)}: some lists wait ${wait}. Set a longer polling.atLeast, or ask the source's operator for a higher limit.`
 
 /** How fresh each resource was in the last 24 hours. */
 export function freshnessStatusText(resources: readonly ResourceFreshnessStatus[] | undefined): string {
