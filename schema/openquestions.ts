@@ -1,13 +1,13 @@
 /**
- * What the API's document leaves open about what an order comes to, and what shopsync does: each of them a row of the
- * dictionary. schema/derived/bill.ts does what stands here.
+ * What the API's document leaves open about the total of an order, and what shopsync does: each is a row in the
+ * dictionary. schema/derived/bill.ts implements what it says here.
  */
 
 export interface OpenQuestion {
   readonly question: string
-  /** What shopsync does; columns and settings between backquotes. */
+  /** What shopsync does; columns and settings in backquotes. */
   readonly answer: string
-  /** The setting of the configuration that chooses another answer, where there is a choice. */
+  /** The configuration setting that selects another answer, if there is a choice. */
   readonly setting?: string
 }
 

@@ -125,7 +125,7 @@ const fields = {
   ),
 }
 
-/** The columns that are read of each table. */
+/** The columns to read from each table. */
 const reads = {
   repair_orders: [
     'id',
@@ -162,7 +162,7 @@ const reads = {
   repair_order_payments: ['amount_cents'],
 } as const
 
-/** Whether a service came with a fixed price: the document shows none, so that it lies among the unknown fields. */
+/** Whether a service has a fixed price: the document doesn't show one, so it is among the unknown fields. */
 function hasFixedPrice(extra: Stored | undefined): boolean {
   if (typeof extra !== 'string' || !extra.includes('fixed_price_cents')) return false
   const unknown = JSON.parse(extra) as Readonly<Record<string, unknown>>
@@ -192,7 +192,10 @@ function daysAndMinutes(order: StoredRow, { dayOf, localOf, minutesBetween }: Ru
   }
 }
 
-/** One literal: an object that begins as a spread is filled name by name, which takes longer than all of the formula. */
+/**
+ * A single literal: an object that starts with a spread is filled name by name, which takes longer than the whole
+ * formula.
+ */
 function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeof fields> {
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }

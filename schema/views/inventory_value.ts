@@ -72,7 +72,7 @@ export default defineView({
         cost_cents: 'i.cost_cents',
         on_hand_cents: value,
         below_min: isBelowMinimum(q, 'i'),
-        // No line, and a sum that is absurd, are told apart.
+        // Distinguishes no line from an absurd sum.
         sold_12_months: q.fromNine('(case when s.inventory_id is null then 0 else s.units_nine end)'),
         turns: `case when ${value} > 0 then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
         sold_unknown: 'coalesce(s.units_unknown, 0)',

@@ -46,7 +46,7 @@ const columns = {
   ),
 } as const
 
-/** What the kinds of lines say differently. Each has its rows as `l`. */
+/** What differs between the kinds of lines. Each has its rows as `l`. */
 interface Kind {
   readonly kind: string
   readonly from: string

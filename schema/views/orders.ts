@@ -57,7 +57,7 @@ const ofTotals = [
   'exempt_sales_cents',
 ] as const
 
-/** Of invoices that were closed on one day, the one with the lower id came first. */
+/** Of invoices closed on the same day, the one with the lower id counts as earlier. */
 const isFirstVisit = `case when t.state = 'invoice' and t.customer_id is not null and t.closed_on is not null then not exists (
   select 1 from {repair_order_totals} b
   where b.tenant_id = t.tenant_id and b.customer_id = t.customer_id and b.state = 'invoice' and b._deleted_at is null

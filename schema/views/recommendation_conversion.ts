@@ -1,7 +1,7 @@
 import { sane, worth } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
-/** The sum of one kind of lines; null where one of them has no price. */
+/** The sum of one kind of lines; null if one of them has no price. */
 const sumOf = (from: string, amount: string): string =>
   `(select case when count(*) = count(${amount}) then coalesce(sum(${amount}), 0) end from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id)`
 

@@ -16,13 +16,13 @@ const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries([
   ...moments.map(momentColumn),
 ])
 
-/** The lists that the figures rest on. */
+/** The lists that the figures depend on. */
 const lists = [...new Set(figures.flatMap((figure) => figure.lists))].sort()
 
 /**
- * Of each tenant the instant up to which all these lists are complete. A list that the API does not offer, or that the
- * configuration switches off, is none; one that was never walked has no row yet, and then nothing is complete: a month
- * that is wrongly called whole is worse than one that is left out.
+ * For each tenant, the instant up to which all these lists are complete. A list that the API doesn't offer, or that is
+ * switched off in the configuration, doesn't count. One that was never walked has no row yet, and then nothing is
+ * complete: wrongly calling a month complete is worse than leaving it out.
  */
 function complete(q: ViewWords): string {
   const needed = q.enabled(lists)
@@ -35,11 +35,11 @@ function complete(q: ViewWords): string {
   group by c.tenant_id)`
 }
 
-/** The first day of the month of a day. */
+/** The first day of a day's month. */
 const monthOf = (day: string): string =>
   `(select b.month from {report_days} b where b.zone = 'UTC' and b.day = ${day})`
 
-/** Each shop with its zone and the day of its first invoice; the month that it has now; the calendar's months since then. */
+/** Each shop with its zone and the day of its first invoice; its current month; the calendar's months since then. */
 const shops = (q: ViewWords): string => `places as materialized (
   select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone,
     (select y.closed_on from {repair_order_totals} y
@@ -57,7 +57,7 @@ months as materialized (
     (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),
     (select t.day from today t order by t.day limit 1))`)})`
 
-/** Every month of each shop from its first invoice on; of one that has none, the month that it has now. */
+/** Every month of each shop from its first invoice on; for a shop without invoices, its current month. */
 const frame = (q: ViewWords): PlainLeg => ({
   select: { tenant_id: 'p.tenant_id', shop_id: 'p.shop_id', period: 'd.month' },
   from: `places p join today t on t.zone = p.zone join months d
@@ -78,7 +78,7 @@ const snapshots = (q: ViewWords): PlainLeg => ({
       where later.tenant_id = s.tenant_id and later.shop_id = s.shop_id and later.day > s.day and e.month = d.month)`,
 })
 
-/** The instant at which the month after this one begins for the shop. */
+/** The instant when the next month begins for the shop. */
 const endOfMonth = `(select n.from_at from {report_days} n
   where n.zone = p.zone and n.day > m.day and n.day = n.month order by n.day limit 1)`
 

@@ -58,5 +58,5 @@ The next sync then walks everything, and reconcile --full finds the rows that th
   },
 }
 
-/** The last part of the warehouse's address: the name of its file or of its database. */
+/** The last part of the warehouse's address: its file name or database name. */
 const nameOf = (label: string): string => label.split(/[/:\\]/).at(-1) || label

@@ -3,7 +3,7 @@ import { id, json, text, timestamp } from '../../../schema/resource.js'
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** What needs, or needed, somebody, and who was told of it. */
+/** What needs or needed attention, and who was notified. */
 export const alertTables = {
   sync_alerts: define({
     doc: 'Incidents: what needs somebody, since when, and who was told.',

@@ -3,7 +3,7 @@ import { field, id, integer, text, timestamp } from '../../../schema/resource.js
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** The tables that the views for analysts rest on, beside those of the resources. src/features/analytics fills them. */
+/** The tables behind the views for analysts, besides those of the resources. src/features/analytics fills them. */
 export const analyticsTables = {
   report_days: define({
     doc: 'When each day begins in each time zone in use, from 1990 to ten years from now; the last row of a zone has no day, and ends the last one.',
@@ -45,8 +45,8 @@ export const analyticsTables = {
 } as const
 
 /**
- * In former versions the stretches were in a table of their own, which said the same as the days. `first_day`: the day that
- * begins with the stretch; or the day before again, where that was longer than 24 hours.
+ * Earlier versions stored the stretches in a table of their own, with the same information as the days. `first_day`:
+ * the day that begins with the stretch; or the previous day again, if it was longer than 24 hours.
  */
 type FormerTables = {
   readonly report_stretches: {

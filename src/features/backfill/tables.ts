@@ -3,7 +3,7 @@ import { id, text, timestamp } from '../../../schema/resource.js'
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** Where backfills that were cut short go on. Read and written by sql.ts. */
+/** Where interrupted backfills continue. Read and written by sql.ts. */
 export const backfillTables = {
   sync_backfills: define({
     doc: 'Backfills that were cut short: how far each has come; empty when none was.',

@@ -1,6 +1,6 @@
 /**
- * A folder that dbt runs as it is: the sources, a model that passes each relation of the analysts through, a time spine,
- * and semantic models and metrics from the figures.
+ * A folder that dbt runs as it is: the sources, a model that passes each of the analysts' relations through, a time
+ * spine, and semantic models and metrics made from the figures.
  */
 import { stringify } from 'yaml'
 import { figures } from '../../../schema/figures/index.js'

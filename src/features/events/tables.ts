@@ -4,8 +4,8 @@ import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
 /**
- * The inbox of the source's events. Its tables are made when `shopsync listen` first starts: on Postgres beside the others,
- * on SQLite in a file of their own, `<file>.events`.
+ * The inbox of the source's events. Its tables are made when `shopsync listen` first starts: on Postgres next to the
+ * others, on SQLite in a separate file, `<file>.events`.
  */
 export const eventTables = {
   sync_events: define({

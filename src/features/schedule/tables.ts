@@ -3,7 +3,7 @@ import { integer, text, timestamp } from '../../../schema/resource.js'
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** What `shopsync schedule` keeps of the jobs that it runs (src/features/schedule/sql.ts). */
+/** What `shopsync schedule` stores about the jobs it runs (src/features/schedule/sql.ts). */
 export const jobTables = {
   sync_jobs: define({
     doc: 'When each job with a schedule is due next, and when it was last: so that what was missed is caught up.',

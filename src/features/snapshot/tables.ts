@@ -1,7 +1,9 @@
 import { cents, field, id, integer, timestamp } from '../../../schema/resource.js'
 import { define } from '../../engine/model/statetable.js'
 
-/** What is kept of each day for charts over time: the API keeps no history. src/features/snapshot/sql.ts writes it. */
+/**
+ * What is stored of each day for charts over time: the API keeps no history. src/features/snapshot/sql.ts writes it.
+ */
 export const snapshotTables = {
   daily_snapshots: define({
     doc: 'How each shop stood on a day: one row a shop and day, written by `shopsync snapshot`; a second one of the same day replaces the first.',

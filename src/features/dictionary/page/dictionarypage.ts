@@ -1,6 +1,6 @@
 /**
- * The dictionary as one file that needs nothing else: its style, its script and its diagram are in it. The script shows a page
- * for each relation.
+ * The dictionary as one self-contained file, with its style, script and diagram. The script shows one page per
+ * relation.
  */
 import { createHash } from 'node:crypto'
 import { escaped } from '../../../engine/base/escape.js'
@@ -24,7 +24,7 @@ import { dictionaryStyle as style } from './dictionarystyle.js'
 import { figureSection, linkToFigure } from './figuresection.js'
 import { tableSection } from './tablesection.js'
 
-/** What holds for every table. */
+/** What applies to every table. */
 const legend: readonly (readonly [string, string])[] = [
   [
     'Joins',
@@ -72,7 +72,7 @@ const navigation = (groups: readonly Group[]): string =>
     })
     .join('')
 
-/** A list of the first page: each link, and what it leads to in a sentence. */
+/** A list on the first page: each link, with one sentence about its target. */
 const indexOf = (title: string, links: readonly (readonly [link: string, description: string])[]): string =>
   `<h2>${escaped(title)}</h2><dl class="index">${links
     .map(([link, description]) => `<dt>${link}</dt><dd>${prose(firstSentence(description))}</dd>`)
@@ -100,7 +100,7 @@ const figuresPart = (figures: readonly DictionaryFigure[], known: ReadonlySet<st
 const listOfFigures = (figures: readonly DictionaryFigure[]): string =>
   `<div data-list><h2>${figuresTitle}</h2><ul>${figures.map((figure) => `<li>${linkToFigure(figure)}</li>`).join('')}</ul></div>`
 
-/** The first page: what holds for every table, the way to each, and the diagram. */
+/** The first page: what applies to every table, a link to each, and the diagram. */
 const opening = (dictionary: Dictionary, groups: readonly Group[]): string =>
   `<div id="home"><h1>Data dictionary</h1>
 <dl class="legend">${legend.map(([word, text]) => `<dt>${word}</dt><dd>${prose(text)}</dd>`).join('')}</dl>
