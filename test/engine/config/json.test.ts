@@ -50,7 +50,7 @@ test.each([
   ['["a, {', 7, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
   ['["a\nb"]', 2, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
   ['/* a */ 1', 1, 'found a comment, which JSON does not have; remove it'],
-  ['{"a":1,"b":[{"a":1,"a":2}]}', 20, 'the key "a" stands there twice'],
+  ['{"a":1,"b":[{"a":1,"a":2}]}', 20, 'the key "a" appears twice'],
 ])('of %s is told where it breaks, what stands there and what should', (text, column, message) => {
   expect(() => parseDocument(text)).toThrow(expect.objectContaining({ line: 1, column, message }))
 })

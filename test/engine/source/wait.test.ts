@@ -146,7 +146,7 @@ it('a wait of the whole program is told once, however often it is looked at', as
   await clock.pass(601_000)
   ;(await Promise.race(waiting)).release(ok(clock))
   expect(waits).toMatchObject([
-    { who: 'every request', why: expect.stringContaining('nothing of 100 requests') },
+    { who: 'every request', why: expect.stringContaining('100 requests is used up') },
   ])
   for (const one of waiting) one.then((given) => given.release(ok(clock))).catch(() => {})
   await settled()

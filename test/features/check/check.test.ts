@@ -47,7 +47,7 @@ test('a resource that answers 500 is found once, not once for each tenant', asyn
     expect(more).toEqual([])
     expect(fault).toMatchObject({ what: `resource ${resource}` })
     expect(fault?.found).toContain('500')
-    expect(fault?.hint).toContain(`"enabled": false at resources.${resource}`)
+    expect(fault?.hint).toContain(`"enabled": false under resources.${resource}`)
   }
 })
 
@@ -83,7 +83,7 @@ test('the text tells each fault once, and its remedy', async () => {
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   const { stdout } = await here.run('check')
   expect(stdout.match(/answered 500/g)).toHaveLength(1)
-  expect(stdout).toContain('1 thing to mend:')
+  expect(stdout).toContain('1 thing to fix:')
 })
 
 test('what the probe found is kept in a warehouse that exists, and what has changed since is said', async () => {
