@@ -3,7 +3,7 @@ import { boolean, id, nullable } from './resource.js'
 /** A partner's grants, one record per tenant: they show which tenants exist (docs/api.md, Authorizations). */
 export const authorizations = {
   name: 'authorizations',
-  doc: 'API partner authorizations: the grants by which a partner can use tenants.',
+  doc: 'API partner authorizations, which let a partner use tenants.',
   source: 'Resources: Authorization',
   fields: {
     id: id('Id of the authorization.'),

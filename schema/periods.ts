@@ -204,7 +204,7 @@ export function stacked(
   window one as (partition by y.tenant_id, y.shop_id, y.period)`
 }
 
-/** Whether the sum's columns are present in every row, so that nothing of it is ever unknown. */
+/** Whether the sum's columns are present in every row, so that no part of it is ever unknown. */
 function isAlwaysKnown({ relation, numerator }: DeclaredFigure): boolean {
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   return 'sum' in numerator && namesIn(numerator.sum).every((name) => columns[name]?.isAlways === true)
@@ -246,7 +246,7 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
       ? [
           {
             name: `${name}_left_out`,
-            column: col.count.always(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
+            column: col.count.always(`Left out of ${lower(label)}: ${leavesOut.what}.`),
             sql: `coalesce(x.${name}_left, 0)`,
           },
         ]
@@ -258,8 +258,8 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
     })
     if (!denominator) return [column(name, numerator, `${name}_n`, doc), ...left]
     return [
-      column(`${name}_numerator`, numerator, `${name}_n`, `What ${lower(label)} divides: ${lower(doc)}`),
-      column(`${name}_denominator`, denominator, `${name}_d`, `What ${lower(label)} divides by.`),
+      column(`${name}_numerator`, numerator, `${name}_n`, `Numerator of ${lower(label)}. ${doc}`),
+      column(`${name}_denominator`, denominator, `${name}_d`, `Denominator of ${lower(label)}.`),
       ...left,
     ]
   })

@@ -5,22 +5,19 @@
  *
  * How to add a view:
  *
- * 1. Create its file in schema/views/:
- *    `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`,
- *    then run `npm run build`. schema/views/orders.ts is the model.
+ * 1. Create its file in schema/views/: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`.
+ *    Then run `npm run build`. schema/views/orders.ts is the model.
  * 2. `columns`: every column with `col.KIND('its meaning, as a sentence.')`, in the order in which people see them; the
  *    day that people group by comes before other days. Later versions only append columns. No column is named `at`. A
  *    column that is never null is a `col.KIND.always('…')`, the key of a row a `col.KIND.unique('…')`;
  *    test/features/analytics/nulls.test.ts checks all three kinds.
- * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest,
- *    from
- *    the table on: joins, `where`, `group by`. Several queries in a list are joined by `union all`. Tables are in braces
- *    and have an alias: `{repair_orders} o`. A `select` must not refer to another view.
+ * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest, with
+ *    joins, `where` and `group by`. Several queries in a list are joined by `union all`. Tables are in braces and have an
+ *    alias: `{repair_orders} o`. A `select` must not refer to another view.
  * 4. No expression needs a cast for its type: every expression that isn't a plain table column is cast to its column's
  *    kind. Write instants as the tables store them; the view shows them as each database likes it. A `col.day` must come
  *    from a column of days (a table's, or `q.day`), at most through subqueries: no `case`, no `min`, no cast.
- * 5. The same SQL has to work in two databases, and in a third one (DuckDB) that reads SQLite's text: joins on
- *    tenant_id
+ * 5. The same SQL has to work in two databases, and in a third one (DuckDB) that reads SQLite's text: joins on tenant_id
  *    and id, `left join`, `case`, `coalesce`, `->>`, window functions; integer division with `q.quotient`; casts to
  *    `bigint`, `double precision` and `text`. No date functions, no `iif`, `julianday`, `total`, `max(a, b)`. Anything
  *    that differs is a word of `ViewWords`.
@@ -204,10 +201,10 @@ export const col = {
 /** The columns that most views have. */
 export const common = {
   tenant_id: col.id.always('The tenant (repair business).', { references: 'dim_tenants' }),
-  tenant_name: col.text.always('Name of the tenant, as report.tenantNames says; else `tenant 101`.'),
+  tenant_name: col.text.always('Name of the tenant, from report.tenantNames; otherwise `tenant 101`.'),
   shop_id: col.id('The shop.'),
-  shop_key: col.key('dim_shops', 'The shop, as one text: TENANT-ID.'),
-  shop_name: col.text('Name of the shop, as report.names says; else `shop 3`.'),
+  shop_key: col.key('dim_shops', 'Key of the shop: TENANT-ID.'),
+  shop_name: col.text('Name of the shop, from report.names; otherwise `shop 3`.'),
 } as const
 
 /* The row types of views, computed from the declarations: they tell Kysely the views. */

@@ -4,14 +4,12 @@ import { generator } from '../random.js'
  * The datasets of the source.
  *
  * - tidy: only repair orders; ids increase as the list goes back in time, which is the best case for a B-tree; no
- *   number
- *   has more than ten digits.
+ *   number has more than ten digits.
  * - lifelike: a shop's data. Ids decrease as the list goes back in time, with noise; a tenth of the records was changed
  *   long after it was created; floating-point results, names and prose beyond Latin-1, card tokens and vehicle
  *   identification numbers; five resources.
  * - hostile: lifelike, but with its list in random order, ids and references of 18 digits, an emoji in every string
- *   except
- *   timestamps, and two unknown fields for every three declared ones, in every object.
+ *   except timestamps, and two unknown fields for every three declared ones, in every object.
  */
 export const datasets = ['tidy', 'lifelike', 'hostile'] as const
 export type Dataset = (typeof datasets)[number]

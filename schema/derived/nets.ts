@@ -11,18 +11,18 @@ import { cents, nullable } from '../resource.js'
 const net = (doc: string) => nullable(cents(doc))
 
 const amount = (what: string) =>
-  net(`${what}, rounded to cents; null where that is unknown or absurd. Before discount and tax.`)
+  net(`${what}, rounded to cents, before discount and tax; null if unknown or out of range.`)
 const discount = (kind: string) =>
   net(
-    `Its share of the order's discount on ${kind}: those of all ${kind} sum to it exactly. Null where the amount is.`,
+    `Its share of the order's discount on ${kind}. The shares sum to the discount exactly. Null if the amount is.`,
   )
-const noDiscount = net('0: an order has no discount on them. Null where the amount is.')
+const noDiscount = net('0: orders have no discount on them. Null if the amount is.')
 const tax = (kind: string, besides = '') =>
   net(
-    `Its share of the order's tax on ${kind}: those of all ${kind} sum to it exactly${besides}. Null where that tax or the amount is unknown.`,
+    `Its share of the order's tax on ${kind}. The shares sum to the tax exactly${besides}. Null if that tax or the amount is unknown.`,
   )
-const cost = (what: string) => net(`${what}; null where that is unknown or absurd.`)
-const noCost = net('Null: the API shows no cost of them.')
+const cost = (what: string) => net(`${what}; null if unknown or out of range.`)
+const noCost = net('Null: the API shows no cost for them.')
 
 /** The columns of lines that the rule of `repair_order_totals` computes, by the arrays of a service. */
 export const lineColumns = {
@@ -35,7 +35,7 @@ export const lineColumns = {
   parts: {
     _amount_cents: amount('Quantity times price'),
     _discount_cents: discount('parts'),
-    _tax_cents: tax('parts', ', less that of the supply fee'),
+    _tax_cents: tax('parts', ', excluding the tax on the supply fee'),
     _cost_cents: cost('Quantity times cost, rounded to cents'),
   },
   hazmats: {
@@ -45,7 +45,7 @@ export const lineColumns = {
     _cost_cents: noCost,
   },
   sublets: {
-    _amount_cents: net('Its price; null where that is unknown or absurd. Before tax.'),
+    _amount_cents: net('Its price, before tax; null if unknown or out of range.'),
     _discount_cents: noDiscount,
     _tax_cents: tax('sublets'),
     _cost_cents: cost('Its cost'),

@@ -8,28 +8,28 @@ import { cents, integer, nullable } from '../resource.js'
 import { absurdNumber, below, type LinesOfKind, type Services } from './billlines.js'
 import { netWidth } from './nets.js'
 
-const sum = (what: string) => cents(`${what}. Lines whose worth is unknown are worth 0 here.`)
+const sum = (what: string) => cents(`${what}. Lines whose amount is unknown count as 0.`)
 
 /** The columns of services, by name. */
 export const serviceColumns = {
   _labor_nine: nullable(
-    integer('Sum of the hours of its labors, in billionths of an hour; null from 10^9 hours on.'),
+    integer('Sum of the hours of its labor lines, in billionths of an hour; null at 10^9 hours or more.'),
   ),
-  _labor_cents: sum('Sum of its labors, before discount and tax'),
+  _labor_cents: sum('Sum of its labor lines, before discount and tax'),
   _labor_discount_cents: cents(
-    "Its share of the order's discount on labor: those of all services sum to it exactly.",
+    "Its share of the order's labor discount. The shares of all services sum to it exactly.",
   ),
   _parts_cents: sum('Sum of its parts, before discount and tax'),
   _parts_discount_cents: cents(
-    "Its share of the order's discount on parts: those of all services sum to it exactly.",
+    "Its share of the order's parts discount. The shares of all services sum to it exactly.",
   ),
   _sublets_cents: sum('Sum of its sublets, before tax'),
   _hazmats_cents: sum('Sum of its hazmats, before tax'),
   _cost_cents: cents('Sum of the known costs of its parts and sublets.'),
   _gross_profit_cents: nullable(
-    cents('What its lines come to after discounts, less its cost; null where a price or a cost is unknown.'),
+    cents('Its lines after discounts, minus its cost; null if a price or cost is unknown.'),
   ),
-  _hours_unknown: integer('Its labors whose hours are unknown or absurd.'),
+  _hours_unknown: integer('Its labor lines whose hours are unknown or out of range.'),
 } as const
 
 /** The positions of the columns among a service's values; a discount comes after its amount. */

@@ -7,7 +7,7 @@ const ofDays = figuresOfMonths(figures)
 const moments = momentsOf(figures)
 
 const momentColumn = ({ name, doc, unit }: (typeof moments)[number]): [string, ViewColumn] => {
-  const text = `${doc} As it stood in the last snapshot of the month; null before the first one.`
+  const text = `${doc} From the last snapshot of the month; null before the first snapshot.`
   return [name, unit === 'cents' ? col.cents(text) : col.count(text)]
 }
 
@@ -84,17 +84,17 @@ const endOfMonth = `(select n.from_at from {report_days} n
 
 export default defineView({
   name: 'shop_months',
-  doc: 'Every figure of every shop and month. What adds up is under its name; a ratio is a numerator and a denominator: divide the sum of the one by the sum of the other. `cars` and `customers` count different ones, and do not add up over months and shops. What stands at a moment, such as receivables, is that of the last snapshot of the month. Of one shop and day see `shop_days`. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
+  doc: "Every figure, by shop and month. A figure that adds up has its own column. A ratio has a numerator and a denominator: divide the sum of one by the sum of the other. `cars` and `customers` are distinct counts, so they don't add up over months or shops. Balances such as receivables come from the last snapshot of the month. For days, see `shop_days`. A figure is null if none of its values is known, and `_left_out` counts what is missing from it.",
   grain:
-    'one shop and month, from the month of its first invoice to the running one; a shop without invoices has the running month; what has no shop or no day is in rows of its own',
+    'one shop and month, from the month of its first invoice to the current month; a shop without invoices has only the current month; separate rows hold what has no shop or no day',
   columns: {
-    month: col.text("The month of the shop's days, as YYYY-MM."),
+    month: col.text("The month, as YYYY-MM, in the shop's time zone."),
     ...common,
     first_day: col.day(
-      "The shop's day on which it closed its first invoice; null before. Compare two months only of shops whose first day is before the earlier one, or in its first three days.",
+      "The day it closed its first invoice, in the shop's time zone; null before that. When you compare two months, include only shops whose first day is before the earlier month or in its first three days.",
     ),
     is_whole: col.boolean.always(
-      'The month is over, the first day is before it or in its first three days, and every list that the figures rest on is complete through its end; lists that the configuration switches off (resources.NAME.enabled) or that the API does not offer are left aside. Else the figures will change, or are only of a part of the month.',
+      "Whether the month is complete: it is over, `first_day` is before it or in its first three days, and every list behind the figures is complete through its end. Lists that are switched off (resources.NAME.enabled) or that the API doesn't offer are ignored. If false, the figures may still change or cover only part of the month.",
     ),
     ...figureColumns,
   },

@@ -145,7 +145,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const states = await cursorStates(db, session)
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)
-  // In a warehouse where no run has finished yet, nothing is known already.
+  // If no run has finished in this warehouse yet, nothing is known.
   const isFirst = !earlier.some(({ finished_at }) => finished_at !== null)
   const since = before?.since ?? (isFirst ? everything : begunBefore)
   const through = lastStamp ?? everything

@@ -64,7 +64,7 @@ export interface StatusReport {
   readonly last_run: LastRun | null
   /** The snapshot and the report: those whose last attempt failed. */
   readonly failed_works: readonly FailedWork[]
-  /** What is to be reported and isn't over. */
+  /** Incidents that aren't over. */
   readonly incidents: readonly ToldIncident[]
   /** What was heard from the source; absent if nobody ever listened. */
   readonly events?: EventsStatus
