@@ -145,6 +145,7 @@ describe('the owner’s page and the operator’s', () => {
       ...[
         'Incidents: 1 open',
         'Freshness by resource',
+        'Targets, last 24 hours',
         'Runs by day',
         'Requests and rate limit',
         'Last runs',
