@@ -6,7 +6,7 @@ import { listenerAdvice, listenerCause, listenerMessage } from '../events/listen
 import { adviceOf, cursorMessage } from './alerttext.js'
 import type { Incident } from './incident.js'
 
-/** Events that nobody settles. The cause may be a problem that stops every run. */
+/** Events that stay unsettled. The cause may be a problem that stops every run. */
 export const lateCause = 'late'
 
 export const eventIncidents = (troubles: EventTroubles | undefined): Incident[] =>

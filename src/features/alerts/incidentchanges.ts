@@ -11,7 +11,7 @@ import { type Facts, findIncidents } from './incidents.js'
 import type { AlertRow } from './sql.js'
 import { isHeard, type NamedRule } from './telling.js'
 
-/** A run that has ended or could not start; or a check triggered by events, which isn't a run. */
+/** A run that has ended or could not start; or a check while events are received, which isn't a run. */
 export interface EndedRun {
   readonly runId: string | null
   readonly job: string | null

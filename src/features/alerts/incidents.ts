@@ -142,7 +142,7 @@ function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
     found.push(of(failureKind(reason), { since: now, cause: reason, message, lasts }))
   }
   const isRead = cursor.status !== 'unavailable'
-  /** If a wrong clock dated it ahead, nobody knows since when it has lasted. */
+  /** If a wrong clock dated it ahead, its true start is unknown. */
   const sinceThen = (moment: string, milliseconds: number): string =>
     moment > now ? now : plus(moment, milliseconds)
   if (isRead && last !== null && isOlderThan(last, nowMicros, staleAfterMs)) {

@@ -150,7 +150,7 @@ const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
       }
     : undefined
 
-/** Takes two short queries if nothing has changed. Never throws for problems of the views alone. */
+/** Takes two short queries if nothing has changed. Never throws for problems that only affect the views. */
 export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const { dialect } = warehouse
   const store = dialect.views(settings.schema)

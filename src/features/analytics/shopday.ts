@@ -25,7 +25,7 @@ export const endDay = (now: bigint): number => numberOf(Number(fromMicros(now).s
 /** A day number as `YYYY-MM-DD`. */
 export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)
 
-/** The first day of the day's week, whichever weekday that is. */
+/** The first day of the day's week; which weekday that is doesn't matter. */
 const weekOf = (day: number): number => day - (((day % 7) + 7) % 7)
 
 /** Merges runs that follow each other. */

@@ -109,7 +109,7 @@ function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): 
   return `coalesce((select register_.live_rows from {sync_registers} register_ where register_.tenant_id = ${tenant} and register_.resource = ${resource}), case ${resource} ${counts.join(' ')} end)`
 }
 
-/** Rounds half away from zero. DuckDB's `/` makes fractions, so the dividend has to be divisible. */
+/** Rounds half away from zero. DuckDB's `/` makes fractions, so the remainder is subtracted first. */
 const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 

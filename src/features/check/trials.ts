@@ -24,7 +24,7 @@ type Facts =
   | { readonly of: 'grant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
   /** `readable`: what the API shows of one resource; undefined if there is no resource to request. */
   | { readonly of: 'tenant'; readonly tenantId: Int64; readonly readable: Readable | undefined }
-  /** So many resources of one tenant answer, and these are not offered. */
+  /** How many resources of one tenant answer, and which are not offered. */
   | {
       readonly of: 'resources'
       readonly tenantId: Int64

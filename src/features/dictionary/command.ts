@@ -106,7 +106,7 @@ Postgres).`,
     ],
     ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
     ['shopsync dictionary --format dbt --out dbt', 'a folder that dbt runs: sources, models, metrics'],
-    ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
+    ['shopsync dictionary --format superset > datasets.zip', 'for Superset: Datasets, Import'],
   ],
   options: [
     {

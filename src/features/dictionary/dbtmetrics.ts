@@ -39,7 +39,7 @@ const dimension = ({ name, description }: DictionaryColumn) => ({ name, type: 'c
 const entityName = (column: string): string => column.replace(/_(key|id)$/, '')
 
 /**
- * Only what the figures may be grouped by: an order's technician may not have done its labor, and MetricFlow would
+ * Only entities that the figures may be grouped by: an order's technician may not have done its labor, and MetricFlow would
  * split hours by that one, too.
  */
 function foreignEntities({ columns }: DictionaryTable, by: ReadonlySet<string>): object[] {
@@ -84,19 +84,19 @@ function partsOf(figure: DeclaredFigure): Part[] {
         {
           name: `${name}_left_out`,
           label: `${label}: left out`,
-          description: `What it leaves out: ${leavesOut.what}.`,
+          description: `Left out: ${leavesOut.what}.`,
           measure: leftOutMeasure(leavesOut),
         },
       ]
     : []
   if (!denominator) return [{ name, label, description: doc, measure: numerator }, ...left]
-  const half = (part: string, word: string, measure: Measure): Part => ({
+  const half = (part: string, measure: Measure): Part => ({
     name: `${name}_${part}`,
     label: `${label}: ${part}`,
-    description: `What it divides${word}.`,
+    description: `The ${part} of the ratio.`,
     measure,
   })
-  return [half('numerator', '', numerator), half('denominator', ' by', denominator), ...left]
+  return [half('numerator', numerator), half('denominator', denominator), ...left]
 }
 
 const measureName = (part: string): string => `${part}_measure`
@@ -238,7 +238,7 @@ export function dbtMetrics(figures: readonly DeclaredFigure[]): object[] {
   return figures.flatMap((figure) => {
     const { name, label, doc, unit } = figure
     if (!isAsked(figure))
-      return [simple({ name, label, description: `${doc} As the last snapshot has it.` }, unit)]
+      return [simple({ name, label, description: `${doc} As of the last snapshot.` }, unit)]
     const parts = partsOf(figure).map((part) => simple(part, part.name === name ? unit : 'as declared'))
     return isRatio(figure) ? [...parts, ratio(figure)] : parts
   })

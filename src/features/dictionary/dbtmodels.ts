@@ -105,7 +105,7 @@ export function toDbt(dictionary: Dictionary, options: DbtOptions): string {
   }
   const ofViews = {
     name: viewsSource,
-    description: "Live rows with names and the shops' own days, for people and BI tools.",
+    description: "Live rows with names and days in the shops' time zones, for people and BI tools.",
     schema: options.views,
     tables: forAnalysts(dictionary).map((view) => viewEntry(view, options)),
   }

@@ -35,7 +35,7 @@ const relationEntry = ({ name, description, grain }: DictionaryTable) => ({
 
 const spineEntry = {
   name: spine,
-  description: 'A row for each day, for MetricFlow.',
+  description: 'One row per day, for MetricFlow.',
   time_spine: { standard_granularity_column: 'date_day' },
   columns: [{ name: 'date_day', granularity: 'day' }],
 }

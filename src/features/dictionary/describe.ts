@@ -23,7 +23,7 @@ import type {
 import { examplesOf } from './examples.js'
 import { joinsOf } from './joins.js'
 
-/** Column types of views: a sum of hours has room for all of them, and SQLite shows booleans as what they are. */
+/** Column types of views: a sum of hours has room for all of them, and SQLite's booleans are declared as such. */
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
   ...columnTypes,
   hours: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
@@ -66,7 +66,7 @@ const describeTable = (table: Table, resource: Resource | undefined): Alone => (
   part: partOf(table, resource),
   resource: table.resource,
   description: table.doc,
-  grain: resource === undefined ? `one row for each ${table.key.join(', ')}` : table.grain,
+  grain: resource === undefined ? `one row per ${table.key.join(', ')}` : table.grain,
   source: resource?.source ?? '',
   documented: resource?.documented ?? true,
   key: table.key,
@@ -102,7 +102,7 @@ const describeView = (view: View): Alone => ({
   key: keyOf(view),
   indexes: [],
   columns: Object.entries(view.columns).map(describeViewColumn),
-  examples: [{ title: 'To begin with', sql: view.example }],
+  examples: [{ title: 'To start with', sql: view.example }],
 })
 
 /** Joins and examples need all tables, since they refer to other tables. */
@@ -191,11 +191,11 @@ function asOfExamples(table: Table, resource: Resource): DictionaryExample[] {
   if (!root) return []
   return [
     {
-      title: `As the warehouse had them on a day (an instant in UTC; add "and tenant_id = … and id = …" for one record)`,
+      title: `As the warehouse had them at a moment in UTC (for one record, add "and tenant_id = … and id = …")`,
       sql: `${asOf(table, root, anInstant)}\norder by tenant_id, id\nlimit 10`,
     },
     {
-      title: 'The life of a record: every version that was seen, the present one last',
+      title: 'The history of a record: every version seen, the current one last',
       sql: [
         `select tenant_id, id, _valid_from, _seen_from, _seen_to, _ended_by from ${table.name}`,
         'union all',

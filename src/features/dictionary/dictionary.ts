@@ -50,7 +50,7 @@ export interface DictionaryTable {
   readonly grain: string
   /** The section of the API's document that shows the resource; empty for the product's own tables. */
   readonly source: string
-  /** false: the document refers to the resource but does not show its path. */
+  /** false: the document refers to the resource but doesn't show its path. */
   readonly documented: boolean
   /** For a view, its unique column; empty if no single column is its key. */
   readonly key: readonly string[]
@@ -107,19 +107,18 @@ export interface Dictionary {
 /** The heading of these questions, and the text under it. */
 export const questionsTitle = 'What the document leaves open'
 export const questionsAbout =
-  'The API sends no totals, no days and few names. Where its document does not say how they are meant, the derived tables and the views do as follows.'
+  "The API sends no totals, no days and few names. Where its document doesn't define them, the derived tables and the views work as follows."
 
 export const figuresTitle = 'Figures'
 export const figuresAbout =
-  'What the trade asks of the data, each declared once: the report, `shop_days`, `shop_months` and the metrics for dbt and Superset follow from the same declaration.'
+  'The numbers a shop runs on. Each is declared once, and the report, `shop_days`, `shop_months` and the metrics for dbt and Superset all follow from that declaration.'
 
 /** What may be done with each kind of figure. */
 export const kindWords: Readonly<Record<FigureKind, string>> = {
-  sum: 'It adds up: sums over days, shops and tenants are right.',
-  distinct: 'It counts different ones and does not add up: ask it anew for each period and group.',
-  ratio:
-    'It is a ratio and does not add up: divide the sum of the numerators by the sum of the denominators.',
-  moment: 'It says what stands at a moment: it adds up over shops, and not over days.',
+  sum: 'Adds up over days, shops and tenants.',
+  distinct: 'A distinct count. Does not add up: query it again for each period and group.',
+  ratio: 'A ratio. Does not add up: divide the sum of the numerators by the sum of the denominators.',
+  moment: 'A balance at one moment. Adds up over shops, but not over days.',
 }
 
 /** What every format shows about a figure, as names and contents; SQL is in backquotes. */
@@ -133,7 +132,7 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
       ['Sums', kindWords[kind]],
       ['Relation', sql(relation)],
       ['Where', where === null ? '' : sql(where)],
-      ['Day', day === null ? 'None: it says what stands now.' : sql(day)],
+      ['Day', day === null ? 'None: it shows the current state.' : sql(day)],
       [denominator === null ? 'Value' : 'Numerator', sql(numerator)],
       ['Denominator', denominator === null ? '' : sql(denominator)],
       ['Leaves out', left === null ? '' : `${left.what}: ${sql(left.sql)}`],
@@ -141,7 +140,9 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
       ['Splits', figure.splits === null ? '' : sql(figure.splits)],
       [
         'Past days',
-        snapshot === null ? '' : `Column ${sql(snapshot)} of \`daily_snapshots\`, by the nightly job.`,
+        snapshot === null
+          ? ''
+          : `Column ${sql(snapshot)} of \`daily_snapshots\`, written by the nightly job.`,
       ],
       ['Kept in', lists(figure.columns)],
       ['Rests on', lists(figure.lists)],
@@ -152,10 +153,10 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
 /** The parts of the dictionary, in the order in which people look up tables. */
 export const parts = [
   ['view', 'Views for analysts'],
-  ['derived', 'Tables that follow from others'],
-  ['resource', 'Tables of resources'],
-  ['child', 'Tables of nested arrays'],
-  ['state', "The product's own tables"],
+  ['derived', 'Derived tables'],
+  ['resource', 'Resource tables'],
+  ['child', 'Nested tables'],
+  ['state', "shopsync's own tables"],
 ] as const
 
 /** The tables that hold data: all but the product's own state. Views hold no data of their own. */
@@ -167,7 +168,7 @@ export function originOf({ source, documented }: DictionaryTable): string {
   const origin = source === '' ? '' : ` From the API document, ${source}.`
   return documented
     ? origin
-    : `${origin} The document refers to this resource without showing its path; its path follows the convention of the others.`
+    : `${origin} The document mentions this resource but not its path, so its path follows the others' convention.`
 }
 
 export const firstSentence = (text: string): string => /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text

@@ -85,7 +85,7 @@ function rowsExample(table: Queried, tables: Tables): DictionaryExample {
   return {
     title:
       table.part === 'child'
-        ? `Ten rows of live ${table.resource.replaceAll('_', ' ')}`
+        ? `Ten live ${table.resource.replaceAll('_', ' ')}`
         : labels.length > 0
           ? 'The ten newest, with names'
           : 'Ten rows',
@@ -120,7 +120,7 @@ function countsExample(table: Queried, tables: Tables): DictionaryExample[] {
     // By default, nulls come first in SQLite and last in Postgres.
     `order by ${groups.join(', ')} nulls last`,
   ])
-  return [{ title: `How many by ${by.name.replaceAll('_', ' ')}`, sql }]
+  return [{ title: `Number by ${by.name.replaceAll('_', ' ')}`, sql }]
 }
 
 export const examplesOf = (table: Queried, tables: Tables): DictionaryExample[] => [

@@ -34,7 +34,7 @@ export function keysToSet({ tables }: Dictionary): string {
     '',
     ...markdownTable(['view', 'key'], unique),
     '',
-    'These refer to another view. Relate them many to one.',
+    'These refer to another view, many to one.',
     '',
     ...markdownTable(['column', 'refers to', 'in'], references(views)),
   ].join('\n')

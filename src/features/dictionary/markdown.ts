@@ -113,11 +113,11 @@ const figureMarkdown = (figure: DictionaryFigure, around: Around): string[] => [
 
 const introduction = [
   'Money is in integer cents (kind `cents`). Timestamps are UTC; in SQLite they are text, ' +
-    '`YYYY-MM-DDTHH:MM:SS.ffffffZ` in tables and `YYYY-MM-DD HH:MM:SS.ffffff` in views, whose order is the order of time. Booleans are 0 and 1 in SQLite, JSON is text there.',
-  'Rows of records that no longer exist at the source stay, with `_deleted_at` set; rows of nested arrays have no such ' +
-    'column, join them to their owner. Enumerations can hold values that are not listed here.',
-  'Null: *never* means that no row lacks the value; *only when absent or unusable*, that the API always has one, so that ' +
-    'null means that a record lacked it or that it could not be stored; *yes*, that null means what the text says.',
+    '`YYYY-MM-DDTHH:MM:SS.ffffffZ` in tables and `YYYY-MM-DD HH:MM:SS.ffffff` in views, which sorts in time order. In SQLite, booleans are 0 or 1 and JSON is text.',
+  'Records that no longer exist at the source keep their rows, with `_deleted_at` set. Rows of nested arrays have no such ' +
+    'column, so join them to their owner. Enumerations can hold values not listed here.',
+  'Null: *never*: every row has a value. *only when absent or unusable*: the API always sends one, so ' +
+    'null means the record lacked it or it could not be stored. *yes*: null means what the description says.',
 ].flatMap((paragraph) => [paragraph, ''])
 
 const questionsMarkdown = (questions: Dictionary['questions']): string[] => [

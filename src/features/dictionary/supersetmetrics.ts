@@ -69,7 +69,7 @@ function figureMetrics(
       metric_name: `${short}_left_out`,
       verbose_name: `${label}: left out`,
       expression: left,
-      description: `What it leaves out: ${leavesOut.what}.`,
+      description: `Left out: ${leavesOut.what}.`,
       d3format: ',d',
     },
   ]

@@ -78,7 +78,7 @@ export const writeEventCounts = (db: EventDb, counts: readonly Count[]): Compile
           .compile(),
       ]
 
-/** Whether an event makes its own cursor due, rather than one of `events.also`. A ring by hand is no event. */
+/** Whether an event makes its own cursor due, rather than one of `events.also`. A ring by hand isn't an event. */
 export const isOwnEvent = (type: string | null, resource: string): boolean =>
   type !== null && resources[resource]?.entity === type
 

@@ -1,5 +1,5 @@
 /*
- * Deletions announced by events. The event is no proof: the source is queried with the full confirmation that
+ * Deletions announced by events. The event isn't proof: the source is queried with the full confirmation that
  * `reconcile` uses. What can't be confirmed is left to the next reconcile.
  */
 import type { Int64 } from '../../../schema/resource.js'

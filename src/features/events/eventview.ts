@@ -138,7 +138,7 @@ export const readEventsStatus = (
     }
   })
 
-/** A ring by hand is no event. */
+/** A ring by hand isn't an event. */
 const chosenEvents = (db: EventDb, { tenants, resources }: Chosen) =>
   db
     .selectFrom('sync_events')

@@ -168,7 +168,7 @@ const digitsOf = (time: string): number => time.slice(20, 26).replace(/0+$/, '')
 
 /**
  * Whether a version is older than an announced one, at the coarser precision of the two: a list may print its times
- * with fewer digits than an event does, or the other way round.
+ * with fewer digits than an event does, or vice versa.
  */
 export function isOlder(version: string, announced: string): boolean {
   const digits = Math.min(digitsOf(version), digitsOf(announced))

@@ -13,7 +13,7 @@ import { withContext } from '../../shell/commandcontext.js'
 import { aroundJobs, type Job, jobFile, jobFolders, jobNames, readJob } from './jobfile.js'
 import { scheduleSettings } from './settings.js'
 
-/* How each job's last run ended, whoever started it. */
+/* How each job's last run ended, no matter what started it. */
 
 export interface LastOfJob {
   readonly run_id: string
@@ -31,7 +31,7 @@ export interface JobFile {
   readonly problem: string | null
   /** The next instants at which it is due, canonical; empty if it has no schedule. */
   readonly next: readonly string[]
-  /** How its last run ended, whoever started it; null if it never ran, or there is no warehouse to tell. */
+  /** How its last run ended, no matter what started it; null if it never ran, or if there is no warehouse. */
   readonly last: LastOfJob | null
 }
 

@@ -97,7 +97,7 @@ export class Hearing {
     return new Hearing(parts, await start(parts))
   }
 
-  /** Where events are to be sent. */
+  /** Where to send events. */
   get url(): string {
     return this.#receiver.url
   }
@@ -108,7 +108,7 @@ export class Hearing {
     return listener ? listener.aside(work) : work()
   }
 
-  /** Takes nothing more, and answers the events in hand once they are stored. */
+  /** Accepts nothing more, and answers the accepted events once they are stored. */
   async close(): Promise<void> {
     this.#ended.abort()
     await this.#receiver.close()
@@ -138,7 +138,7 @@ export class Hearing {
     }
   }
 
-  /** What every run reports at its end: with a listener, no run may ever happen. */
+  /** What every run reports at its end: with a listener, there may never be a run. */
   async #tell(): Promise<void> {
     const { context } = this.parts
     const { clock, invocation } = context

@@ -14,7 +14,7 @@ const deadlines = { headersTimeout: 5000, connectionsCheckingInterval: 1000 }
 const requestTimeout = 10_000
 const keepAliveTimeout = 65_000
 const mostConnections = 512
-/** How many bytes of request bodies may be in hand at once. */
+/** How many bytes of request bodies may be in memory at once. */
 const mostInHand = 64 * 1024 * 1024
 /** A body of up to this many bytes is read and discarded, so its sender sees the answer. */
 const bytesToSwallow = 64 * 1024
@@ -90,7 +90,7 @@ export class HttpReceiver {
     server.setSecureContext?.(pem)
   }
 
-  /** Takes nothing more; resolves when the requests in hand are answered. */
+  /** Accepts nothing more; resolves when the accepted requests are answered. */
   async close(): Promise<void> {
     this.#isEnding = true
     await this.#app.close()

@@ -32,12 +32,12 @@ export interface ReceiverEvents {
 }
 
 export interface RunningReceiver {
-  /** Where events are to be sent. */
+  /** Where to send events. */
   readonly url: string
   tell(synced: SyncedNow): void
   /** Rejects when the thread ends by itself. */
   readonly failed: Promise<never>
-  /** Takes nothing more, and answers the events in hand once they are stored. */
+  /** Accepts nothing more, and answers the accepted events once they are stored. */
   close(): Promise<void>
 }
 

@@ -230,7 +230,7 @@ export class Reconciliation implements CursorWork, Repair {
 
   /**
    * Queries the source about rows that the list doesn't show; stores records that moved, and marks rows whose record is
-   * gone. Then queries records found in older versions than their rows, whether or not rows are missing.
+   * gone. Then requests records found in older versions than their rows, whether or not rows are missing.
    */
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
     const moves = candidates.length > 0 ? await this.#settleMissing(candidates) : []
@@ -238,7 +238,7 @@ export class Reconciliation implements CursorWork, Repair {
   }
 
   /**
-   * Queries records that the source shows in an older version than the row's; the source decides what happens to them.
+   * Requests records that the source shows in an older version than the row's; the source decides what happens to them.
    */
   async #settleOlder(): Promise<Move[]> {
     const answer = await this.#older.ask()
@@ -267,7 +267,7 @@ export class Reconciliation implements CursorWork, Repair {
     const guard = await this.#limit()
     const gone: GoneRow[] = []
     const moves: Move[] = []
-    // A hundred thousand records aren't requested in vain: if a whole sample is gone, the rest isn't requested.
+    // Avoids a hundred thousand useless requests: if a whole sample is gone, the rest isn't requested.
     const isSampled = !guard.isSmall && guard.trips(doubtful.length)
     const sample = isSampled ? doubtful.slice(0, sampleSize) : doubtful
     for (const part of isSampled ? [sample, doubtful.slice(sampleSize)] : [doubtful]) {

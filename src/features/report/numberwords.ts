@@ -29,7 +29,7 @@ export const hoursText = (value: number): string => oneDecimal.format(value)
 
 export const percentOf = (value: number): string => `${oneDecimal.format(value)}%`
 
-/** Of zero or less there is no share. */
+/** There is no share of zero or less. */
 export const percentText = (part: number, of: number): string =>
   of <= 0 ? unknownMark : percentOf((100 * part) / of)
 

@@ -35,7 +35,7 @@ export interface CursorStatus {
   readonly refill: string | null
   /** How far that has got; null if it hasn't started. */
   readonly refill_progress: { readonly read: number; readonly of: number } | null
-  /** Every creation and update up to then is here; and its value before a late record set it back, otherwise null. */
+  /** Every creation and update up to then is here. `_before`: its value before a late record set it back, otherwise null. */
   readonly complete_through: string | null
   readonly complete_through_before: string | null
   /** Every deletion up to then is here. */

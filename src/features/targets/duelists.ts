@@ -1,4 +1,4 @@
-/* The lists that a round chooses from, as pollranking.ts takes them: what the cursors tell, and what events do. */
+/* The lists that a round chooses from, in the form of pollranking.ts: facts from the cursors and from events. */
 import { resources as declared } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { toMillis } from '../../engine/base/timestamp.js'
@@ -10,11 +10,11 @@ import type { PolledList } from './pollranking.js'
 import { allLists, type Listening, type ListRow, readFailed, readTotals } from './sql.js'
 
 const hourMs = 3_600_000
-/** A list that failed is tried again after a quarter of its target, and not sooner than this. */
+/** A failed list is tried again after a quarter of its target, but not sooner than this. */
 const soonestAgainMs = 900_000
-/** Clocks of two machines may differ by so much; a poll further ahead is of a clock that was wrong. */
+/** How far the clocks of two machines may differ; a poll further ahead comes from a wrong clock. */
 const clocksApartMs = 60_000
-/** How long a list has waited whose last poll lies in the future, in hours: longer than any bound. */
+/** The assumed wait of a list whose last poll is in the future, in hours: longer than any bound. */
 const forever = 1_000_000
 
 export interface DueList extends PolledList {
@@ -62,11 +62,11 @@ const nameOf = ({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | '
 
 /** Of all lists of a resource. */
 export interface ResourceTotals extends Pick<PolledList, 'resource' | 'news' | 'hours'> {
-  /** Lists that the source does not offer. */
+  /** Lists that the source doesn't offer. */
   readonly unavailable: number
 }
 
-/** What polls have found of each resource, of all tenants. */
+/** What polls have found, per resource, in the lists of all tenants. */
 export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise<readonly ResourceTotals[]> {
   const rows = await readTotals(warehouse, listening)
   return rows.map(({ resource, news, hours, unavailable }) => ({
@@ -78,9 +78,8 @@ export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise
 }
 
 /**
- * The lists that may be polled. What the source does not offer, and what failed a moment ago, is not among them. Resolves
- * to those that were never read: those that a walk has begun come first, then those of which nothing is known, then those
- * that failed.
+ * The lists that may be polled, without those that the source doesn't offer or that failed just now. Resolves to the lists
+ * that were never read: those with a started walk come first, then unknown lists, then failed ones.
  */
 export async function dueLists(
   warehouse: Reader,
@@ -131,7 +130,7 @@ class KnownLists {
   }
 }
 
-/** Lists that failed so short a time ago that another try can wait. */
+/** Lists that failed so recently that another try can wait. */
 async function restingLists(
   warehouse: Reader,
   nowMs: number,

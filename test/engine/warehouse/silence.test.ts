@@ -1,4 +1,4 @@
-/** A Postgres that says nothing: the run notices, and no wait is deaf to a signal. */
+/** A Postgres that goes silent: the run notices, and no wait ignores a signal. */
 import { connect, createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +20,7 @@ const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
 for (let id = 1; id <= 450; id++) sandbox.store.put(1, 'notes', template('notes', id, '2026-01-01T00:00:00Z'))
 
-/** A line to a server that can fall silent: bytes are swallowed, connections stay open. */
+/** A connection to a server that can go silent: bytes are swallowed, connections stay open. */
 async function line(port: number) {
   const ends: Socket[] = []
   let isSilent = false
@@ -68,7 +68,7 @@ describe('postgres', () => {
     close()
   })
 
-  it('a statement that is at work is waited for, however long it says nothing', async () => {
+  it('a running statement is waited for, however long it is silent', async () => {
     const warehouse = await openWarehouse({ url: postgres.url, schema: 'slow', model: known, silentMs: 100 })
     let attempts = 0
     await warehouse.read((db) => {
@@ -79,7 +79,7 @@ describe('postgres', () => {
     await warehouse.close()
   })
 
-  /** Before the fifth list request something happens to the server, then SIGTERM comes. */
+  /** Before the fifth list request, something happens to the server, and then SIGTERM comes. */
   async function terminated(schema: string, happens: () => Promise<void> | void): Promise<Ended> {
     let lists = 0
     const off = sandbox.onRequest(async ({ resource }) => {
@@ -94,12 +94,12 @@ describe('postgres', () => {
     return begun
   }
 
-  /** What a wait that is deaf to the signal exceeds: it takes minutes. */
+  /** A wait that ignores the signal takes longer than this: minutes. */
   const inTime = 40_000
   const saysWhere = /Interrupted; .*the next run/s
 
   it(
-    'SIGTERM ends a run at once whose server was stopped in its tracks',
+    'SIGTERM immediately ends a run whose server was frozen',
     async () => {
       const { code, stderr } = await terminated('paused', () => postgres.pause())
       postgres.resume()
@@ -141,7 +141,7 @@ describe('postgres', () => {
   )
 
   it(
-    'SIGTERM ends a run at once whose server was shut down',
+    'SIGTERM immediately ends a run whose server was shut down',
     async () => {
       const { code, stderr } = await terminated('down', () => postgres.crash())
       await postgres.start()

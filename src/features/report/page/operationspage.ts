@@ -1,8 +1,8 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
-import { count, plural } from '../../../engine/base/format.js'
+import { count, plural, span } from '../../../engine/base/format.js'
 import type { ToldIncident } from '../../alerts/openincidents.js'
 import type { Figure } from '../chart.js'
-import { instantInFull, instantInShort, monthInShort, unknownMark } from '../numberwords.js'
+import { instantInFull, instantInShort, monthInShort, percentOfAll, unknownMark } from '../numberwords.js'
 import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
 import { neverSynced } from '../reporttext.js'
 import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
@@ -42,6 +42,28 @@ function freshnessHtml(resources: readonly ResourceFreshness[]): Html {
     caption:
       'In UTC, the oldest of all tenants. The verdicts count tenants: a “proven” list adds up in one reading, a “repaired” one after doubtful places were read again; a “listed” one was read to its end, but the source does not count truly; an “unproven” one may lack something.',
     nothing: 'No list has been read yet.',
+  })
+}
+
+/** How fresh each resource was; nothing without targets. */
+function targetsHtml({ targets, stretched }: OperationsData): Piece {
+  if (targets.length === 0) return null
+  const caption =
+    'A change is in time if it was stored within the target after the source changed it. Oldest poll: the list of this resource that has waited longest.'
+  return tableHtml({
+    id: 'targets',
+    title: 'Targets, last 24 hours',
+    heads: ['resource', ' target', 'changes', 'in time', ' oldest poll'],
+    rows: targets.map(({ resource, target_seconds, met, missed, oldest_poll_at }) =>
+      rowHtml(resource, [
+        wordsCell(span(target_seconds * 1000)),
+        numberCell(met + missed),
+        wordsCell(percentOfAll(met, met + missed)),
+        wordsCell(instant(oldest_poll_at)),
+      ]),
+    ),
+    caption: stretched === '' ? caption : `${caption} ${stretched}`,
+    nothing: '',
   })
 }
 
@@ -175,7 +197,7 @@ const part = (title: string, ...pieces: readonly Piece[]): Html =>
 
 const bodyHtml = (data: OperationsData, draw: Draw): Html =>
   html`${incidentsHtml(data.incidents)}
-${part('Freshness', freshnessHtml(data.resources))}
+${part('Freshness', freshnessHtml(data.resources), targetsHtml(data))}
 ${part(
   'Runs',
   runFigures(data).map((figure) => figureHtml(figure, draw, 'data')),
