@@ -65,7 +65,7 @@ export function classifyOpening(error: unknown, where: string): Error {
   if (isBinaryMissing(error))
     return new Stop(`better-sqlite3 has no binary that Node ${process.version} can load`, {
       exitCode: 3,
-      hint: 'Type npm rebuild better-sqlite3 in the folder where shopsync is installed; docs/operations.md, Install, has more',
+      hint: 'Type npm rebuild better-sqlite3 in the folder where shopsync is installed; docs/install.md has more',
       cause: error,
     })
   const classed = classify(error, where)
