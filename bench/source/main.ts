@@ -1,8 +1,8 @@
 /**
- * The source of the benches: a process of its own that answers list requests with bytes that are all but ready, so that
- * a bench measures the program that asks. Arguments: how many tenants, how many repair orders each has, and the dataset
- * (dataset.ts); all tenants have the same data. Messages from its parent change records, and read the count of requests
- * (source.ts).
+ * The source of the benchmarks: a separate process that answers list requests with nearly finished bytes, so that a
+ * benchmark measures the requesting program. Arguments: how many tenants, how many repair orders each has, and the
+ * dataset (dataset.ts); all tenants have the same data. Messages from its parent change records and read the count of
+ * requests (source.ts).
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -39,7 +39,7 @@ const empty = Buffer.from(
   '{"results":[],"limit":0,"limited":false,"total_count":0,"current_page":1,"total_pages":0}',
 )
 
-/** `2026-01-01T00:00:00.123456Z` in milliseconds; Date drops the fraction of one, which is added again. */
+/** `2026-01-01T00:00:00.123456Z` in milliseconds; Date drops fractions of a millisecond, which are added again. */
 const moment = (text: string): number =>
   Date.parse(text) + Number(`0.${text.slice(23, 26).replace(/\D/g, '') || '0'}`)
 

@@ -1,7 +1,7 @@
 /**
- * A day of three shops on a simulated clock: they work, and their events are lost, doubled, late and out of order; a listener
- * takes a turn each minute, cron syncs each hour and reconciles at night. Whatever a cursor claims is compared with the source
- * after each of them. Beside it a warehouse follows the same source that hears nothing.
+ * A day of three shops on a simulated clock: they work, and their events are lost, doubled, late and out of order; a
+ * listener takes a turn each minute, cron syncs each hour and reconciles at night. After each of these, everything that
+ * a cursor claims is compared with the source. A second warehouse follows the same source without events.
  */
 import { resources } from '../../schema/index.js'
 import { addMicros, canonical, fromMicros } from '../../src/engine/base/timestamp.js'
@@ -22,10 +22,13 @@ import { type Kind, open, rowsOf } from './warehouse.js'
 const minute = 60_000
 const everything = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as const
 
-/** What befalls events on their way: shares, and the longest delay in ms. `forged`: of what nobody has done. */
+/**
+ * What happens to events on their way: shares, and the longest delay in ms. `forged`: events about something that never
+ * happened.
+ */
 export const way = { dropped: 0.05, twice: 0.1, late: 0.2, latestMs: 30 * minute, forged: 0.04 } as const
 
-/** A change that no claim has covered yet; `updatedAt` is null where the record was deleted. */
+/** A change that no claim has covered yet; `updatedAt` is null if the record was deleted. */
 interface Owed {
   readonly tenant: number
   readonly resource: string
@@ -43,7 +46,7 @@ export interface DayTally {
   turns: number
   runs: number
   requests: number
-  /** Claims of cursors that were compared with the source, by verdict. */
+  /** How many claims of cursors were compared with the source, by verdict. */
   claims: Record<string, number>
 }
 
@@ -55,7 +58,7 @@ export class EventDay {
     ...{ changes: 0, events: 0, dropped: 0, doubled: 0, late: 0, forged: 0, turns: 0, runs: 0, requests: 0 },
     claims: {},
   }
-  /** Events under way, by when they arrive, in ms. */
+  /** Events on their way, by when they arrive, in ms. */
   readonly #post: { readonly at: number; readonly event: ReceivedEvent }[] = []
   readonly #owed = new Map<string, Owed>()
   readonly #deleted = new Set<string>()
@@ -110,7 +113,7 @@ export class EventDay {
       if (at % (24 * 60) === 3 * 60) await this.#cron('reconcile')
     }
     this.#motion = 0
-    // What is still on its way arrives, and what is looked for again is found or given up.
+    // What is still on its way arrives, and what is still being looked for is found or given up.
     for (let at = 0; at < 60; at++) await this.#minute()
   }
 
@@ -218,7 +221,7 @@ export class EventDay {
     return fromMicros(this.clock.micros)
   }
 
-  /** Everything that a cursor claims is there, and nothing is marked as deleted that the source has. */
+  /** Everything that a cursor claims is there, and nothing that the source has is marked as deleted. */
   async #compare(when: string): Promise<void> {
     const owed = new Map<string, Owed[]>()
     for (const one of this.#owed.values()) {
@@ -271,7 +274,7 @@ export class EventDay {
     }
   }
 
-  /** After a reconcile nothing is live that was deleted before it began. */
+  /** After a reconcile, nothing is live that was deleted before it started. */
   async #compareDeletions({ cursors }: RunReport, before: ReadonlySet<string>): Promise<void> {
     const isWhole = new Set(
       cursors.flatMap(({ tenant_id, resource, completeness }) =>

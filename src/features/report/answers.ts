@@ -1,6 +1,6 @@
 /*
- * The three questions that the report begins with, answered: a sentence, and the figures behind it. The page shows them
- * as cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
+ * The three questions at the top of the report, answered: a sentence, and the figures behind it. The page shows them as
+ * cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
  */
 
 import type { DeclaredFigure } from '../../../schema/figure.js'
@@ -37,7 +37,7 @@ export interface QuestionAnswer {
   readonly sentence: string
   readonly tone: Tone
   readonly facts: readonly Fact[]
-  /** What the words of the facts mean, and what is in none of them. */
+  /** What the words in the facts mean, and what none of them includes. */
   readonly remarks: readonly string[]
   readonly orders: readonly {
     readonly title: string
@@ -59,7 +59,7 @@ export const answersOf = (data: ReportData, scope: ReportScope): readonly Questi
   todayOf(scope),
 ]
 
-/** How far the lists are that are read whole once. */
+/** The progress of lists that are read completely once. */
 function refillNote({ lists, begun, read, of }: TrustAnswer['refilling']): string {
   if (lists === 0) return ''
   const reached =
@@ -130,7 +130,7 @@ const noMonth: QuestionAnswer = {
   orders: [],
 }
 
-/** The answer for a period: what the shops sold, beside the same shops before. */
+/** The answer for a period: what the shops sold, compared with the same shops before. */
 export function periodQuestion(
   answer: PeriodAnswer,
   { behind, shopsWithoutInvoices }: ReportScope,
@@ -163,7 +163,7 @@ export function periodQuestion(
   }
 }
 
-/** Earlier times of which no shop has all the data. */
+/** Earlier periods for which no shop has all data. */
 const notCompared = ({ period, comparisons }: PeriodAnswer): string[] =>
   period.compared
     .filter(({ words }) => !comparisons.some((one) => one.words === words))
@@ -196,7 +196,7 @@ function periodFacts(answer: PeriodAnswer): Fact[] {
 
 const sides = { up: 'above', down: 'below', level: 'like' } as const
 
-/** `, 3.0% above the year before (without 2 newer shops)`; nothing where there is nothing to compare. */
+/** `, 3.0% above the year before (without 2 newer shops)`; nothing if there is nothing to compare. */
 export function comparedWords(answer: PeriodAnswer, figure: DeclaredFigure): string {
   const comparisons = trendsOf(answer, figure).map(({ words, shopsLeftOut, trend: { text, direction } }) => {
     const newer = shopsLeftOut > 0 ? ` (without ${plural(shopsLeftOut, 'newer shop')})` : ''

@@ -1,11 +1,11 @@
-/* Every declared figure of a period, whoever declared it. */
+/* Every declared figure for a period, including figures added later. */
 import { count } from '../../engine/base/format.js'
 import { leftOutOf } from './amounts.js'
 import type { PeriodAnswer } from './data.js'
 import { cellOf, type Ranking } from './ranking.js'
 import { flowFigures } from './read/gather.js'
 
-/** Every declared figure of the period, with what it leaves out: a figure that is added is here by itself. */
+/** Every declared figure for the period, with what it leaves out. A new figure shows up here by itself. */
 export function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
   return {
     id: 'figures',

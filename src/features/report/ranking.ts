@@ -1,5 +1,5 @@
 /*
- * Rankings and short lists: who and what brought it in a period. The table is the drawing: its first column of numbers
+ * Rankings and short lists: who and what contributed in a period. The table is the drawing: its first column of numbers
  * has bars (page/rankingpanel.ts).
  */
 import type { DeclaredFigure } from '../../../schema/figure.js'
@@ -21,7 +21,7 @@ import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js
 
 export interface RankingCell {
   readonly text: string
-  /** The number as it is copied, where the text is rounded. */
+  /** The number to copy, if the text is rounded. */
   readonly value?: string
 }
 
@@ -34,18 +34,18 @@ export interface Ranking {
   /** The heading of the names. */
   readonly of: string
   readonly columns: readonly string[]
-  /** `bar`: 0 to 1, of the first column; null where it has none. */
+  /** `bar`: 0 to 1, for the first column; null if it has none. */
   readonly rows: readonly {
     readonly name: string
     readonly bar: number | null
     readonly cells: readonly RankingCell[]
   }[]
   readonly nothing: string
-  /** The last column holds sentences, which a phone shows below one another. */
+  /** The last column contains sentences, which a phone shows below each other. */
   readonly isWordy?: boolean
 }
 
-/** Lines beyond this many are told as one. */
+/** Lines beyond this many are combined into one. */
 const mostLines = 10
 
 const isMoney = ({ unit }: DeclaredFigure): boolean => unit === 'cents' || unit === 'cents per hour'
@@ -59,7 +59,7 @@ export function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): 
   }
 }
 
-/** The first lines, and all others together. */
+/** The first lines, and all others combined. */
 function shortened(lines: readonly RankedLine[], noun: string): readonly RankedLine[] {
   if (lines.length <= mostLines + 1) return lines
   const rest = lines.slice(mostLines)
@@ -71,7 +71,7 @@ function shortened(lines: readonly RankedLine[], noun: string): readonly RankedL
   return [...lines.slice(0, mostLines), others]
 }
 
-/** Lines with bars of one figure, and others beside it. */
+/** Lines with bars for one figure, and other figures next to it. */
 function rowsOf(
   lines: readonly RankedLine[],
   figures: readonly DeclaredFigure[],
@@ -176,7 +176,7 @@ export function categoriesRanking({ period, categories }: PeriodAnswer): Ranking
   }
 }
 
-/** `0 under 5`, as the view sorts it: the number goes, the dollars stay. */
+/** `0 under 5`, as the view sorts it: drops the number and adds dollar signs. */
 const bandName = (band: string): string =>
   /^\d /.test(band)
     ? `$${band

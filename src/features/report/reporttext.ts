@@ -11,7 +11,7 @@ export function answersText(data: ReportData, terminal: Terminal = plainTerminal
   return paragraphs(answersOf(data, scope).map((answer) => answerInWords(answer, terminal)))
 }
 
-/** What a warehouse without data gets in place of the answers. */
+/** Shown instead of the answers for a warehouse without data. */
 export const neverSynced =
   'Nothing has been synced into this warehouse yet. Type shopsync sync, and then shopsync report.'
 

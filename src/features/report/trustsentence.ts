@@ -1,22 +1,22 @@
 /*
- * Whether the figures can be trusted, as one sentence: a verdict, and what it rests on. Used for the first answer of the
- * report, and for its comparison of businesses.
+ * Whether the figures can be trusted, in one sentence: a verdict, and its reasons. Used for the report's first answer
+ * and for its comparison of businesses.
  */
 import { count, plural } from '../../engine/base/format.js'
 import type { TrustAnswer } from './data.js'
 import { ageInWords, percentOfAll, unknownMark } from './numberwords.js'
 
-/** `good`: nothing to do. `watch`: worth a look. `bad`: somebody has to do something. */
+/** `good`: nothing to do. `watch`: worth a look. `bad`: needs attention. */
 export type Tone = 'good' | 'watch' | 'bad'
 
 /** Whether a list may lack something, or was never read to its end. */
 const doubtful = ({ verdicts, failing }: TrustAnswer): number =>
   Math.max(verdicts.unproven + verdicts.none, failing)
 
-/** Payments decide whether the totals are read as the shops mean them: so many of a hundred have to agree. */
+/** Payments show whether the totals are read as the shops mean them: at least this percentage has to agree. */
 const leastAgreeing = 98
 
-/** What keeps the figures from being trusted. */
+/** A reason not to trust the figures. */
 interface Doubt {
   readonly is: boolean
   readonly words: string
@@ -70,7 +70,7 @@ function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
   ]
 }
 
-/** `madeAt`: of the report. */
+/** `madeAt`: when the report was made. */
 export function trustSentence(
   trust: TrustAnswer,
   madeAt: string,

@@ -1,6 +1,6 @@
 /*
- * What became of each change: whether it was in the warehouse within its target. The delay of a change is the source's
- * `Date` of the answer that brought it, less its `updated_at`: one clock.
+ * The outcome of each change: whether it was in the warehouse within its target. A change's delay is the source's
+ * `Date` in the response that contained it, minus its `updated_at`: a single clock.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Arrived, Run } from '../../engine/run/tenant.js'
@@ -13,7 +13,7 @@ import { withDelays } from './tables.js'
 
 type Arrive = NonNullable<Run['arrived']>
 
-/** What the runs of a command keep of each poll. */
+/** What the runs of a command store about each poll. */
 export const countingDelays = async (
   settings: FreshnessSettings,
   context: InboxNeeds,
@@ -42,7 +42,7 @@ interface Delays {
   readonly missed: number
 }
 
-/** Adds to the hour of a resource, and to its totals for the metrics. */
+/** Adds to a resource's hour, and to its totals for the metrics. */
 function addDelays(db: Db, delays: Delays): CompiledQuery[] {
   const { resource, met, missed } = delays
   const added = withDelays(db)

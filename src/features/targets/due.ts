@@ -1,6 +1,6 @@
 /*
- * Rounds: which cursors `sync --due`, and steps of jobs with "due": true, work on. pollranking.ts and windowbudget.ts decide;
- * here they are given what the warehouse and the source tell.
+ * Rounds: which cursors `sync --due`, and job steps with "due": true, work on. pollranking.ts and windowbudget.ts
+ * decide; this file gives them the facts from the warehouse and the source.
  */
 import { Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -26,14 +26,14 @@ const hourMs = 3_600_000
 export interface RoundPlace {
   /** The next planned instants of its job, in ms since the epoch. */
   readonly next?: ((after: number) => readonly number[]) | undefined
-  /** Whether requests are to be left for checks of deletions that follow. */
+  /** Whether to leave requests for the checks of deletions that follow. */
   readonly isBeforeChecks?: boolean
 }
 
-/** Of a round's budget, what is left for checks of deletions that follow. */
+/** The share of a round's budget left for the checks of deletions that follow. */
 const forChecks = 0.1
 
-/** Throws Stop where no targets are set: nothing is due then. */
+/** Throws Stop without targets: nothing is due then. */
 function settingsFor({
   config,
   invocation,
@@ -47,7 +47,7 @@ function settingsFor({
   })
 }
 
-/** The rate limit as the last answer told it; undefined where there is none. */
+/** The rate limit according to the last response; undefined if there is none. */
 function windowNow({ source, clock }: WritingRun): WindowNow | undefined {
   const stats = source.stats()
   const limit = limitOf(stats, 0, Number(clock.nowMicros() / 1000n))
@@ -56,11 +56,11 @@ function windowNow({ source, clock }: WritingRun): WindowNow | undefined {
   return { limit: limit.limit, remaining: limit.remaining, resetsAt, length: limit.window_seconds * 1000 }
 }
 
-/** What holds for one round. Times in milliseconds since the epoch. */
+/** What applies to one round. Times in milliseconds since the epoch. */
 interface RoundNow {
   readonly now: number
   readonly endsAt: number
-  /** Requests; undefined where no limit is known. */
+  /** Requests; undefined if no limit is known. */
   readonly budget: number | undefined
   readonly windowAnHour: number | undefined
 }

@@ -1,4 +1,4 @@
-/* The lists that a round chooses from, as pollranking.ts takes them: what the cursors tell, and what events do. */
+/* The lists that a round chooses from, in the form of pollranking.ts: facts from the cursors and from events. */
 import { resources as declared } from '../../../schema/index.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { toMillis } from '../../engine/base/timestamp.js'
@@ -10,11 +10,11 @@ import type { PolledList } from './pollranking.js'
 import { allLists, type ListRow, readFailed } from './sql.js'
 
 const hourMs = 3_600_000
-/** A list that failed is tried again after a quarter of its target, and not sooner than this. */
+/** A failed list is tried again after a quarter of its target, but not sooner than this. */
 const soonestAgainMs = 900_000
-/** Clocks of two machines may differ by so much; a poll further ahead is of a clock that was wrong. */
+/** How far the clocks of two machines may differ; a poll further ahead comes from a wrong clock. */
 const clocksApartMs = 60_000
-/** How long a list has waited whose last poll lies in the future, in hours: longer than any bound. */
+/** The assumed wait of a list whose last poll is in the future, in hours: longer than any bound. */
 const forever = 1_000_000
 
 export interface DueList extends PolledList {
@@ -23,7 +23,7 @@ export interface DueList extends PolledList {
 
 export interface DueLists {
   readonly polled: readonly DueList[]
-  /** Those that a walk has begun come first, then those of which nothing is known, then those that failed. */
+  /** Lists with a started walk come first, then unknown lists, then failed ones. */
   readonly unread: readonly CursorTask[]
 }
 
@@ -43,7 +43,7 @@ interface DueBy {
 const nameOf = ({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | 'resource'>): string =>
   cursorName({ tenantId, resource })
 
-/** The lists that may be polled. What the source does not offer, and what failed a moment ago, is not among them. */
+/** The lists that may be polled, without those that the source doesn't offer or that failed just now. */
 export async function dueLists(
   warehouse: Reader,
   { resources, tenants }: Wanted,
@@ -80,7 +80,7 @@ export async function dueLists(
   return { polled, unread: [...begun, ...fresh, ...failed] }
 }
 
-/** Lists that failed so short a time ago that another try can wait. */
+/** Lists that failed so recently that another try can wait. */
 async function restingLists(
   warehouse: Reader,
   nowMs: number,
@@ -103,7 +103,7 @@ interface PolledHow {
 
 function polledList(row: ListRow, task: CursorTask, { at, nowMs, upSince, waiting }: PolledHow): DueList {
   const waited = nowMs - toMillis(at)
-  // Where somebody has listened all the while, polls are for what nobody announced.
+  // If a listener was running all the time, polls are only for what nobody announced.
   const isHeard = upSince !== null && upSince <= at && declared[row.resource]?.announced === true
   return {
     task,

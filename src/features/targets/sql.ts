@@ -1,10 +1,12 @@
-/* What is read of the cursors to rank them: a few columns, since a warehouse may have hundreds of thousands of them. */
+/*
+ * The queries for ranking the cursors: only a few columns, since a warehouse may have hundreds of thousands of cursors.
+ */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { withDelays } from './tables.js'
 
-/** Lists in one statement: the rows of all of them at once would take more memory than all else. */
+/** Lists per statement: the rows of all of them at once would take more memory than everything else. */
 const listsAtOnce = 10_000
 
 interface LastList {
@@ -12,7 +14,7 @@ interface LastList {
   readonly resource: string
 }
 
-/** `under_way`: 1 while a walk that was cut short is to be resumed. */
+/** `under_way`: 1 while an interrupted walk is to be resumed. */
 const readLists = (warehouse: Reader, after: LastList | undefined) =>
   warehouse.read((db) =>
     db
@@ -45,7 +47,7 @@ const readLists = (warehouse: Reader, after: LastList | undefined) =>
 
 export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
 
-/** All lists, in the order of their key, some thousands at a time. */
+/** All lists in key order, a few thousand at a time. */
 export async function* allLists(warehouse: Reader): AsyncGenerator<readonly ListRow[]> {
   for (let last: ListRow | undefined; ; ) {
     const rows: ListRow[] = await readLists(warehouse, last)
@@ -62,7 +64,7 @@ export interface FailedList {
   readonly at: string | null
 }
 
-/** The lists whose last walk failed, and when that was. */
+/** The lists whose last walk failed, and when. */
 export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
   warehouse.read((db) =>
     db
@@ -93,7 +95,7 @@ export const readChecks = (warehouse: Reader) =>
       .execute(),
   )
 
-/** What became of the changes since that hour, by resource. */
+/** The outcome of changes since that hour, by resource. */
 export async function delaysSince(warehouse: Reader, hour: string) {
   const rows = await warehouse.read((db) =>
     withDelays(db)
@@ -107,7 +109,7 @@ export async function delaysSince(warehouse: Reader, hour: string) {
   return rows.map(({ resource, met, missed }) => ({ resource, met: Number(met), missed: Number(missed) }))
 }
 
-/** The poll that is the longest ago, by resource, of tenants that are granted and lists that the source offers. */
+/** The oldest last poll, by resource, among granted tenants and lists that the source offers. */
 export const oldestPolls = (warehouse: Reader) =>
   warehouse.read((db) =>
     db

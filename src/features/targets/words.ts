@@ -1,14 +1,14 @@
-/* What `plan` and `status` say of targets. */
+/* The text of `plan` and `status` about targets. */
 import { atMinute, count, plural, span } from '../../engine/base/format.js'
 import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from './freshnessplan.js'
 import { durationText } from './settings.js'
 
 const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`
 
-/** Resources that are named one by one. */
+/** How many resources are named one by one. */
 const namedResources = 3
 
-/** What the rate limit lets be expected. */
+/** What to expect under the rate limit. */
 export function freshnessPlanText(plan: FreshnessPlan): string {
   const needs = `Freshness: ${percent(mostChanges)} of the changes within their targets need ${plural(plan.needed_for_most, 'request')} an hour; all of them, always, ${count(plan.needed_for_all)}.`
   const { window, share } = plan

@@ -1,4 +1,4 @@
-/* The metrics of the warehouse that a configuration names. Used by `shopsync schedule`, and after each run. */
+/* The metrics of the configured warehouse. Used by `shopsync schedule`, and after each run. */
 import { describeError } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -24,7 +24,7 @@ export async function metricsOf(
   })
 }
 
-/** Writes `metrics.textfile`, where there is one to write; a file that cannot be written takes nothing from a run. */
+/** Writes `metrics.textfile`, if configured. If the file can't be written, the run isn't affected. */
 export async function writeMetrics(context: CommandContext): Promise<void> {
   const { textfile } = metricsSettings(context.config)
   if (textfile === undefined) return

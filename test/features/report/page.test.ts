@@ -1,4 +1,4 @@
-/** The page as text: what stands on it for one business, for several, for very many and for none. */
+/** The page as text: its contents for one business, for several, for very many and for none. */
 import { describe, expect, it } from 'vitest'
 import grossProfit from '../../../schema/figures/gross_profit_cents.js'
 import { leftOutOf } from '../../../src/features/report/amounts.js'
@@ -14,13 +14,13 @@ import { answersText } from '../../../src/features/report/reporttext.js'
 import { trustSentence } from '../../../src/features/report/trustsentence.js'
 import { amounts, sampleOperations, sampleReport, sampleTrust } from './sample.js'
 
-/** Charts are drawn where a test looks at them. */
+/** Charts are only drawn if a test looks at them. */
 const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
 
 const count = (text: string, part: string | RegExp): number =>
   [...text.matchAll(new RegExp(part, 'g'))].length
 
-/** Whether the page says it: a failure shows the words and not the whole page. */
+/** Whether the page contains it: a failure shows the words and not the whole page. */
 const expectIn = (text: string, ...parts: readonly (string | RegExp)[]): void => {
   for (const part of parts)
     expect(typeof part === 'string' ? text.includes(part) : part.test(text), String(part)).toBe(true)
@@ -37,7 +37,7 @@ const operations = (data: OperationsData, isServed = false): string =>
 const runs = (of: OperationsData['runs']): string => runsPage(of, 1_795_335_300_000_000n)
 
 describe('the page', () => {
-  it('asks the three questions first, in their order, and draws every chart for wide and narrow screens', () => {
+  it('shows the three questions first, in order, and draws every chart for wide and narrow screens', () => {
     const text = page(one, true)
     const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
     expect(headings.slice(0, 4)).toEqual([
@@ -69,7 +69,7 @@ describe('the page', () => {
     expect(count(text, '<figcaption>')).toBe(figures)
   })
 
-  it('loads nothing from elsewhere, and says so to the browser', () => {
+  it('loads nothing from elsewhere, and tells the browser so', () => {
     const text = page(one, true)
     const addresses = [...text.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address)
     expect(addresses.filter((address) => !/^(#|data:,)/.test(address ?? ''))).toEqual([])
@@ -80,7 +80,7 @@ describe('the page', () => {
     expect(count(text, '<script')).toBe(1)
   })
 
-  it('hatches months that are not whole, and says which', () => {
+  it('hatches incomplete months, and names them', () => {
     const text = page(one, true)
     expectIn(text, 'fill="url(#hatch-blue)"')
     expectIn(text, 'id="hatch-blue"')
@@ -91,7 +91,7 @@ describe('the page', () => {
     expectNotIn(page(whole, true), 'is not whole')
   })
 
-  it('says what each sum leaves out', () => {
+  it('shows what each sum leaves out', () => {
     const text = page(one)
     const without = one.scopes[0]?.months.reduce((sum, month) => sum + leftOutOf(month, grossProfit), 0)
     expectIn(text, `Left out: ${without} invoices without a known cost or price.`)
@@ -161,7 +161,7 @@ describe('the owner’s page and the operator’s', () => {
     expectIn(operations(sampleOperations, true), 'href="/runs"')
   })
 
-  it('say so where nothing was synced, nothing is wrong, and nobody listens', () => {
+  it('report it if nothing was synced, nothing is wrong, and nobody listens', () => {
     expectIn(operations({ ...sampleOperations, isEmpty: true }), 'There is no data yet')
     const calm = operations({ ...sampleOperations, incidents: [], events: [] })
     expectIn(calm, 'No incident is open.')
@@ -170,7 +170,7 @@ describe('the owner’s page and the operator’s', () => {
     expectIn(runs(Array(50).fill(sampleOperations.runs[0]!)), 'The 38 runs before')
   })
 
-  it('a page of runs tells what failed, and escapes it', () => {
+  it('a page of runs shows what failed, and escapes it', () => {
     const [run] = sampleOperations.runs
     const evil = '<script>alert(1)</script>'
     const text = runs([run!, { ...run!, status: 'failed', error: evil, failures: [] }])
@@ -185,14 +185,14 @@ describe('the owner’s page and the operator’s', () => {
   })
 })
 
-describe('as many businesses as there are', () => {
+describe('any number of businesses', () => {
   it('one has no choice and no comparison', () => {
     const text = page(one)
     expectNotIn(text, 'data-pick="scope"')
     expectNotIn(text, 'most sales first')
   })
 
-  it('a business of few shops can be looked at by shop, without what only a business has', () => {
+  it('a business with few shops can be viewed by shop, without what only a business has', () => {
     const text = page(sampleReport({ withShops: true }))
     expect(count(text, 'data-scope="')).toBe(3)
     expectIn(text, 'Shop <select data-pick="scope">', 'Shop 2</option>')
@@ -201,7 +201,7 @@ describe('as many businesses as there are', () => {
     expectNotIn(shop, 'Customers by their last visit', 'Cycle time', '<h2>Shops')
   })
 
-  it('few can be chosen, each with all figures', () => {
+  it('few can be selected, each with all figures', () => {
     const text = page(sampleReport({ tenants: 3 }))
     expect(count(text.split('data-pick="period"')[0] ?? '', '<option')).toBe(4)
     expect(count(text, 'data-scope="')).toBe(4)
@@ -210,7 +210,7 @@ describe('as many businesses as there are', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('500 are compared in a table that can be searched, and shops beyond five are told as one', () => {
+  it('500 are compared in a table that can be searched, and shops beyond five are combined', () => {
     const text = page(sampleReport({ tenants: 500 }), true)
     expect(count(text, '<tr data-name=')).toBe(500)
     expectIn(text, 'data-search')
@@ -230,7 +230,7 @@ describe('little data', () => {
     expect(answersText(empty)).toContain('Type shopsync sync')
   })
 
-  it('a business without invoices has its charts say so', () => {
+  it('a business without invoices has charts that say so', () => {
     const scope = one.scopes[0]!
     const none: ReportData = {
       ...one,
@@ -293,13 +293,13 @@ describe('can I trust it?', () => {
     ],
     ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
     ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
-  ])('is not answered with yes over %s', (_, more, words, tone) => {
+  ])("isn't answered with yes if %s", (_, more, words, tone) => {
     const { sentence, tone: found } = said(more)
     expect([sentence.startsWith('Not entirely: '), found]).toEqual([true, tone])
     expectIn(sentence, words)
   })
 
-  it('is yes at 98 %, with nothing to compare, and of nothing it is no', () => {
+  it('is yes at 98 %, with nothing to compare, and no if there is nothing', () => {
     const of = (equal: number, rounding: number, more: number) =>
       said({ totals: { ...trust.totals, equal, rounding, more } }).sentence
     expectIn(of(970, 10, 20), 'Yes. Everything is here')
@@ -307,7 +307,7 @@ describe('can I trust it?', () => {
     expect(said({ lists: 0 })).toMatchObject({ tone: 'bad', sentence: expect.stringMatching(/^No: /) })
   })
 
-  it('names what is not so, worst first', () => {
+  it('names each problem, worst first', () => {
     const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
     expect(sentence).toMatch(
       /may lack something; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
@@ -330,13 +330,13 @@ describe('shares and changes', () => {
     expect(trendOf(0, 10)?.text).toBe('−100.0%')
   })
 
-  it('compare the same shops, and say how many are left out', () => {
+  it('compare the same shops, and show how many are left out', () => {
     const text = page(one)
     expectIn(text, /the month before and [\d.]+% (above|below) the year before \(without 1 newer shop\)/)
     expectIn(text, 'Changes compare the same shops')
   })
 
-  it('tells credits apart from what is to be collected', () => {
+  it('distinguishes credits from what is to be collected', () => {
     const scope = one.scopes[0]!
     const receivables = scope.receivables.map((line) => ({ ...line, overpaid: 1 }))
     const owed = { ...scope.needs.receivables, overpaid: 4 }

@@ -1,4 +1,4 @@
-/** What a round reads of the warehouse, and works on, is the same on both warehouses. */
+/** What a round reads from the warehouse, and works on, is the same in both warehouses. */
 import { describe, expect, it } from 'vitest'
 import { addMicros, toMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -71,7 +71,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(checks.map(({ live_rows }) => Number(live_rows ?? 0))).toContain(5)
   })
 
-  it('a plan of what few requests allow: a longer wait for all, by one factor', async () => {
+  it('a plan for few requests: a longer wait for all, by the same factor', async () => {
     prepare()
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -85,7 +85,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('a list that failed rests, and comes again', async () => {
+  it('a failed list rests, and comes again', async () => {
     prepare()
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)

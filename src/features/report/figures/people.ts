@@ -1,4 +1,4 @@
-/* Customers by month: those who came for the first time, and those who came back. */
+/* Customers by month: new ones, and returning ones. */
 import customersFigureOf from '../../../../schema/figures/customers.js'
 import newCustomers from '../../../../schema/figures/new_customers.js'
 import { plural } from '../../../engine/base/format.js'

@@ -1,4 +1,4 @@
-/* How long work took, and what became of recommendations, by month. */
+/* How long work took, and the outcome of recommendations, by month. */
 import shareLate from '../../../../schema/figures/share_late.js'
 import { count, plural } from '../../../engine/base/format.js'
 import { amountText } from '../amounts.js'

@@ -1,10 +1,10 @@
-/* A figure of the page: its words, the drawing in each size, and the numbers as a table. */
+/* A figure on the page: its text, the drawing in each size, and the numbers as a table. */
 
 import { escaped } from '../../../engine/base/escape.js'
 import { beginsAboveZero, type Chart, cellText, type Figure } from '../chart.js'
 import type { DrawingSize } from '../draw/option.js'
 
-/** Text that is HTML already. Everything else is escaped where it enters a page. */
+/** Text that is already HTML. Everything else is escaped when it enters a page. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -18,11 +18,11 @@ function textOf(piece: Piece): string {
   return escaped(String(piece))
 }
 
-/** A template whose values are escaped, unless they are Html themselves. Lists are joined; null and false are nothing. */
+/** A template whose values are escaped unless they are Html. Lists are joined; null and false produce nothing. */
 export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
   new Html(parts.map((part, i) => part + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
 
-/** Draws a chart; option.ts does, and is loaded only where a page is made. */
+/** Draws a chart; option.ts does this and is loaded only where a page is made. */
 export type Draw = (chart: Chart, size: DrawingSize) => string
 
 /** The sizes in which a figure is drawn, by the class that reportstyle.ts shows at the page's widths. */
@@ -72,7 +72,7 @@ function numbers({ id, chart, extra, title }: Figure): Html {
 <tbody>${rows}</tbody></table></div>${copyButtons(id, title)}</details>`
 }
 
-/** They copy the table that is in the same `.table`; a page without its script hides them. */
+/** They copy the table in the same `.table`; a page without its script hides them. */
 export const copyButtons = (fileName: string, title: string): Html =>
   html`<p class="copy"><button type="button" data-csv="copy" data-name="${fileName}" aria-label="${`Copy as CSV: ${title}`}">Copy as CSV</button> <button type="button" data-csv="save" data-name="${fileName}" aria-label="${`Download CSV: ${title}`}">Download</button></p>`
 

@@ -169,7 +169,7 @@ const runsHtml = ({ runs }: OperationsData): Html =>
     nothing: 'No run is on record.',
   })
 
-/** On a phone the parts are closed. */
+/** On a phone, the parts are closed. */
 const part = (title: string, ...pieces: readonly Piece[]): Html =>
   html`<details class="part" open><summary><h2>${title}</h2></summary><div class="grid">${pieces}</div></details>`
 
@@ -187,7 +187,7 @@ ${part('Quarantine and drift', quarantineHtml(data), driftHtml(data))}`
 /** Links to the other pages of `shopsync schedule`; a file has none. */
 const linksHtml = html`<nav><a href="/">Shop report</a> <a href="/runs">Runs</a> <a href="/dictionary">Dictionary</a></nav>`
 
-/** The whole page as text. `isServed`: by `shopsync schedule`, beside its other pages. */
+/** The whole page as text. `isServed`: served by `shopsync schedule`, together with its other pages. */
 export function operationsPage(data: OperationsData, draw: Draw, isServed: boolean): string {
   const made = instantInFull(data.madeAt)
   return pageFrame({

@@ -1,4 +1,4 @@
-/* What all pages of the report share: they need nothing but themselves, neither a network nor any script but their own. */
+/* What all pages of the report share: they are self-contained, without a network or any script but their own. */
 import { createHash } from 'node:crypto'
 import { Html, html, type Piece } from './figure.js'
 import { pageScript } from './pagescript.js'
@@ -12,7 +12,7 @@ export interface PageParts {
   readonly footer: Piece
 }
 
-/** The browser may load nothing but the page itself, and run the one script whose digest is named. */
+/** The browser may load nothing but the page itself, and run only the script with this digest. */
 function policy(): string {
   const digest = createHash('sha256').update(pageScript).digest('base64')
   return `default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-${digest}'`

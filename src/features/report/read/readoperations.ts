@@ -29,7 +29,7 @@ const nothingYet = {
   },
 } as const
 
-/** The day so many days after the one of an instant, in UTC. */
+/** The day this many days after an instant's day, in UTC. */
 const dayAfter = (micros: bigint, days: number): string =>
   fromMicros(micros + BigInt(days) * dayMicros).slice(0, 10)
 
@@ -51,7 +51,7 @@ function runDays(runs: readonly RunRow[], nowMicros: bigint): RunDay[] {
   })
 }
 
-/** Words that fit a line of a table. */
+/** Text that fits on a table line. */
 const shortened = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text)
 
 export async function readOperations(options: ReportOptions): Promise<OperationsData> {
