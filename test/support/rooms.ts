@@ -49,7 +49,7 @@ const needs: Record<string, readonly string[]> = {
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'reconcile', 'targets'],
   quarantine: ['reconcile'],
-  report: ['alerts', 'analytics', 'events', 'runs', 'status'],
+  report: ['alerts', 'analytics', 'events', 'runs', 'status', 'targets'],
   runs: ['jobs'],
   schedule: ['alerts', 'dictionary', 'events', 'jobs', 'listen', 'report', 'runs', 'telemetry'],
   snapshot: ['analytics'],

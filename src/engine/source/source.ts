@@ -121,6 +121,8 @@ export interface SourceStats {
   /** The current rate-limit window, if known; `resetsAt` in ms since the epoch. */
   readonly window:
     | {
+        /** The name of the rule: an IP address or a partner id; empty if the source doesn't tell it. */
+        readonly key?: string
         readonly limit: number
         readonly remaining: number
         readonly resetsAt: number

@@ -9,6 +9,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
 import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import type { FreshnessSettings } from '../targets/settings.js'
+import { staleAfterNow } from '../targets/stretchedbound.js'
 import {
   type After,
   type ComparedHow,
@@ -50,8 +51,10 @@ export interface AlertStateSettings {
   readonly deletesUncheckedAfterMs: number
   /** `events.lateAfter`. */
   readonly lateAfterMs: number
-  /** undefined without targets, or if no rule reports them. */
+  /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
+  /** Whether a rule names `behind_target`. */
+  readonly tellsBehind?: boolean
   /** How long resolved incidents are kept, in milliseconds. */
   readonly keepMs: number
 }
@@ -80,10 +83,11 @@ const everything = '0001-01-01T00:00:00.000000Z'
  */
 export async function updateIncidents<T>(
   warehouse: Warehouse,
-  settings: AlertStateSettings,
+  configured: AlertStateSettings,
   after: After,
   use: Use<T>,
 ): Promise<T> {
+  const settings = { ...configured, staleAfterMs: await staleAfterNow(warehouse, configured) }
   const { db } = warehouse
   const holder = await warehouse.read((reader) => readHolder(reader, settings.clock.nowMicros()))
   const events = await readEventTroubles(warehouse, {
@@ -91,8 +95,9 @@ export async function updateIncidents<T>(
     lateAfterMs: settings.lateAfterMs,
     runAfterMs: settings.staleAfterMs,
   })
-  const { targets } = settings
-  const behind = targets ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
+  const { targets, tellsBehind } = settings
+  const behind =
+    targets && tellsBehind ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))

@@ -21,7 +21,8 @@ export function alertStateSettings(config: Config, model: Model, clock: Clock): 
     staleAfterMs: staleAfter,
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     lateAfterMs: eventSettings(config).lateAfter,
-    ...(isHeard && { targets: freshnessSettings(config) }),
+    targets: freshnessSettings(config),
+    tellsBehind: isHeard,
     keepMs: config.history.keep,
   }
 }

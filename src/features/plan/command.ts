@@ -112,5 +112,5 @@ async function freshnessOf(context: CommandContext, { rate, table_changes }: Run
       ? (Math.max(1, Math.floor(rate.limit * (1 - rate.reserve))) * 3600) / rate.window_seconds
       : undefined,
   })
-  return { plan, text: freshnessPlanText(plan) }
+  return { plan, text: freshnessPlanText(plan, rate) }
 }

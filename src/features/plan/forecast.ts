@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { fullCost, pageRecords, quietCost } from '../../engine/compare/comparisoncost.js'
 import type { SourceStats } from '../../engine/source/source.js'
 import { usualLimits } from '../../engine/walk/pagesize.js'
@@ -58,6 +59,8 @@ export interface Rate {
   readonly window_seconds: number
   /** true: two resets have shown the length of a window. false: it is assumed from the end of the current window. */
   readonly window_known: boolean
+  /** What the limit counts by: all programs with our partner id, or all at our address; null if the source doesn't tell. */
+  readonly counted_by: 'partner' | 'address' | null
   readonly reserve: number
 }
 
@@ -73,9 +76,13 @@ function windowSeconds(resetsAt: number, now: number): number {
 export function rateOf(stats: SourceStats, reserve: number, now: number): Rate | null {
   const { window } = stats
   if (!window) return null
-  const { limit, remaining, resetsAt, length } = window
+  const { key = '', limit, remaining, resetsAt, length } = window
   const seconds = length === undefined ? windowSeconds(resetsAt, now) : Math.round(length / 1000)
-  return { limit, remaining, window_seconds: seconds, window_known: length !== undefined, reserve }
+  return {
+    ...{ limit, remaining, window_seconds: seconds, window_known: length !== undefined },
+    counted_by: key === '' ? null : isIP(key) === 0 ? 'partner' : 'address',
+    reserve,
+  }
 }
 
 /**

@@ -13,6 +13,7 @@ import type { PendingMove } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
 import { type Cost, Forecast, nothing } from './cursorcost.js'
 import { minutesFor, type Rate, rateOf, readsAhead } from './forecast.js'
+import { withSeenLength } from './windowlength.js'
 
 /** What a run would do with one cursor. */
 export interface PlannedCursor {
@@ -168,7 +169,8 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const together = Math.min(deps.config.sync.concurrency, Math.max(1, forecasts.size))
   const costs = new Map([...forecasts].map(([name, { cost }]) => [name, cost]))
   const cursors = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
-  const rate = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const told = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const rate = told && (await withSeenLength(deps.warehouse, told))
   const tenants = byTenant(cursors)
   const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / 100))
   return {

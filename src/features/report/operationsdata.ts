@@ -4,6 +4,7 @@
  */
 import type { ToldIncident } from '../alerts/openincidents.js'
 import type { PastRun } from '../runs/work.js'
+import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
 
 export interface RunDay {
@@ -54,6 +55,10 @@ export interface OperationsData {
   /** Newest first. */
   readonly runs: readonly PastRun[]
   readonly resources: readonly ResourceFreshness[]
+  /** How fresh each resource with a target was in the last 24 hours; none without targets. */
+  readonly targets: readonly ResourceFreshnessStatus[]
+  /** Why lists wait longer than `polling.atLeast`, in words; empty while they don't. */
+  readonly stretched: string
   readonly quarantine: readonly QuarantineLine[]
   readonly drift: readonly DriftLine[]
   /** How many kinds of drift there are; `drift` contains the newest. */

@@ -9,6 +9,8 @@ import type { CommandContext } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import { reportSettings } from '../analytics/settings.js'
 import { statusSettings } from '../status/settings.js'
+import { freshnessSettings } from '../targets/settings.js'
+import { staleAfterNow } from '../targets/stretchedbound.js'
 import { answersOf } from './answers.js'
 import type { ReportData } from './data.js'
 import type { OperationsData } from './operationsdata.js'
@@ -174,12 +176,16 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
   const { config, clock } = context
   const { schema, timeZone } = reportSettings(config)
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
+  const warehouse = await context.readingWarehouse()
+  const targets = freshnessSettings(config)
   return {
-    warehouse: await context.readingWarehouse(),
+    warehouse,
     label: config.warehouse.label,
     schema,
     timeZone,
-    staleAfterMs: staleAfter,
+    targets,
+    enabled: context.model.list.flatMap(({ name, enabled }) => (enabled ? name : [])),
+    staleAfterMs: await staleAfterNow(warehouse, { staleAfterMs: staleAfter, targets }),
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     tenants,
     nowMicros: clock.nowMicros(),

@@ -8,7 +8,7 @@ import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import type { ToldIncident } from '../alerts/openincidents.js'
-import { freshnessStatusText } from '../targets/words.js'
+import { freshnessStatusText, stretchedText } from '../targets/words.js'
 import type { CursorStatus } from './cursorstatus.js'
 import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
@@ -50,6 +50,7 @@ export function statusText(
     lateness(report, terminal),
     failing ? '' : heardText(report.events, now),
     failing ? '' : freshnessStatusText(report.freshness),
+    report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
     forgotten(report),
     next(report, troubled),

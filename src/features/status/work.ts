@@ -17,6 +17,7 @@ import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
+import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type CursorStatus, readCursorStates } from './cursorstatus.js'
 
@@ -70,6 +71,8 @@ export interface StatusReport {
   readonly events?: EventsStatus
   /** How fresh each resource with a target was; absent without targets. */
   readonly freshness?: readonly ResourceFreshnessStatus[]
+  /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
+  readonly stretched_polling?: StretchedBound
 }
 
 export interface StatusOptions {
@@ -133,7 +136,9 @@ const isWell = ({
 type Db = Warehouse['db']
 
 /** Freshness, row counts, problems and the last run of a warehouse. Read-only. */
-export async function readStatus(options: StatusOptions): Promise<StatusReport> {
+export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
+  const stretched = await stretchedBound(asked.warehouse, asked.targets)
+  const options = { ...asked, staleAfterMs: await staleAfterNow(asked.warehouse, asked) }
   const missing = await missingTables(options.warehouse)
   const head = {
     checked_at: fromMicros(options.nowMicros),
@@ -186,6 +191,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
       }),
       ...(events && { events }),
       ...(freshness && { freshness }),
+      ...(stretched && { stretched_polling: stretched }),
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })

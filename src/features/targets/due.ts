@@ -12,12 +12,14 @@ import type { CursorTask } from '../../engine/run/tenant.js'
 import { zonesFirst } from '../../engine/run/zonesfirst.js'
 import type { CommandContext } from '../../shell/command.js'
 import { rateOf as limitOf } from '../plan/forecast.js'
+import { keepSeenLength } from '../plan/windowlength.js'
 import { Announcements } from './announced.js'
 import { chooseChecks } from './deletechecks.js'
 import { type DueLists, dueLists } from './duelists.js'
 import { boundOf, chooseLists } from './pollranking.js'
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { readChecks } from './sql.js'
+import { keepRoom } from './stretchedbound.js'
 import { budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
@@ -48,10 +50,11 @@ function settingsFor({
 }
 
 /** The rate limit according to the last response; undefined if there is none. */
-function windowNow({ source, clock }: WritingRun): WindowNow | undefined {
+async function windowNow({ source, clock, warehouse }: WritingRun): Promise<WindowNow | undefined> {
   const stats = source.stats()
-  const limit = limitOf(stats, 0, Number(clock.nowMicros() / 1000n))
-  if (!limit || !stats.window) return undefined
+  const told = limitOf(stats, 0, Number(clock.nowMicros() / 1000n))
+  if (!told || !stats.window) return undefined
+  const limit = await keepSeenLength(warehouse, told)
   const { resetsAt } = stats.window
   return { limit: limit.limit, remaining: limit.remaining, resetsAt, length: limit.window_seconds * 1000 }
 }
@@ -65,10 +68,10 @@ interface RoundNow {
   readonly windowAnHour: number | undefined
 }
 
-function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): RoundNow {
+async function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): Promise<RoundNow> {
   const now = Number(run.clock.nowMicros() / 1000n)
   const endsAt = roundEnd(now, { limit: run.endsAt, next: next?.(now) })
-  const window = windowNow(run)
+  const window = await windowNow(run)
   return {
     ...{ now, endsAt },
     budget: window && budgetOf(window, { now, until: endsAt, reserve }),
@@ -94,7 +97,7 @@ export function syncRound(
   const settings = settingsFor(context)
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
-    const round = roundNow(run, place, reserve)
+    const round = await roundNow(run, place, reserve)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
     const wanted = wantedLists(run, choice, granted)
     const lists = await dueLists(run.warehouse, wanted, {
@@ -102,6 +105,12 @@ export function syncRound(
       now: fromMicros(BigInt(round.now) * 1000n),
       targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast,
     })
+    // A round over some of the lists knows nothing of the others.
+    if (choice.tenants === null && choice.resources === null)
+      await keepRoom(run.warehouse, settings, {
+        lists: lists.polled.length + lists.unread.length,
+        windowAnHour: round.windowAnHour,
+      })
     const tasks = tasksOf(lists, settings, {
       ...round,
       budget: round.budget && Math.floor(round.budget * (place.isBeforeChecks ? 1 - forChecks : 1)),
@@ -133,7 +142,7 @@ export function checkRound(
   const { deletes } = settingsFor(context)
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
-    const { now, endsAt, budget } = roundNow(run, place, reserve)
+    const { now, endsAt, budget } = await roundNow(run, place, reserve)
     const { resources, tenants } = wantedLists(run, choice, granted)
     const byName = new Map(resources.map((resource) => [resource.name, resource]))
     const isWanted = new Set(tenants)

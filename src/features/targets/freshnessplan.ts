@@ -11,6 +11,7 @@ import { boundOf, changeRate, meanRates } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
 import { delaysSince, oldestPolls } from './sql.js'
+import { neededForBound } from './stretchedbound.js'
 
 const hourMs = 3_600_000
 
@@ -114,7 +115,7 @@ export async function planFreshness(
       .toSorted((a, b) => a.target_seconds - b.target_seconds),
     longest_wait_seconds: Math.round(bound * 3600),
     stretched: bound > atLeast,
-    needed_for_bound: Math.ceil((2 * lists.length) / atLeast),
+    needed_for_bound: neededForBound(lists.length, atLeast),
   }
 }
 

@@ -10,16 +10,17 @@ export async function metricsOf(
   { config, model, clock }: CommandContext,
   warehouse: Warehouse,
 ): Promise<string> {
-  const [{ metricsText }, { alertStateSettings }, { freshnessSettings }] = await Promise.all([
+  const [{ metricsText }, { alertStateSettings }, { staleAfterNow }] = await Promise.all([
     import('./metrics.js'),
     import('../alerts/alertstatesettings.js'),
-    import('../targets/settings.js'),
+    import('../targets/stretchedbound.js'),
   ])
   const { maxTenants, labels } = metricsSettings(config)
+  const settings = alertStateSettings(config, model, clock)
   return metricsText({
-    ...alertStateSettings(config, model, clock),
+    ...settings,
+    staleAfterMs: await staleAfterNow(warehouse, settings),
     ...{ warehouse, maxTenants, labels, version: packageVersion() },
-    targets: freshnessSettings(config),
     nowMicros: clock.nowMicros(),
   })
 }

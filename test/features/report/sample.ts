@@ -295,6 +295,17 @@ export const sampleOperations: OperationsData = {
     liveRows: 12_044,
     quarantined: 1,
   })),
+  targets: [
+    {
+      ...{ resource: 'repair_orders', target_seconds: 900, met: 188, missed: 11 },
+      ...{ oldest_poll_at: '2026-11-22T08:02:10.000000Z', oldest_poll_seconds: 770 },
+    },
+    {
+      ...{ resource: 'vehicles', target_seconds: 21_600, met: 0, missed: 0 },
+      ...{ oldest_poll_at: null, oldest_poll_seconds: null },
+    },
+  ],
+  stretched: '',
   quarantine: [
     {
       resource: 'inventories',

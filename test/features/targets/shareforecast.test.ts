@@ -67,10 +67,14 @@ it('plan shows by how much a rate limit is too small, how long lists wait then, 
     resources: [{ resource: 'notes', target_seconds: 900, share: 0.1 }],
     ...{ longest_wait_seconds: 252_000, stretched: true, needed_for_bound: 17_500 },
   }
-  expect(freshnessPlanText(plan)).toBe(
+  const rate = {
+    ...{ limit: 100, remaining: 40, window_seconds: 60, window_known: true, reserve: 0 },
+    counted_by: 'partner' as const,
+  }
+  expect(freshnessPlanText(plan, rate)).toBe(
     [
       'Freshness: 95 % of the changes within their targets need 120,000 requests an hour; all of them, always, 126,200.',
-      'The rate limit gives 6,000 an hour: 23 % are expected within target.',
+      'The rate limit gives 6,000 an hour (100 a minute, counted by partner): 23 % are expected within target.',
       '  notes PT15M 10 %. Longest wait of any list: 2 d 22 h.',
       "✗ Polling each of 210,000 lists within polling.atLeast needs a rate limit of 17,500 requests an hour, and there are 6,000: some lists wait 2 d 22 h. Set a longer polling.atLeast, or ask the source's operator for a larger limit.",
     ].join('\n'),

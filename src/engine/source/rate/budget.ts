@@ -45,6 +45,8 @@ export interface RequestOutcome {
 }
 
 export interface WindowView {
+  /** The name of the rule: an IP address or a partner id; empty if the source doesn't tell it. */
+  readonly key: string
   readonly limit: number
   readonly remaining: number
   readonly resetsAt: number
@@ -159,11 +161,11 @@ export class Budget {
   /** The tightest rule's window. */
   window(now: number): WindowView | undefined {
     let tightest: WindowView | undefined
-    for (const rule of this.#rules.values()) {
+    for (const [key, rule] of this.#rules) {
       rule.roll(now, this.#inflight)
       const remaining = Math.max(0, rule.remaining - this.#inflight)
       if (tightest && tightest.remaining <= remaining) continue
-      tightest = { limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now, length: rule.length }
+      tightest = { key, limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now, length: rule.length }
     }
     return tightest
   }

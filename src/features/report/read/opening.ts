@@ -9,6 +9,7 @@ import type { OneInstant } from '../../../engine/warehouse/dialect.js'
 import { refuseUnfinishedCopy } from '../../../engine/warehouse/migrate.js'
 import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
+import type { FreshnessSettings } from '../../targets/settings.js'
 import { askFreshness, type FreshnessRow } from './asktrust.js'
 import type { Subject } from './reportdays.js'
 
@@ -20,6 +21,10 @@ export interface ReportOptions {
   readonly schema: string | undefined
   /** `report.timeZone`: determines today's date. */
   readonly timeZone: string
+  /** undefined without targets. */
+  readonly targets?: FreshnessSettings | undefined
+  /** Resources that are synced. */
+  readonly enabled?: readonly string[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
   /** null: all. */
