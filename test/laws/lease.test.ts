@@ -85,7 +85,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('an expiry further away than a lease is long was written under a wrong clock, and is void', async () => {
+  it('an expiry further away than a lease lasts was written under a wrong clock, and is void', async () => {
     const warehouse = await open(kind)
     const expires = (at: string) =>
       warehouse.db.updateTable('sync_lease').set({ host: 'elsewhere', expires_at: at }).compile()
@@ -136,7 +136,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a second process ends with exit code 4, and goes on at once when the first is dead', async () => {
+  it('a second process exits with code 4, and continues immediately when the first is dead', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))

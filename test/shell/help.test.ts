@@ -26,7 +26,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   })
 })
 
-test('--help lists every command and the exit codes, and --version tells the version', async () => {
+test('--help lists every command and the exit codes, and --version shows the version', async () => {
   const { code, stdout } = await shopsync(['--help'])
   expect(code).toBe(0)
   for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))

@@ -38,47 +38,50 @@ describe.each(warehouses())('$name', (kind) => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('%s ends a run with exit code %i, and the next goes on at once', async (signal, code) => {
-    fill()
-    const address = kind.address()
-    const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
-    const sent = atFifth(async () => {
-      run.kill(signal)
-      await sleep(300)
-    })
-    const run = new Program(program, ['sync', '--config', config, '--json'])
-    const ended = await run.ended
-    await sent
-    expect(ended, ended.stderr).toMatchObject({ code, signal: null })
-    expect(ended.stderr).toContain('Stopping after the current transaction')
-    expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
-    const warehouse = await reopen(address)
-    const stored = await rowsOf(warehouse, 'notes')
-    expect(stored.length).toBeGreaterThan(0)
-    expect(stored.length).toBeLessThan(records)
-    expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
-    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
-      status: 'interrupted',
-      reason: 'interrupted',
-    })
-    const ends = await rowsOf(warehouse, 'sync_run_cursors')
-    expect(ends).toMatchObject([
-      { resource: 'categories', status: 'skipped', reason: 'interrupted' },
-      { resource: 'notes', status: 'skipped', reason: 'interrupted' },
-    ])
-    const pages: unknown[] = []
-    const off = sandbox.onRequest(({ resource, page, perPage }) => {
-      if (resource === 'notes' && perPage === 100) pages.push(page)
-    })
-    const next = await shopsync(['sync', '--config', config, '--json'])
-    off()
-    expect(next.code, next.stderr).toBe(0)
-    expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
-    // It continued, and didn't start over.
-    expect(pages).toContain(10)
-    expect(pages).not.toContain(2)
-    await warehouse.close()
-  })
+  ] as const)(
+    '%s ends a run with exit code %i, and the next one continues immediately',
+    async (signal, code) => {
+      fill()
+      const address = kind.address()
+      const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
+      const sent = atFifth(async () => {
+        run.kill(signal)
+        await sleep(300)
+      })
+      const run = new Program(program, ['sync', '--config', config, '--json'])
+      const ended = await run.ended
+      await sent
+      expect(ended, ended.stderr).toMatchObject({ code, signal: null })
+      expect(ended.stderr).toContain('Stopping after the transaction in hand')
+      expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
+      const warehouse = await reopen(address)
+      const stored = await rowsOf(warehouse, 'notes')
+      expect(stored.length).toBeGreaterThan(0)
+      expect(stored.length).toBeLessThan(records)
+      expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
+      expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
+        status: 'interrupted',
+        reason: 'interrupted',
+      })
+      const ends = await rowsOf(warehouse, 'sync_run_cursors')
+      expect(ends).toMatchObject([
+        { resource: 'categories', status: 'skipped', reason: 'interrupted' },
+        { resource: 'notes', status: 'skipped', reason: 'interrupted' },
+      ])
+      const pages: unknown[] = []
+      const off = sandbox.onRequest(({ resource, page, perPage }) => {
+        if (resource === 'notes' && perPage === 100) pages.push(page)
+      })
+      const next = await shopsync(['sync', '--config', config, '--json'])
+      off()
+      expect(next.code, next.stderr).toBe(0)
+      expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
+      // It continued, and didn't start over.
+      expect(pages).toContain(10)
+      expect(pages).not.toContain(2)
+      await warehouse.close()
+    },
+  )
 
   it('a second signal ends the program immediately', async () => {
     fill()

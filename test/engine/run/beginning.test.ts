@@ -49,7 +49,7 @@ const refusing = (first: string, refused: string[] = []): RunOptions => ({
 })
 
 describe.each(warehouses())('$name', (kind) => {
-  it('a first load brings them, with no request more', async () => {
+  it('a first load fetches them without an extra request', async () => {
     prepare()
     const warehouse = await open(kind)
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({

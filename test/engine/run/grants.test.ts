@@ -48,7 +48,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await rowsOf(warehouse, 'sync_runs')).toEqual(before)
   })
 
-  it('authorizations in an order that changes revoke nobody: tenants that are not seen have failed, the others are walked', async () => {
+  it('authorizations in a changing order revoke nobody: unseen tenants fail, the others are walked', async () => {
     for (let id = 103; id <= 250; id++) sandbox.store.addTenant({ id })
     const few = { resources: ['statuses'] }
     expect((await run(warehouse, few)).status).toBe('ok')
@@ -269,7 +269,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('no grants at all: the run fails until there are grants again, or the tenants are forgotten', async () => {
+  it('without any grants, the run fails until there are grants again or the tenants are forgotten', async () => {
     expect(await run(warehouse)).toMatchObject({ status: 'ok' })
     for (const tenant of [101, 102]) sandbox.store.revoke(tenant)
     for (let i = 0; i < 2; i++) {
@@ -292,7 +292,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'no_grants', cursors: [] })
   })
 
-  it('a resource that answered once and is 404 now has failed, documented or not; its watermark stays', async () => {
+  it('a resource that answered once and now returns 404 has failed, documented or not, and its watermark stays', async () => {
     const before = await run(warehouse)
     for (const resource of ['notes', 'vehicles']) sandbox.store.switchOff(resource, 101)
     for (let i = 0; i < 2; i++) {

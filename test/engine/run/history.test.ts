@@ -58,7 +58,7 @@ const pastRuns = async (warehouse: Warehouse, table: string): Promise<string[]> 
   (await rowsOf(warehouse, table)).map(({ run_id }) => String(run_id)).filter((id) => id.startsWith('past'))
 
 describe.each(warehouses())('$name', (kind) => {
-  it('what is older than history.keep goes: runs, their cursors, and requests', async () => {
+  it('runs, cursors and requests older than history.keep are removed', async () => {
     const warehouse = await open(kind)
     await past(warehouse, 95, [3], { rows: 5 })
     await past(warehouse, 89, [3], { rows: 5 })

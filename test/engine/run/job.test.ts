@@ -111,7 +111,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
   })
 
-  it('does nothing for an instant that another program has made up for, and all of it where that one was cut short', async () => {
+  it('does nothing for an instant that another program has covered, and everything if that run was cut short', async () => {
     const turns: string[] = []
     const plannedAt = (await run(warehouse, [quiet(turns)])).started_at
     const again = await refusal(run(warehouse, [quiet(turns)], { plannedAt }))
@@ -162,7 +162,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await lastRun()).toMatchObject({ status: 'partial', reason: 'time_limit' })
   })
 
-  it('waits for the run that holds the warehouse as long as it is told to, and no longer', async () => {
+  it('waits for the run that holds the warehouse as long as configured, but no longer', async () => {
     const hold = (): Promise<Lease> => warehouse.claim({ runId: 'other', command: 'sync', leaseMs: 60_000 })
     const clock = new SkippingClock()
     let lease = await hold()
@@ -194,7 +194,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(clock.slept).toHaveLength(slept)
   })
 
-  it('ends after the step in hand when a signal comes, and says so', async () => {
+  it('ends after the current step when a signal comes, and reports it', async () => {
     const turns: string[] = []
     const control = new AbortController()
     const told: JobWork = {

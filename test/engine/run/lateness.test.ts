@@ -108,7 +108,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a record that comes late is measured, sets complete_through back, and status says so', async () => {
+  it('a record that comes late is measured, sets complete_through back, and shows in status', async () => {
     prepare(5)
     const warehouse = await open(kind)
     put(6, later(-1))

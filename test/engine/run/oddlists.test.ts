@@ -183,7 +183,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('at two times: a second reading settles it, and a later whole walk needs no second one', async () => {
+    it('at two times: a second reading settles it, and a later whole walk needs only one', async () => {
       const warehouse = await begun(350)
       sandbox.store.put(
         1,
@@ -206,7 +206,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   describe('a record that is counted and never shown', () => {
-    it('is searched for once; then runs cost what they cost without it, until another day settles it', async () => {
+    it('is searched for once; then runs cost as much as without it, until another day settles it', async () => {
       const warehouse = await begun(350)
       odd().hidden.add(120)
       const first = await run(warehouse)
@@ -334,7 +334,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['the first of its page', 250],
       ['the oldest', 1],
     ])(
-      '%s: all others are stored, it is tried again by two requests, and the run tells until it heals',
+      '%s: all others are stored, it is retried with two requests, and the run reports it until it heals',
       async (_, id) => {
         const warehouse = await begun(350)
         odd().poisoned.add(id)

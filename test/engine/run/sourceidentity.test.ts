@@ -65,7 +65,7 @@ function with_(work: (deps: Deps) => Promise<unknown>, options: RunOptions = {})
 }
 
 describe.each(warehouses())('on $name', (kind) => {
-  it('belongs to the source of its first run, and refuses another one whatever asks', async () => {
+  it('belongs to the source of its first run, and refuses any other, whatever command it is', async () => {
     const [own, other] = [await source(), await source({ count: 5 })]
     const warehouse = await open(kind)
     await sync(own, warehouse, { resources })

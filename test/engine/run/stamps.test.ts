@@ -42,7 +42,7 @@ const dateless = (source: Source): Source =>
   new Between(source, async (_, ask) => ({ ...(await ask()), serverDate: undefined }))
 
 describe.each(warehouses())('$name', (kind) => {
-  it('one record dated 2099 hides nothing that changes later, and is named, warned about once and counted', async () => {
+  it('one record dated 2099 hides no later change, and is named, warned about once and counted', async () => {
     prepare(5)
     put(9, far)
     const warehouse = await open(kind)

@@ -61,7 +61,7 @@ async function spansOf(words: string[]): Promise<FinishedSpan[]> {
   return JSON.parse(readFileSync(join(here.folder, 'spans.json'), 'utf8')) as FinishedSpan[]
 }
 
-test('a run is one trace: its cursors, their requests and stored pages, with names, ids and counts alone', async () => {
+test('a run is one trace: its cursors, their requests and stored pages, with only names, ids and counts', async () => {
   const spans = await spansOf(['sync'])
   const named = (name: string): FinishedSpan[] => spans.filter((span) => span.name === `shopsync.${name}`)
   const [run] = named('run')

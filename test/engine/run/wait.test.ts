@@ -35,7 +35,7 @@ const refuse = (resource: string, set: Record<string, string>): void =>
 const spent = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '0' }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('ends the cursor alone that was told, where the headers count free requests', async () => {
+  it('ends only the cursor that was told to wait, if the headers count free requests', async () => {
     fill()
     refuse('notes', { 'Retry-After': '315360000' })
     const warehouse = await open(kind)

@@ -184,7 +184,7 @@ describe('an answer', () => {
     ['16 digits in a string', '"1234567890123456"', false],
     ['a harmless escape', '"\\u003cb\\u003e"', false],
     ['plain text', '"x"', false],
-  ])('says of %s whether it wants care', async (_what, value, careful) => {
+  ])('flags whether %s needs care', async (_what, value, careful) => {
     expect((await page(`{"results":[${value}],"total_count":1}`)).careful).toBe(careful)
   })
 

@@ -238,7 +238,7 @@ it.each([
   ['its body', head('content-length: 100000')],
   ['the body of a refusal', 'HTTP/1.1 500 Down\r\ncontent-length: 100000\r\n\r\n'],
   ['its headers', 'HTTP/1.1 200 OK\r\nx-filler: '],
-])('an answer that sends a byte now and then of %s ends with the deadline', async (_part, text) => {
+])('a response that sends a byte now and then of %s ends at the deadline', async (_part, text) => {
   const { url, seen } = await dripping(text)
   const timeouts = { connect: 60_000, headers: 60_000, body: 60_000, request: 150 }
   const error = await refusal(client(url, { timeouts }).source.list(request()))

@@ -203,7 +203,7 @@ describe('JSON without rounding', () => {
     )
   })
 
-  it('sees every number of many digits that a double would round, and every one that is printed in another form', () => {
+  it('detects every number with many digits that a double would round, and every one that prints differently', () => {
     fc.assert(
       fc.property(fc.oneof(json, decimals), (source) => {
         let [lossy, odd] = [false, false]

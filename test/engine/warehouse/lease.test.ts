@@ -37,7 +37,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     expect(await holder()).toBeNull()
   })
 
-  it('is free where its holder has ended, although nobody has asked for its exit code', async () => {
+  it('is free if its holder has ended, even if its exit code has not been collected', async () => {
     // The child of a shell that has since become another program, which doesn't reap children.
     const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -88,7 +88,7 @@ describe.each(warehouses())('$name', (kind) => {
     return Number(row?.n)
   }
 
-  it('promoting moves what is there, at no request, and taking back returns it', async () => {
+  it('promoting moves existing values without a request, and reverting moves them back', async () => {
     const { address, warehouse } = await begin(known)
     const before = await plain(warehouse)
     await warehouse.close()

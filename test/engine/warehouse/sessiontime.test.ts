@@ -104,7 +104,7 @@ describe('a Postgres in Berlin', () => {
     await pooler.close()
   })
 
-  it('stops, and says why, where a pooler drops what a transaction sets', async () => {
+  it('stops, and tells you why, if a pooler drops what a transaction sets', async () => {
     const pooler = await startPooler(berlin.href, "set local timezone = 'UTC'")
     const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
     const error = await refusal(warehouse.migrate())

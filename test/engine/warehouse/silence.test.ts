@@ -53,7 +53,7 @@ describe('postgres', () => {
   })
   afterAll(() => postgres.stop())
 
-  it('a connection that has fallen silent is given up, and the work goes on with another one', async () => {
+  it('a silent connection is given up, and the work continues on another one', async () => {
     const { url, silence, close } = await line(postgres.port)
     const warehouse = await openWarehouse({ url, schema: 'silent', model: known, silentMs: 200 })
     await warehouse.migrate()
@@ -110,7 +110,7 @@ describe('postgres', () => {
   )
 
   it(
-    'shopsync schedule is not ready while its server is stopped in its tracks, and SIGTERM ends it with a job in hand',
+    'shopsync schedule is not ready while its server is frozen, and SIGTERM ends it during a job',
     async () => {
       const address = { url: postgres.url, schema: 'staying' }
       const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })

@@ -64,7 +64,7 @@ export const premises: readonly Promised[] = [
           sound({ observed }),
     ),
     test: 'test/engine/run/stamps.test.ts',
-    name: 'one record dated 2099 hides nothing',
+    name: 'one record dated 2099 hides no later change',
     on: both,
   },
   {
@@ -76,7 +76,7 @@ export const premises: readonly Promised[] = [
       () => (send) => send('1970-01-01T00:00:00Z'),
     ),
     test: 'test/engine/run/beginning.test.ts',
-    name: 'a first load brings them',
+    name: 'a first load fetches them',
     on: both,
   },
   {
@@ -121,7 +121,7 @@ export const premises: readonly Promised[] = [
       () => () => true,
     ),
     test: grantsTest,
-    name: 'authorizations in an order that changes revoke nobody',
+    name: 'authorizations in a changing order revoke nobody',
     on: both,
   },
   {
@@ -134,7 +134,7 @@ export const premises: readonly Promised[] = [
           sound({ tenant, resource, state: undefined }, error),
     ),
     test: grantsTest,
-    name: 'a resource that answered once and is 404 now has failed',
+    name: 'a resource that answered once and now returns 404 has failed',
     on: both,
   },
   {
@@ -145,7 +145,7 @@ export const premises: readonly Promised[] = [
       (sound) => async (ask) => ({ ...(await sound(ask)), reason: null }),
     ),
     test: grantsTest,
-    name: 'no grants at all: the run fails until',
+    name: 'without any grants, the run fails until',
     on: both,
   },
   {
@@ -212,7 +212,7 @@ export const premises: readonly Promised[] = [
       () => () => {},
     ),
     test: 'test/engine/warehouse/sessiontime.test.ts',
-    name: 'where a pooler drops what a transaction sets',
+    name: 'if a pooler drops what a transaction sets',
     on: [],
   },
   {
@@ -223,7 +223,7 @@ export const premises: readonly Promised[] = [
       () => (expiresAt, now) => expiresAt === null || expiresAt <= now,
     ),
     test: 'test/laws/lease.test.ts',
-    name: 'an expiry further away than a lease is long',
+    name: 'an expiry further away than a lease lasts',
     on: both,
   },
   {
@@ -252,7 +252,7 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/engine/source/faults.test.ts',
-    name: 'an answer that sends a byte now and then of',
+    name: 'a response that sends a byte now and then of',
     on: [],
   },
   {
@@ -275,7 +275,7 @@ export const premises: readonly Promised[] = [
       () => async () => [],
     ),
     test: 'test/engine/warehouse/migratecolumns.test.ts',
-    name: 'promoting moves what is there',
+    name: 'promoting moves existing values',
     on: both,
   },
   {
@@ -286,7 +286,7 @@ export const premises: readonly Promised[] = [
       () => () => false,
     ),
     test: 'test/engine/source/json.test.ts',
-    name: 'sees every number of many digits',
+    name: 'detects every number with many digits',
     on: [],
   },
   {
@@ -330,7 +330,7 @@ export const premises: readonly Promised[] = [
       (sound) => (pool, options) => sound(pool, options, 2 ** 30),
     ),
     test: 'test/engine/warehouse/silence.test.ts',
-    name: 'a connection that has fallen silent',
+    name: 'a silent connection is given up',
     on: [],
   },
   {
@@ -356,7 +356,7 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/engine/run/wait.test.ts',
-    name: 'ends the cursor alone that was told',
+    name: 'ends only the cursor that was told to wait',
     on: both,
   },
   {
@@ -483,7 +483,7 @@ export const premises: readonly Promised[] = [
       () => (_source, _request, failure) => Promise.reject(failure),
     ),
     test: oddlists,
-    name: ': all others are stored, it is tried again by two requests',
+    name: ': all others are stored, it is retried with two requests',
     on: both,
   },
   {
@@ -588,7 +588,7 @@ export const premises: readonly Promised[] = [
       () => async () => {},
     ),
     test: 'test/engine/run/history.test.ts',
-    name: 'what is older than history.keep goes',
+    name: 'runs, cursors and requests older than history.keep',
     on: both,
   },
 ]

@@ -76,7 +76,7 @@ export const service: readonly Promised[] = [
       (sound) => (signal) => sound(signal) && 'time_limit',
     ),
     test: job,
-    name: 'ends after the step in hand when a signal comes',
+    name: 'ends after the current step when a signal comes',
     on: both,
   },
   {
@@ -99,7 +99,7 @@ export const service: readonly Promised[] = [
         sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
     ),
     test: 'test/engine/warehouse/silence.test.ts',
-    name: 'is not ready while its server is stopped in its tracks',
+    name: 'is not ready while its server is frozen',
     on: [],
   },
   {
