@@ -273,7 +273,7 @@ describe.each(warehouses())('$name', (kind) => {
     await make(warehouse, {}, known)
     // Its lists are proven by their counts, but rows of them may still be missing.
     expect(await answer()).toContain(
-      '2 of 2 lists must be read whole once, and may lack rows until shopsync sync has done so',
+      '2 of 2 lists must be read again in full, and may lack rows until shopsync sync has done that',
     )
     const after = await plan()
     expect(after.table_changes).toEqual([])
@@ -285,7 +285,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(statusText(status)).toMatch(
       /! tenant 2, repair_orders: the whole list is being read, because the keys .*: 20 of 45 records so far; shopsync sync goes on/,
     )
-    expect(await answer()).not.toContain('read whole once')
+    expect(await answer()).not.toContain('read again in full')
     const agreed = await plan()
     const report = await run(warehouse, { readAhead: 1 })
     const requests = (cursors: readonly { tenant_id: unknown; resource: string; requests: number }[]) =>

@@ -12,7 +12,7 @@ export function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
     title: `Every figure, ${period.label}`,
     finding: '',
     definition:
-      'Each as it is declared: shopsync dictionary has the definitions and the SQL. The view shop_months has the same by month.',
+      'For definitions and SQL: shopsync dictionary. The view shop_months has the same figures by month.',
     leftOut: [],
     of: 'figure',
     columns: ['Amount', 'Left out'],
@@ -23,7 +23,7 @@ export function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
         const words = left > 0 && figure.leavesOut ? `${count(left)} ${figure.leavesOut.what}` : ''
         return { name: figure.label, bar: null, cells: [cellOf(amounts, figure), { text: words }] }
       }),
-    nothing: 'No figure is declared.',
+    nothing: 'No figures are declared.',
     isWordy: true,
   }
 }

@@ -51,11 +51,11 @@ describe('the page', () => {
         'Average repair order',
         'Sales by category of service, October 2026',
         'Gross profit by advisor, October 2026',
-        'Gross profit an hour',
+        'Gross profit per hour',
         'Effective labor rate',
-        'Hours an order',
+        'Hours per order',
         'Hours sold by technician, October 2026',
-        'Parts margin by cost of a unit, October 2026',
+        'Parts margin by unit cost, October 2026',
         'Cycle time',
         'Recommendations',
         'Customers: new and returning',
@@ -84,11 +84,11 @@ describe('the page', () => {
     const text = page(one, true)
     expectIn(text, 'fill="url(#hatch-blue)"')
     expectIn(text, 'id="hatch-blue"')
-    expectIn(text, 'November 2026 is not whole')
+    expectIn(text, 'November 2026 is incomplete')
     const months = one.months.map((month) => ({ ...month, isPartial: false }))
     const whole = { ...one, months, scopes: one.scopes.map((scope) => ({ ...scope, span: months })) }
     expectNotIn(page(whole, true), 'fill="url(#hatch')
-    expectNotIn(page(whole, true), 'is not whole')
+    expectNotIn(page(whole, true), 'is incomplete')
   })
 
   it('shows what each sum leaves out', () => {
@@ -96,7 +96,7 @@ describe('the page', () => {
     const without = one.scopes[0]?.months.reduce((sum, month) => sum + leftOutOf(month, grossProfit), 0)
     expectIn(text, `Left out: ${without} invoices without a known cost or price.`)
     expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
-    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed there')
+    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed on them')
     expect(
       text.match(/isn’t comparable with shop systems that subtract pay/g)?.length,
     ).toBeGreaterThanOrEqual(2)
@@ -163,7 +163,7 @@ describe('the owner’s page and the operator’s', () => {
   })
 
   it('report it if nothing was synced, nothing is wrong, and nobody listens', () => {
-    expectIn(operations({ ...sampleOperations, isEmpty: true }), 'There is no data yet')
+    expectIn(operations({ ...sampleOperations, isEmpty: true }), 'No data yet')
     const calm = operations({ ...sampleOperations, incidents: [], events: [] })
     expectIn(calm, 'No incident is open.')
     expectNotIn(calm, '>Events<')
@@ -225,10 +225,10 @@ describe('little data', () => {
   it('a warehouse that was never synced gets a kind sentence', () => {
     const empty = { ...one, months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
     const text = page(empty)
-    expectIn(text, 'There is no data yet')
-    expectIn(text, 'Type shopsync sync')
+    expectIn(text, 'No data yet')
+    expectIn(text, 'Run shopsync sync')
     expectNotIn(text, '<figure')
-    expect(answersText(empty)).toContain('Type shopsync sync')
+    expect(answersText(empty)).toContain('Run shopsync sync')
   })
 
   it('a business without invoices has charts that say so', () => {
@@ -266,7 +266,7 @@ describe('little data', () => {
     })
     expectIn(text, '<dt>Gross profit</dt><dd><b>–</b>', 'without 4 invoices')
     expectNotIn(text.split('Every figure')[0] ?? '', '– gross margin')
-    expectIn(text, 'Not compared with the year before: no shop’s data reaches back to its beginning.')
+    expectIn(text, 'Not compared with the year before: no shop has data that far back.')
     expectNotIn(text, /NaN|undefined|Infinity/)
   })
 })
@@ -276,12 +276,12 @@ describe('can I trust it?', () => {
   const said = (more: object) => trustSentence({ ...trust, ...more }, one.madeAt)
 
   it.each([
-    ['a list that may lack something', { failing: 2 }, '2 of 60 lists may lack something', 'bad'],
+    ['a list that may be incomplete', { failing: 2 }, '2 of 60 lists may be incomplete', 'bad'],
     ['a tenant without a grant', { revoked: ['Main'] }, 'Main no longer grants access', 'bad'],
     [
       'totals that payments do not equal',
       { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
-      'only 97.9% of 1,000 paid invoices equal what was paid',
+      'on only 97.9% of 1,000 paid invoices, payments match the total',
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
@@ -303,15 +303,15 @@ describe('can I trust it?', () => {
   it('is yes at 98 %, with nothing to compare, and no if there is nothing', () => {
     const of = (equal: number, rounding: number, more: number) =>
       said({ totals: { ...trust.totals, equal, rounding, more } }).sentence
-    expectIn(of(970, 10, 20), 'Yes. Everything is here')
-    expectIn(of(0, 0, 0), 'Yes. Everything is here')
+    expectIn(of(970, 10, 20), 'Yes. The data is complete')
+    expectIn(of(0, 0, 0), 'Yes. The data is complete')
     expect(said({ lists: 0 })).toMatchObject({ tone: 'bad', sentence: expect.stringMatching(/^No: /) })
   })
 
   it('names each problem, worst first', () => {
     const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
     expect(sentence).toMatch(
-      /may lack something; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
+      /may be incomplete; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
     )
     expect(tone).toBe('bad')
   })
@@ -345,8 +345,8 @@ describe('shares and changes', () => {
       ...one,
       scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed, creditCents: 2000 } }],
     })
-    expectIn(text, 'Credits are apart: $20 on 4 invoices paid beyond the total.')
-    expectIn(text, 'credits of $20 on 4 invoices apart', '$3,398 to collect')
+    expectIn(text, 'Credits are not included: $20 on 4 overpaid invoices.')
+    expectIn(text, 'credits of $20 on 4 invoices not included', '$3,398 to collect')
   })
 })
 
@@ -354,7 +354,7 @@ describe('the answers in words', () => {
   it('are those of the page', () => {
     const text = answersText(one)
     expectIn(text, 'Can I trust it?')
-    expectIn(text, 'Yes. Everything is here up to 19 minutes before this report.')
+    expectIn(text, 'Yes. The data is complete up to 19 minutes before this report.')
     expectIn(text, /October 2026: \$[\d,]+ of sales/)
     expectIn(text, '5 orders past the promised time')
     const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []

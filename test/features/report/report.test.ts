@@ -83,7 +83,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
   function tableOf(id: string): Map<string, string[]> {
     const [, figure = ''] = page.split(`id="${id}"`)
     const [, body = ''] = /<tbody>(.*?)<\/tbody>/s.exec(figure) ?? []
-    const text = (cell: string): string => cell.replaceAll(/<[^>]*>/g, '').replace(' not whole', '')
+    const text = (cell: string): string => cell.replaceAll(/<[^>]*>/g, '').replace(' incomplete', '')
     return new Map(
       [...body.matchAll(/<tr><th scope="row">(.*?)<\/th>(.*?)<\/tr>/gs)].map(([, head = '', rest = '']) => [
         text(head),
@@ -213,7 +213,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const { db } = warehouse
     await db.updateTable('sync_cursors').set({ deletes_checked_at: null }).execute()
     expect(await answer()).toMatch(
-      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked lately/,
+      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked recently/,
     )
     const at = (ms: number): string => new Date(Date.now() - ms).toISOString().replace('Z', '000Z')
     await db
@@ -236,13 +236,13 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       .set({ completeness: 'unproven' })
       .where('resource', '=', 'notes')
       .execute()
-    expect(await answer()).not.toContain('may lack something')
+    expect(await answer()).not.toContain('may be incomplete')
     await db
       .updateTable('sync_cursors')
       .set({ completeness: 'unproven' })
       .where('resource', '=', 'payments')
       .execute()
-    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may lack something/)
+    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may be incomplete/)
     await db.updateTable('sync_cursors').set({ completeness: 'proven' }).execute()
     const since = at(0)
     const incident = { tenant_id: 0, resource: '', kind: 'failed', since, opened_at: since, told: '{}' }
@@ -448,7 +448,7 @@ describe("a place that can't be written to", () => {
     const ended = await run(config, 'report', '--out', file)
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stdout).toContain('Nothing has been synced into this warehouse yet')
-    expect(readFileSync(file, 'utf8')).toContain('There is no data yet')
+    expect(readFileSync(file, 'utf8')).toContain('No data yet')
     expect(readdirSync(dirname(config)).sort()).toEqual(['config.json', 'file', 'folder'])
   })
 })

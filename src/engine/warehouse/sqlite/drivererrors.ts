@@ -58,8 +58,18 @@ export const classify = (error: unknown, where: string): Error =>
     })
   })
 
+/** No binary of better-sqlite3 (npm ran no install scripts; `tries` are the paths it looked for), or one for another Node. */
+const isBinaryMissing = (error: unknown): boolean =>
+  error instanceof Error && ('tries' in error || ('code' in error && error.code === 'ERR_DLOPEN_FAILED'))
+
 /** Opening can also fail with errors that have no code, such as those of the file system. */
 export function classifyOpening(error: unknown, where: string): Error {
+  if (isBinaryMissing(error))
+    return new Stop(`better-sqlite3 has no binary that Node ${process.version} can load`, {
+      exitCode: 3,
+      hint: 'Type npm rebuild better-sqlite3 in the folder where shopsync is installed; docs/install.md has more',
+      cause: error,
+    })
   const classed = classify(error, where)
   if (classed !== error) return classed
   return new Stop(`The warehouse ${where} cannot be opened: ${classed.message}`, {

@@ -100,7 +100,7 @@ export function paceFigure({ scope }: FigureInput): Figure {
         ? `${answer.period.label}: ${moneyText(now?.cents[told] ?? 0)}${comparedWords(answer, sales)}.`
         : '',
     definition:
-      'Sales from the first day of the month to each of its days, as far as the days are complete, beside those of the month before and of the same month a year ago. The lines have all shops; the percentages have only those that were open in both periods.',
+      'Sales from the first day of the month through each complete day, next to the month before and the same month a year ago. The lines include all shops; the percentages include only shops open in both periods.',
     leftOut: [],
     chart: {
       shape: 'lines',

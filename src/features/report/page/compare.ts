@@ -50,7 +50,7 @@ ${tenants.length >= searched ? search : null}
 <div class="scroll tall" tabindex="0" role="region" aria-labelledby="compare-title"><table class="stack" data-searched>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col" class="text">data is</th></tr></thead>
 <tbody>${tenants.map((tenant) => line(madeAt, tenant))}</tbody></table></div>
-<p class="caption">Definitions as above; changes compare the same shops. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
+<p class="caption">Definitions as above. Changes compare the same shops. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
 ${copyButtons('businesses', 'businesses')}
 </section></details>`
 }

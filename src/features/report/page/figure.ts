@@ -49,7 +49,7 @@ function legend({ series, partial, shape }: Chart): Piece {
   return html`<ul class="legend">${series.map(
     ({ name, color, isLine }) =>
       html`<li><i class="${isLine || shape === 'lines' ? 'line' : 'box'}" style="background:var(--${color})"></i>${name}</li>`,
-  )}${hatched ? html`<li><i class="box hatched"></i>not whole</li>` : null}</ul>`
+  )}${hatched ? html`<li><i class="box hatched"></i>incomplete</li>` : null}</ul>`
 }
 
 const isEmpty = ({ series }: Chart): boolean =>
@@ -63,7 +63,7 @@ function numbers({ id, chart, extra, title }: Figure): Html {
       ...series.map(({ values }) => cellText(values[i] ?? null, unit)),
       ...extra.map(({ cells }) => cells[i] ?? ''),
     ]
-    const note = partial?.[i] ? html` <small>not whole</small>` : null
+    const note = partial?.[i] ? html` <small>incomplete</small>` : null
     return html`<tr><th scope="row">${category}${note}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`
   })
   const name = `${title}: numbers`
@@ -84,7 +84,7 @@ export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
 <h3 id="${id}-title">${title}</h3>
 ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${none ? html`<p class="nothing">${nothing}</p>` : html`${legend(chart)}<div class="plot">${drawings(figure, draw)}</div>`}
-<figcaption>${[definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not begin at 0.'] : [])].join(' ')}</figcaption>
+<figcaption>${[definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not start at 0.'] : [])].join(' ')}</figcaption>
 ${none ? null : numbers(figure)}
 </figure>`
 }

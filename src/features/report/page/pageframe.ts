@@ -25,7 +25,7 @@ export function pageFrame({ title, header, main, footer }: PageParts): string {
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>${title}</title><link rel="icon" href="data:,">
 <style>${new Html(pageStyle)}</style></head><body>
-<a class="skip" href="#main">To the figures</a>
+<a class="skip" href="#main">Skip to the figures</a>
 ${new Html(hatchPatterns)}
 <header>${header}</header>
 <main id="main">${main}</main>

@@ -146,7 +146,7 @@ function headerHtml(data: ReportData): Html {
 
 const bodyHtml = (data: ReportData, draw: Draw): Html =>
   data.scopes.length === 0
-    ? html`<article class="panel empty"><h2>There is no data yet</h2><p>${neverSynced}</p></article>`
+    ? html`<article class="panel empty"><h2>No data yet</h2><p>${neverSynced}</p></article>`
     : html`${data.scopes.map((scope, i) => scopeHtml(data, scope, draw, i === 0))}`
 
 /** The whole page as text. */
@@ -155,7 +155,7 @@ export const reportPage = (data: ReportData, draw: Draw): string =>
     title: `Shop report${data.scopes[0] ? `: ${data.scopes[0].title}` : ''}`,
     header: headerHtml(data),
     main: bodyHtml(data, draw),
-    footer: html`Made ${madeHtml(data)} from ${data.warehouse}. Days and months are the shops’ own. The page loads nothing from elsewhere. What every number means: <code>shopsync dictionary</code>.`,
+    footer: html`Made ${madeHtml(data)} from ${data.warehouse}. Days and months are in each shop’s time zone. The page loads nothing from the network. For what each number means: <code>shopsync dictionary</code>.`,
   })
 
 /** Shown by a sign and a word, not only by color. */

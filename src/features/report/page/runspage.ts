@@ -65,7 +65,7 @@ function tablesHtml(runs: readonly PastRun[]): Html {
   const more = 'More runs: shopsync runs --last 500. Only failed ones: shopsync runs --failed.'
   if (older.length === 0) return table('runs', 'Last runs', newest, more)
   return html`${table('runs', 'Last runs', newest, '')}
-<details class="part" open><summary><h2>Older runs</h2></summary>${table('older-runs', `The ${count(older.length)} runs before`, older, more)}</details>`
+<details class="part" open><summary><h2>Older runs</h2></summary>${table('older-runs', `The ${count(older.length)} runs before those`, older, more)}</details>`
 }
 
 /** The whole page as text; the newest run first. */
