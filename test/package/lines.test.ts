@@ -27,6 +27,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm ci && npm install --global .':
     'it would change this machine; tarball.test.ts runs the installed program',
   'shopsync init': 'it asks; init.test.ts answers',
+  'npm install ./shopsync-0.2.0.tgz': 'test/long/tarball.test.ts installs it',
+  'npx shopsync demo': 'test/package/tarball.test.ts runs it',
   'npm run quick': 'it is this suite',
   'npm test': 'it is this suite',
   'bash .ci/run': 'it is this suite',

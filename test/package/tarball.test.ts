@@ -3,7 +3,7 @@
  * `npx shopsync` works from it. The packages it needs come from this project; test/long/tarball.test.ts installs them
  * again.
  */
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { scratch } from '../support/scratch.js'
@@ -69,4 +69,18 @@ it('runs from an empty directory: npx shopsync --version, npx shopsync demo', as
   const { stdout } = await inFolder(folder, 'npx', '--offline', 'shopsync', 'demo')
   expect(stdout).toMatch(/^ +first sync +second sync$/m)
   expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
+})
+
+it('tells how to get the binary of better-sqlite3 when npm ran no install scripts', async () => {
+  const library = join(modules, 'better-sqlite3')
+  rmSync(library)
+  const isBuilt = (path: string): boolean => /better-sqlite3\/build(\/|$)/.test(path)
+  cpSync(join(root, 'node_modules/better-sqlite3'), library, {
+    recursive: true,
+    filter: (path) => !isBuilt(path),
+  })
+  const failed = await inFolder(folder, 'npx', '--offline', 'shopsync', 'demo').catch(
+    (error: unknown) => error,
+  )
+  expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('npm rebuild better-sqlite3') })
 })
