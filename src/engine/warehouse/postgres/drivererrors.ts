@@ -14,8 +14,7 @@ const refused: Record<string, string> = {
   '25006': 'Expected a writable database, not a standby: check warehouse.url',
 }
 
-const unwanted =
-  'Drop it: the data come from the API as they are, and a rule of the database cannot mend them'
+const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 

@@ -11,8 +11,7 @@ const hints: Record<string, string> = {
   SQLITE_IOERR: 'Check the disk and its free space; what is committed is complete',
 }
 
-const unwanted =
-  'Drop it: the data come from the API as they are, and a rule of the database cannot mend them'
+const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 
