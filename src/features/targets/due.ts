@@ -18,7 +18,7 @@ import { type DueLists, dueLists } from './duelists.js'
 import { boundOf, chooseLists } from './pollranking.js'
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { readChecks } from './sql.js'
-import { budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
+import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
 
@@ -67,11 +67,13 @@ interface RoundNow {
 
 function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): RoundNow {
   const now = Number(run.clock.nowMicros() / 1000n)
-  const endsAt = roundEnd(now, { limit: run.endsAt, next: next?.(now) })
+  const instants = next?.(now)
+  const endsAt = roundEnd(now, { limit: run.endsAt, next: instants })
   const window = windowNow(run)
+  const until = window ? budgetEnd(now, { endsAt, resetsAt: window.resetsAt, next: instants }) : endsAt
   return {
     ...{ now, endsAt },
-    budget: window && budgetOf(window, { now, until: endsAt, reserve }),
+    budget: window && budgetOf(window, { now, until, reserve }),
     windowAnHour: window && windowAnHour(window, reserve),
   }
 }
