@@ -1,4 +1,4 @@
-/** One program on one warehouse: every phase in turn, each in a process of its own, and a check of what it wrote. */
+/** One program on one warehouse: each phase in turn, in its own process, and a check of what it wrote. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,13 +15,16 @@ import { type Dataset, resourcesOf } from './source/dataset.js'
 import type { BenchSource } from './source/source.js'
 import { type BenchWarehouse, empty, schema } from './warehouse.js'
 
-/** One record of so many changes: 5 %. */
+/** One of this many records changes: 5 %. */
 const every = 20
 const epoch = '1970-01-01T00:00:00Z'
 /** The newest `updated_at` before anything changes (source/list.ts). */
 const newest = '2026-01-01T00:00:00Z'
 
-/** What each program is measured at. A parser does not know what it has seen, and dlt has no run that reads all again. */
+/**
+ * The phases measured for each program. A parser doesn't know what it has seen, and dlt has no run that reads
+ * everything again.
+ */
 const phasesOf: Readonly<Record<string, readonly Phase[]>> = {
   read: ['first', 'changed'],
   write: ['first'],
@@ -31,7 +34,7 @@ const phasesOf: Readonly<Record<string, readonly Phase[]>> = {
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('./measure.js', import.meta.url))
 
-/** `from`: the measuring program, this checkout's where nothing else is said. */
+/** `from`: the measuring program; by default, this checkout's. */
 export async function measured(task: Task, from = program): Promise<Measured> {
   const { stdout } = await run(process.execPath, [from, JSON.stringify(task)])
   return JSON.parse(lastLine(stdout)) as Measured
@@ -55,7 +58,7 @@ export class Contestant {
     private readonly warehouse: BenchWarehouse,
   ) {}
 
-  /** A failure of dlt ends its phases, and is a sample; one of ours ends everything. */
+  /** If dlt fails, that ends its phases and counts as a sample; if one of ours fails, that ends everything. */
   async run(name: string, round: number, settings: Readonly<Record<string, string>>): Promise<Sample[]> {
     const { dataset, source } = this.benchmark
     const folder = mkdtempSync(join(tmpdir(), 'shopsync-peer-'))
@@ -82,7 +85,7 @@ export class Contestant {
     return samples
   }
 
-  /** `write` takes the rows that the program before it has left; `read` needs no warehouse. */
+  /** `write` takes the rows that the previous program left; `read` needs no warehouse. */
   async #prepare(name: string): Promise<void> {
     if (name === 'write' || name === 'read') return
     await empty(this.warehouse.url)
@@ -105,7 +108,7 @@ export class Contestant {
     const left = name === 'write' ? await this.#stored() : shown
     if (left === 0) throw new Error('write needs the rows of shopsync: name shopsync before it')
     const result = await measured(this.#task(name, phase))
-    // What a record had more in a former version is gone after `changed`.
+    // What an earlier version of a record had in addition is gone after `changed`.
     const stored = name === 'read' || phase === 'changed' ? left : await this.#stored()
     if (stored !== left) throw new Error(`${name}, ${phase}: ${stored} rows are stored of ${left}`)
     return { rows: left, ...result }
@@ -118,7 +121,7 @@ export class Contestant {
     settings: Readonly<Record<string, string>>,
   ): Promise<Outcome> {
     const { dlt, orders } = this.benchmark
-    // It does not compute what an order comes to, a row each.
+    // It doesn't compute the orders' totals, one row each.
     const rows = shown - (phase === 'changed' ? Math.floor(orders / every) : orders)
     try {
       if (!dlt) throw new Error('dlt is not there')
@@ -155,7 +158,7 @@ export class Contestant {
   }
 }
 
-/** What a failed process said last, without the address of the code. */
+/** The last message of a failed process, without its location in the code. */
 function reasonOf(error: unknown): string {
   const text =
     error instanceof Error ? ((error as { stderr?: string }).stderr ?? error.message) : String(error)

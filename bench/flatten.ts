@@ -1,4 +1,6 @@
-/** How many rows a second flatten makes of pages of repair orders. Run: npm run build && node dist/bench/flatten.js */
+/**
+ * How many rows per second flatten makes from pages of repair orders. Run: npm run build && node dist/bench/flatten.js
+ */
 import { resources } from '../schema/index.js'
 import { model } from '../src/engine/model/registry.js'
 

@@ -11,7 +11,7 @@ const LATENCIES = [20, 200, 2000]
 const OTHERS = [0, 0.1, 0.25, 0.5]
 const PROCESSES = [2, 4]
 const CONNECTIONS = 16
-/** A row simulates about so many requests. */
+/** About how many requests a row simulates. */
 const REQUESTS = 20_000
 
 const seed = Number(process.argv[process.argv.indexOf('--seed') + 1] ?? 0) || 0
@@ -22,7 +22,7 @@ interface Row extends Tally {
   readonly latency: number
   readonly others: number
   readonly processes: number
-  /** The share of the limit that our connections and the other clients can use at all. */
+  /** The share of the limit that our connections and the other clients can use at most. */
   readonly possible: number
   readonly good: boolean
 }

@@ -1,9 +1,10 @@
 /**
- * npm run bench:history -- [--rounds 5] [--records 12000] [--tenants 4] [--dataset lifelike] [--warehouses sqlite,postgres]
+ * npm run bench:history -- [--rounds 5] [--records 12000] [--tenants 4] [--dataset lifelike] [--warehouses
+ * sqlite,postgres]
  *
- * What it costs to keep the versions that end: the product with the history of every resource, and without, in turn,
- * each load in a process of its own. *first* is a load into empty tables, *again* a `sync --full` over the same, *changed* a
- * run after 5 % of the records have changed. Processor time of the process and of the database's server.
+ * The cost of keeping ended versions: the product with the history of every resource, and without, in turn, each load
+ * in its own process. *first* is a load into empty tables, *again* a `sync --full` over the same, *changed* a run after
+ * 5 % of the records have changed. Measures processor time of the process and of the database server.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -27,12 +28,12 @@ const { values: options } = parseArgs({
 
 const phases: readonly Phase[] = ['first', 'again', 'changed']
 const tenants = Number(options.tenants)
-/** One record of so many changes: 5 %. */
+/** One of this many records changes: 5 %. */
 const every = 20
-/** So long the server takes to reap the processes of connections that ended. */
+/** How long the server takes to reap the processes of closed connections. */
 const reapMs = 200
 
-/** Processor seconds, process and server together, by phase. */
+/** Processor seconds of process and server together, by phase. */
 type Costs = Record<Phase, number>
 
 async function load(warehouse: BenchWarehouse, source: BenchSource, history: boolean): Promise<Costs> {

@@ -2,7 +2,7 @@
  * node dist/bench/idle.js [--tenants 100,1000]
  *
  * Measures syncs that find nothing new, for each number of tenants and all resources: the client's processor time per
- * request, and its peak memory. Each sync runs in a process of its own.
+ * request, and its peak memory. Each sync has its own process.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,8 +1,9 @@
 /**
  * node dist/bench/latency.js [--records 40000] [--milliseconds 200] [--rounds 3]
  *
- * Measures the first load of one big cursor, where each answer takes `--milliseconds` and no rate limit binds. One walk
- * asks for one page after the other, another walk for several pages together. The books of both have to close.
+ * Measures the first load of one big cursor when each response takes `--milliseconds` and no rate limit applies. One
+ * walk requests one page after the other, another walk requests several pages together. The books of both have to
+ * close.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

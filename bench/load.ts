@@ -3,10 +3,10 @@ import { model, writtenTables } from '../src/engine/model/registry.js'
 import type { Table } from '../src/engine/model/table.js'
 import type { ResourceName } from './source/dataset.js'
 
-/** What every program is told. */
+/** What every program gets. */
 export interface Load {
   readonly source: string
-  /** The tenants are 1 to so many. */
+  /** The tenants are 1 to this number. */
   readonly tenants: number
   readonly resources: readonly ResourceName[]
   /** Of the warehouse. */
@@ -16,7 +16,7 @@ export interface Load {
   readonly updatedAfter: string
 }
 
-/** The tables that the records of these resources become rows of, those of the records that stand inside them included. */
+/** The tables to which these resources' records add rows, including those for records inside them. */
 export function tablesOf(wanted: readonly ResourceName[]): Table[] {
   const { byName, embedded } = model(resources)
   const own = wanted.flatMap((name) => byName.get(name) ?? [])

@@ -1,7 +1,7 @@
 /**
- * One measured load, in a process of its own: a task as JSON in its argument, the measurement as the last line of its
- * output. run.ts and pairs.ts start it; pairs.ts also starts that of another checkout, so what a task and a measurement
- * hold changes only by additions.
+ * One measured load in its own process: a task as JSON in its argument, the measurement as the last line of its output.
+ * run.ts and pairs.ts start it. pairs.ts also starts another checkout's, so the fields of a task and a measurement may
+ * only be added to.
  */
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import type { Load } from './load.js'
@@ -16,13 +16,13 @@ export interface Task extends Load {
   /** `prepare`: empty tables, made by the product's own migration, as every program finds them. */
   readonly contender: Own | 'prepare'
   readonly phase: Phase
-  /** Of `prepare` and `shopsync`: whether versions that end are kept. */
+  /** For `prepare` and `shopsync`: whether ended versions are kept. */
   readonly history?: boolean
 }
 
 export interface Measured {
   readonly seconds: number
-  /** User and system time of the process, its threads and its children; a database server's is not. */
+  /** User and system time of the process, its threads and its children, without the database server's. */
   readonly cpu: number
   readonly megabytes: number
 }
@@ -33,7 +33,7 @@ async function prepare({ url, schema }: Load, history?: boolean): Promise<void> 
   await warehouse.close()
 }
 
-/** The rows of the warehouse as it is; then they are written once more, into empty tables. */
+/** Reads the rows of the existing warehouse; they are then written again, into empty tables. */
 async function writer(task: Task): Promise<() => Promise<void>> {
   if (task.url.startsWith('sqlite:')) {
     const { ready, write } = await import('./write/sqlite.js')
@@ -49,7 +49,7 @@ async function writer(task: Task): Promise<() => Promise<void>> {
   return () => write(task, rows)
 }
 
-/** What is measured; whatever it needs before is done when the promise is fulfilled. */
+/** What is measured; its preparations are done when the promise is fulfilled. */
 async function work(task: Task): Promise<() => Promise<void>> {
   const { contender, phase, history } = task
   if (contender === 'prepare') return () => prepare(task, history)
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   const task = JSON.parse(process.argv[2] ?? '{}') as Task
   const measuredWork = await work(task)
   const start = performance.now()
-  // A program's own start counts; what makes the rows ready for `write` does not.
+  // A program's own start counts; preparing the rows for `write` doesn't.
   const before = task.contender === 'write' ? process.cpuUsage() : { user: 0, system: 0 }
   await measuredWork()
   const seconds = (performance.now() - start) / 1000

@@ -2,6 +2,6 @@ import { resources } from '../schema/index.js'
 import type { Model } from '../src/engine/model/resourcemodel.js'
 import { model } from '../test/support/model.js'
 
-/** Every resource as the configuration's default has it, or with its history. */
+/** Every resource in its default configuration, or with its history. */
 export const modelOf = (history = false): Model =>
   model(resources, Object.fromEntries(Object.keys(resources).map((name) => [name, { history }])))

@@ -1,9 +1,9 @@
 /**
  * node dist/bench/page.js [--rounds 30]
  *
- * What one page of 100 repair orders costs to decode, parse and flatten, by what stands in it: processor time of this
- * process, each page beside the one that it is compared with. Card tokens and results of floating-point arithmetic look
- * like integers beyond 2^53 to a careless reader, and should cost nothing.
+ * The cost of decoding, parsing and flattening one page of 100 repair orders, by its contents: processor time of this
+ * process, each page next to the one it is compared with. Card tokens and floating-point results look like integers
+ * beyond 2^53 to a careless reader, and should cost nothing.
  */
 import { parseArgs } from 'node:util'
 import { resources } from '../schema/index.js'
@@ -16,7 +16,7 @@ import { median, medianInterval } from './stats.js'
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } })
 
 const records = 100
-/** Pages a measurement. */
+/** Pages per measurement. */
 const times = 8
 type Json = Record<string, unknown>
 type Change = (name: string, value: unknown, place: number) => unknown
@@ -41,14 +41,14 @@ const isQuantity = (name: string): boolean => name === 'hours' || name === 'quan
 const floats: Change = (name, value, place) =>
   isQuantity(name) && place % 33 === 0 ? noisyNumbers[(place / 33) % 2] : value
 const oneFloat: Change = (name, value, place) => (name === 'hours' && place === 500 ? noisyNumbers[0] : value)
-/** In place of other characters, so that the page keeps its length. */
+/** Replaces other characters, so the page keeps its length. */
 const withToken = (value: unknown): string => `Token 4929381234567890123${String(value).slice(25)}`
 const tokens: Change = (name, value, place) => (name === 'notes' && place % 5 < 2 ? withToken(value) : value)
 const oneToken: Change = (name, value, place) => (name === 'notes' && place === 50 ? withToken(value) : value)
 const both: Change = (name, value, place) => tokens(name, floats(name, value, place), place)
 const ascii: Change = (_, value) => (typeof value === 'string' ? value.replaceAll(/[^\0-\x7f]/g, "'") : value)
 
-/** Ids in place of the marks that the source fills in; every item its own. */
+/** Replaces the marks that the source fills in by ids, a different one for every item. */
 function numbered(text: string): Buffer {
   let next = 1_000_000_000
   return Buffer.from(
@@ -97,7 +97,7 @@ function readPage(body: Buffer): number {
   return flatten?.((value as Json).results as unknown[], careful).records.length ?? 0
 }
 
-/** Milliseconds of processor time a page, the collector's threads included. */
+/** Milliseconds of processor time per page, including the garbage collector's threads. */
 function cost(body: Buffer): number {
   const before = process.cpuUsage()
   for (let i = 0; i < times; i++)
@@ -112,7 +112,7 @@ const costs: number[][] = all.map(() => [])
 for (let round = -3; round < rounds; round++)
   for (const i of round % 2 === 0 ? all.keys() : [...all.keys()].reverse()) {
     const spent = cost(all[i]?.body ?? Buffer.alloc(0))
-    // The first rounds are the compiler's.
+    // The first rounds warm up the compiler.
     if (round >= 0) costs[i]?.push(spent)
   }
 process.stdout.write('| page | KB | ms | against | ratio | 95 % interval |\n')

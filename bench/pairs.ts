@@ -1,9 +1,10 @@
 /**
- * npm run bench:pairs -- --against DIR [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] [--records 12000]
+ * npm run bench:pairs -- --against DIR [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] [--records
+ * 12000]
  *
- * Compares this checkout's build (A) with that of another (B, in DIR): first loads, each in a process of its own, in the
- * order A B B A, so that each is compared with what ran next to it. Processor time and peak memory decide; elapsed time
- * is shown, and says little on a machine that others use. Both checkouts need dist/bench/measure.js (npm run build).
+ * Compares this checkout's build (A) with another one's (B, in DIR): first loads, each in its own process, in the order
+ * A B B A, so that each is compared with what ran next to it. Processor time and peak memory decide; elapsed time is
+ * shown, but means little on a machine shared with others. Both checkouts need dist/bench/measure.js (npm run build).
  */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -29,11 +30,11 @@ const { values: options } = parseArgs({
 })
 
 const tenants = Number(options.tenants)
-/** So long the server takes to reap the processes of connections that ended. */
+/** How long the server takes to reap the processes of closed connections. */
 const reapMs = 200
 
 interface Run extends Measured {
-  /** Processor seconds of the database's server; 0 where there is none, or where they cannot be had. */
+  /** Processor seconds of the database server; 0 if there is none, or if they aren't available. */
   readonly server: number
 }
 
@@ -42,7 +43,7 @@ interface Pair {
   readonly b: Run
 }
 
-/** Loads one after the other into the same warehouse, by the programs of several checkouts. */
+/** Loads into the same warehouse, one after the other, by the programs of several checkouts. */
 class Course {
   readonly #warehouse: BenchWarehouse
   readonly #task: Omit<Task, 'contender'>
@@ -74,7 +75,7 @@ class Course {
 
 async function compare(course: Course, a: string, b: string): Promise<Pair[]> {
   const pairs: Pair[] = []
-  // The first loads warm up the file cache, and count for nothing.
+  // The first loads warm up the file cache and don't count.
   for (const program of [a, b]) await course.run(program)
   for (let i = 0; i < Number(options.pairs); i++) {
     const first = await course.run(i % 2 === 0 ? a : b)

@@ -1,4 +1,4 @@
-/** What the processes below one have used, as Linux counts it; undefined on systems without /proc. */
+/** The resources used by a process's descendants, as counted by Linux; undefined on systems without /proc. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** Linux counts processor time in hundredths of a second, whatever the kernel's own clock. */
@@ -24,7 +24,7 @@ function childrenOf(pid: number): number[] {
 
 const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(treeOf)]
 
-/** The fields of /proc/PID/stat after the name, which may hold blanks; the first is the state. */
+/** The fields of /proc/PID/stat after the name, which may contain spaces; the first is the state. */
 const statOf = (pid: number): string[] | undefined => {
   const text = lineOf(`/proc/${pid}/stat`)
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -35,7 +35,7 @@ export const parentOf = (pid: number): number | undefined => {
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** User and system time of a process and of all below it, those included that have ended. */
+/** User and system time of a process and all its descendants, including those that have ended. */
 export function processorSeconds(pid: number): number | undefined {
   if (statOf(pid) === undefined) return undefined
   const ticks = treeOf(pid).map((one) =>
@@ -44,7 +44,7 @@ export function processorSeconds(pid: number): number | undefined {
   return ticks.reduce((sum, own) => sum + own, 0) / ticksOfSecond
 }
 
-/** Resident memory of a process and of all below it at this moment; memory that they share counts for each. */
+/** Resident memory of a process and all its descendants at this moment; shared memory counts for each. */
 export function residentMegabytes(pid: number): number {
   const pages = treeOf(pid).map((one) => Number(lineOf(`/proc/${one}/statm`)?.split(' ')[1] ?? 0))
   return (pages.reduce((sum, own) => sum + own, 0) * bytesOfPage) / 2 ** 20

@@ -2,7 +2,7 @@
 import { Pool } from 'undici'
 import type { Load } from './load.js'
 
-/** Requests under way at a time: the source is one process, which more of them would only queue at. */
+/** Requests running at once: the source is one process, where more of them would only queue up. */
 const inFlight = 4
 
 interface Wanted {
@@ -24,13 +24,13 @@ export async function load({ source, tenants, resources, updatedAfter }: Load): 
     const { body } = await pool.request({ path, method: 'GET', headers })
     const bytes = Buffer.from(await body.arrayBuffer())
     JSON.parse(bytes.toString('utf8'))
-    // The first page of a list says how many follow.
+    // The first page of a list shows how many follow.
     for (let next = 2; page === 1 && next <= lastPage(bytes); next++) wanted.push({ list, page: next })
   }
   const turn = async (): Promise<void> => {
     for (let next = wanted.shift(); next; next = wanted.shift()) await take(next)
   }
-  // A list's first page may be under way when nothing else is wanted.
+  // A list's first page may still be running when nothing else is queued.
   while (wanted.length > 0) await Promise.all(Array.from({ length: inFlight }, turn))
   await pool.close()
 }

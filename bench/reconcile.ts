@@ -1,5 +1,5 @@
 /**
- * Measures what it costs to find deleted and missing records by counting, and by listing everything. Prints tables and
+ * Measures the cost of finding deleted and missing records by counting, and by listing everything. Prints tables and
  * draws docs/reconcile.svg.
  *
  *   npm run build && node dist/bench/reconcile.js
@@ -28,7 +28,7 @@ async function deleted(records: number, differences: number): Promise<Figures> {
   return new SimulatedCursor(records, { deleted: pick(records, differences) }, random).compare()
 }
 
-/** Repeats one case: a million records, three deleted, two missing. Each repetition draws other cut points. */
+/** Repeats one case: a million records, three deleted, two missing. Each repetition uses different cut points. */
 async function million(trials: number, cause: 'lost' | 'neverStored'): Promise<void> {
   const requests: number[] = []
   let complete = 0
@@ -36,7 +36,7 @@ async function million(trials: number, cause: 'lost' | 'neverStored'): Promise<v
     const ids = pick(1_000_000, 5)
     const differences = { deleted: ids.slice(0, 3), [cause]: ids.slice(3) }
     const cursor = new SimulatedCursor(1_000_000, differences, random)
-    // Two requests more: the walk before the comparison, and the question which tenants there are.
+    // Two more requests: the walk before the comparison, and the one for the authorizations.
     requests.push((await cursor.compare()).requests + 2)
     if (cursor.left(ids) === 0) complete++
   }

@@ -1,4 +1,4 @@
-/** Tables of what run.ts measured, for the terminal and for docs/performance.md. */
+/** Tables of run.ts's measurements, for the terminal and for docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Measured, Phase } from './measure.js'
@@ -8,11 +8,11 @@ import { median } from './stats.js'
 export interface Sample extends Measured {
   readonly dataset: Dataset
   readonly warehouse: string
-  /** Name of the contender, with the settings that it needed. */
+  /** Name of the contender, with the settings it needed. */
   readonly contender: string
   readonly phase: Phase
   readonly round: number
-  /** Rows of the warehouse that the records of this load become. */
+  /** Rows that the records of this load become in the warehouse. */
   readonly rows: number
   readonly requests: number
   /** Why the load failed; its figures are zero then. */
@@ -36,8 +36,8 @@ const short = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
 /**
- * The rate against that of the slowest of the others, round by round: what ran next to each other is compared. Empty where
- * one of the others was not measured.
+ * The rate compared with the slowest of the others, round by round: neighboring runs are compared. Empty if one of the
+ * others was not measured.
  */
 function ratio(own: readonly Sample[], ...others: readonly (readonly Sample[])[]): string {
   const ratios = own.flatMap((sample) => {
@@ -113,7 +113,7 @@ const order: readonly Phase[] = ['first', 'again', 'changed']
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`
 
-/** Markdown: a table for each dataset and warehouse. */
+/** Markdown: one table for each dataset and warehouse. */
 export function tables({ records, tenants, node, peers, samples }: Results): string {
   let text = ''
   for (const dataset of unique(samples.map((sample) => sample.dataset))) {
@@ -129,7 +129,7 @@ export function tables({ records, tenants, node, peers, samples }: Results): str
 const begin = '<!-- results: begin -->'
 const end = '<!-- results: end -->'
 
-/** Into bench/results.json, and between the marks of docs/performance.md. */
+/** Into bench/results.json, and between the marks in docs/performance.md. */
 export function writeResults(results: Results): void {
   const root = process.cwd()
   writeFileSync(join(root, 'bench/results.json'), `${JSON.stringify(results, null, 1)}\n`)

@@ -1,9 +1,10 @@
 /**
  * npm run bench:rooms -- [--dataset lifelike] [--records 12000] [--tenants 4] [--warehouses sqlite,postgres]
  *
- * Where the time of a first load goes: a processor profile of the product, by the rooms of the code (docs/architecture.md)
- * and by the packages, for the main thread and for SQLite's writer thread. What an engine or a library does without a
- * file of its own (a statement, a parse) counts for the file that calls it. A database server's time is not in it.
+ * Where the time of a first load goes: a processor profile of the product, by the rooms of the code
+ * (docs/architecture.md) and by package, for the main thread and SQLite's writer thread. Work that an engine or a
+ * library does without a file of its own (a statement, a parse) counts for the file that calls it. A database server's
+ * time isn't included.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -42,7 +43,7 @@ interface Profile {
   readonly timeDeltas: readonly number[]
 }
 
-/** The room, the folder below the warehouse's room or the package that a frame belongs to; undefined: the caller's. */
+/** The room, the folder below the warehouse's room, or the package that a frame belongs to; undefined: the caller's. */
 function placeOf({ functionName, url }: Frame): string | undefined {
   const modules = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)
   if (modules) return `package ${modules[1]}`
@@ -51,7 +52,7 @@ function placeOf({ functionName, url }: Frame): string | undefined {
   if (own) return folder && ['warehouse', 'features', 'model'].includes(room) ? `${room}/${folder}` : room
   if (url.startsWith('node:')) return 'Node'
   if (functionName === '(garbage collector)') return 'collecting garbage'
-  // Compiling, sending to another thread, calls of the system.
+  // Compiling, sending to another thread, system calls.
   if (functionName === '(program)') return 'V8 and the system'
   return functionName === '(idle)' || functionName === '(root)' ? 'idle' : undefined
 }
@@ -77,7 +78,7 @@ function places({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
   return seconds
 }
 
-/** The profiles of the main thread and of the others, the busiest first. */
+/** The profiles of the main thread and of the others, busiest first. */
 async function profiles(task: Task): Promise<Map<string, number>[]> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-profile-'))
   const program = fileURLToPath(new URL('./measure.js', import.meta.url))

@@ -2,11 +2,11 @@
  * npm run bench -- [--dataset tidy,lifelike,hostile] [--records 20000] [--tenants 4] [--rounds 3]
  *   [--warehouses sqlite,postgres] [--phases first,again,changed] [--contenders read,shopsync,write,dlt] [--print]
  *
- * The product beside its limits: `read` fetches and parses every page and does nothing else, `write` stores the same
- * rows, ready, in the fastest way known. On two cores no program beats the longer of the two. Each measured run is a
- * process of its own, against a source in another, round after round. `dlt`, which takes ten times as long, runs in the
- * first round only, and is left out where Python does not have it and it cannot be installed. The results go into bench/results.json, their tables into docs/performance.md; with
- * `--print` to the terminal alone.
+ * The product next to its limits: `read` fetches and parses every page and does nothing else; `write` stores the same
+ * rows, already prepared, in the fastest way known. On two cores, no program can beat the longer of the two. Each
+ * measured run has its own process, against a source in another one, round after round. `dlt` takes ten times as long,
+ * so it only runs in the first round; it is left out if Python doesn't have it and it can't be installed. The results
+ * go into bench/results.json and their tables into docs/performance.md; with `--print`, only to the terminal.
  */
 import { parseArgs } from 'node:util'
 import { type Benchmark, Contestant } from './benchmark.js'
@@ -46,13 +46,13 @@ function words<K extends keyof typeof known>(option: K): (typeof known)[K][numbe
   })
 }
 
-/** Settings that mend a load of dlt which fails with the defaults, by warehouse. */
+/** Settings that fix a dlt load that fails with the defaults, by warehouse. */
 const mends: Partial<Record<WarehouseName, Readonly<Record<string, string>>>> = {
   // Its parallel loaders lock each other out.
   sqlite: { LOAD__WORKERS: '1' },
 }
 
-/** Once a load has failed with dlt's defaults, the next rounds begin with the settings that mend it. */
+/** Once a load has failed with dlt's defaults, the next rounds start with the settings that fix it. */
 async function withDlt(
   contestant: Contestant,
   round: number,

@@ -18,13 +18,13 @@ export interface ProductRun {
   /** null: all. */
   readonly resources: readonly string[] | null
   readonly connections: number
-  /** Pages of one walk under way at most; undefined: the default. */
+  /** How many pages of one walk are requested at once at most; undefined: the default. */
   readonly readAhead?: number
-  /** Whether versions that end are kept, of every resource. */
+  /** Whether ended versions of every resource are kept. */
   readonly history?: boolean | undefined
 }
 
-/** The product as the command line runs it, with the defaults of its configuration. Throws when a verdict is not `proven`. */
+/** The product as the command line runs it, with its default configuration. Throws if a verdict isn't `proven`. */
 export async function run(options: ProductRun): Promise<RunReport> {
   const { baseUrl, url, schema, mode, connections, readAhead } = options
   const known = modelOf(options.history)

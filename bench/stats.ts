@@ -1,4 +1,4 @@
-/** Figures that outliers do not move: medians, and the interval in which a median lies. */
+/** Statistics that outliers don't affect: medians, and the interval that contains a median. */
 
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b)
@@ -11,18 +11,18 @@ export interface Interval {
   readonly low: number
   readonly median: number
   readonly high: number
-  /** How often an interval made in this way holds the true median: 0.95 and more, where there are six values or more. */
+  /** How often an interval made this way contains the true median: at least 0.95 if there are six or more values. */
   readonly confidence: number
 }
 
 /**
- * The narrowest pair of order statistics between which the true median lies with 95 % confidence. As in the sign test,
- * nothing is assumed of the values' distribution.
+ * The narrowest pair of order statistics between which the true median lies with 95 % confidence. Like the sign test,
+ * it assumes nothing about the distribution of the values.
  */
 export function medianInterval(values: readonly number[], wanted = 0.95): Interval {
   const sorted = values.toSorted((a, b) => a - b)
   const n = sorted.length
-  // Chances of 0, 1, … of n values below the median; `outside` sums one tail.
+  // Probabilities of 0, 1, … of n values below the median; `outside` sums one tail.
   let chance = 0.5 ** n
   let [outside, cut] = [0, 0]
   while (cut < n >> 1 && 1 - 2 * (outside + chance) >= wanted) {

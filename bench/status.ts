@@ -2,9 +2,9 @@
  * npm run bench:status -- [--tenants 500] [--orders 60] [--rounds 11] [--warehouses sqlite,postgres]
  *                         [--urls sqlite:/tmp/kept.db,postgres://postgres@127.0.0.1:5432/postgres]
  *
- * How long `shopsync status` takes, the whole process, over a warehouse of many tenants that the program has loaded from a
- * sandbox: medians in milliseconds, beside those of `shopsync --version`, which does nothing but start. Warehouses of
- * `--urls` stay, and are loaded where they are empty.
+ * How long the whole process of `shopsync status` takes, over a warehouse of many tenants that the program has loaded
+ * from a sandbox: medians in milliseconds, next to those of `shopsync --version`, which only starts. Warehouses of
+ * `--urls` are kept, and loaded if they are empty.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ const { values: options } = parseArgs({
 const known = model(resources)
 const folder = mkdtempSync(join(tmpdir(), 'shopsync-status-'))
 
-/** Returns milliseconds. A status that finds something is a status too. */
+/** Returns milliseconds. A status that finds problems is a status, too. */
 async function timed(...words: string[]): Promise<number> {
   const start = performance.now()
   await new Promise<void>((resolve, reject) => {

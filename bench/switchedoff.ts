@@ -1,4 +1,7 @@
-/** What the product does beyond storing records, each switched off: without.ts measures a copy of the program with one of them. */
+/**
+ * What the product does beyond storing records, each part switched off: without.ts measures a copy of the program
+ * without one of them.
+ */
 import type { Breakage } from '../test/support/breakage.js'
 import { breaking } from '../test/support/breakage.js'
 

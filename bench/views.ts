@@ -2,11 +2,11 @@
  * npm run bench:views -- [--orders 11000] [--rounds 5] [--warehouses sqlite,postgres] [--views orders,daily_sales]
  *                        [--urls sqlite:/tmp/kept.db,postgres://postgres@127.0.0.1:5432/postgres]
  *
- * How long views take to answer over a generated business of four tenants and three shops each: `all` counts the rows and
- * sums the view's first column of money over everything, `every sum` sums all its columns of numbers, `month` is the
- * first question for one shop and one month, of views by month for one shop and a year. Medians in milliseconds, with the shortest round in brackets; 11,000 orders a
- * tenant are 1.4 million rows. Warehouses of `--urls` stay, and are filled where they are empty: another round then costs
- * its questions alone. Their views are made anew by the program as it is.
+ * How long views take to answer over a generated business of four tenants with three shops each. `all` counts the rows
+ * and sums the view's first money column over everything; `every sum` sums all its number columns; `month` is the first
+ * question for one shop and one month, or one year for views by month. Medians in milliseconds, with the shortest round
+ * in brackets; 11,000 orders per tenant are 1.4 million rows. Warehouses of `--urls` are kept, and filled if they are
+ * empty: another round then only costs its queries. Their views are made again by the current program.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ const wanted = options.views?.split(',')
 const run = async (warehouse: Warehouse, text: string): Promise<unknown> =>
   (await sql.raw(text).execute(warehouse.db)).rows
 
-/** Tables, views, days and totals as the program makes them. */
+/** Tables, views, days and totals, made by the program. */
 async function migrate({ url }: BenchWarehouse, folder: string): Promise<void> {
   const file = join(folder, 'config.json')
   const api = { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'bench-secret' }
@@ -61,7 +61,7 @@ async function fill(warehouse: Warehouse, isSqlite: boolean): Promise<number> {
   return all.reduce((sum, { rows }) => sum + rows * tenants, 0)
 }
 
-/** A warehouse that stayed is full. */
+/** A kept warehouse is already filled. */
 async function isFilled(warehouse: Warehouse): Promise<boolean> {
   const { table } = warehouse.dialect.views().sql
   const { rows } = await sql<{ n: number }>`select count(*) as n from ${sql.raw(table('tenants'))}`.execute(
@@ -84,7 +84,7 @@ async function time(warehouse: Warehouse, text: string): Promise<string> {
 /** A month of the past half year. */
 const month = new Date(Date.now() - 150 * 86_400_000).toISOString().slice(0, 7)
 
-/** Eleven months before: a year with the month itself. */
+/** Eleven months earlier: a year, together with the month itself. */
 function yearBefore(last: string): string {
   const date = new Date(`${last}-15T00:00:00Z`)
   date.setUTCMonth(date.getUTCMonth() - 11)

@@ -1,4 +1,4 @@
-/** The warehouses that benches write to: where they are, and how they are emptied. */
+/** The warehouses that benchmarks write to: where they are, and how they are emptied. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,26 +40,26 @@ export async function empty(url: string): Promise<void> {
   })
 }
 
-/** Nothing that the server does on its own falls into one run and not into the next. */
+/** Keeps the server's own background work from falling into one run and not the next. */
 export const quieten = (url: string): Promise<void> =>
   withClient(url, async (client) => {
     await client.query('alter system set autovacuum = off')
     await client.query('select pg_reload_conf()')
   })
 
-/** The process under which all of the server's others are. */
+/** The parent of all the server's processes. */
 export const serverPid = (url: string): Promise<number | undefined> =>
   withClient(url, async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     return rows[0] && parentOf(rows[0].pid)
   })
 
-/** Ended by a signal, a process skips what it registered for its exit: the server's end is among that. */
+/** A process that is ended by a signal skips its exit handlers, and one of them stops the server. */
 const endOnSignals = (): void => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 }
 
-/** Gives the wanted warehouses, and removes them after use. */
+/** Provides the wanted warehouses, and removes them after use. */
 export async function withWarehouses<T>(
   wanted: readonly string[],
   use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,
@@ -81,7 +81,7 @@ export async function withWarehouses<T>(
   }
 }
 
-/** Gives the warehouses at these addresses, which stay; without any, new ones, which are removed after use. */
+/** Provides the warehouses at these addresses, which are kept; without any, new ones, which are removed after use. */
 export const withKept = <T>(
   { urls, warehouses }: { readonly urls?: string | undefined; readonly warehouses: string },
   use: (warehouses: readonly BenchWarehouse[]) => Promise<T>,

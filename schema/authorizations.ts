@@ -1,9 +1,9 @@
 import { boolean, id, nullable } from './resource.js'
 
-/** The grants of a partner, one record a tenant: they tell which tenants exist (docs/api.md, Authorizations). */
+/** A partner's grants, one record per tenant: they show which tenants exist (docs/api.md, Authorizations). */
 export const authorizations = {
   name: 'authorizations',
-  doc: 'API partner authorizations: the grants by which a partner can use tenants.',
+  doc: 'API partner authorizations, which let a partner use tenants.',
   source: 'Resources: Authorization',
   fields: {
     id: id('Id of the authorization.'),

@@ -41,7 +41,7 @@ const vehicles = many(
       engine: text('Engine.'),
     },
   },
-  'Kinds of vehicles that canned jobs are for.',
+  'Kinds of vehicles that canned jobs apply to.',
 )
 
 const hazmats = many(

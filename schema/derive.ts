@@ -1,11 +1,11 @@
 /**
- * The vocabulary in which derived tables are declared, once, each as one file of schema/derived/: rows that follow from
- * one record, computed where the whole record is in hand and stored in the record's own transaction
- * (docs/architecture.md, What else the engine rests on). Adding a derived table is adding a file.
+ * The vocabulary for declaring derived tables, each once, in a file of schema/derived/. Their rows follow from one
+ * record. They are computed when the whole record is available, and stored in the record's own transaction
+ * (docs/architecture.md, What else the engine rests on). To add a derived table, add a file.
  *
- * The rule is pure. It gets the stored rows of one record as objects by column, the paths of the record that are in
- * quarantine, and the settings; it returns the rows. It must give the same rows from the warehouse as from the page that
- * brought the record: rows are computed anew from the warehouse when the rule or its settings change.
+ * The rule is a pure function. It gets the stored rows of one record as objects by column, the paths of the record that
+ * are in quarantine, and the settings; it returns the rows. It must return the same rows from the warehouse as from the
+ * page that contained the record: rows are recomputed from the warehouse when the rule or its settings change.
  */
 import type { Field, Int64, Kind, KindValue } from './resource.js'
 
@@ -13,39 +13,39 @@ import type { Field, Int64, Kind, KindValue } from './resource.js'
 export type Stored = string | number | bigint | boolean | null
 export type StoredRow = Readonly<Record<string, Stored>>
 
-/** One record, as the warehouse holds it. */
+/** One record, as stored in the warehouse. */
 export interface WholeRecord {
   readonly tenantId: Int64
   /** The rows by table; the record's own row is the only one of its table. */
   readonly rows: Readonly<Record<string, readonly StoredRow[]>>
-  /** Where in the record something is in quarantine, such as `services[2].parts[0].cost_cents`. */
+  /** Which parts of the record are in quarantine, such as `services[2].parts[0].cost_cents`. */
   readonly quarantined: readonly string[]
 }
 
-/** What a rule may know besides the record. */
+/** What a rule may use besides the record. */
 export interface RuleSettings {
-  /** What a tax rate of 8.25 % is sent as: 8.25, or 0.0825. */
+  /** How a tax rate of 8.25 % is sent: 8.25, or 0.0825. */
   readonly taxRates: 'percent' | 'fraction'
-  /** The shop's own day of an instant; null where the calendar has none. */
+  /** The shop's own day of an instant; null if the calendar has none. */
   dayOf(shopId: Stored, instant: string): string | null
-  /** The shop's own date and time of an instant, `YYYY-MM-DD HH:MM:SS`; null where it has no day. */
+  /** The shop's own date and time of an instant, `YYYY-MM-DD HH:MM:SS`; null if it has no day. */
   localOf(shopId: Stored, instant: string): string | null
   /** Whole minutes from one instant to another, rounded down. */
   minutesBetween(from: string, to: string): number
 }
 
 type Fields = Readonly<Record<string, Field>>
-/** A row without its key, its tenant and its stamps: a value for each declared column. */
+/** A row without its key, tenant and stamps: a value for each declared column. */
 export type RuleRow<F extends Fields = Fields> = { readonly [K in keyof F]: Stored }
 
 export type Lines = Readonly<Record<string, readonly Stored[]>>
 
-/** What a rule makes of one record. */
+/** The result of a rule for one record. */
 export interface Derivation<F extends Fields = Fields> {
   readonly rows: readonly RuleRow<F>[]
   /**
-   * Values for computed columns of the record's nested tables (`Resource.computed`), by table: a value for each of these
-   * columns, row after row as the rule was given them.
+   * Values for computed columns of the record's nested tables (`Resource.computed`), by table: one value for each of
+   * these columns, for each row in the order in which the rule got them.
    */
   readonly lines?: Lines
 }
@@ -60,18 +60,18 @@ export interface Derived<
   readonly name: N
   /** The resource whose records the rows follow from. */
   readonly of: R
-  /** The column that holds the record's id: the key, with the tenant. */
+  /** The column with the record's id: together with the tenant, the key. */
   readonly ownerColumn: O
   readonly doc: string
   readonly grain: string
-  /** Raised whenever the rule gives other rows or lines than before: what is stored is then computed anew. */
+  /** Raise it whenever the rule returns different rows or lines: stored rows are then recomputed. */
   readonly version: number
-  /** Columns by which the rows of one record are told apart, where a record gives several. */
+  /** Columns that distinguish the rows of one record, if it has several. */
   readonly key?: readonly string[]
   readonly fields: F
-  /** Secondary indexes, each a list of columns; all begin with the tenant, which is left out here. */
+  /** Secondary indexes, each a list of columns; all start with the tenant, which is omitted here. */
   readonly indexes?: readonly (readonly string[])[]
-  /** Columns that are unique, each by itself. */
+  /** Columns that are each unique. */
   readonly unique?: readonly string[]
   /** The columns that the rule reads, by table. */
   readonly reads: Readonly<Record<string, readonly string[]>>

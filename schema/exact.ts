@@ -1,11 +1,11 @@
 /**
  * Exact arithmetic for the rules of derived tables. Money is whole cents. Hours, quantities, percentages and rates are
- * whole billionths, *nanos*: what lies behind the ninth decimal is the noise of a binary float, and SQL can do the same
- * with whole numbers on both warehouses. A product is a binary float only where that is exact.
+ * whole billionths, *nanos*: digits beyond the ninth decimal are floating-point noise, and SQL can do the same with
+ * integers in both warehouses. A product is a binary float only if that is exact.
  */
 import type { Stored } from './derive.js'
 
-/** A whole number of any size, as a bigint only where no number is safe: bigints take many times as long. */
+/** An integer of any size, as a bigint only if no number is safe: bigints are many times slower. */
 export type Whole = number | bigint
 
 /** Nanos of 1. */
@@ -16,7 +16,7 @@ function narrow(value: bigint): Whole {
   return Number.isSafeInteger(near) ? near : value
 }
 
-/** A sum, product or difference of numbers that is not safe as one is rounded to another that is not safe either. */
+/** A sum, product or difference of numbers that isn't safe is rounded to another that isn't safe either. */
 export function plus(a: Whole, b: Whole): Whole {
   const sum = typeof a === 'number' && typeof b === 'number' ? a + b : Number.NaN
   return Number.isSafeInteger(sum) ? sum : narrow(BigInt(a) + BigInt(b))
@@ -28,7 +28,7 @@ export function minus(a: Whole, b: Whole): Whole {
 }
 
 export function times(a: Whole, b: Whole): Whole {
-  // -0 is no whole number.
+  // Avoids -0.
   const product = typeof a === 'number' && typeof b === 'number' ? a * b + 0 : Number.NaN
   return Number.isSafeInteger(product) ? product : narrow(BigInt(a) * BigInt(b))
 }
@@ -40,7 +40,7 @@ export function rounded(numerator: Whole, denominator: Whole): Whole {
     return narrow(roundedBig(BigInt(numerator), BigInt(denominator), isNegative))
   const divisor = Math.abs(denominator)
   const rest = Math.abs(numerator) % divisor
-  // What is divided is a multiple of the divisor, so that the quotient is exact.
+  // The dividend is a multiple of the divisor, so the quotient is exact.
   const size = (Math.abs(numerator) - rest) / divisor + (2 * rest >= divisor ? 1 : 0)
   return isNegative ? 0 - size : size
 }
@@ -52,10 +52,10 @@ function roundedBig(numerator: bigint, denominator: bigint, isNegative: boolean)
   return isNegative ? -size : size
 }
 
-/** More places than any number of the rules has: such a text is of an absurd number, or of nothing. */
+/** More decimals than any number in the rules has: such a text is an absurd number, or not a number. */
 const mostPlaces = 40n
 
-/** Nanos of decimal text; null where it is no number. */
+/** Nanos of a decimal text; null if it isn't a number. */
 function nanosOfText(text: string): Whole | null {
   const found = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(text)
   if (!found) return null
@@ -71,15 +71,15 @@ function nanosOfText(text: string): Whole | null {
   return narrow(sign === '-' ? -size : size)
 }
 
-/** Below it the product of a double and a billion is off by less than a quarter. */
+/** Below this, the product of a double and a billion is off by less than a quarter. */
 const largestFast = 2 ** 50
 
-/** A number in nanos, half away from zero; null where there is none. */
+/** A number in nanos, rounded half away from zero; null if there is none. */
 export function nanos(value: Stored): Whole | null {
   if (typeof value === 'number') {
     const scaled = value * 1e9
     const near = Math.round(scaled)
-    // A half is decided by the digits that people see: 0.0000000005 is no double.
+    // A half is decided by the digits that people see: 0.0000000005 is not a double.
     if (Math.abs(near) < largestFast && Math.abs(scaled - near) < 0.25) return near + 0
     return nanosOfText(String(value))
   }
@@ -87,16 +87,16 @@ export function nanos(value: Stored): Whole | null {
   return typeof value === 'string' ? nanosOfText(value) : null
 }
 
-/** A whole number; null where there is none. */
+/** An integer; null if there is none. */
 export function wholeOf(value: Stored): Whole | null {
   if (typeof value === 'bigint') return narrow(value)
   return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : null
 }
 
-/** Up to so many nanos the nearest double is printed as the very decimal. */
+/** Up to this many nanos, the nearest double is printed as exactly this decimal. */
 const mostExact = 1e15
 
-/** Nanos as a number column holds them: decimal text where a double would lose digits. */
+/** Nanos as a number column stores them: decimal text if a double would lose digits. */
 export function asNumber(value: Whole): number | string {
   if (typeof value === 'number' && Math.abs(value) < mostExact) return value / unit
   const size = BigInt(value < 0 ? -value : value)

@@ -1,59 +1,59 @@
 /**
- * What the API's document leaves open about what an order comes to, and what shopsync does: each of them a row of the
- * dictionary. schema/derived/bill.ts does what stands here.
+ * What the API's document leaves open about the total of an order, and what shopsync does: each is a row in the
+ * dictionary. schema/derived/bill.ts implements what it says here.
  */
 
 export interface OpenQuestion {
   readonly question: string
-  /** What shopsync does; columns and settings between backquotes. */
+  /** What shopsync does; columns and settings in backquotes. */
   readonly answer: string
-  /** The setting of the configuration that chooses another answer, where there is a choice. */
+  /** The configuration setting that selects another answer, if there is a choice. */
   readonly setting?: string
 }
 
 export const openQuestions: readonly OpenQuestion[] = [
   {
     question: 'Unit of the tax rates',
-    answer: 'Percent: 8.25 means 8.25 %; with `fraction`, 0.0825 means the same.',
+    answer: 'Percent: 8.25 means 8.25%. With `fraction`, 0.0825 means the same.',
     setting: 'report.taxRates',
   },
   {
     question: 'Rounding',
-    answer: "Each line, each discount and each kind's tax once, half a cent away from zero.",
+    answer: 'Each line, discount and tax is rounded once, half a cent away from zero.',
   },
   {
-    question: 'A discount where some lines are taxable and others not',
-    answer: 'It is on both, in proportion.',
+    question: 'A discount when only some lines are taxable',
+    answer: 'It applies to both in proportion.',
   },
   {
-    question: 'A discount beyond its gross',
-    answer: 'It counts as it is sent; `discount_exceeds_gross` says so.',
+    question: 'A discount larger than the amount it applies to',
+    answer: 'It counts as sent, and `discount_exceeds_gross` is true.',
   },
   {
     question: 'Both a discount in cents and a percentage',
-    answer: 'The cents count, also where they are 0.',
+    answer: 'The cents count, even if they are 0.',
   },
   {
     question: 'No supply fee: it is "computed from the settings of the shop", which the API does not show',
     answer:
-      'Where `supply_fee_cents` is null, fee, parts tax, total and balance are unknown; `supply_fee_unknown` says so.',
+      'If `supply_fee_cents` is null, the fee, parts tax, total and balance are unknown, and `supply_fee_unknown` is true.',
   },
   {
-    question: 'Hours, a quantity, a rate or a price that is missing',
+    question: 'Missing hours, quantity, rate or price',
     answer:
-      'The line is worth 0 and counts in `lines_without_price`; the total is unknown. Nothing of anything (zero hours, a zero quantity) is worth nothing, and known.',
+      'The line counts as 0 and is counted in `lines_without_price`, and the total is unknown. Zero hours or a zero quantity is a known 0.',
   },
   {
-    question: 'A cost that is missing',
-    answer: 'It counts in `lines_without_cost`; the gross profit is unknown.',
+    question: 'A missing cost',
+    answer: 'The line is counted in `lines_without_cost`, and the gross profit is unknown.',
   },
   {
-    question: 'A taxable line whose worth is unknown',
-    answer: 'The tax of its kind is unknown.',
+    question: 'A taxable line whose amount is unknown',
+    answer: 'The tax on lines of its kind is unknown.',
   },
   {
-    question: 'A tax rate that is missing',
-    answer: 'The tax is unknown where there is something to tax, and 0 where there is nothing.',
+    question: 'A missing tax rate',
+    answer: 'The tax is unknown if there is something to tax, and 0 if there is nothing.',
   },
   {
     question: '`taxable` null',
@@ -65,39 +65,38 @@ export const openQuestions: readonly OpenQuestion[] = [
   },
   {
     question: 'Refunds and returned cores',
-    answer: 'They count with the sign that they are sent with.',
+    answer: 'They count with the sign the API sends.',
   },
   {
-    question: 'A payment whose amount is missing',
-    answer: 'It is counted in `payments`; `paid_cents` is the sum of the others.',
+    question: 'A payment without an amount',
+    answer: 'It is counted in `payments`, and `paid_cents` sums the others.',
   },
   {
-    question: 'Services that are not completed',
+    question: 'Services not marked completed',
     answer: 'They count.',
   },
   {
-    question: 'Services of a fixed price: the document has none',
-    answer:
-      'Where a `fixed_price_cents` arrives, `fixed_price_ignored` says that the formula does not know it.',
+    question: "Services with a fixed price, which the document doesn't show",
+    answer: 'If a `fixed_price_cents` arrives, the formula ignores it, and `fixed_price_ignored` is true.',
   },
   {
-    question: 'Absurd values, such as a barcode in a quantity',
+    question: 'Out-of-range values, such as a barcode in a quantity',
     answer:
-      'Hours, quantities, percentages and rates of 10⁹ and more, amounts and lines of 9 × 10⁹ cents and more count as missing; where only the line is absurd, its hours still count. So do taxes, and percentages of a discount, that come to 9 × 10¹⁵ cents and more.',
+      'Hours, quantities, percentages and rates of 10⁹ or more count as missing, and so do amounts and lines of 9 × 10⁹ cents or more. If only the line amount is out of range, its hours still count. Taxes and percentage discounts that come to 9 × 10¹⁵ cents or more count as missing too.',
   },
   {
     question: 'Values and items in quarantine',
-    answer: 'They are in no sum; `lines_in_quarantine` counts them, and above 0 the total is unknown.',
+    answer: 'They are in no sum. `lines_in_quarantine` counts them; if it is above 0, the total is unknown.',
   },
   {
     question: "The time zone of a shop's days",
     answer:
-      'The one that the API sends for the shop (`time_zone`), else that of `report.timeZone`; one that is given by hand goes before both. An instant outside of the calendar (1990 to ten years from now) has no day.',
+      'The one the API sends for the shop (`time_zone`), otherwise `report.timeZone`. One set by hand takes precedence over both. A time outside the calendar (1990 to ten years from now) has no day.',
     setting: 'report.shopTimeZones',
   },
   {
-    question: 'Names of shops, vehicles, statuses and vendors: the document shows none',
-    answer: 'The fields that the setting names, else `shop 3`, `vehicle 17`.',
+    question: "Names of shops, vehicles, statuses and vendors, which the document doesn't show",
+    answer: 'The fields named in the setting, otherwise `shop 3`, `vehicle 17`.',
     setting: 'report.names',
   },
 ]

@@ -1,8 +1,8 @@
 /**
- * What the figures of each shop come to, by day or by month, as one query: what the views shop_days and shop_months show.
- * Figures that share a view, a condition and a day are one leg, grouped by shop and period; the legs are stacked and grouped
- * again, so that a condition on the tenant or shop reaches the tables of every leg. A leg reads the query of its view, and of
- * that the columns that it needs: no relation would have types, were it a view over a view.
+ * The figures of each shop, by day or by month, as one query: what the views shop_days and shop_months show. Figures
+ * that share a view, a condition and a day are one leg, grouped by shop and period. The legs are stacked and grouped
+ * again, so that a condition on the tenant or shop reaches the tables of every leg. A leg uses its view's query with
+ * only the columns it needs. It isn't a view over a view, whose relations would have no types.
  */
 import {
   addsUp,
@@ -16,21 +16,21 @@ import {
 } from './figure.js'
 import { col, type View, type ViewColumn, type ViewQuery, type ViewWords } from './view.js'
 
-/** A column of shop_days or shop_months, and the expression that gives it over the stacked legs. */
+/** A column of shop_days or shop_months, and its expression over the stacked legs. */
 export interface PeriodColumn {
   readonly name: string
   readonly column: ViewColumn
   readonly sql: string
 }
 
-/** The names that an expression uses: those outside of its texts. */
+/** The names in an expression, outside of its string literals. */
 export const namesIn = (expression: string): string[] =>
   expression.replaceAll(/'[^']*'/g, "''").match(/\b[a-z_][a-z0-9_]*\b/g) ?? []
 
 const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
   Array.isArray(built)
 
-/** The parts of what follows `from`: each join, and the conditions. Those within parentheses stay in their part. */
+/** The parts of what follows `from`: each join, and the conditions. Those in parentheses stay in their part. */
 function partsOf(from: string): string[] {
   const parts: string[] = []
   let [depth, begin] = [0, 0]
@@ -45,10 +45,13 @@ function partsOf(from: string): string[] {
   return [...parts, from.slice(begin)]
 }
 
-/** A table that is left joined by its key, as views join names: it adds no row, and can go where nothing names it. */
+/**
+ * A table that is left joined by its key, as views join names: it adds no row, and can be dropped if nothing refers to
+ * it.
+ */
 const namedTable = /^left join \{\w+\} (\w+) on /
 
-/** SQLite would carry such joins out. */
+/** SQLite would execute such joins. */
 function withoutUnused(from: string, select: string): string {
   const parts = partsOf(from)
   const isUsed = (part: string, at: number): boolean => {
@@ -59,7 +62,7 @@ function withoutUnused(from: string, select: string): string {
   return parts.filter(isUsed).join('')
 }
 
-/** The query of a view with no columns but those that are named. */
+/** The query of a view with only the named columns. */
 function selectedFrom(view: View, q: ViewWords, columns: readonly string[]): string {
   const built = view.build(q)
   const legs = isList(built) ? built : [built]
@@ -71,7 +74,7 @@ function selectedFrom(view: View, q: ViewWords, columns: readonly string[]): str
   return `${tables === '' ? '' : `with ${tables} `}${text.join(' union all ')}`
 }
 
-/** The measures of a leg by name. Hours are summed as whole billionths, which both databases do exactly. */
+/** The measures of a leg by name. Hours are summed as whole billionths, which is exact in both databases. */
 type Measures = Map<string, string>
 
 interface Leg {
@@ -80,7 +83,7 @@ interface Leg {
   readonly measures: Measures
 }
 
-/** The SQL of a measure: of a group of rows, or of a single row, where the rows are groups. */
+/** The SQL of a measure: for a group of rows, or for a single row if the rows are groups. */
 function measureSql(q: ViewWords, figure: DeclaredFigure, measure: Measure): string {
   const ofRows = isOfGroups(figure.relation, q)
   if ('sum' in measure && isHours(figure, measure)) return (ofRows ? q.nine : q.sumNine)(measure.sum)
@@ -90,7 +93,7 @@ function measureSql(q: ViewWords, figure: DeclaredFigure, measure: Measure): str
 
 const countedIn = (condition: string): string => `case when ${condition} then 1 end`
 
-/** Whether a sum is of hours: then every column in it is. */
+/** Whether it is a sum of hours: then every column in it is. */
 export function isHours({ relation }: DeclaredFigure, measure: Measure): boolean {
   if (!('sum' in measure)) return false
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
@@ -126,7 +129,7 @@ function legsOf(q: ViewWords, figures: readonly DeclaredFigure[]): Leg[] {
   return [...legs.values()]
 }
 
-/** The columns of the view that a leg needs, in the order of their declaration. */
+/** The columns of the view that a leg needs, in declaration order. */
 function columnsNeeded({ figures, first }: Leg): string[] {
   const measures = figures.flatMap(({ numerator, denominator, leavesOut, where = '' }) => [
     ...[numerator, denominator, leavesOut && leftOutMeasure(leavesOut)].flatMap((measure) =>
@@ -138,7 +141,10 @@ function columnsNeeded({ figures, first }: Leg): string[] {
   return Object.keys(first.relation.columns).filter((name) => named.has(name))
 }
 
-/** Whether the rows of a view are groups themselves: they are few, and a group of groups hides them from conditions. */
+/**
+ * Whether the rows of a view are groups themselves: there are few of them, and a group of groups hides them from
+ * conditions.
+ */
 function isOfGroups(view: View, q: ViewWords): boolean {
   const built = view.build(q)
   return !isList(built) && /\bgroup by\b/.test(partsOf(built.from)[0] ?? '')
@@ -154,7 +160,7 @@ function legText(q: ViewWords, leg: Leg, period: (day: string) => string): strin
   return `select ${list} ${from}${isOfGroups(relation, q) ? '' : ` group by ${group.join(', ')}`}`
 }
 
-/** One more leg of the stack: its expressions, by the name of the stacked column, and the rest of its query. */
+/** An additional leg of the stack: its expressions, by stacked column name, and the rest of its query. */
 export interface PlainLeg {
   readonly select: Readonly<Record<string, string>>
   readonly from: string
@@ -163,9 +169,9 @@ export interface PlainLeg {
 const keys = ['tenant_id', 'shop_id', 'period']
 
 /**
- * The stacked legs, summed by tenant, shop and period in the first row of each (`place` is 1); `period` makes of a day the
- * text or day that is grouped by. The columns are the measures' by their names. By windows and not by groups: SQLite
- * hands a condition on to what is under a window, and not to what is under a group.
+ * The stacked legs, summed by tenant, shop and period in the first row of each (`place` is 1). `period` turns a day
+ * into the text or day to group by. The columns are the measures, by name. It uses windows instead of groups: SQLite
+ * pushes a condition down into a window, but not into a group.
  */
 export function stacked(
   q: ViewWords,
@@ -198,13 +204,13 @@ export function stacked(
   window one as (partition by y.tenant_id, y.shop_id, y.period)`
 }
 
-/** Whether a sum is of columns that no row lacks, so that nothing of it is ever unknown. */
+/** Whether the sum's columns are present in every row, so that no part of it is ever unknown. */
 function isAlwaysKnown({ relation, numerator }: DeclaredFigure): boolean {
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   return 'sum' in numerator && namesIn(numerator.sum).every((name) => columns[name]?.isAlways === true)
 }
 
-/** A column of the right kind for what a measure gives. It is null only where rows are left out. */
+/** A column of the right kind for a measure's result. It is null only if rows are left out. */
 function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewColumn {
   const make = !('sum' in measure)
     ? col.count
@@ -217,7 +223,7 @@ function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewC
   return mayBeNull ? make(doc) : make.always(doc)
 }
 
-/** A sum that is absurd is null though its rows are known: that is no 0. */
+/** An absurd sum is null although its rows are known: it isn't 0. */
 function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: string): string {
   const shown = (sum: string): string => (isHours(figure, measure) ? q.fromNine(sum) : sum)
   if (!figure.leavesOut) return shown(`coalesce(x.${name}, 0)`)
@@ -228,8 +234,8 @@ function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: 
 const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
 
 /**
- * The columns of figures in a view by period. One that adds up, and a count of different values, is under its name; a
- * ratio is its numerator and its denominator; what they leave out is beside them.
+ * The columns of figures in a view by period. A figure that adds up, and a distinct count, has a column of its name; a
+ * ratio has its numerator and its denominator; what they leave out is next to them.
  */
 export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords | null): PeriodColumn[] {
   const sql = (figure: DeclaredFigure, measure: Measure, name: string): string =>
@@ -240,7 +246,7 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
       ? [
           {
             name: `${name}_left_out`,
-            column: col.count.always(`What ${lower(label)} leaves out: ${leavesOut.what}.`),
+            column: col.count.always(`Left out of ${lower(label)}: ${leavesOut.what}.`),
             sql: `coalesce(x.${name}_left, 0)`,
           },
         ]
@@ -252,23 +258,23 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
     })
     if (!denominator) return [column(name, numerator, `${name}_n`, doc), ...left]
     return [
-      column(`${name}_numerator`, numerator, `${name}_n`, `What ${lower(label)} divides: ${lower(doc)}`),
-      column(`${name}_denominator`, denominator, `${name}_d`, `What ${lower(label)} divides by.`),
+      column(`${name}_numerator`, numerator, `${name}_n`, `Numerator of ${lower(label)}. ${doc}`),
+      column(`${name}_denominator`, denominator, `${name}_d`, `Denominator of ${lower(label)}.`),
       ...left,
     ]
   })
 }
 
-/** Figures that have columns of their own in shop_days: what adds up, and ratios of what does. */
+/** Figures with columns of their own in shop_days: those that add up, and ratios of those. */
 export const figuresOfDays = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter(
     (figure) => figure.splits === undefined && (addsUp(figure) || (isRatio(figure) && !isMoment(figure))),
   )
 
-/** Those of shop_months that are cut by days. What stands at a moment is in `momentsOf`. */
+/** The dated figures of shop_months. Those that describe a moment are in `momentsOf`. */
 export const figuresOfMonths = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter((figure) => figure.splits === undefined && !isMoment(figure))
 
-/** What stands at a moment, and is kept by a snapshot. */
+/** Figures that describe a moment and are stored by a snapshot. */
 export const momentsOf = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter((figure) => isMoment(figure) && figure.snapshot !== undefined)

@@ -1,6 +1,6 @@
 /**
- * Writes schema/index.ts, the one registry, from the files in this folder: a resource is added by adding its file.
- * Run by `npm run build`; a test compares the result with what is committed.
+ * Writes schema/index.ts, the only registry, from the files in this folder: to add a resource, add its file. Run by
+ * `npm run build`; a test compares the result with what is committed.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -14,14 +14,14 @@ const names = readdirSync(folder)
   .filter((name) => readFileSync(`${folder}${name}.ts`, 'utf8').includes('defineResource('))
   .sort()
 
-/** The files of a folder in here that declare something by that word. */
+/** The files in a folder that make a declaration with that word. */
 const declaredIn = (place, word) =>
   readdirSync(`${folder}${place}`)
     .filter((file) => file.endsWith('.ts'))
     .map((file) => file.slice(0, -'.ts'.length))
     .filter((name) => readFileSync(`${folder}${place}/${name}.ts`, 'utf8').includes(`${word}(`))
     .sort()
-/** An empty interface that extends others, on one line where the formatter puts it on one. */
+/** An empty interface that extends others, on one line if the formatter would put it on one. */
 const extending = (name, others) => {
   const line = `export interface ${name} extends ${others.join(', ')} {}`
   return line.length <= 110 ? line : `export interface ${name}\n  extends ${others.join(',\n    ')} {}`
@@ -102,7 +102,7 @@ let known = ''
 try {
   known = readFileSync(viewIndex, 'utf8')
 } catch {
-  // It is made for the first time.
+  // It doesn't exist yet.
 }
 if (known !== viewText) writeFileSync(viewIndex, viewText)
 

@@ -32,7 +32,7 @@ const payments = many(
       amount_cents: cents('Amount.'),
     },
   },
-  'Payments as they stand on repair orders.',
+  'Payments on repair orders.',
 )
 
 const label = nullable(

@@ -1,32 +1,32 @@
 /**
- * The vocabulary in which every resource of the API is declared, once. This file imports nothing, and does nothing:
- * src/engine/model derives tables, keys, indexes, flattening, the data dictionary and drift detection from the declarations in
- * this folder; the row types at the end of this file are computed from them.
+ * The vocabulary for declaring every resource of the API, each once. This file imports nothing and does nothing:
+ * src/engine/model derives tables, keys, indexes, flattening, the data dictionary and drift detection from the
+ * declarations in this folder; the row types at the end of this file are computed from them.
  *
- * Glossary: the words that tables, log keys, command-line words and types have in common.
+ * Glossary: the words that tables, log keys, command-line words and types share.
  *
  * - resource:  a kind of thing that the API lists, such as `repair_orders`.
  * - record:    one thing in the API's shape: nested JSON.
  * - row:       one line of a warehouse table: flat. One record becomes one root row and any number of children.
- * - page:      the records of one response of a list request.
+ * - page:      the records of one response to a list request.
  * - cursor:    one resource of one tenant; the unit in which work is done, counted and judged.
  * - watermark: of a cursor: every record whose `updated_at` is at or before it is in the warehouse.
  * - walk:      reading a cursor's list from the newest record to the floor (docs/architecture.md, Why a walk can be complete).
- * - floor:     of a walk: records at or before it are not asked for (watermark minus overlap).
+ * - floor:     of a walk: records at or before it are not requested (watermark minus overlap).
  * - ceiling:   of a walk: the newest `updated_at` of its first response; the next watermark.
- * - boundary:  of a walk: how far down it has come; everything between ceiling and boundary is stored.
+ * - boundary:  of a walk: how far down it has got; everything between ceiling and boundary is stored.
  * - run:       one execution of a command; it has an id that rows of the state tables refer to.
  * - tombstone: a row with `_deleted_at` set: the record no longer exists at the source.
- * - drift:     what the API sends and its document does not show: unknown fields, unknown enumeration values.
+ * - drift:     what the API sends but its document doesn't show: unknown fields, unknown enumeration values.
  * - verdict:   what a walk can claim about its completeness: `proven`, `repaired` or `unproven`.
  */
 
 /** The meaning of a value; each warehouse dialect has one column type for each kind (docs/api.md, Values and types). */
 export type Kind = (typeof kinds)[number] | 'day'
-/** The kinds of the API's values: those that a configuration may name. Days are of tables that follow from others. */
+/** The kinds of the API's values, which a configuration may use. Days only occur in derived tables. */
 export const kinds = ['id', 'integer', 'cents', 'number', 'boolean', 'text', 'timestamp', 'json'] as const
 
-/** A 64-bit integer, exact: a number while it is safe (|n| < 2^53), a bigint beyond. */
+/** A 64-bit integer, exact: a number if it is safe (|n| < 2^53), otherwise a bigint. */
 export type Int64 = number | bigint
 
 /** The type of a kind's values in a row. Timestamps are canonical text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`; days `YYYY-MM-DD`. */
@@ -48,13 +48,13 @@ export interface Field<K extends Kind = Kind> {
   readonly kind: K
   readonly doc: string
   /**
-   * The API's document says that the value may be null. Every column that is no key may be null all the same: a value
-   * that cannot be stored goes to quarantine and leaves null behind.
+   * The API's document says that the value may be null. Every column outside the key may still be null: a value that
+   * can't be stored goes to quarantine and leaves null behind.
    */
   readonly nullable: boolean
-  /** The documented values of an enumeration; others are stored as they come, and reported as drift. */
+  /** The documented values of an enumeration; others are stored as they come and reported as drift. */
   readonly values?: readonly string[]
-  /** The table whose id this is. */
+  /** The table that the id refers to. */
   readonly references?: string
   readonly indexed?: boolean
 }
@@ -68,8 +68,8 @@ export interface Nested<F extends Shape = Shape> {
 }
 
 /**
- * A nested array of objects (`many`), or a nested object that has a table of its own (`one`): a child table named
- * `<singular of the resource>_<table>`. `key: 'id'`: items have ids; `'position'`: only their place tells them apart.
+ * A nested array of objects (`many`), or a nested object with its own table (`one`): a child table named
+ * `<singular of the resource>_<table>`. `key: 'id'`: items have ids; `'position'`: only their position identifies them.
  */
 export interface Children<T extends string = string, F extends Shape = Shape, O extends string = string> {
   readonly type: 'many' | 'one'
@@ -93,7 +93,7 @@ export interface Scalars<
   readonly type: 'scalars'
   readonly table: T
   readonly column: C
-  /** `'value'`: the value itself tells rows apart (a set); `'position'`: its place in the array does. */
+  /** `'value'`: the value itself identifies a row (a set); `'position'`: its position in the array does. */
   readonly key: I
   readonly doc: string
   readonly of: Field<K>
@@ -104,43 +104,43 @@ export interface Shape {
   readonly [name: string]: Member
 }
 
-/** Columns of nested tables, by their arrays, that the rule of the derived table `by` computes (schema/derive.ts). */
+/** Columns of nested tables, by array, computed by the rule of the derived table `by` (schema/derive.ts). */
 export interface Computed {
   readonly by: string
   readonly columns: Readonly<Record<string, Readonly<Record<string, Field>>>>
 }
 
-/** One resource of the API, as one file of this folder declares it. */
+/** One resource of the API, as declared in a file of this folder. */
 export interface Resource<N extends string = string, S extends string = string, F extends Shape = Shape> {
   /** The resource's name: its path segment, its table, its word on the command line. */
   readonly name: N
-  /** Prefix of the child tables' names, and of the column by which their rows refer to a record (`<singular>_id`). */
+  /** Prefix of the child tables' names, and of the column in which their rows refer to a record (`<singular>_id`). */
   readonly singular: S
   readonly doc: string
   /** The section of the API's own document that shows the resource. */
   readonly source: string
-  /** false: the document refers to the resource but does not show its path; a 404 then means "not offered". */
+  /** false: the document refers to the resource but doesn't show its path; a 404 then means "not offered". */
   readonly documented: boolean
   /** `tenant`: `tenants/:tenant_id/<path>`; `partner`: `partners/:partner_id/<path>`. */
   readonly scope: 'tenant' | 'partner'
-  /** Path after the scope, when it differs from the name. */
+  /** Path after the scope, if it differs from the name. */
   readonly path?: string
-  /** `records`: list envelope of records; `strings`: a bare array of strings, without ids or time. */
+  /** `records`: list envelope of records; `strings`: a plain array of strings, without ids or times. */
   readonly list: 'records' | 'strings'
   /** Type in webhook payloads and in IntegratorTag.taggable_type, such as `RepairOrder`. */
   readonly entity: string
-  /** What one row of the table stands for; shown in the data dictionary. */
+  /** What one row of the table represents; shown in the data dictionary. */
   readonly grain: string
   /**
-   * Records of this resource also stand inside the records of other resources, in an array of this name. They become
-   * rows of this resource's table, whichever record carries them.
+   * Records of this resource also occur inside records of other resources, in an array of this name. They become rows
+   * of this resource's table, whichever record contains them.
    */
   readonly embeddedAs?: string
-  /** The document names events of webhooks for the resource: when a record is created, updated, deleted. */
+  /** The document names webhook events for the resource: when a record is created, updated or deleted. */
   readonly announced?: boolean
-  /** Resources whose events make this one's lists due, since it has none of its own (docs/webhooks.md). */
+  /** Resources whose events make this one's lists due, since it has no events of its own (docs/webhooks.md). */
   readonly rungBy?: readonly string[]
-  /** Whether versions that are replaced or deleted are kept: the configuration says so, never a declaration. */
+  /** Whether replaced and deleted versions are kept. Set by the configuration, never by a declaration. */
   readonly history?: boolean
   readonly computed?: Computed
   readonly fields: F
@@ -170,7 +170,7 @@ export const json = (doc: string): Field<'json'> => field('json', doc)
 /** The id of a row of another table. */
 export const ref = (references: string, doc: string, options: FieldOptions = {}): Field<'id'> =>
   field('id', doc, { references, ...options })
-/** A text with documented values. Other values are stored all the same, and reported as drift. */
+/** A text with documented values. Other values are still stored, and reported as drift. */
 export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
 
 /**
@@ -221,7 +221,7 @@ export const scalars = <
   doc: string,
 ): Scalars<T, C, K, I> => ({ type: 'scalars', doc, ...options })
 
-/** The fields that every record has unless its declaration says otherwise (docs/api.md, Resources). */
+/** The fields that every record has, unless its declaration differs (docs/api.md, Resources). */
 export const stamps = {
   created_at: timestamp('When the record was created.'),
   updated_at: timestamp('When the record was last changed; the version of the record.'),
@@ -242,7 +242,7 @@ export const defineResource = <const N extends string, const S extends string, F
   declared: Declared<N, S, F>,
 ): Resource<N, S, F> => ({ documented: true, scope: 'tenant', list: 'records', ...declared })
 
-/* Row types, computed from the declarations: by them Kysely knows the tables. */
+/* Row types, computed from the declarations: they tell Kysely the tables. */
 
 type Flat<F extends Shape, P extends string = ''> = {
   [K in keyof F & string as F[K] extends Field ? `${P}${K}` : never]: F[K] extends Field<infer V>
@@ -263,7 +263,7 @@ type Own<F extends Shape, Keys extends string> = Omit<Flat<F> & FlatNested<F>, K
   [K in keyof F & Keys]: F[K] extends Field<infer V> ? KindValue[V] : never
 }
 type Merge<T> = { [K in keyof T]: T[K] }
-/** Columns that every row must have; the rows of a list of strings have names in place of ids and versions. */
+/** Columns that every row must have; the rows of a list of strings have names instead of ids and versions. */
 type RootKeys<F extends Shape> = F extends { id: Field } ? 'id' | 'updated_at' : 'name'
 
 /** The row of a resource's own table. */
@@ -284,7 +284,7 @@ type ScalarRow<C extends string, K extends Kind, I, Owners extends string> = Mer
       [X in C]: KindValue[K] | (I extends 'value' ? never : null)
     } & { _synced_at: string }
 >
-/** A member that is no child gives `never`: `unknown` would swallow the tables of the others. */
+/** A member that isn't a child gives `never`: `unknown` would swallow the tables of the others. */
 type ChildrenOf<S extends string, F extends Shape, Owners extends string = `${S}_id`> = UnionToIntersection<
   {
     [K in keyof F & string]: F[K] extends Children<infer T, infer G, infer O>

@@ -1,6 +1,6 @@
 /**
- * How each shop stands now, as one query: what `shopsync snapshot` keeps of each day. Tables stand in braces, as in the
- * views (view.ts); each figure is that of the view which shows it for today.
+ * The current state of each shop, as one query: what `shopsync snapshot` stores for each day. Tables are in braces, as
+ * in the views (view.ts); each figure is the one from the view that shows it for today.
  */
 import { isBelowMinimum, worth } from './lines.js'
 import { daysSinceClosing, isUnsettled } from './open.js'
@@ -40,7 +40,7 @@ const receivables = (q: ViewWords): string => `
     from {repair_order_totals} o where ${isUnsettled('o')}) x
   group by x.tenant_id, x.shop_id`
 
-/** The columns after the key, in the order of the query; the instant comes last. */
+/** The columns after the key, in query order; the instant comes last. */
 const figures = [
   'stock_cents',
   'stock_items',
@@ -65,7 +65,7 @@ const figures = [
 
 export const snapshotColumns = ['tenant_id', 'shop_id', 'day', ...figures, 'taken_at'] as const
 
-/** One row for each shop that its table or any row names; nothing of it is null. */
+/** One row for each shop that occurs in its own table or in any row; none of its values is null. */
 export const snapshotQuery = (q: ViewWords): string => `
   select g.tenant_id, g.id as shop_id, g.day, ${figures.map((name) => `coalesce(${name}, 0) as ${name}`).join(', ')}, ${q.now} as taken_at
   from (select s.tenant_id, s.id, ${q.day(q.zone('s.tenant_id', 's.id'), q.now)} as day from (${q.ids('shops')}) s) g

@@ -1,10 +1,10 @@
 /**
- * Today's day of each shop, by its number: ages are differences of such numbers. Views that need it name it once, so
- * that the calendar is asked once a shop and not once a row.
+ * Today's day number for each shop: ages are differences of such numbers. A view that needs it refers to it once, so
+ * that the calendar is queried once per shop instead of once per row.
  */
 import type { ViewWords } from './view.js'
 
-/** A common table expression: the tenant 0 stands for wherever no zone of a shop is known. */
+/** A common table expression: tenant 0 stands for every place where a shop's zone is unknown. */
 export const todays = (q: ViewWords): string =>
   `todays as materialized (select z.tenant_id, z.shop_id, ${q.dayNumber(q.day('z.zone', q.now))} as number from {report_zones} z)`
 

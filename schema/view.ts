@@ -1,31 +1,34 @@
 /**
  * The vocabulary of views: the relations that people and BI tools read. One file of schema/views/ declares one view;
- * schema/registry.mjs finds the file. This file does nothing: src/features/analytics/viewwords.ts makes the
- * SQL of each database from a declaration, and the dictionary shows it.
+ * schema/registry.mjs finds the file. This file does nothing itself: src/features/analytics/viewwords.ts makes the SQL
+ * of each database from a declaration, and the dictionary shows it.
  *
  * How to add a view:
  *
- * 1. A file of its own in schema/views/: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`, then
- *    `npm run build`. schema/views/orders.ts is the model.
- * 2. `columns`: every column with `col.KIND('what it says, as a sentence.')`, in the order in which people see them; the
- *    day that one groups by before other days. Later versions only append columns. No column is named `at`. A column that no row
- *    lacks is a `col.KIND.always('…')`, the key of a row a `col.KIND.unique('…')`; test/features/analytics/nulls.test.ts
- *    holds all three kinds to it.
- * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest, from
- *    the table on: joins, `where`, `group by`. Several queries in a list are joined by `union all`. Tables stand in
- *    braces and have an alias: `{repair_orders} o`. A `select` must not refer to another view.
- * 4. No expression needs a cast for its type: every one that is no plain column of a table is cast to its column's kind.
- *    Write instants as the tables hold them, the view shows them as each database likes it; a `col.day` must come from a
- *    column that holds days (a table's, or `q.day`), through subqueries at most: no `case`, no `min`, no cast.
- * 5. Two databases, and a third one (DuckDB) that reads SQLite's text, have to understand one SQL: joins on tenant_id and
- *    id, `left join`, `case`, `coalesce`, `->>`, window functions; whole-number division by `q.quotient`; casts to
- *    `bigint`, `double precision` and `text`. No function of dates, no `iif`, `julianday`, `total`, `max(a, b)`. What
- *    differs is a word of `ViewWords`.
- * 6. Live rows only (`o._deleted_at is null`); children have no such column: join their owner. Joins name tenant_id.
+ * 1. Create its file in schema/views/: `export default defineView({ name: 'NAME', doc, grain, columns, example, build })`.
+ *    Then run `npm run build`. schema/views/orders.ts is the model.
+ * 2. `columns`: every column with `col.KIND('its meaning, as a sentence.')`, in the order in which people see them; the
+ *    day that people group by comes before other days. Later versions only append columns. No column is named `at`. A
+ *    column that is never null is a `col.KIND.always('…')`, the key of a row a `col.KIND.unique('…')`;
+ *    test/features/analytics/nulls.test.ts checks all three kinds.
+ * 3. `build: (q) => ({ with, select, from })`: `select` has one expression for each column; `from` is all the rest, with
+ *    joins, `where` and `group by`. Several queries in a list are joined by `union all`. Tables are in braces and have an
+ *    alias: `{repair_orders} o`. A `select` must not refer to another view.
+ * 4. No expression needs a cast for its type: every expression that isn't a plain table column is cast to its column's
+ *    kind. Write instants as the tables store them; the view shows them as each database likes it. A `col.day` must come
+ *    from a column of days (a table's, or `q.day`), at most through subqueries: no `case`, no `min`, no cast.
+ * 5. The same SQL has to work in two databases, and in a third one (DuckDB) that reads SQLite's text: joins on tenant_id
+ *    and id, `left join`, `case`, `coalesce`, `->>`, window functions; integer division with `q.quotient`; casts to
+ *    `bigint`, `double precision` and `text`. No date functions, no `iif`, `julianday`, `total`, `max(a, b)`. Anything
+ *    that differs is a word of `ViewWords`.
+ * 6. Live rows only (`o._deleted_at is null`); children have no such column: join their owner. Joins include tenant_id.
  */
 import type { Int64 } from './resource.js'
 
-/** The meaning of a view's column. `hours`: exact to nine decimals, below 10^9, else null; quantities too. */
+/**
+ * The meaning of a view's column. `hours`: exact to nine decimals, below 10^9, otherwise null; also used for
+ * quantities.
+ */
 export type ViewKind =
   | 'id'
   | 'integer'
@@ -41,13 +44,13 @@ export type ViewKind =
 export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly kind: K
   readonly doc: string
-  /** What one of it is where the kind does not say so, such as `minutes`, `days`, `units`. */
+  /** The unit of its values if the kind doesn't determine it, such as `minutes`, `days`, `units`. */
   readonly unit?: string
-  /** The view whose column of the same name this one points to, such as `dim_shops` for `shop_key`. */
+  /** The view with a column of the same name that this one refers to, such as `dim_shops` for `shop_key`. */
   readonly references?: string
-  /** No row lacks it, whatever the API sends. */
+  /** Never null, whatever the API sends. */
   readonly isAlways?: boolean
-  /** No two rows have the same: what other relations point to. */
+  /** No two rows have the same value: other relations refer to it. */
   readonly isUnique?: boolean
 }
 
@@ -57,87 +60,92 @@ export interface ViewQuery<C extends string = string> {
   readonly with?: string
   /** An expression for each column. */
   readonly select: Readonly<Record<C, string>>
-  /** From the first table on, without the word `from`. */
+  /** Everything from the first table on, without the word `from`. */
   readonly from: string
 }
 
-/** A day as an expression, and what it wants joined; the join may be empty. */
+/** A day as an expression, and the join it needs; the join may be empty. */
 export interface JoinedDay {
   readonly day: string
   readonly join: string
 }
 
 /**
- * What the SQL of a view says differently from database to database, or from configuration to configuration. Arguments
- * and results are SQL expressions; instants are as the tables hold them.
+ * The parts of a view's SQL that differ between databases or configurations. Arguments and results are SQL expressions;
+ * instants are in the form that the tables store.
  */
 export interface ViewWords {
-  /** This instant, the same in the whole query. */
+  /** The current instant, the same in the whole query. */
   readonly now: string
-  /** The text key `TENANT-ID`, or `TENANT-OWNER-ID` of what is unique within its record only; null where an id is. */
+  /** The text key `TENANT-ID`, or `TENANT-OWNER-ID` if an id is only unique within its record; null if an id is. */
   key(tenant: string, ...ids: readonly string[]): string
   /**
-   * The name of a record, as `report.names` says; `shop 3` where there is none, null where the id is null. `alias`: of
+   * The name of a record, according to `report.names`; `shop 3` if there is none, null if the id is null. `alias`: of
    * the record's row, left joined: `q.name('shops', 's', 'o.shop_id')`.
    */
   name(resource: string, alias: string, id: string): string
-  /** The name of a tenant, as `report.tenantNames` says; else `tenant 101`. */
+  /** The name of a tenant, according to `report.tenantNames`; otherwise `tenant 101`. */
   tenantName(tenant: string): string
-  /** A query of all ids of a resource that any row names, as tenant_id and id: those of its own table, and those that others refer to. */
+  /**
+   * A query for all ids of a resource that occur in any row, as tenant_id and id: those of its own table, and those
+   * that others refer to.
+   */
   ids(resource: string): string
-  /** Those of the resources that the configuration does not switch off. */
+  /** Those resources that aren't switched off in the configuration. */
   enabled(resources: readonly string[]): string[]
   /** How many rows of a resource's table exist at the source. */
   liveRows(tenant: string, resource: string): string
-  /** A field that the API's document does not show, as text: from its column or `_extra`, null where neither has it. */
+  /** A field that the API's document doesn't show, as text: from its column or `_extra`, null if neither has it. */
   field(resource: string, alias: string, field: string): string
-  /** The time zone of a shop; that of `report.timeZone` where the shop is null. */
+  /** The time zone of a shop; `report.timeZone` if the shop is null. */
   zone(tenant: string, shop: string): string
-  /** The day of an instant in a zone; null outside of the calendar. */
+  /** The day of an instant in a zone; null outside the calendar. */
   day(zone: string, instant: string): string
   /**
-   * The same of each row of a table, in the zone of the row's shop: an expression, and a join that goes behind the
-   * others under an alias of its own. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
+   * The same for each row of a table, in the zone of the row's shop: an expression, and a join that goes after the
+   * others, with its own alias. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
    */
   shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */
   month(day: string): string
-  /** A day as text, `YYYY-MM-DD`, whatever the reader's settings are. */
+  /** A day as text, `YYYY-MM-DD`, whatever the client's settings are. */
   dayText(day: string): string
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
-  /** A number with its nine decimals as a whole number, half away from zero; null where it is absurd, as in `amount`. */
+  /**
+   * A number with its nine decimals as an integer, rounded half away from zero; null if it is absurd, as in `amount`.
+   */
   nine(number: string): string
-  /** The sum of `nine` over the rows of a group, exactly; never null but where the sum itself is absurd. */
+  /** The exact sum of `nine` over the rows of a group; null only if the sum itself is absurd. */
   sumNine(number: string): string
-  /** The number that a whole number of `nine` or `sumNine` stands for. */
+  /** Converts an integer of `nine` or `sumNine` back to its number. */
   fromNine(whole: string): string
-  /** A whole number divided by another, rounded towards zero. */
+  /** An integer divided by another, rounded towards zero. */
   quotient(dividend: string, divisor: string): string
   /**
-   * What a number of units at so many cents comes to: whole cents, half away from zero, by the nine-decimal rule. Null
-   * where either is null, or absurd (10^9 units and more, 9 × 10^9 cents and more).
+   * The value of some units at a price in cents: whole cents, rounded half away from zero, by the nine-decimal rule.
+   * Null if either is null or absurd (10^9 units and more, 9 × 10^9 cents and more).
    */
   amount(units: string, cents: string): string
   /**
-   * Whole numbers: `part` of `whole` times `cents`, rounded half away from zero; 0 where `whole` is 0. Beyond 9 × 10^15
-   * either way it stays there, so that sums of it fit.
+   * Integers: `part` of `whole` times `cents`, rounded half away from zero; 0 if `whole` is 0. Limited to 9 × 10^15 in
+   * both directions, so that sums of it fit.
    */
   prorate(cents: string, part: string, whole: string): string
 }
 
 type Columns = Readonly<Record<string, ViewColumn>>
 
-/** One view, as one file of schema/views/ declares it. */
+/** One view, as declared in a file of schema/views/. */
 export interface View<N extends string = string, C extends Columns = Columns> {
   readonly name: N
   readonly doc: string
-  /** What one row stands for. */
+  /** What one row represents. */
   readonly grain: string
   readonly columns: C
-  /** A query to begin with, over this view alone or joined by keys, in SQL that both databases understand. */
+  /** A query to start with, over this view only or joined by keys, in SQL that works in both databases. */
   readonly example: string
   build(q: ViewWords): ViewQuery<keyof C & string> | readonly ViewQuery<keyof C & string>[]
 }
@@ -145,7 +153,7 @@ export interface View<N extends string = string, C extends Columns = Columns> {
 export const defineView = <const N extends string, const C extends Columns>(view: View<N, C>): View<N, C> =>
   view
 
-/** Columns that are taken as they are: `...takes('t', 'number', 'state')` for `number: 't.number', state: 't.state'`. */
+/** Columns taken as they are: `...takes('t', 'number', 'state')` for `number: 't.number', state: 't.state'`. */
 export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
   Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
 
@@ -165,13 +173,13 @@ function of<const K extends ViewKind>(kind: K, unit?: string) {
 const key = (references: string, doc: string) => ({ kind: 'text' as const, doc, references })
 
 /**
- * Makes columns. `col.KIND.always(…)` makes one that is never null, whatever the API sends; `col.KIND.unique(…)` one that
- * no two rows share either.
+ * Makes columns. `col.KIND.always(…)` makes one that is never null, whatever the API sends; `col.KIND.unique(…)` one
+ * that is also different in every row.
  */
 export const col = {
   id: of('id'),
   integer: of('integer'),
-  /** How many. */
+  /** A count. */
   count: of('integer'),
   minutes: of('integer', 'minutes'),
   days: of('integer', 'days'),
@@ -183,7 +191,7 @@ export const col = {
   text: of('text'),
   timestamp: of('timestamp'),
   day: of('day'),
-  /** A text key `TENANT-ID` that points to the view of that name. */
+  /** A text key `TENANT-ID` that refers to the view of that name. */
   key: Object.assign(key, {
     always: (references: string, doc: string) => ({ ...key(references, doc), ...always }),
     unique: (references: string, doc: string) => ({ ...key(references, doc), ...unique }),
@@ -193,13 +201,13 @@ export const col = {
 /** The columns that most views have. */
 export const common = {
   tenant_id: col.id.always('The tenant (repair business).', { references: 'dim_tenants' }),
-  tenant_name: col.text.always('Name of the tenant, as report.tenantNames says; else `tenant 101`.'),
+  tenant_name: col.text.always('Name of the tenant, from report.tenantNames; otherwise `tenant 101`.'),
   shop_id: col.id('The shop.'),
-  shop_key: col.key('dim_shops', 'The shop, as one text: TENANT-ID.'),
-  shop_name: col.text('Name of the shop, as report.names says; else `shop 3`.'),
+  shop_key: col.key('dim_shops', 'Key of the shop: TENANT-ID.'),
+  shop_name: col.text('Name of the shop, from report.names; otherwise `shop 3`.'),
 } as const
 
-/* The rows of views, computed from the declarations: by them Kysely knows the views. */
+/* The row types of views, computed from the declarations: they tell Kysely the views. */
 
 interface ViewValue {
   id: Int64

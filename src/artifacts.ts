@@ -21,7 +21,7 @@ import { commandsOf, sectionsOf, stateTablesOf, stepsOf } from './shell/command.
 import { commandReference } from './shell/commandreference.js'
 import { messageReference, reasonReference } from './shell/messagereference.js'
 
-/** Replaces what stands between the two marks of that name in a page that people write. */
+/** Replaces the text between the two marks of that name in a page that people write. */
 function writeBetween(file: URL, name: string, text: string): void {
   const page = readFileSync(file, 'utf8')
   const [before, after] = [`<!-- ${name}: written by the build -->`, `<!-- end of ${name} -->`]
@@ -45,7 +45,7 @@ function writeWhenChanged(file: URL, text: string): void {
   process.stderr.write(`wrote ${fileURLToPath(file)}\n`)
 }
 
-/** Tables that the dictionary leaves out, since they are not in every warehouse: a heading and its columns each. */
+/** Tables that aren't in every warehouse, so the dictionary leaves them out: each with a heading and its columns. */
 const columnTables = (tables: readonly Table[]): string =>
   tables
     .map(({ name, doc, key, columns }) => {

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --
-// Without the two dashes Node takes --env-file for its own flag, and ends with 9 where the file is not there.
+// Without the two dashes, Node takes --env-file for its own flag, and exits with 9 if the file doesn't exist.
 import { setMaxListeners } from 'node:events'
 import { fstatSync, writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
@@ -9,8 +9,8 @@ import { collectAt } from './shell/collectat.js'
 import type { Io, SignalName } from './shell/io.js'
 
 /*
- * Where answers go. Who has half an answer must not be told that all is well: an answer that could not be written whole,
- * such as onto a disk that is full, ends the program with 1.
+ * Where answers go. A reader with half an answer must not be told that all is well: if an answer couldn't be written
+ * completely, for example because the disk is full, the program exits with 1.
  */
 
 function isFile(descriptor: number): boolean {
@@ -21,7 +21,7 @@ function isFile(descriptor: number): boolean {
   }
 }
 
-/** Node's own stream writes as much of a text as a full disk takes, and says nothing of the rest. */
+/** Node's own stream writes as much of a text as fits on a full disk, and silently drops the rest. */
 const wholeFile = (): Writable =>
   new Writable({
     decodeStrings: false,
@@ -39,7 +39,7 @@ let failure: NodeJS.ErrnoException | undefined
 
 const stdout: Writable = isFile(1) ? wholeFile() : process.stdout
 
-/** When the reader of a pipe goes away (`| head`), the output ends and the work goes on. */
+/** If the reader of a pipe goes away (`| head`), the output ends and the work continues. */
 function ignoreEpipe(): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') failure ??= error
@@ -47,7 +47,7 @@ function ignoreEpipe(): void {
   process.stderr.on('error', () => {})
 }
 
-/** Ends the process once what was said is written. */
+/** Ends the process once all output is written. */
 function endWith(exitCode: number): void {
   const end = (): void => {
     if (failure)
@@ -56,19 +56,22 @@ function endWith(exitCode: number): void {
       )
     process.exit(failure ? exitCode || 1 : exitCode)
   }
-  // A stream that has failed tells so in the next turn.
+  // A stream that has failed only reports it in the next turn.
   stdout.write('', () => setImmediate(end))
 }
 
 const signalNames: readonly SignalName[] = ['SIGINT', 'SIGTERM']
 
-/** More than the requests under way at the largest settings of concurrency: each listens to one signal, and Node would warn. */
+/**
+ * More than the number of requests under way at the largest concurrency settings. Each listens to one signal, and Node
+ * would warn.
+ */
 const mostListeners = 5000
 
 const io: Io = {
   environment: process.env,
   workingDirectory: process.cwd(),
-  // Node opens it when it is first asked for, and most commands never do.
+  // Node opens it on first access, and most commands never need it.
   get stdin() {
     return process.stdin
   },
@@ -87,9 +90,9 @@ const io: Io = {
 }
 
 setMaxListeners(mostListeners)
-// While the last text is on its way nobody else listens: a signal must not cut it short.
+// While the last text is being written, nothing else listens: a signal must not cut it short.
 for (const name of signalNames) process.on(name, () => {})
 ignoreEpipe()
 const exitCode = await call(features, process.argv.slice(2), io)
-// Text may still be on its way to stdout: the process ends after it, whatever else would keep the process alive.
+// Text may still be on its way to stdout. The process ends after it, whatever else would keep the process alive.
 endWith(exitCode)

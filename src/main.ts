@@ -30,7 +30,7 @@ import { verify } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
 
-/** Every feature, the commands in the order of the help. */
+/** Every feature, in the order in which the help lists the commands. */
 export const features: readonly Feature[] = [
   { command: initCommand },
   sync,

@@ -11,7 +11,7 @@ import { filesIn, importsOf, root, textOf, withoutComments } from './support/tre
 
 const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 
-/** Each npm package is known in one place; replacing it touches that place alone. */
+/** Each npm package is known in one place, so replacing it only touches that place. */
 const owners: Record<string, readonly string[]> = {
   undici: ['src/engine/source', 'src/features/alerts'],
   'better-sqlite3': ['src/engine/warehouse', 'src/features/copy'],
@@ -45,7 +45,7 @@ describe('the rooms', () => {
 
   it('know each npm package in one place', () => {
     const strangers = Object.entries(owners).flatMap(([name, folders]) => {
-      // A type may be named where a value of the package is handed on.
+      // A type may be named where a value of the package is passed on.
       const uses = new RegExp(`^(?:im|ex)port (?!type )[^']*'${name}['/]|import\\('${name}['/]`, 'm')
       return sources
         .filter((file) => !folders.some((folder) => file === folder || file.startsWith(`${folder}/`)))
@@ -72,7 +72,7 @@ describe('names', () => {
     const places = new Map<string, string[]>()
     for (const file of files)
       for (const name of exportedBy(file)) places.set(name, [...(places.get(name) ?? []), file])
-    // Each dialect says the same thing in a file of the same name.
+    // Each dialect has the same name in a file of the same name.
     const anyDialect = (file: string): string => file.replace(/\/(sqlite|postgres)\//, '/DIALECT/')
     const twice = [...places].filter(([, where]) => new Set(where.map(anyDialect)).size > 1)
     expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([])
@@ -126,7 +126,7 @@ describe('pointers', () => {
   )
   const known = new Set([...code, ...documents, 'vitest.config.ts'].map((file) => basename(file)))
 
-  /** The comments of a file of code, each on one line; the whole of a document. */
+  /** The comments of a file of code, each on one line; for a document, all of it. */
   const proseOf = (file: string): string =>
     file.endsWith('.md')
       ? textOf(file)
@@ -137,7 +137,7 @@ describe('pointers', () => {
   const headingsOf = (document: string): string[] =>
     [...textOf(document).matchAll(/^#+ (.+)$/gm)].map((match) => (match[1] ?? '').replaceAll('`', '').trim())
 
-  /** The anchor that a heading gets where Markdown is shown. */
+  /** The anchor that a heading gets where Markdown is rendered. */
   const anchorOf = (heading: string): string =>
     heading
       .toLowerCase()
@@ -147,7 +147,7 @@ describe('pointers', () => {
   const exists = (path: string): boolean => existsSync(join(root, path))
 
   it('name files that exist', () => {
-    // A name in capitals stands for any: jobs/NAME.json.
+    // A name in capitals means any: jobs/NAME.json.
     const path = /(?<![\w./-])(?:docs|src|test|schema|bench|jobs)\/(?![A-Z]+\b)[\w./-]*\w/g
     const name = /(?<![\w./*-])[\w-]+\.(?:ts|mjs|md)\b/g
     const lost = [...code, ...documents].flatMap((file) => {

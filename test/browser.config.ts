@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/compiled.js'
 
-/** The pages in a real browser, run by `npm run test:browser`; where there is no Chromium, the suite says so and skips. */
+/** The pages in a real browser, run by `npm run test:browser`. Without Chromium, the suite reports that and skips. */
 export default mergeConfig(
   shipped,
   defineConfig({

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/compiled.js'
 
-/** deploy/ checked by what checks such files, run by `npm run test:deploy`; what is lacking is named and left out. */
+/** Checks deploy/ with the tools for such files, run by `npm run test:deploy`. Missing tools are named and skipped. */
 export default mergeConfig(
   shipped,
   defineConfig({

@@ -1,4 +1,7 @@
-/** Whether the engine can be followed, in figures (`npm run house` prints them), and whether the tour explains its words. */
+/**
+ * Whether the engine is easy to follow, in figures (`npm run house` prints them), and whether the tour explains its
+ * words.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   cursorWalk,
@@ -13,7 +16,7 @@ import {
 import { textOf, withoutComments } from './support/tree.js'
 
 describe('the house', () => {
-  it('lets one follow the walk of a cursor: few files behind it', () => {
+  it('keeps the walk of a cursor easy to follow: few files behind it', () => {
     const files = [...importedBy(cursorWalk)]
     expect(files.length).toBeGreaterThan(20)
     expect(files.length).toBeLessThanOrEqual(90)
@@ -26,7 +29,7 @@ describe('the house', () => {
     ])
   })
 
-  it('has a feature in its folder: nothing elsewhere is for one feature alone', () => {
+  it('has a feature in its folder: nothing elsewhere is for one feature only', () => {
     const scattered = featureNames()
       .map((feature) => [feature, ...foldersOf(feature)])
       .filter(([feature, ...folders]) => folders.join() !== `src/features/${feature}`)
@@ -37,7 +40,7 @@ describe('the house', () => {
     expect(repeatedNames()).toEqual([])
   })
 
-  it('hands the fence along in few files', () => {
+  it('passes the fence along in few files', () => {
     expect(filesOfFence().length).toBeLessThanOrEqual(10)
   })
 })
@@ -53,7 +56,7 @@ describe('the tour', () => {
     .map((word) => word.trim())
     .slice(2)
 
-  it('goes through a few files that there are', () => {
+  it('goes through a few existing files', () => {
     expect(files.length).toBeGreaterThan(4)
     expect(files.length).toBeLessThanOrEqual(10)
     for (const file of files) expect(textOf(file)).not.toBe('')
@@ -77,10 +80,10 @@ describe('the tour', () => {
   })
 })
 
-/** `lateZone` is made of two words. */
+/** `lateZone` consists of two words. */
 const wordsOf = (name: string): string[] => name.split(/(?=[A-Z])|_/).map((word) => word.toLowerCase())
 
-/** Words that say what they mean everywhere. */
+/** Words that mean the same everywhere. */
 const plain = [
   'now',
   'notes',

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { shipped } from './support/compiled.js'
 
-/** deploy/prometheus as promtool reads it, run by `npm run test:metrics`; where it is lacking, the suite says so. */
+/** deploy/prometheus as promtool reads it, run by `npm run test:metrics`. Without promtool, the suite reports that. */
 export default mergeConfig(
   shipped,
   defineConfig({

@@ -1,7 +1,10 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { chosenWarehouses, shipped } from './support/compiled.js'
 
-/** The program through PgBouncer in transaction mode, run by `npm run test:pooler`; where it is lacking, the suite says so. */
+/**
+ * The program through PgBouncer in transaction mode, run by `npm run test:pooler`. Without PgBouncer, the suite reports
+ * that.
+ */
 export default mergeConfig(
   shipped,
   defineConfig({

@@ -1,10 +1,10 @@
 /**
  * npm run bench:accept -- [--seconds 60] [--rate 500] [--orders 20000] [--warehouses sqlite,postgres]
  *
- * How long an event waits for its answer: `--rate` events a second of 2 to 20 kB, for `--seconds`, to `shopsync listen` as a
- * process; with nothing else at work, and beside `shopsync sync --full` of so many repair orders. Each event has its time at
- * which it is sent, whatever became of those before it, and its wait counts from there. Every one that was answered must be
- * in the inbox.
+ * How long an event waits for its answer: `--rate` events per second of 2 to 20 kB, for `--seconds`, sent to a
+ * `shopsync listen` process; with no other load, and during `shopsync sync --full` of this many repair orders. Each
+ * event is sent at its own time, whatever happened to the earlier ones, and its wait counts from then. Every answered
+ * event must be in the inbox.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -78,7 +78,7 @@ const bodyOf = (id: string, i: number): string =>
       type: 'RepairOrder',
       id: 1 + (i % 100),
       tenant_id: 1 + (i % tenants),
-      // Without a version, any walk settles it: what is measured is the answer.
+      // Without a version, any walk settles it: only the answer is measured.
       data: {
         detail: filling.slice(0, smallest + ((i * 7919) % (largest - smallest))),
       },
@@ -137,7 +137,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** One whole load after the other, until the events are sent. */
+/** One full load after the other, until the events are sent. */
 function fullLoads(installed: Installed): { end(): Promise<void> } {
   let isOver = false
   const going = (async () => {

@@ -1,9 +1,9 @@
 /**
  * npm run bench:follow -- [--seconds 300] [--rate 20] [--warehouses sqlite,postgres]
  *
- * How long a change at the source takes to the warehouse: `--rate` changes a second over 60 lists of the sandbox, which
- * sends their events to `shopsync listen`. A change is there when the walk that its event rang has ended and its verdict
- * stands: `settled_at` against `triggered_at`, both of this machine's clock.
+ * How long a change at the source takes to reach the warehouse: `--rate` changes per second over 60 lists of the
+ * sandbox, which sends their events to `shopsync listen`. A change has arrived when the walk that its event rang has
+ * ended and its verdict is stored: `settled_at` minus `triggered_at`, both by this machine's clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
     warehouses: { type: 'string', default: 'sqlite,postgres' },
   },
 })
-/** With twelve lists that have events each. */
+/** Each with twelve lists that have events. */
 const tenants = 5
 const announced = Object.values(resources)
   .filter((resource) => resource.announced)
@@ -58,7 +58,7 @@ interface Followed {
   readonly verdicts: readonly string[]
 }
 
-/** What the inbox says, once nothing waits any more. */
+/** What the inbox shows once nothing waits any more. */
 async function followed(installed: Installed): Promise<Followed> {
   for (let waited = 0; ; waited += 500) {
     const found = await installed.ask(async (inbox, warehouse) => {

@@ -1,4 +1,4 @@
-/* The program as people start it, in a folder of its own: it syncs a source, and hears its events. */
+/* The program as people start it, in its own folder: it syncs a source and receives its events. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ export class Installed {
     await this.run('sync', '--quiet')
   }
 
-  /** Rejects where the exit code is another than 0. */
+  /** Rejects if the exit code isn't 0. */
   async run(...words: string[]): Promise<void> {
     const child = this.#spawn(words)
     const [code] = (await once(child, 'exit')) as [number]
@@ -65,7 +65,7 @@ export class Installed {
     return { child, url }
   }
 
-  /** A question to the inbox, and to the warehouse. */
+  /** A query on the inbox and the warehouse. */
   async ask<T>(question: (inbox: Inbox, warehouse: Warehouse) => Promise<T>): Promise<T> {
     const warehouse = await openWarehouse({ url: this.warehouse.url, schema, model: model(resources) })
     const inbox = await Inbox.open(warehouse)
@@ -89,14 +89,14 @@ export class Installed {
   }
 }
 
-/** Ends it as an operator does. */
+/** Ends it as an operator would. */
 export async function ended(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   await exit
 }
 
-/** The value below which that share of the others lies. */
+/** The value below which that share of the values lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0

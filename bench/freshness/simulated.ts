@@ -1,7 +1,7 @@
 /**
  * Simulates shops whose lists change, and a window that is too small to read them all every hour: minute by minute, for
- * three days, after some that are not counted. What is polled is chosen by the product's own code (pollranking.ts), and what
- * it has learned of each list is kept by the product's own code (engine/run/polls.ts).
+ * three days, after a few that don't count. The product's own code chooses what to poll (pollranking.ts) and keeps what
+ * it has learned about each list (engine/run/polls.ts).
  */
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { polled } from '../../src/engine/run/polls.js'
@@ -9,7 +9,10 @@ import type { Polls } from '../../src/engine/warehouse/cursors.js'
 import { boundOf, chooseLists, type PolledList } from '../../src/features/targets/pollranking.js'
 import { forecastShare } from '../../src/features/targets/shareforecast.js'
 
-/** What each resource's lists are like: changes an hour of a shop of middle size while it is open, and the target in hours. */
+/**
+ * What each resource's lists are like: changes per hour in a medium-sized shop while it is open, and the target in
+ * hours.
+ */
 const kinds: readonly (readonly [rate: number, target: number])[] = [
   [4, 0.25],
   [2.3, 0.5],
@@ -17,12 +20,12 @@ const kinds: readonly (readonly [rate: number, target: number])[] = [
   ...[1, 0.8, 0.6, 0.45, 0.35, 0.25, 0.15, 0.08].map((rate) => [rate, 4] as const),
   ...[0.02, 0.012, 0.008, 0.005, 0.003, 0.001].map((rate) => [rate, 24] as const),
 ]
-/** Sizes of shops are lognormal. */
+/** Shop sizes are lognormal. */
 const spread = 1.2
 const atLeast = 24
 const opens = 8
 const closes = 18
-/** Hours by which the clocks of the shops differ. */
+/** Time differences between the shops' clocks, in hours. */
 const zones = [0, 1, 2, 3]
 
 export const policies = [
@@ -35,32 +38,32 @@ export type Policy = (typeof policies)[number]
 
 export interface SimulatedOptions {
   readonly tenants: number
-  /** Requests an hour, by lists. */
+  /** Requests per hour, divided by the number of lists. */
   readonly window: number
   readonly policy: Policy
   readonly seed: number
   readonly days?: number
-  /** Days before those, in which what polls find is kept and nothing is counted. */
+  /** Days before those: what polls find is kept, but nothing is counted. */
   readonly daysBefore?: number
-  /** The share of the lists that nobody has read when it begins. */
+  /** The share of the lists that nobody has read at the start. */
   readonly neverRead?: number
 }
 
 export interface SimulatedResult {
-  /** Of the changes, 0 to 1. */
+  /** Share of the changes, 0 to 1. */
   readonly met: number
   /** In minutes. */
   readonly meanDelay: number
   /** In hours. */
   readonly longestWait: number
   readonly requests: number
-  /** The share that the closed forecast gives for the same window. */
+  /** The closed forecast's share for the same window. */
   readonly forecast: number
 }
 
 interface SimulatedList extends PolledList {
   readonly target: number
-  /** Changes an hour while its shop is open. */
+  /** Changes per hour while its shop is open. */
   readonly rate: number
   readonly zone: number
   polledAt: number
@@ -86,7 +89,7 @@ export function seeded(seed: number): () => number {
 const normal = (random: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
 
-/** How many events of a rate fall into one step (Knuth). */
+/** How many events at a given rate fall into one step (Knuth). */
 function poisson(mean: number, random: () => number): number {
   if (mean === 0) return 0
   const least = Math.exp(-mean)
@@ -187,7 +190,7 @@ export function simulate({
     lists.push(...chosen.unread)
     if (chosen.unread.length > 0) unread = unread.filter((list) => !chosen.unread.includes(list))
   }
-  // What still waits, and is late already.
+  // What still waits and is already late.
   for (const { waiting, target } of lists)
     counts.missed += waiting.filter((minute) => (last - minute) / 60 > target).length
   const openShare = (closes - opens) / 24
@@ -228,7 +231,7 @@ function poll(
   }
 }
 
-/** A list that was read whole. */
+/** A list that was read completely. */
 function begin(list: SimulatedList, minute: number): void {
   list.waiting = []
   list.polledAt = minute

@@ -1,4 +1,7 @@
-/** dlt as a contender: its virtual environment, and runs of dlt_load.py with children's time and memory counted. */
+/**
+ * dlt as a contender: its virtual environment, and runs of dlt_load.py that count the time and memory of child
+ * processes.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -17,7 +20,7 @@ export interface Dlt {
   readonly about: string
 }
 
-/** The environment lies in the temporary folder, one for each set of versions, and is used again. */
+/** The environment is in the temporary folder, one for each set of versions, and is reused. */
 async function environment(): Promise<string> {
   const requirements = join(process.cwd(), 'bench/peers/requirements.txt')
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12)
@@ -31,7 +34,7 @@ async function environment(): Promise<string> {
   return python
 }
 
-/** undefined, and one sentence to the terminal, where dlt cannot be had. */
+/** undefined if dlt isn't available, which is reported in one sentence on the terminal. */
 export async function findDlt(): Promise<Dlt | undefined> {
   try {
     const python = await environment()
@@ -57,7 +60,7 @@ export interface DltTask extends Omit<Task, 'contender'> {
   readonly folder: string
 }
 
-/** Rejects with the last line that dlt printed, where dlt failed. */
+/** Rejects with the last line that dlt printed if dlt failed. */
 export async function loadWithDlt(
   { python }: Dlt,
   task: DltTask,
@@ -89,7 +92,7 @@ export async function loadWithDlt(
   return { ...measured, megabytes: Math.max(measured.megabytes, peak) }
 }
 
-/** SQLAlchemy and dlt print hints below what happened. */
+/** SQLAlchemy and dlt print hints below the error. */
 function failureIn(text: string): string {
   const lines = text.trim().split('\n')
   const told = lines.findLast((line) => /Error|locked|Exception/.test(line))

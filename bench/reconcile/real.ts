@@ -1,4 +1,4 @@
-/** Measures with the real programs: the sandbox, the client and a SQLite warehouse. Used by bench/reconcile.ts. */
+/** Measures the real programs: the sandbox, the client and a SQLite warehouse. Used by bench/reconcile.ts. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ export interface World {
   remove(id: number): void
 }
 
-/** Makes a source with so many records and an empty warehouse, and removes both when `use` has ended. */
+/** Makes a source with this many records and an empty warehouse, and removes both when `use` has ended. */
 export async function withWorld<T>(records: number, use: (world: World) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-bench-'))
   const sandbox = await createSandbox({ data: 'none' })

@@ -1,7 +1,7 @@
 /**
- * Simulates a cursor of any size: its records are the numbers 0 to N-1, one every few seconds, so that ten million
- * records take no memory. The source has deleted some records. The warehouse lacks others: its register knows those that
- * the warehouse lost, and nothing knows those that it never had. Both sides answer as the real ones do.
+ * Simulates a cursor of any size: its records are the numbers 0 to N-1, one every few seconds, so ten million records
+ * take no memory. The source has deleted some records. The warehouse lacks others: its register knows those that the
+ * warehouse lost, but nothing knows those that it never had. Both sides answer as the real ones do.
  */
 
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
@@ -74,7 +74,7 @@ export interface Differences {
 export interface Figures extends Comparison {
   /** All requests: those that count, those that list, and those for single records. */
   readonly requests: number
-  /** The requests for single records among them: every way of finding deletions needs these. */
+  /** The requests for single records among them: every method of finding deletions needs these. */
   readonly items: number
 }
 
@@ -156,7 +156,7 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
     return candidates.map(({ updatedAt }) => ({ before: updatedAt, after: null }))
   }
 
-  /** Asks for each vanished row by its id; where one is not found, also for a record that exists. */
+  /** Requests each vanished row by its id; if one isn't found, also a record that exists. */
   async recall(): Promise<Move[]> {
     const found = this.#lost.filter((id) => this.#source.has(id))
     const asked = this.#lost.length + (found.length < this.#lost.length ? 1 : 0)
@@ -179,7 +179,7 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
     return ids.filter((id) => isLive(id) !== this.#source.has(id)).length
   }
 
-  /** Makes one comparison. Where it chooses a full listing, it counts the listing's requests and makes none of them. */
+  /** Makes one comparison. If it chooses a full listing, it counts the listing's requests but makes none of them. */
   async compare(): Promise<Figures> {
     const found = await new Bisection(this).run()
     if (found.method === 'listing') this.requests += fullCost(this.#source.count(this.#source.size))

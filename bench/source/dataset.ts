@@ -1,20 +1,20 @@
 import { generator } from '../random.js'
 
 /**
- * What the source's data is like.
+ * The datasets of the source.
  *
- * - tidy: repair orders alone; ids ascend as the list goes back in time, which is the best case of a B-tree; no number
- *   has more than ten digits.
- * - lifelike: a shop's data. Ids fall as the list goes back in time, with noise; a tenth of the records was touched long
- *   after it was created; results of floating-point arithmetic, names and prose beyond Latin-1, card tokens and vehicle
+ * - tidy: only repair orders; ids increase as the list goes back in time, which is the best case for a B-tree; no
+ *   number has more than ten digits.
+ * - lifelike: a shop's data. Ids decrease as the list goes back in time, with noise; a tenth of the records was changed
+ *   long after it was created; floating-point results, names and prose beyond Latin-1, card tokens and vehicle
  *   identification numbers; five resources.
- * - hostile: lifelike, and its list in random order, ids and references of 18 digits, an emoji in every string but
- *   timestamps, and two unknown fields beside three that are declared, in every object.
+ * - hostile: lifelike, but with its list in random order, ids and references of 18 digits, an emoji in every string
+ *   except timestamps, and two unknown fields for every three declared ones, in every object.
  */
 export const datasets = ['tidy', 'lifelike', 'hostile'] as const
 export type Dataset = (typeof datasets)[number]
 
-/** What each record of a resource is for one repair order. */
+/** How many records of each resource there are per repair order. */
 const proportions = {
   repair_orders: 1,
   customers: 0.45,
@@ -29,11 +29,11 @@ const all = Object.keys(proportions) as ResourceName[]
 export const resourcesOf = (dataset: Dataset): readonly ResourceName[] =>
   dataset === 'tidy' ? ['repair_orders'] : all
 
-/** How many records a tenant with so many repair orders has. */
+/** How many records a tenant with this many repair orders has. */
 export const countOf = (resource: ResourceName, orders: number): number =>
   Math.max(1, Math.round(orders * proportions[resource]))
 
-/** The number of the record of another resource that this one refers to. */
+/** The number of the other resource's record that this one refers to. */
 export const related = (to: ResourceName, from: ResourceName, record: number): number =>
   Math.floor((record / proportions[from]) * proportions[to])
 
@@ -42,8 +42,8 @@ const noise = 60
 const touchedLate = 0.1
 
 /**
- * Numbers of the records, newest first. Ids ascend with a record's number: in `tidy` record 0 is the newest, in the
- * others records with higher numbers were created later.
+ * Numbers of the records, newest first. Ids increase with a record's number: in `tidy`, record 0 is the newest; in the
+ * others, records with higher numbers were created later.
  */
 export function orderOf(dataset: Dataset, records: number): Int32Array {
   if (dataset === 'tidy') return Int32Array.from({ length: records }, (_, i) => i)

@@ -36,7 +36,7 @@ export class List {
     return this.#rowsOf(this.#order)
   }
 
-  /** Every so-manieth record gets a new version, and comes to the front of the list. Returns the rows of those. */
+  /** Every nth record gets a new version and moves to the front of the list. Returns their rows. */
   change(every: number): number {
     const changed = this.#order.filter((_, i) => i % every === 0)
     const rest = this.#order.filter((_, i) => i % every !== 0)
@@ -60,7 +60,7 @@ export class List {
     return low
   }
 
-  /** The body of one answer, in the API's envelope of lists. */
+  /** The body of one response, in the API's list envelope. */
   page(updatedAfter: number, number: number, perPage: number): Buffer {
     const total = this.countAfter(updatedAfter)
     const records = [...this.#order.subarray(0, total).subarray((number - 1) * perPage, number * perPage)]

@@ -1,10 +1,10 @@
-/** What `lifelike` and `hostile` make of a tidy record (dataset.ts says what each is like). */
+/** How `lifelike` and `hostile` change a tidy record (dataset.ts describes each). */
 import { generator } from '../random.js'
 import { marks, pick } from './record.js'
 
 type Change = (name: string, value: unknown) => unknown
 
-/** The same JSON value, each plain value in it changed, innermost first; `grow` changes whole objects. */
+/** The same JSON value with each plain value in it changed, innermost first; `grow` changes whole objects. */
 function mapped(value: unknown, change: Change, grow: (object: object) => object, name = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => mapped(item, change, grow, name))
   if (typeof value !== 'object' || value === null) return change(name, value)
@@ -14,7 +14,7 @@ function mapped(value: unknown, change: Change, grow: (object: object) => object
   return grow(Object.fromEntries(members))
 }
 
-/** Results of 0.1 + 0.2, 100 / 3 and such: what a server prints that adds and divides in floating point. */
+/** Results of 0.1 + 0.2, 100 / 3 and the like: what a server prints that adds and divides in floating point. */
 const noisy = [0.30000000000000004, 33.333333333333336, 1.7999999999999998, 2.6666666666666665]
 const noisyRates = [8.250000000000002, 7.550000000000001, 9.499999999999998]
 const firstNames = ['Nguyễn Thị', 'Иван', '小明', 'Łukasz', 'José', 'Zoë']
@@ -26,7 +26,7 @@ const sentences = [
   'El cliente dice que el freno “rechina” en frío — revisar pastillas… ',
 ]
 
-/** 17 characters, the last six of them digits, as most makers build them. */
+/** 17 characters, of which the last six are digits, as most manufacturers have them. */
 const vin = (random: () => number): string =>
   `1HGCM${Math.floor(10_000 + random() * 90_000)}A${Math.floor(100_000 + random() * 900_000)}`
 const token = (random: () => number): string =>
@@ -64,7 +64,7 @@ export function lifelike(record: object, seed: number): object {
 const emojis = ['🔧', '🚗', '🛞', '😀', '🧰']
 const isTimestamp = (text: string): boolean => /^\d{4}-\d\d-\d\dT/.test(text)
 
-/** Two unknown fields for three declared ones: 40 % of all. No arrays, which some programs make tables of. */
+/** Two unknown fields for every three declared ones: 40 % of all. No arrays, which some programs turn into tables. */
 function withUnknown(object: object): object {
   const count = Math.ceil((Object.keys(object).length * 2) / 3)
   const kinds: readonly ((i: number) => readonly [string, unknown])[] = [
@@ -79,7 +79,7 @@ function withUnknown(object: object): object {
   return { ...object, ...Object.fromEntries(more) }
 }
 
-/** JSON text, since no number of JavaScript's holds the wide integers. */
+/** JSON text, since no JavaScript number can hold the wide integers. */
 export function hostile(record: object, seed: number): string {
   const random = generator(seed * 37 + 11)
   const change: Change = (_, value) => {
@@ -92,5 +92,5 @@ export function hostile(record: object, seed: number): string {
   })
 }
 
-/** The first digits of integers of 18. */
+/** The first digits of 18-digit integers. */
 const wide = '10000000'

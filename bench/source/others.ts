@@ -1,4 +1,4 @@
-/** Made-up records of the resources beside repair orders: customers, notes, payments and inventory items. */
+/** Made-up records of the resources other than repair orders: customers, notes, payments and inventory items. */
 import { marks, pick, prose, stamp, updatedMark } from './record.js'
 
 const stamps = (seed: number): { created_at: string; updated_at: string } => ({

@@ -1,14 +1,14 @@
 /**
- * Made-up repair orders of 37 warehouse rows: 1 order, what it comes to, 4 services, 20 labors and parts, 3 hazmats, 1 sublet,
- * 5 inspections, 1 payment, 1 tag; some 12 KB of JSON. Ids and the order's updated_at are placeholders that are filled
- * in when a page is cut (template.ts), so that 200,000 orders need the memory of a few hundred.
+ * Made-up repair orders of 37 warehouse rows: 1 order, its totals, 4 services, 20 labors and parts, 3 hazmats, 1
+ * sublet, 5 inspections, 1 payment, 1 tag; about 12 KB of JSON. Ids and the order's updated_at are placeholders that
+ * are filled in when a page is cut (template.ts), so 200,000 orders need only the memory of a few hundred.
  */
 
-/** Placeholders of ids: `9000000` and three digits. */
+/** Placeholders for ids: `9000000` and three digits. */
 export const marks = {
-  /** Plus n: the n-th id of the record itself, up to 63. */
+  /** Plus n: the nth id of the record itself, up to 63. */
   id: 9_000_000_000,
-  /** The repair order that the record belongs to, the customer and the vehicle. */
+  /** The repair order, the customer and the vehicle that the record belongs to. */
   order: 9_000_000_900,
   customer: 9_000_000_901,
   vehicle: 9_000_000_902,
@@ -22,7 +22,7 @@ const phrases = [
   'Road tested for eight miles after the repair: no noise, no pull, no warning lights. ',
   'Torqued lug nuts to 100 ft-lbs and asked the customer to come back for a re-torque after 50 miles. ',
 ]
-/** Typed on phones: typographic quotes and names, so that a page is no Latin-1. */
+/** Typed on phones: typographic quotes and names, so a page isn't Latin-1. */
 const typed = ['“squeals when cold”, says José Núñez — see photo… ', '', '', '']
 
 export const pick = <T>(list: readonly T[], n: number): T => list[n % list.length] as T
@@ -93,7 +93,7 @@ const inspection = (numbers: Numbers, seed: number): object => ({
   detail: prose(seed, 1),
 })
 
-/** The rows of one kind that fall to each of four services. */
+/** How many rows of one kind each of four services gets. */
 const share = (count: number, service: number): number => Math.floor((count + 3 - service) / 4)
 
 function service(numbers: Numbers, seed: number, i: number): object {

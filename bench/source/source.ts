@@ -14,7 +14,7 @@ export type Answer =
   | { readonly kind: 'requests'; readonly requests: number }
   | { readonly kind: 'done' }
 
-/** The source's process, seen from the one that measures. */
+/** The source's process, as seen by the measuring one. */
 export class BenchSource {
   readonly url: string
   readonly #child: ChildProcess
@@ -24,22 +24,27 @@ export class BenchSource {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  /** `orders`: the repair orders of each tenant. */
-  static async start(tenants: number, orders: number, dataset: Dataset = 'tidy'): Promise<BenchSource> {
-    const words = [String(tenants), String(orders), dataset]
+  /** `orders`: the repair orders of each tenant. `limit`: requests an hour. */
+  static async start(
+    tenants: number,
+    orders: number,
+    dataset: Dataset = 'tidy',
+    limit = 1_000_000,
+  ): Promise<BenchSource> {
+    const words = [String(tenants), String(orders), dataset, String(limit)]
     const child = fork(new URL('./main.js', import.meta.url), words)
     const [first] = (await once(child, 'message')) as [Answer]
     if (first.kind !== 'listening') throw new Error('The source did not start')
     return new BenchSource(child, first.port)
   }
 
-  /** Every so-manieth record changes; returns the warehouse rows of those, over all tenants. */
+  /** Every nth record changes; returns their warehouse rows, over all tenants. */
   async change(every: number): Promise<number> {
     const answer = await this.#ask({ kind: 'change', every })
     return answer.kind === 'rows' ? answer.rows : 0
   }
 
-  /** Puts the source back to its start; returns the warehouse rows of all its records, over all tenants. */
+  /** Resets the source; returns the warehouse rows of all its records, over all tenants. */
   async reset(): Promise<number> {
     const answer = await this.#ask({ kind: 'reset' })
     return answer.kind === 'rows' ? answer.rows : 0

@@ -3,12 +3,12 @@ import { hostile, lifelike } from './noise.js'
 import { others } from './others.js'
 import { marks, repairOrder, updatedMark } from './record.js'
 
-/** How many records of a resource differ in their text; the others repeat them with ids and times of their own. */
+/** How many records of a resource have different text; the others repeat it with their own ids and times. */
 const bodies = 400
-/** Ids of one record; more than it has rows. */
+/** Ids per record; more than it has rows. */
 const idsPerRecord = 64
 const digits = String(marks.id).length
-/** Where the ids of each resource begin; far enough apart for a million records. */
+/** Where the ids of each resource start; far enough apart for a million records. */
 const firstIds: Record<ResourceName | 'vehicles', number> = {
   repair_orders: 1_000_000_000,
   customers: 1_200_000_000,
@@ -18,16 +18,16 @@ const firstIds: Record<ResourceName | 'vehicles', number> = {
   vehicles: 1_600_000_000,
 }
 
-/** A mark as a member's value, alone or as the end of a wide integer; other digits may look like one. */
+/** A mark as a member's value, by itself or as the end of a wide integer; other digits may look like one. */
 const mark = /(?<=":(?:10000000)?)9000000(\d{3})(?!\d)/g
 
-/** The JSON text of one record, and where its ids and its updated_at stand in it. */
+/** The JSON text of one record, and where its ids and its updated_at are in it. */
 interface Template {
   readonly text: Buffer
   /** Offset and number of each id in turn. */
   readonly ids: Int32Array
   readonly updatedAt: number
-  /** Rows of the warehouse that it becomes. */
+  /** Rows that it becomes in the warehouse. */
   readonly rows: number
 }
 
@@ -46,13 +46,13 @@ function textOf(record: object, seed: number, dataset: Dataset): string {
 function template(resource: ResourceName, dataset: Dataset, seed: number): Template {
   const record = resource === 'repair_orders' ? repairOrder(seed) : others[resource](seed)
   const text = Buffer.from(textOf(record, seed, dataset))
-  // Every mark is ASCII: byte offsets are those of the same text read as Latin-1.
+  // Every mark is ASCII, so byte offsets equal those of the same text read as Latin-1.
   const found = text.toString('latin1').matchAll(mark)
   const ids = Int32Array.from([...found].flatMap((match) => [match.index, Number(match[1])]))
   return { text, ids, updatedAt: text.indexOf(updatedMark), rows: 1 + rowsIn(record) }
 }
 
-/** A number of ten digits over the mark, which has as many; all are below 2^31, where division is cheap. */
+/** Writes a ten-digit number over a mark of the same length; all are below 2^31, where division is cheap. */
 function writeDigits(target: Buffer, at: number, value: number): void {
   let rest = value | 0
   for (let i = at + digits - 1; i >= at; i--) {
@@ -62,7 +62,9 @@ function writeDigits(target: Buffer, at: number, value: number): void {
   }
 }
 
-/** The records of one resource as bytes, by number and version. A later version has another body, under the same ids. */
+/**
+ * The records of one resource as bytes, by number and version. A later version has a different body with the same ids.
+ */
 export class Templates {
   readonly #resource: ResourceName
   readonly #templates: readonly Template[]
@@ -77,7 +79,7 @@ export class Templates {
   }
 
   rows(record: number, version: number): number {
-    // What an order comes to is a row, too (docs/totals.md).
+    // An order's totals are a row, too (docs/totals.md).
     return this.#of(record, version).rows + (this.#resource === 'repair_orders' ? 1 : 0)
   }
 

@@ -1,13 +1,13 @@
-/** What a made-up business consists of: the rows of each table as SQL over the number of the row. Used by fill.ts. */
+/** The contents of a made-up business: the rows of each table as SQL over the row number. Used by fill.ts. */
 
-/** Rows of one table: how many a tenant, and each column as SQL over `t` (the tenant) and `i` (from 1). */
+/** Rows of one table: how many per tenant, and each column as SQL over `t` (the tenant) and `i` (from 1). */
 export interface Filling {
   readonly table: string
   readonly rows: number
   readonly columns: Readonly<Record<string, string>>
 }
 
-/** How one database spells what differs. */
+/** What differs in the SQL of one database. */
 export interface Spelling {
   /** An instant from its canonical text. */
   instant(text: string): string
@@ -16,15 +16,15 @@ export interface Spelling {
 const shops = 3
 export const days = 730
 
-/** A number from 0 to `below` - 1 that looks like chance, but is the same each time. */
+/** A number from 0 to `below` - 1 that looks random but is the same each time. */
 const chance = (below: number, seed: number, i = 'i'): string =>
   `((${i} * 7919 + t * 104729 + ${seed} * 15485863) % 1000003 % ${below})`
 
-/** The canonical text of an instant on the n-th day, at an hour between 8 and 17 of Chicago's. */
+/** The canonical text of an instant on the nth day, between 8 and 17 o'clock in Chicago. */
 const instantText = (day: string, seed: number): string =>
   `(select d.day from bench_days d where d.n = ${day}) || 'T' || (14 + ${chance(9, seed)}) || ':' || (10 + ${chance(50, seed + 1)}) || ':00.000000Z'`
 
-/** Every table's rows for so many repair orders a tenant. */
+/** Every table's rows for this many repair orders per tenant. */
 export function fillings(orders: number, { instant }: Spelling): Filling[] {
   const at = (day: string, seed: number): string => instant(instantText(day, seed))
   const stamps = { created_at: at(`i % ${days}`, 1), updated_at: at(`i % ${days}`, 2) }

@@ -1,6 +1,6 @@
 /**
- * The limit of writing into Postgres: rows that lie ready in files of the server's own format are copied into empty
- * tables, several tables at a time. No client can send them faster than the server reads a file.
+ * The limit of writing into Postgres: rows in prepared files in the server's own format are copied into empty tables,
+ * several tables at a time. No client can send them faster than the server reads a file.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { type Load, tablesOf } from '../load.js'
 
-/** One for each core. */
+/** One per core. */
 const connections = 2
 
 interface Ready {
@@ -31,7 +31,7 @@ const fileOf = (folder: string, table: string): string => `'${join(folder, table
 export async function ready(given: Load): Promise<Ready> {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-rows-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  // The server's user is another one.
+  // The server runs as another user.
   chmodSync(folder, 0o777)
   const client = await connect(given)
   const counts: { table: string; rows: number }[] = []

@@ -1,12 +1,12 @@
 /**
- * The limit of writing into SQLite: rows that lie ready in memory go into empty tables, in one transaction, by prepared
+ * The limit of writing into SQLite: rows prepared in memory go into empty tables, in one transaction, with prepared
  * statements of many rows.
  */
 import Database from 'better-sqlite3'
 import type { Table } from '../../src/engine/model/table.js'
 import { type Load, tablesOf } from '../load.js'
 
-/** Of 1, 8, 32 and 100 rows, 32 and 100 take the least processor time, a sixth less than one. */
+/** Among 1, 8, 32 and 100 rows, 32 and 100 take the least processor time, a sixth less than one. */
 const rowsPerStatement = 32
 
 const quoted = (name: string): string => `"${name}"`
@@ -16,7 +16,7 @@ interface Ready {
   readonly rows: readonly unknown[][]
 }
 
-/** Integers come as bigints, so that none is rounded; those that a double holds are bound as numbers, which is faster. */
+/** Integers come as bigints, so that none is rounded; those that fit a double are bound as numbers, which is faster. */
 const narrowed = (value: unknown): unknown =>
   typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value
 
@@ -37,7 +37,7 @@ function insert(db: Database.Database, { table, rows }: Ready): void {
   for (const last of rows.slice(whole)) one.run(last)
 }
 
-/** Takes the rows of a filled warehouse into memory. */
+/** Reads the rows of a filled warehouse into memory. */
 export function ready({ url, resources }: Load): Promise<readonly Ready[]> {
   const db = new Database(url.slice('sqlite:'.length), { readonly: true })
   const all = tablesOf(resources).map((table) => {
@@ -54,7 +54,7 @@ export function write({ url }: Load, all: readonly Ready[]): Promise<void> {
   const db = new Database(url.slice('sqlite:'.length))
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
-  // Nothing is written before the end that is written again later.
+  // Keeps SQLite from writing pages early that it would have to write again.
   db.pragma('cache_size = -1000000')
   db.transaction(() => {
     for (const one of all) insert(db, one)

@@ -1,7 +1,7 @@
 /**
- * What a repair order comes to. Every amount is exact: lines are rounded to whole cents, half away from zero, and so are
- * percentages of sums and each kind's tax. Null means unknown: a line that has no price is worth 0 in the sums and
- * counted, so that whoever adds totals up can say what they leave out.
+ * The total of a repair order. Every amount is exact: lines, percentages of sums and each kind's tax are rounded to
+ * whole cents, half away from zero. Null means unknown: a line without a price is worth 0 in the sums and is counted,
+ * so that people who add up totals can tell what is left out.
  */
 import type { RuleSettings, Stored, StoredRow, WholeRecord } from '../derive.js'
 import { minus, plus, rounded, times, unit, type Whole } from '../exact.js'
@@ -20,10 +20,10 @@ import {
 import { netsOf, untaxed } from './nets.js'
 import { servicesOf } from './servicesums.js'
 
-/** A tax or a discount of so many cents is absurd: sums of them must fit 64 bits. */
+/** A tax or discount of this many cents is absurd: sums of them must fit 64 bits. */
 const absurdSum = 9_000_000_000_000_000
 
-/** The cents given, else the percentage, else nothing. A discount beyond its gross stays as it is given. */
+/** The given cents, else the percentage, else nothing. A discount larger than its gross is kept as given. */
 function discountOf(given: Stored | undefined, percentage: Stored | undefined, gross: Whole): Whole {
   const cents = amountOf(given)
   if (cents !== null) return cents
@@ -31,11 +31,11 @@ function discountOf(given: Stored | undefined, percentage: Stored | undefined, g
   return percent === null ? 0 : (below(rounded(times(gross, percent), 100 * unit), absurdSum) ?? 0)
 }
 
-/** What is to be taxed, as a fraction: a discount is on taxable and other lines in proportion. */
+/** The tax base, as a fraction: a discount applies proportionally to taxable and other lines. */
 interface TaxBase {
   readonly lines: LinesOfKind
   readonly discount?: Whole
-  /** Taxed besides the lines; null where it is unknown. */
+  /** Taxed in addition to the lines; null if unknown. */
   readonly fee?: Whole | null
 }
 
@@ -53,7 +53,7 @@ function taxOf({ lines, discount = 0, fee = 0 }: TaxBase, rate: Stored | undefin
   return exact === null ? null : below(rounded(times(base, exact), times(parts, perCent * unit)), absurdSum)
 }
 
-/** A rate as a fraction of whole numbers that are as small as can be: products of them are rarely beyond a double. */
+/** A rate as a fraction of the smallest possible integers: their products rarely exceed a double. */
 interface Fraction {
   readonly share: Whole
   readonly whole: Whole
@@ -71,12 +71,12 @@ function fractionOf(nanos: Whole, perCent: number): Fraction {
   let [divisor, rest] = [whole, Math.abs(nanos)]
   while (rest > 0) [divisor, rest] = [rest, divisor % rest]
   const fraction = { share: nanos / divisor, whole: whole / divisor }
-  // Rates are few; a source whose rates are all different does not fill the memory with them.
+  // There are few rates; a source with only different rates must not fill the memory.
   if (fractions.size < mostFractions) fractions.set(key, fraction)
   return fraction
 }
 
-/** The tax on the first of the lines, as `taxOf` has that on all of them; nothing where nothing is taxed. */
+/** The tax on the first lines, consistent with `taxOf` for all of them; nothing if nothing is taxed. */
 function taxerOf({ lines: { cents }, discount = 0 }: TaxBase, rate: Stored | undefined, perCent: number) {
   const exact = numberOf(rate)
   if (exact === null || exact === 0 || cents === 0) return untaxed
@@ -103,7 +103,7 @@ const rateNames = {
   hazmats: 'hazmat_tax_rate',
 } as const
 
-/** What one percent is divided by. */
+/** The divisor for one percent. */
 const perCentOf = ({ taxRates }: RuleSettings): number => (taxRates === 'percent' ? 100 : 1)
 
 function taxesOf(order: StoredRow, bases: Bases, settings: RuleSettings): Taxes {
@@ -115,7 +115,7 @@ function taxesOf(order: StoredRow, bases: Bases, settings: RuleSettings): Taxes 
   return { labor: tax('labor'), parts: tax('parts'), sublets: tax('sublets'), hazmats: tax('hazmats') }
 }
 
-/** What each line and each service adds to the order, and what none of them takes. */
+/** What each line and each service adds to the order, and what is left over. */
 function shareOut(order: StoredRow, bases: Bases, taxes: Taxes, settings: RuleSettings) {
   const shared = (kind: keyof Taxes) => {
     const rate = order.taxable === true ? order[rateNames[kind]] : 0
@@ -139,7 +139,7 @@ function shareOut(order: StoredRow, bases: Bases, taxes: Taxes, settings: RuleSe
   }
 }
 
-/** Places of a record whose values are in the formula; in quarantine they leave a gap in it. */
+/** Paths of a record whose values are in the formula; if they are in quarantine, the formula has a gap. */
 const ofTheFormula = new RegExp(
   `^(?:${[
     '(?:part|labor)_discount_(?:cents|percentage)',
@@ -156,7 +156,7 @@ const ofTheFormula = new RegExp(
   ].join('|')})$`,
 )
 
-/** A sum in which one unknown makes the whole unknown. */
+/** A sum that is unknown if any part is. */
 const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
   values.reduce<Whole | null>((sum, value) => (sum === null || value === null ? null : plus(sum, value)), 0)
 

@@ -1,14 +1,14 @@
 /**
- * The lines of a repair order by kind: what each comes to, and its cost. Each is rounded to whole cents, half away from
+ * The lines of a repair order by kind: the amount of each, and its cost. Each is rounded to whole cents, half away from
  * zero; null means unknown.
  */
 import type { Stored, StoredRow, WholeRecord } from '../derive.js'
 import { nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
 import type { NetLines } from './nets.js'
 
-/** Hours, quantities, percentages and rates from here on are absurd, such as a barcode in the field of a quantity. */
+/** From here on, hours, quantities, percentages and rates are absurd, such as a barcode in a quantity field. */
 export const absurdNumber = 1e9 * unit
-/** So is a line of so many cents. */
+/** A line of this many cents is absurd, too. */
 const absurdCents = 9_000_000_000
 
 export const below = (value: Whole | null, limit: number): Whole | null =>
@@ -18,7 +18,7 @@ export const amountOf = (value: Stored | undefined): Whole | null =>
   below(wholeOf(value ?? null), absurdCents)
 export const numberOf = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurdNumber)
 
-/** What a line comes to: nothing of anything is nothing, whatever it costs. Null where it is unknown. */
+/** The amount of a line: a quantity of zero is worth nothing, whatever it costs. Null if unknown. */
 function lineOf(quantity: Whole | null, price: Stored | undefined): Whole | null {
   if (quantity === null) return null
   if (quantity === 0) return 0
@@ -33,12 +33,12 @@ export class LinesOfKind implements NetLines {
   cents: Whole = 0
   taxable: Whole = 0
   unknown = 0
-  /** A taxable line has no price: what is to be taxed is unknown. */
+  /** A taxable line has no price, so the tax base is unknown. */
   isTaxableUnknown = false
 
   constructor(readonly rows: readonly StoredRow[]) {}
 
-  /** A line of which the API does not say whether it is taxable is. */
+  /** A line counts as taxable unless the API says that it isn't. */
   add(line: Whole | null, taxable: Stored | undefined): void {
     const isTaxable = taxable !== false
     this.amounts.push(line)
@@ -68,7 +68,7 @@ class Costs {
 
 export const nestedRows = ({ rows }: WholeRecord, table: string): readonly StoredRow[] => rows[table] ?? []
 
-/** The services of a record, and where each id is among them. */
+/** The services of a record, and the position of each id among them. */
 export interface Services {
   readonly rows: readonly StoredRow[]
   readonly places: ReadonlyMap<Stored, number>

@@ -1,7 +1,8 @@
 /**
- * What each line of a repair order adds to it. A discount and a tax are the order's, of a kind of lines: they are shared
- * out by running sums, so that the lines of a kind sum to it to the cent. To a line falls the share of all lines up to
- * and with it, less that of the lines before it; lines come by the ids of their services, then by their own.
+ * What each line of a repair order adds to it. A discount and a tax belong to the order, for one kind of lines. They
+ * are distributed by running sums, so the lines of a kind add up to them to the cent: a line gets the share of all
+ * lines up to and including it, minus the share of the lines before it. Lines are ordered by their services' ids, then
+ * by their own.
  */
 import type { Stored, StoredRow } from '../derive.js'
 import { minus, plus, rounded, times, type Whole } from '../exact.js'
@@ -10,18 +11,18 @@ import { cents, nullable } from '../resource.js'
 const net = (doc: string) => nullable(cents(doc))
 
 const amount = (what: string) =>
-  net(`${what}, rounded to cents; null where that is unknown or absurd. Before discount and tax.`)
+  net(`${what}, rounded to cents, before discount and tax; null if unknown or out of range.`)
 const discount = (kind: string) =>
   net(
-    `Its share of the order's discount on ${kind}: those of all ${kind} sum to it exactly. Null where the amount is.`,
+    `Its share of the order's discount on ${kind}. The shares sum to the discount exactly. Null if the amount is.`,
   )
-const noDiscount = net('0: an order has no discount on them. Null where the amount is.')
+const noDiscount = net('0: orders have no discount on them. Null if the amount is.')
 const tax = (kind: string, besides = '') =>
   net(
-    `Its share of the order's tax on ${kind}: those of all ${kind} sum to it exactly${besides}. Null where that tax or the amount is unknown.`,
+    `Its share of the order's tax on ${kind}. The shares sum to the tax exactly${besides}. Null if that tax or the amount is unknown.`,
   )
-const cost = (what: string) => net(`${what}; null where that is unknown or absurd.`)
-const noCost = net('Null: the API shows no cost of them.')
+const cost = (what: string) => net(`${what}; null if unknown or out of range.`)
+const noCost = net('Null: the API shows no cost for them.')
 
 /** The columns of lines that the rule of `repair_order_totals` computes, by the arrays of a service. */
 export const lineColumns = {
@@ -34,7 +35,7 @@ export const lineColumns = {
   parts: {
     _amount_cents: amount('Quantity times price'),
     _discount_cents: discount('parts'),
-    _tax_cents: tax('parts', ', less that of the supply fee'),
+    _tax_cents: tax('parts', ', excluding the tax on the supply fee'),
     _cost_cents: cost('Quantity times cost, rounded to cents'),
   },
   hazmats: {
@@ -44,46 +45,46 @@ export const lineColumns = {
     _cost_cents: noCost,
   },
   sublets: {
-    _amount_cents: net('Its price; null where that is unknown or absurd. Before tax.'),
+    _amount_cents: net('Its price, before tax; null if unknown or out of range.'),
     _discount_cents: noDiscount,
     _tax_cents: tax('sublets'),
     _cost_cents: cost('Its cost'),
   },
 } as const
 
-/** Shares are held within so many cents either way: sums of hundreds of them fit 64 bits. */
+/** Shares are limited to this many cents in both directions: sums of hundreds of them fit 64 bits. */
 const mostShare = 9_000_000_000_000_000
 
 const held = (cents: Whole): Whole =>
   cents > mostShare ? mostShare : cents < -mostShare ? -mostShare : cents
 
-/** The lines of one kind, one after the other as the record has them. */
+/** The lines of one kind, in the order of the record. */
 export interface NetLines {
   readonly rows: readonly StoredRow[]
-  /** Null where unknown. */
+  /** Null if unknown. */
   readonly amounts: readonly (Whole | null)[]
-  /** Empty where the kind has none. */
+  /** Empty if the kind has none. */
   readonly costs: readonly (Whole | null)[]
   /** The sum of the known amounts. */
   readonly cents: Whole
 }
 
-/** What the order takes off and puts on the lines of one kind. */
+/** The order's discount and tax on the lines of one kind. */
 export interface OnLines {
   readonly discount: Whole
-  /** The tax on taxable lines of so many cents; null where the tax of the kind is unknown. */
+  /** The tax on this many cents of taxable lines; null if the tax of the kind is unknown. */
   readonly taxUpTo: ((taxable: Whole) => Whole) | null
 }
 
-/** The tax on lines where nothing is taxed. */
+/** The tax on lines if nothing is taxed. */
 export const untaxed = (): Whole => 0
 
 export interface SharedNets {
-  /** Line after line a value for each of the columns. */
+  /** For each line, a value for each of the columns. */
   readonly values: readonly Stored[]
-  /** The tax of all lines; null where it is unknown. */
+  /** The tax of all lines; null if unknown. */
   readonly tax: Whole | null
-  /** What the lines that are not taxable come to, after discount. */
+  /** The total of the lines that aren't taxable, after discount. */
   readonly exempt: Whole
 }
 
@@ -93,7 +94,7 @@ const isAfter = (a: StoredRow | undefined, b: StoredRow | undefined): boolean =>
   return first === second ? (a?.id ?? 0) > (b?.id ?? 0) : first > second
 }
 
-/** The places of the lines in the order in which they take their shares; undefined where they come so. */
+/** The positions of the lines in the order in which they get their shares; undefined if they are already in it. */
 function placesOf(rows: readonly StoredRow[]): number[] | undefined {
   let place = 1
   while (place < rows.length && !isAfter(rows[place - 1], rows[place])) place++
@@ -105,7 +106,7 @@ function placesOf(rows: readonly StoredRow[]): number[] | undefined {
 /** How many columns a line has. */
 export const netWidth = 4
 
-/** A line whose amount is unknown takes no share. */
+/** A line with an unknown amount gets no share. */
 export function netsOf(lines: NetLines, { discount, taxUpTo }: OnLines): SharedNets {
   const { rows, amounts, costs, cents } = lines
   const values: Stored[] = new Array(rows.length * netWidth).fill(null)

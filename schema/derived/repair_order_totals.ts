@@ -14,55 +14,49 @@ const day = (doc: string) => nullable(field('day', doc))
 const flag = (doc: string) => boolean(doc)
 
 const fields = {
-  repair_order_key: text('`TENANT-ID` as one text, for tools that relate tables by one column.'),
+  repair_order_key: text('Key: TENANT-ID as one text, for tools that join tables on one column.'),
   number: integer('Number of the repair order.'),
   shop_id: ref('shops', 'Shop.'),
   customer_id: ref('customers', 'Customer.'),
   vehicle_id: ref('vehicles', 'Vehicle.'),
-  technician_id: ref('staffs', 'Technician that the order is assigned to.'),
+  technician_id: ref('staffs', 'The assigned technician.'),
   advisor_id: ref('staffs', 'Service advisor.'),
   state: oneOf(['estimate', 'in_progress', 'invoice'], 'State of the order.'),
   status_id: nullable(ref('statuses', 'Status.')),
   customer_source: nullable(text('Marketing source of the customer.')),
-  created_on: day("The shop's day on which the order was created."),
-  started_on: day("The shop's day on which the order was started; null while it is an estimate."),
-  closed_on: day("The shop's day on which the order was closed; null until then."),
-  picked_up_on: day("The shop's day on which the vehicle was picked up; null until then."),
-  labor_hours: number('Sum of the hours of its labors.'),
-  rated_labor_hours: number('Hours of labors whose service has a labor rate.'),
+  created_on: day("The day the order was created, in the shop's time zone."),
+  started_on: day("The day the order was started, in the shop's time zone; null while it is an estimate."),
+  closed_on: day("The day the order was closed, in the shop's time zone; null until then."),
+  picked_up_on: day("The day the vehicle was picked up, in the shop's time zone; null until then."),
+  labor_hours: number('Sum of the hours of its labor lines.'),
+  rated_labor_hours: number('Hours of labor lines whose service has a labor rate.'),
   labor_cents: cents(
-    'Sum of its labors: hours times the labor rate of the service, each line rounded to cents.',
+    'Sum of its labor lines: hours times the labor rate of the service, each line rounded to cents.',
   ),
   labor_discount_cents: cents(
-    'Discount on labor: the cents given, else the percentage of `labor_cents`, else 0.',
+    'Discount on labor: the cents given; otherwise the percentage of `labor_cents`; otherwise 0.',
   ),
   parts_cents: cents('Sum of its parts: quantity times price, each line rounded to cents.'),
   parts_discount_cents: cents(
-    'Discount on parts: the cents given, else the percentage of `parts_cents`, else 0.',
+    'Discount on parts: the cents given; otherwise the percentage of `parts_cents`; otherwise 0.',
   ),
   sublets_cents: cents('Sum of the prices of its sublets.'),
   hazmats_cents: cents('Sum of its hazmats: quantity times fee, each line rounded to cents.'),
   sales_cents: cents(
-    'Labor and parts, each less its discount, sublets and hazmats. Before supply fee and taxes. Lines without a price are worth 0 here.',
+    'Labor and parts, each minus its discount, plus sublets and hazmats, before supply fee and taxes. Lines without a price count as 0.',
   ),
   supply_fee_cents: nullable(
-    cents(
-      'Shop supplies fee; null where the API leaves it to the settings of the shop, which it does not show.',
-    ),
+    cents("Shop supplies fee; null if the API leaves it to the shop's settings, which it does not show."),
   ),
-  labor_tax_cents: nullable(
-    cents('Tax on taxable labor after its share of the discount; null where unknown.'),
-  ),
+  labor_tax_cents: nullable(cents('Tax on taxable labor after its share of the discount; null if unknown.')),
   parts_tax_cents: nullable(
-    cents(
-      'Tax on taxable parts after their share of the discount, and on the supply fee; null where unknown.',
-    ),
+    cents('Tax on taxable parts after their share of the discount, and on the supply fee; null if unknown.'),
   ),
-  sublets_tax_cents: nullable(cents('Tax on taxable sublets; null where unknown.')),
-  hazmats_tax_cents: nullable(cents('Tax on taxable hazmats; null where unknown.')),
-  tax_cents: nullable(cents('Sum of the four taxes; null where one is unknown.')),
+  sublets_tax_cents: nullable(cents('Tax on taxable sublets; null if unknown.')),
+  hazmats_tax_cents: nullable(cents('Tax on taxable hazmats; null if unknown.')),
+  tax_cents: nullable(cents('Sum of the four taxes; null if any is unknown.')),
   total_cents: nullable(
-    cents('Sales, supply fee and taxes; null where a part is unknown, see `total_unknown`.'),
+    cents('Sales, supply fee and taxes; null if any part is unknown (see `total_unknown`).'),
   ),
   parts_cost_cents: cents(
     'Sum of the known costs of its parts: quantity times cost, each line rounded to cents.',
@@ -70,62 +64,60 @@ const fields = {
   sublets_cost_cents: cents('Sum of the known costs of its sublets.'),
   gross_profit_cents: nullable(
     cents(
-      "Sales less the cost of parts and sublets: before technicians' pay, without the supply fee; null where a price or a cost is unknown.",
+      "Sales minus the cost of parts and sublets, before technicians' pay, without the supply fee; null if a price or cost is unknown.",
     ),
   ),
-  paid_cents: cents('Sum of the payments that stand on the order.'),
-  payments: integer('Number of the payments that stand on the order.'),
-  balance_cents: nullable(cents('Total less what was paid; null where the total is unknown.')),
+  paid_cents: cents('Sum of the payments on the order.'),
+  payments: integer('Number of payments on the order.'),
+  balance_cents: nullable(cents('Total minus payments; null if the total is unknown.')),
   minutes_to_start: nullable(
-    integer('Whole minutes from creation to start, rounded down; null where an end is missing.'),
+    integer('Whole minutes from creation to start, rounded down; null if either time is missing.'),
   ),
   minutes_in_work: nullable(
-    integer('Whole minutes from start to close, rounded down; null where an end is missing.'),
+    integer('Whole minutes from start to close, rounded down; null if either time is missing.'),
   ),
   minutes_to_pick_up: nullable(
-    integer('Whole minutes from close to pick-up, rounded down; null where an end is missing.'),
+    integer('Whole minutes from close to pick-up, rounded down; null if either time is missing.'),
   ),
   lines_without_price: integer(
-    'Labors, parts, sublets and hazmats whose worth is unknown: hours, quantity, rate or price is null or absurd. Above 0 the total is unknown.',
+    'Lines of any kind whose amount is unknown because hours, quantity, rate or price is missing or out of range. Above 0, the total is unknown.',
   ),
   lines_without_cost: integer(
-    'Parts and sublets whose cost is unknown. Above 0 the gross profit is unknown.',
+    'Parts and sublets whose cost is unknown. Above 0, the gross profit is unknown.',
   ),
-  supply_fee_unknown: flag('true where `supply_fee_cents` is null: fee, parts tax and total are unknown.'),
+  supply_fee_unknown: flag('true if `supply_fee_cents` is null: then fee, parts tax and total are unknown.'),
   discount_exceeds_gross: flag(
-    'true where the discount on labor or parts is above 0 and above what it is given on.',
+    'true if the discount on labor or parts is above 0 and larger than the amount it applies to.',
   ),
   fixed_price_ignored: flag(
-    'true where a service came with a `fixed_price_cents`, which the API document does not show and the formula does not know.',
+    'true if a service came with a `fixed_price_cents`, which the API document does not show and the formula ignores.',
   ),
   lines_in_quarantine: integer(
-    'Items and values of the formula that are in quarantine and in no sum. Above 0 the total is unknown.',
+    'Items and values of the formula that are in quarantine, and so in no sum. Above 0, the total is unknown.',
   ),
-  total_unknown: flag('true where `total_cents` is null.'),
+  total_unknown: flag('true if `total_cents` is null.'),
   supply_fee_tax_cents: nullable(
-    cents(
-      'The part of `parts_tax_cents` that no part takes: the tax on the supply fee; null where `parts_tax_cents` is.',
-    ),
+    cents('The part of `parts_tax_cents` that is the tax on the supply fee; null if `parts_tax_cents` is.'),
   ),
   unshared_discount_cents: cents(
-    'The discounts on labor or parts that no line takes, since the lines they are given on come to 0.',
+    'Discounts on labor or parts that no line carries, because the lines they apply to total 0.',
   ),
   created_at_local: nullable(
     text(
-      "When the order was created by the shop's clock, as `YYYY-MM-DD HH:MM:SS`; null outside of the calendar.",
+      "When the order was created, in the shop's local time, as `YYYY-MM-DD HH:MM:SS`; null outside the calendar.",
     ),
   ),
   closed_at_local: nullable(
-    text("When it was closed by the shop's clock, as `YYYY-MM-DD HH:MM:SS`; null until then."),
+    text("When it was closed, in the shop's local time, as `YYYY-MM-DD HH:MM:SS`; null until then."),
   ),
   exempt_sales_cents: nullable(
     cents(
-      'Sales that are not taxed: of the lines that are not taxable, after their share of the discount; all sales of an order that is not. Null where the order does not say whether it is taxable.',
+      "Untaxed sales: lines that are not taxable, after their share of the discount, or all sales of an order that is not taxable. Null if the order doesn't say whether it is taxable.",
     ),
   ),
 }
 
-/** The columns that are read of each table. */
+/** The columns to read from each table. */
 const reads = {
   repair_orders: [
     'id',
@@ -162,7 +154,7 @@ const reads = {
   repair_order_payments: ['amount_cents'],
 } as const
 
-/** Whether a service came with a fixed price: the document shows none, so that it lies among the unknown fields. */
+/** Whether a service has a fixed price: the document doesn't show one, so it is among the unknown fields. */
 function hasFixedPrice(extra: Stored | undefined): boolean {
   if (typeof extra !== 'string' || !extra.includes('fixed_price_cents')) return false
   const unknown = JSON.parse(extra) as Readonly<Record<string, unknown>>
@@ -192,7 +184,10 @@ function daysAndMinutes(order: StoredRow, { dayOf, localOf, minutesBetween }: Ru
   }
 }
 
-/** One literal: an object that begins as a spread is filled name by name, which takes longer than all of the formula. */
+/**
+ * A single literal: an object that starts with a spread is filled name by name, which takes longer than the whole
+ * formula.
+ */
 function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeof fields> {
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }
@@ -263,8 +258,8 @@ export default defineDerived({
   name: 'repair_order_totals',
   of: 'repair_orders',
   ownerColumn: 'repair_order_id',
-  doc: 'What each repair order comes to, by the formula of docs/totals.md: sales, discounts, taxes, total, cost, payments.',
-  grain: 'one repair order of a shop, deleted ones included',
+  doc: 'Totals of each repair order, by the formula in docs/totals.md: sales, discounts, taxes, total, cost, payments.',
+  grain: 'one repair order of a shop, including deleted ones',
   version: 3,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],

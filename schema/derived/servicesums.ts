@@ -1,6 +1,6 @@
 /**
- * What each service of a repair order comes to: sums over its lines, of what these add to the order (nets.ts). Since the
- * lines share the order's discounts to the cent, so do the services.
+ * The totals of each service of a repair order: sums over what its lines add to the order (nets.ts). Since the lines
+ * share the order's discounts to the cent, so do the services.
  */
 import type { Stored } from '../derive.js'
 import { minus, plus, type Whole } from '../exact.js'
@@ -8,31 +8,31 @@ import { cents, integer, nullable } from '../resource.js'
 import { absurdNumber, below, type LinesOfKind, type Services } from './billlines.js'
 import { netWidth } from './nets.js'
 
-const sum = (what: string) => cents(`${what}. Lines whose worth is unknown are worth 0 here.`)
+const sum = (what: string) => cents(`${what}. Lines whose amount is unknown count as 0.`)
 
 /** The columns of services, by name. */
 export const serviceColumns = {
   _labor_nine: nullable(
-    integer('Sum of the hours of its labors, in billionths of an hour; null from 10^9 hours on.'),
+    integer('Sum of the hours of its labor lines, in billionths of an hour; null at 10^9 hours or more.'),
   ),
-  _labor_cents: sum('Sum of its labors, before discount and tax'),
+  _labor_cents: sum('Sum of its labor lines, before discount and tax'),
   _labor_discount_cents: cents(
-    "Its share of the order's discount on labor: those of all services sum to it exactly.",
+    "Its share of the order's labor discount. The shares of all services sum to it exactly.",
   ),
   _parts_cents: sum('Sum of its parts, before discount and tax'),
   _parts_discount_cents: cents(
-    "Its share of the order's discount on parts: those of all services sum to it exactly.",
+    "Its share of the order's parts discount. The shares of all services sum to it exactly.",
   ),
   _sublets_cents: sum('Sum of its sublets, before tax'),
   _hazmats_cents: sum('Sum of its hazmats, before tax'),
   _cost_cents: cents('Sum of the known costs of its parts and sublets.'),
   _gross_profit_cents: nullable(
-    cents('What its lines come to after discounts, less its cost; null where a price or a cost is unknown.'),
+    cents('Its lines after discounts, minus its cost; null if a price or cost is unknown.'),
   ),
-  _hours_unknown: integer('Its labors whose hours are unknown or absurd.'),
+  _hours_unknown: integer('Its labor lines whose hours are unknown or out of range.'),
 } as const
 
-/** The places of the columns among a service's values; a discount is behind its amount. */
+/** The positions of the columns among a service's values; a discount comes after its amount. */
 const at = { hours: 0, labor: 1, parts: 3, sublets: 5, hazmats: 6, cost: 7, profit: 8, unknownHours: 9 }
 const width = 10
 
@@ -43,7 +43,7 @@ interface LinesWithNets {
 }
 
 interface Kinds {
-  /** Hours: line by line, in billionths; null where they are unknown. */
+  /** Hours of each line, in billionths; null if unknown. */
   readonly labor: LinesWithNets & { readonly hours: readonly (Whole | null)[] }
   readonly parts: LinesWithNets
   readonly sublets: LinesWithNets
@@ -51,7 +51,7 @@ interface Kinds {
 }
 
 interface KindColumns {
-  /** Where its amounts go. */
+  /** Where its amounts are added. */
   readonly amount: number
   readonly hasDiscount?: boolean
   readonly hasCost?: boolean
@@ -61,7 +61,7 @@ function add(values: Stored[], place: number, value: Stored | undefined): void {
   if (value !== 0) values[place] = plus(values[place] as Whole, value as Whole)
 }
 
-/** Adds one kind of lines to their services; lines of one service nearly always follow each other. */
+/** Adds one kind of lines to their services; lines of the same service are nearly always next to each other. */
 function addLines(
   values: Stored[],
   { places }: Services,
@@ -94,7 +94,7 @@ function addHours(values: Stored[], { places }: Services, { lines: { rows }, hou
   }
 }
 
-/** What the sums of a service make. */
+/** Computes the values that depend on a service's sums. */
 function finish(values: Stored[], first: number): void {
   const of = (column: number) => values[first + column] as Whole
   values[first + at.hours] = below(of(at.hours), absurdNumber)
@@ -104,7 +104,7 @@ function finish(values: Stored[], first: number): void {
   values[first + at.profit] = minus(gross, off)
 }
 
-/** Service after service a value for each of the columns. */
+/** For each service, a value for each of the columns. */
 export function servicesOf(services: Services, { labor, parts, sublets, hazmats }: Kinds): readonly Stored[] {
   const values: Stored[] = new Array(services.rows.length * width).fill(0)
   addHours(values, services, labor)

@@ -4,14 +4,14 @@ import appointment_load from '../views/appointment_load.js'
 export default defineFigure({
   name: 'appointments_kept',
   label: 'Appointments kept',
-  doc: 'The share of appointments whose order was started, of those that had one and are over.',
+  doc: 'The share of appointments that led to a started order, among past appointments with an order.',
   unit: 'percent',
   relation: appointment_load,
   day: 'day',
   numerator: { count: "outcome = 'came'" },
   denominator: { count: "outcome in ('came', 'order gone', 'order not started')" },
   leavesOut: {
-    what: 'appointments without an order, or still to come',
+    what: 'appointments without an order, or in the future',
     count: "outcome in ('no order', 'to come')",
   },
   by: ['staff_key', 'staff_name'],

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'average_repair_order',
   label: 'Average repair order',
-  doc: 'Sales by invoice.',
+  doc: 'Average sales per invoice.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",
@@ -20,7 +20,7 @@ export default defineFigure({
   instead: [
     {
       sql: 'select avg(total_cents) from orders',
-      why: 'The total has fee and taxes in it, and estimates are counted as if they were sold.',
+      why: 'The total includes the supply fee and taxes, and this counts estimates as if they were sold.',
     },
   ],
 })

@@ -4,7 +4,7 @@ import payments_daily from '../views/payments_daily.js'
 export default defineFigure({
   name: 'collected_cents',
   label: 'Collected',
-  doc: 'Payments less refunds, on the day they were entered.',
+  doc: 'Payments minus refunds, by the day they were entered.',
   unit: 'cents',
   relation: payments_daily,
   day: 'day',
@@ -15,7 +15,7 @@ export default defineFigure({
   instead: [
     {
       sql: "select sum(paid_cents) from orders where closed_on >= '2026-01-01'",
-      why: 'Payments have days of their own: a deposit comes before the day of closing, and what is owed after it.',
+      why: 'Payments have their own dates: a deposit comes before the order is closed, and late payments come after.',
     },
   ],
 })

@@ -4,7 +4,7 @@ import receivables from '../views/receivables.js'
 export default defineFigure({
   name: 'credits_cents',
   label: 'Credits',
-  doc: 'What is owed to customers, who paid more than the total: a negative sum.',
+  doc: 'What shops owe customers who paid more than the total. A negative sum.',
   unit: 'cents',
   relation: receivables,
   numerator: {

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'customers',
   label: 'Customers',
-  doc: 'Different customers with an invoice. They do not add up: whoever comes in two months counts once in the year.',
+  doc: "Distinct customers with an invoice. They don't add up: a customer who comes in two months counts once in the year.",
   unit: 'count',
   relation: orders,
   where: "state = 'invoice'",
@@ -14,10 +14,13 @@ export default defineFigure({
   by: ['advisor_key', 'advisor_name', 'customer_source'],
   lists: ['repair_orders'],
   instead: [
-    { sql: 'select sum(customers) from daily_sales', why: 'A customer who comes on two days counts twice.' },
+    {
+      sql: 'select sum(customers) from daily_sales',
+      why: 'A customer who comes in on two days counts twice.',
+    },
     {
       sql: "select count(distinct customer_name) from orders where state = 'invoice'",
-      why: 'Two people may have one name: a name is no key.',
+      why: 'Two people may have the same name, so a name is not a key.',
     },
   ],
 })

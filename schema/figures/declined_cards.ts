@@ -4,7 +4,7 @@ import card_attempts from '../views/card_attempts.js'
 export default defineFigure({
   name: 'declined_cards',
   label: 'Declined cards',
-  doc: 'Attempts to charge or refund a card that were not approved. Each attempt counts; `failed_then_approved` of the view tells those that were made good by a card.',
+  doc: 'Attempts to charge or refund a card that were not approved. Each attempt counts. The view marks those that a card paid later: `failed_then_approved`.',
   unit: 'count',
   relation: card_attempts,
   day: 'day',

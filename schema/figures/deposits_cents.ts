@@ -4,7 +4,7 @@ import payments_daily from '../views/payments_daily.js'
 export default defineFigure({
   name: 'deposits_cents',
   label: 'Deposits',
-  doc: 'Payments entered on a day before their order was closed, and on orders that are not closed: part of what was collected.',
+  doc: "Payments entered before the day their order was closed, or on orders that aren't closed. They are part of what was collected.",
   unit: 'cents',
   relation: payments_daily,
   day: 'day',

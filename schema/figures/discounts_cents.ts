@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'discounts_cents',
   label: 'Discounts',
-  doc: 'Discounts on labor and parts of invoices.',
+  doc: 'Discounts on labor and parts on invoices.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

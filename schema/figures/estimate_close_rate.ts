@@ -3,8 +3,8 @@ import orders from '../views/orders.js'
 
 export default defineFigure({
   name: 'estimate_close_rate',
-  label: 'Close rate of estimates',
-  doc: 'The share of orders whose work was begun or that were invoiced; by the day they were created. Estimates that were deleted are in neither part: a shop that deletes what it loses shows a better rate.',
+  label: 'Estimate close rate',
+  doc: 'The share of orders that were started or invoiced, by the day they were created. Deleted estimates are not counted at all, so a shop that deletes lost estimates shows a better rate.',
   unit: 'percent',
   relation: orders,
   day: 'created_on',

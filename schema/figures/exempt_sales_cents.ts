@@ -4,14 +4,14 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'exempt_sales_cents',
   label: 'Exempt sales',
-  doc: 'Sales that were not taxed: lines that are not taxable, and all lines of orders that are not.',
+  doc: 'Untaxed sales: lines that are not taxable, and every line of an order that is not taxable.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",
   day: 'closed_on',
   numerator: { sum: 'exempt_sales_cents' },
   leavesOut: {
-    what: 'invoices that do not say whether they are taxable',
+    what: "invoices that don't say whether they are taxable",
     count: 'exempt_sales_cents is null',
   },
   by: ['advisor_key', 'advisor_name', 'customer_source'],
@@ -19,7 +19,7 @@ export default defineFigure({
   instead: [
     {
       sql: "select sum(net_cents) from order_lines where not taxable and state = 'invoice'",
-      why: 'An order that is exempt as a whole has lines that say they are taxable.',
+      why: 'An exempt order still has lines marked taxable.',
     },
   ],
 })

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'gross_margin',
   label: 'Gross margin',
-  doc: 'Gross profit as a share of the sales of the same invoices: those whose costs are all known.',
+  doc: 'Gross profit as a share of sales, for invoices whose costs are all known.',
   unit: 'percent',
   relation: orders,
   where: "state = 'invoice'",
@@ -17,11 +17,11 @@ export default defineFigure({
   instead: [
     {
       sql: "select sum(gross_profit_cents) * 100.0 / sum(sales_cents) from orders where state = 'invoice'",
-      why: 'The denominator has the sales of invoices whose profit is unknown, and the margin is too low.',
+      why: 'The denominator includes the sales of invoices whose profit is unknown, so the margin is too low.',
     },
     {
       sql: "select avg(gross_profit_cents * 100.0 / sales_cents) from orders where state = 'invoice'",
-      why: 'An average of ratios gives a small invoice the weight of a large one.',
+      why: 'An average of ratios gives a small invoice the same weight as a large one.',
     },
   ],
 })

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'gross_profit_cents',
   label: 'Gross profit',
-  doc: "Sales less the cost of parts and sublets, before technicians' pay. Invoices whose costs aren't all known are left out.",
+  doc: "Sales minus the cost of parts and sublets, before technicians' pay. Invoices whose costs aren't all known are left out.",
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",
@@ -16,7 +16,7 @@ export default defineFigure({
   instead: [
     {
       sql: "select sum(sales_cents - parts_cost_cents - sublets_cost_cents) from orders where state = 'invoice'",
-      why: 'A cost that is unknown counts as 0 there, and the profit is too high.',
+      why: 'An unknown cost counts as 0 there, so the profit is too high.',
     },
   ],
 })

@@ -3,8 +3,8 @@ import orders from '../views/orders.js'
 
 export default defineFigure({
   name: 'gross_profit_per_hour',
-  label: 'Gross profit an hour',
-  doc: 'Gross profit by hour of labor sold, on the invoices whose costs are all known.',
+  label: 'Gross profit per hour',
+  doc: 'Gross profit per hour of labor sold, for invoices whose costs are all known.',
   unit: 'cents per hour',
   relation: orders,
   where: "state = 'invoice'",

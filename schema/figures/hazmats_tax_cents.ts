@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'hazmats_tax_cents',
   label: 'Tax on hazmats',
-  doc: 'Known tax on hazmats of invoices.',
+  doc: 'Known hazmat tax on invoices.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

@@ -3,8 +3,8 @@ import orders from '../views/orders.js'
 
 export default defineFigure({
   name: 'hours_per_order',
-  label: 'Hours an order',
-  doc: 'Hours sold by invoice.',
+  label: 'Hours per order',
+  doc: 'Average hours sold per invoice.',
   unit: 'hours',
   relation: orders,
   where: "state = 'invoice'",

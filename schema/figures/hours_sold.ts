@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'hours_sold',
   label: 'Hours sold',
-  doc: 'Hours of labor on invoices: hours sold, not hours at work, which the API does not show.',
+  doc: 'Hours of labor on invoices: hours sold, not hours worked. The API does not show hours worked.',
   unit: 'hours',
   relation: orders,
   where: "state = 'invoice'",

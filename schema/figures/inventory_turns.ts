@@ -4,7 +4,7 @@ import inventory_value from '../views/inventory_value.js'
 export default defineFigure({
   name: 'inventory_turns',
   label: 'Inventory turns',
-  doc: 'How often the stock was sold in a year: the cost of what was sold in 365 days over the value of the stock now. A shop with less than a year of invoices turns its stock more often than this says.',
+  doc: 'How many times the stock sold in a year: the cost of parts sold in the last 365 days divided by the value of the stock now. For a shop with less than a year of invoices, the true figure is higher.',
   unit: 'turns',
   relation: inventory_value,
   numerator: { sum: 'case when on_hand_cents is not null then sold_cost_cents end' },
@@ -15,7 +15,7 @@ export default defineFigure({
   instead: [
     {
       sql: 'select avg(turns) from inventory_value',
-      why: 'An average of ratios: an item with one unit on hand weighs as much as the whole rest.',
+      why: 'This is an average of ratios: an item with one unit on hand weighs as much as any other.',
     },
   ],
 })

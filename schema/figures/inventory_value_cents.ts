@@ -4,7 +4,7 @@ import inventory_value from '../views/inventory_value.js'
 export default defineFigure({
   name: 'inventory_value_cents',
   label: 'Inventory value',
-  doc: 'What the stock cost: units on hand times cost, of items for which both are known.',
+  doc: 'What the stock cost: units on hand times cost, for items where both are known.',
   unit: 'cents',
   relation: inventory_value,
   numerator: { sum: 'on_hand_cents' },

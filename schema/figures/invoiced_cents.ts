@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'invoiced_cents',
   label: 'Invoiced',
-  doc: 'What customers were asked to pay: sales, supply fee and taxes of the invoices whose total is known. What was collected has payments of the others too: compare the two by order in `orders`.',
+  doc: 'What customers were billed: sales, supply fee and taxes of invoices whose total is known. Payments on the other invoices are still in `collected_cents`, so compare the two order by order in `orders`.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

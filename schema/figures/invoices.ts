@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'invoices',
   label: 'Invoices',
-  doc: 'Repair orders that were closed. This is the number that shops call their car count.',
+  doc: 'Closed repair orders. Shops call this their car count.',
   unit: 'count',
   relation: orders,
   where: "state = 'invoice'",
@@ -12,5 +12,5 @@ export default defineFigure({
   numerator: { count: "state = 'invoice'" },
   by: ['advisor_key', 'advisor_name', 'customer_source'],
   lists: ['repair_orders'],
-  instead: [{ sql: 'select count(*) from orders', why: 'Estimates and orders in progress are counted too.' }],
+  instead: [{ sql: 'select count(*) from orders', why: 'This counts estimates and orders in progress too.' }],
 })

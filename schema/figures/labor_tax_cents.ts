@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'labor_tax_cents',
   label: 'Tax on labor',
-  doc: 'Known tax on labor of invoices.',
+  doc: 'Known labor tax on invoices.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'new_customers',
   label: 'New customers',
-  doc: 'Customers whose first invoice was closed, at the shop that closed it. First means first in the warehouse: in the first year of a shop that kept its customers elsewhere before, many of them are not new.',
+  doc: "Customers whose first invoice was closed, counted at the shop that closed it. First means first in the warehouse: if a shop used another system before, many of its first year's new customers aren't new.",
   unit: 'count',
   relation: orders,
   where: "state = 'invoice'",

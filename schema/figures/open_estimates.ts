@@ -4,7 +4,7 @@ import work_in_progress from '../views/work_in_progress.js'
 export default defineFigure({
   name: 'open_estimates',
   label: 'Number of open estimates',
-  doc: 'Estimates that nobody has started or deleted.',
+  doc: 'Estimates that have not been started or deleted.',
   unit: 'count',
   relation: work_in_progress,
   where: 'is_estimate',

@@ -4,7 +4,7 @@ import work_in_progress from '../views/work_in_progress.js'
 export default defineFigure({
   name: 'open_estimates_cents',
   label: 'Open estimates',
-  doc: 'What estimates would come to, before supply fee and taxes.',
+  doc: 'What open estimates total, before supply fee and taxes.',
   unit: 'cents',
   relation: work_in_progress,
   where: 'is_estimate',

@@ -4,7 +4,7 @@ import work_in_progress from '../views/work_in_progress.js'
 export default defineFigure({
   name: 'orders_in_progress',
   label: 'Orders in progress',
-  doc: 'Orders whose work has begun and that are not closed.',
+  doc: 'Orders that have been started and not yet closed.',
   unit: 'count',
   relation: work_in_progress,
   where: 'not is_estimate',

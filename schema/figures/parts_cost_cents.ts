@@ -4,7 +4,7 @@ import parts_margin from '../views/parts_margin.js'
 export default defineFigure({
   name: 'parts_cost_cents',
   label: 'Cost of parts sold',
-  doc: 'What the parts on invoices cost: what to compare purchases with.',
+  doc: 'What the parts on invoices cost. Compare purchases with this.',
   unit: 'cents',
   relation: parts_margin,
   day: 'day',
@@ -15,7 +15,7 @@ export default defineFigure({
   instead: [
     {
       sql: "select sum(amount_cents) from purchases where day >= '2026-01-01'",
-      why: 'What was bought is not what was sold: the rest is in stock.',
+      why: 'Not everything bought was sold: the rest is in stock.',
     },
   ],
 })

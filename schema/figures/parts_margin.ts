@@ -4,7 +4,7 @@ import parts_margin from '../views/parts_margin.js'
 export default defineFigure({
   name: 'parts_margin',
   label: 'Parts margin',
-  doc: 'What parts brought above their cost, as a share of what they were sold for, before discounts: of the lines whose price and cost are known.',
+  doc: 'Price minus cost of parts, as a share of price, before discounts. Counts lines whose price and cost are known.',
   unit: 'percent',
   relation: parts_margin,
   day: 'day',
@@ -16,7 +16,7 @@ export default defineFigure({
   instead: [
     {
       sql: 'select sum(margin_cents) * 100.0 / sum(sold_cents) from parts_margin',
-      why: 'One line without a cost stays in the denominator, and not in the numerator.',
+      why: 'A line without a cost is in the denominator but not in the numerator.',
     },
   ],
 })

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'parts_tax_cents',
   label: 'Tax on parts and the supply fee',
-  doc: 'Known tax on parts and the supply fee of invoices.',
+  doc: 'Known tax on parts and the supply fee on invoices.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

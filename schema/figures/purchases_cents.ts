@@ -4,7 +4,7 @@ import purchases from '../views/purchases.js'
 export default defineFigure({
   name: 'purchases_cents',
   label: 'Purchases',
-  doc: 'What was bought from vendors, less returns.',
+  doc: 'Purchases from vendors, minus returns.',
   unit: 'cents',
   relation: purchases,
   day: 'day',

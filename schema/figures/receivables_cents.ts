@@ -4,7 +4,7 @@ import receivables from '../views/receivables.js'
 export default defineFigure({
   name: 'receivables_cents',
   label: 'Receivables',
-  doc: 'What customers owe on invoices: the sum of the positive balances. What is owed to customers is told apart, as credits. `at_least_due_cents` of the view adds what is owed at least where the balance is unknown.',
+  doc: 'What customers owe on invoices: the sum of the positive balances. Credits, which shops owe to customers, are a separate figure. If a balance is unknown, `at_least_due_cents` in the view has the known minimum.',
   unit: 'cents',
   relation: receivables,
   numerator: {
@@ -17,7 +17,7 @@ export default defineFigure({
   instead: [
     {
       sql: 'select sum(balance_cents) from orders where balance_cents > 0',
-      why: 'Estimates and orders in progress are not owed yet.',
+      why: "Customers don't owe estimates and orders in progress yet.",
     },
   ],
 })

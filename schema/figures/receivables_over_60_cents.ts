@@ -4,7 +4,7 @@ import receivables from '../views/receivables.js'
 export default defineFigure({
   name: 'receivables_over_60_cents',
   label: 'Receivables over 60 days',
-  doc: 'What customers owe on invoices that were closed more than 60 days ago.',
+  doc: 'What customers owe on invoices closed more than 60 days ago.',
   unit: 'cents',
   relation: receivables,
   numerator: {
@@ -12,7 +12,7 @@ export default defineFigure({
   },
   snapshot: 'to_collect_over_60_cents',
   leavesOut: {
-    what: 'such invoices whose balance is unknown',
+    what: 'those invoices whose balance is unknown',
     count: 'balance_cents is null and coalesce(days, 61) > 60',
   },
   by: ['customer_key', 'customer_name'],

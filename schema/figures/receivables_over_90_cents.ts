@@ -4,7 +4,7 @@ import receivables from '../views/receivables.js'
 export default defineFigure({
   name: 'receivables_over_90_cents',
   label: 'Receivables over 90 days',
-  doc: 'What customers owe on invoices that were closed more than 90 days ago.',
+  doc: 'What customers owe on invoices closed more than 90 days ago.',
   unit: 'cents',
   relation: receivables,
   numerator: {
@@ -12,7 +12,7 @@ export default defineFigure({
   },
   snapshot: 'to_collect_over_90_cents',
   leavesOut: {
-    what: 'such invoices whose balance is unknown',
+    what: 'those invoices whose balance is unknown',
     count: 'balance_cents is null and coalesce(days, 91) > 90',
   },
   by: ['customer_key', 'customer_name'],

@@ -3,8 +3,8 @@ import recommendation_conversion from '../views/recommendation_conversion.js'
 
 export default defineFigure({
   name: 'recommendation_close_rate',
-  label: 'Close rate of recommendations',
-  doc: 'The share of recommendations that were sold: approved, added to an order, or sold on a later visit; by the day they were made.',
+  label: 'Recommendation close rate',
+  doc: 'The share of recommendations that were sold (approved, added to an order, or sold on a later visit), by the day they were made.',
   unit: 'percent',
   relation: recommendation_conversion,
   day: 'recommended_on',
@@ -15,7 +15,7 @@ export default defineFigure({
   instead: [
     {
       sql: "select avg(case when decision = 'approved' then 100.0 else 0 end) from recommendation_conversion",
-      why: 'What is sold on a later visit stays undecided or declined on the first one.',
+      why: 'A recommendation sold on a later visit stays undecided or declined on the first one.',
     },
   ],
 })

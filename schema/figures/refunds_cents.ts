@@ -4,7 +4,7 @@ import payments_daily from '../views/payments_daily.js'
 export default defineFigure({
   name: 'refunds_cents',
   label: 'Refunds',
-  doc: 'Payments that went back to customers: a negative sum, and part of what was collected.',
+  doc: 'Payments returned to customers. A negative sum, and part of what was collected.',
   unit: 'cents',
   relation: payments_daily,
   day: 'day',
@@ -12,5 +12,7 @@ export default defineFigure({
   leavesOut: { what: 'payments whose amount is unknown', sum: 'amounts_unknown' },
   by: ['type', 'type_name'],
   lists: ['payments', 'repair_orders'],
-  instead: [{ sql: 'select sum(refunds) from payments_daily', why: '`refunds` is how many there were.' }],
+  instead: [
+    { sql: 'select sum(refunds) from payments_daily', why: '`refunds` is their number, not their amount.' },
+  ],
 })

@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'sales_cents',
   label: 'Sales',
-  doc: 'What the shop invoiced: labor, parts, sublets and hazmats less discounts, before supply fee and taxes, on the day the order was closed. To compare two periods, take only shops whose `first_day` (dim_shops, shop_months) is before the earlier period, or in its first three days: else the growth is that of new shops.',
+  doc: 'What the shop invoiced: labor, parts, sublets and hazmats minus discounts, before supply fee and taxes, by the day the order was closed. When you compare two periods, include only shops whose `first_day` (dim_shops, shop_months) is before the earlier period or in its first three days. Otherwise new shops look like growth.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",
@@ -19,11 +19,11 @@ export default defineFigure({
   instead: [
     {
       sql: "select sum(sales_cents) from orders where created_on >= '2026-01-01'",
-      why: 'Estimates and orders in progress are no sales, and a sale counts on the day of closing.',
+      why: 'Estimates and orders in progress are not sales, and a sale counts on the day the order is closed.',
     },
     {
       sql: "select sum(total_cents) from orders where state = 'invoice'",
-      why: 'The total has the supply fee and the taxes in it, and is null where one of them is unknown.',
+      why: 'The total includes the supply fee and taxes, and is null if any of them is unknown.',
     },
   ],
 })

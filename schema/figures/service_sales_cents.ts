@@ -4,7 +4,7 @@ import service_totals from '../views/service_totals.js'
 export default defineFigure({
   name: 'service_sales_cents',
   label: 'Sales by service',
-  doc: 'Sales by title and category of the services they consist of.',
+  doc: 'Sales by the title and category of each service.',
   unit: 'cents',
   relation: service_totals,
   where: "state = 'invoice'",

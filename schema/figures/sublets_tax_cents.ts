@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'sublets_tax_cents',
   label: 'Tax on sublets',
-  doc: 'Known tax on sublets of invoices.',
+  doc: 'Known sublet tax on invoices.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

@@ -10,7 +10,7 @@ export default defineFigure({
   where: "state = 'invoice'",
   day: 'closed_on',
   numerator: { sum: 'supply_fee_cents' },
-  leavesOut: { what: 'invoices whose fee the API does not show', count: 'supply_fee_unknown' },
+  leavesOut: { what: 'invoices whose supply fee the API does not show', count: 'supply_fee_unknown' },
   by: ['advisor_key', 'advisor_name', 'customer_source'],
   lists: ['repair_orders'],
 })

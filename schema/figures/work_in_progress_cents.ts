@@ -4,7 +4,7 @@ import work_in_progress from '../views/work_in_progress.js'
 export default defineFigure({
   name: 'work_in_progress_cents',
   label: 'Work in progress',
-  doc: 'What orders in progress come to so far, before supply fee and taxes. Estimates are not among them.',
+  doc: 'What orders in progress total so far, before supply fee and taxes. Excludes estimates.',
   unit: 'cents',
   relation: work_in_progress,
   where: 'not is_estimate',
@@ -15,7 +15,7 @@ export default defineFigure({
   instead: [
     {
       sql: 'select sum(sales_cents) from work_in_progress',
-      why: 'Estimates are in the view too: see `is_estimate`.',
+      why: 'The view includes estimates: see `is_estimate`.',
     },
   ],
 })

@@ -4,23 +4,23 @@ const begins = (q: ViewWords): JoinedDay => q.shopDay('d', 'a.tenant_id', 'a.sho
 
 export default defineView({
   name: 'appointment_load',
-  doc: "Appointments in the shops' calendars: how long they are, and whether the customer came.",
+  doc: "Appointments in the shops' calendars: their length, and whether the customer came.",
   grain: 'one appointment',
   columns: {
-    day: col.day("The shop's day on which the appointment begins."),
+    day: col.day("The day the appointment begins, in the shop's time zone."),
     ...common,
     appointment_id: col.id.always('The appointment.'),
-    appointment_key: col.text.unique('The appointment, as one text: TENANT-ID; unique.'),
-    staff_id: col.id('The technician it is assigned to; null where to nobody.'),
-    staff_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
+    appointment_key: col.text.unique('Key of the appointment: TENANT-ID. Unique.'),
+    staff_id: col.id('The assigned technician; null if nobody is assigned.'),
+    staff_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
     staff_name: col.text('Name of the technician.'),
     title: col.text('Title.'),
     start_at: col.timestamp('Start.'),
-    minutes: col.minutes('Whole minutes from start to end, rounded down; null where an end is missing.'),
-    repair_order_id: col.id('The order that it is for.'),
-    repair_order_key: col.text('That order, as one text: TENANT-ID.'),
+    minutes: col.minutes('Whole minutes from start to end, rounded down; null if either time is missing.'),
+    repair_order_id: col.id('The order it is for.'),
+    repair_order_key: col.text('Key of that order: TENANT-ID.'),
     outcome: col.text.always(
-      '`no order`; `order gone`: deleted or unknown; `came`: its order was started; `to come`: it begins later; `order not started`.',
+      '`came`: its order was started. `order not started`: the time has passed. `to come`: it is in the future. `no order`: it has none. `order gone`: the order is deleted or unknown.',
     ),
   },
   example:

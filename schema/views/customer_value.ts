@@ -11,23 +11,23 @@ const standing = (q: ViewWords): string => {
 
 export default defineView({
   name: 'customer_value',
-  doc: 'What each customer has brought, and whether they still come. A visit is an invoice.',
+  doc: 'What each customer has spent, and whether they still come. A visit is an invoice.',
   grain: 'one live customer of a tenant',
   columns: {
-    last_visit_on: col.day("The shop's day on which the customer's last invoice was closed."),
-    first_visit_on: col.day("The shop's day on which the customer's first invoice was closed."),
+    last_visit_on: col.day("The day the customer's last invoice was closed, in the shop's time zone."),
+    first_visit_on: col.day("The day the customer's first invoice was closed, in the shop's time zone."),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     customer_id: col.id.always('The customer.'),
-    customer_key: col.key.unique('dim_customers', 'The customer, as one text: TENANT-ID; unique.'),
+    customer_key: col.key.unique('dim_customers', 'Key of the customer: TENANT-ID. Unique.'),
     customer_name: col.text.always('Name of the customer.'),
     visits: col.count.always('Invoices.'),
-    sales_cents: col.cents.always('Their sales.'),
-    gross_profit_cents: col.cents.always('Their known gross profit.'),
+    sales_cents: col.cents.always('Sales on their invoices.'),
+    gross_profit_cents: col.cents.always('Known gross profit on their invoices.'),
     visits_without_profit: col.count.always('Invoices whose gross profit is unknown.'),
-    vehicles: col.count.always('Vehicles on them.'),
+    vehicles: col.count.always('Vehicles on their invoices.'),
     standing: col.text(
-      '`never` without a visit; `active`: the last one up to 180 days ago; `lapsing`: up to 365; `lost`.',
+      '`active`: the last visit was up to 180 days ago. `lapsing`: up to 365 days ago. `lost`: longer ago. `never`: no visit yet.',
     ),
   },
   example:

@@ -2,35 +2,35 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'daily_sales',
-  doc: 'What each shop invoiced a day. Every sum is of what is known, and a column beside it counts what it leaves out.',
-  grain: 'one shop and day on which it closed an invoice; invoices without a day share a row of none',
+  doc: 'What each shop invoiced per day. Sums include known values only, and a column next to each counts what it leaves out.',
+  grain: 'one shop and day on which it closed an invoice; invoices without a day share one row without a day',
   columns: {
-    day: col.day("The shop's day on which the invoices were closed."),
+    day: col.day("The day the invoices were closed, in the shop's time zone."),
     ...common,
     invoices: col.count.always('Invoices closed.'),
-    cars: col.count.always('Vehicles on them, each counted once a day.'),
-    customers: col.count.always('Customers on them, each counted once a day.'),
+    cars: col.count.always('Vehicles on them, each counted once per day.'),
+    customers: col.count.always('Customers on them, each counted once per day.'),
     labor_hours: col.hours('Hours sold.'),
     sales_cents: col.cents.always('Sales: after discounts, before supply fee and taxes.'),
     discount_cents: col.cents.always('Discounts on labor and parts.'),
     supply_fee_cents: col.cents.always('Known supply fees.'),
     tax_cents: col.cents.always('Known taxes.'),
-    total_cents: col.cents.always('Known totals: what customers were asked to pay.'),
+    total_cents: col.cents.always('Known totals: what customers were billed.'),
     invoices_without_total: col.count.always(
-      'Invoices whose total is unknown: they are in `sales_cents`, and not in `total_cents`.',
+      'Invoices whose total is unknown: they are in `sales_cents` but not in `total_cents`.',
     ),
     gross_profit_cents: col.cents.always(
-      "Known gross profit: sales less the cost of parts and sublets, before technicians' pay.",
+      "Known gross profit: sales minus the cost of parts and sublets, before technicians' pay.",
     ),
     invoices_without_profit: col.count.always(
-      'Invoices whose gross profit is unknown, because a cost or a price is.',
+      'Invoices whose gross profit is unknown because a cost or price is.',
     ),
-    paid_cents: col.cents.always('Payments that stand on the invoices, whenever they were made.'),
+    paid_cents: col.cents.always('Payments on these invoices, whenever they were made.'),
     paid_where_total_known_cents: col.cents.always(
-      'The same, of invoices whose total is known: what `total_cents` compares with.',
+      'The same, for invoices whose total is known. Compare it with `total_cents`.',
     ),
     sales_where_profit_known_cents: col.cents.always(
-      'Sales of invoices whose gross profit is known: what a margin divides `gross_profit_cents` by.',
+      'Sales of invoices whose gross profit is known. For a margin, divide `gross_profit_cents` by this.',
     ),
   },
   example:

@@ -2,22 +2,22 @@ import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
   name: 'dim_customers',
-  doc: 'Customers, with names: the relation that customer_key of the other views points to.',
-  grain: 'one customer of a tenant, known to its own table or only named by other rows',
+  doc: 'Customers, with names. Other views refer to it by customer_key.',
+  grain: 'one customer of a tenant, from its own table or only referred to by other rows',
   columns: {
-    customer_key: col.text.unique('The customer, as one text: TENANT-ID. Unique.'),
+    customer_key: col.text.unique('Key of the customer: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     customer_id: col.id.always('The customer.'),
-    customer_name: col.text.always('Company, else first and last name; else `customer 5`.'),
+    customer_name: col.text.always('Company; otherwise first and last name; otherwise `customer 5`.'),
     first_name: col.text('First name.'),
     last_name: col.text('Last name.'),
     city: col.text('City.'),
     state: col.text('State or province.'),
     zip: col.text('Zip code.'),
-    marketing_ok: col.boolean('Opted in to marketing.'),
+    marketing_ok: col.boolean('Whether the customer opted in to marketing.'),
     created_at: col.timestamp('When the customer was first entered.'),
-    is_deleted: col.boolean.always('No longer at the source.'),
+    is_deleted: col.boolean.always('Whether it is no longer at the source.'),
   },
   example: 'select customer_key, customer_name from dim_customers order by customer_name limit 20',
   build: (q) => ({

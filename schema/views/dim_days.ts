@@ -5,18 +5,18 @@ const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 
 export default defineView({
   name: 'dim_days',
-  doc: 'Calendar days from 1990 to ten years from now: the relation that days of the other views point to.',
+  doc: 'Calendar days from 1990 to ten years from now. Days in other views refer to it.',
   grain: 'one calendar day',
   columns: {
     day: col.day.unique('The day. Unique.'),
     month: col.day.always('The first day of its month.'),
     quarter: col.text.always('Its quarter, such as `2026-Q3`.'),
     year: col.integer.always('Its year.'),
-    month_of_year: col.integer.always('1 January to 12 December.'),
+    month_of_year: col.integer.always('1 for January to 12 for December.'),
     day_of_month: col.integer.always('1 to 31.'),
-    weekday: col.integer.always('1 Monday to 7 Sunday.'),
+    weekday: col.integer.always('1 for Monday to 7 for Sunday.'),
     weekday_name: col.text.always('`Monday` to `Sunday`.'),
-    day_number: col.integer.always('Days since 1970-01-01: the difference of two is their distance in days.'),
+    day_number: col.integer.always('Days since 1970-01-01. Subtract two to get the days between them.'),
   },
   example: `select d.month, sum(o.sales_cents) as sales_cents
 from orders o join dim_days d on d.day = o.closed_on

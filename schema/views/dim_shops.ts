@@ -3,21 +3,21 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_shops',
-  doc: 'Shops, with names and time zones: the relation that shop_key of the other views points to.',
-  grain: 'one shop of a tenant, known to its own table or only named by other rows',
+  doc: 'Shops, with names and time zones. Other views refer to it by shop_key.',
+  grain: 'one shop of a tenant, from its own table or only referred to by other rows',
   columns: {
-    shop_key: col.text.unique('The shop, as one text: TENANT-ID. Unique.'),
+    shop_key: col.text.unique('Key of the shop: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     shop_id: col.id.always('The shop.'),
-    shop_name: col.text.always('Name of the shop, as report.names says; else `shop 3`.'),
-    time_zone: col.text.always('The time zone whose days count there.'),
-    is_deleted: col.boolean.always('No longer at the source.'),
+    shop_name: col.text.always('Name of the shop, from report.names; otherwise `shop 3`.'),
+    time_zone: col.text.always('Its time zone, which decides its days.'),
+    is_deleted: col.boolean.always('Whether it is no longer at the source.'),
     first_day: col.day(
-      "The shop's day on which it closed its first invoice; null before. A period that began earlier cannot be compared with later ones.",
+      "The day it closed its first invoice, in the shop's time zone; null before that. Don't compare a period that began earlier with a later one.",
     ),
     is_revoked: col.boolean.always(
-      'Its tenant no longer grants access: its rows are kept as they were, and age.',
+      'Whether its tenant has revoked access. Its rows are kept but no longer updated.',
     ),
   },
   example: 'select shop_key, shop_name from dim_shops order by shop_name limit 20',

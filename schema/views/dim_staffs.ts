@@ -2,18 +2,18 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_staffs',
-  doc: 'Staff, with names: the relation that staff_key, technician_key and advisor_key of the other views point to.',
-  grain: 'one member of staff of a tenant, known to its own table or only named by other rows',
+  doc: 'Staff, with names. Other views refer to it by staff_key, technician_key or advisor_key.',
+  grain: 'one member of staff of a tenant, from its own table or only referred to by other rows',
   columns: {
-    staff_key: col.text.unique('The staff, as one text: TENANT-ID. Unique.'),
+    staff_key: col.text.unique('Key of the member of staff: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     staff_id: col.id.always('The staff.'),
-    staff_name: col.text.always('First and last name; else `staff 9`.'),
-    is_advisor: col.boolean('A service advisor.'),
-    is_technician: col.boolean('A technician.'),
+    staff_name: col.text.always('First and last name; otherwise `staff 9`.'),
+    is_advisor: col.boolean('Whether this is a service advisor.'),
+    is_technician: col.boolean('Whether this is a technician.'),
     is_active: col.boolean('Active.'),
-    is_deleted: col.boolean.always('No longer at the source.'),
+    is_deleted: col.boolean.always('Whether it is no longer at the source.'),
   },
   example: 'select staff_key, staff_name from dim_staffs order by staff_name limit 20',
   build: (q) => ({

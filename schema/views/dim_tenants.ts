@@ -3,15 +3,15 @@ import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
   name: 'dim_tenants',
-  doc: 'Tenants (repair businesses), with their names: the relation that tenant_id of the other views points to.',
-  grain: 'one tenant that grants access, or once did',
+  doc: 'Tenants (repair businesses), with their names. Other views refer to it by tenant_id.',
+  grain: 'one tenant that grants access, or did in the past',
   columns: {
     tenant_key: col.text.unique('The tenant, as text. Unique.'),
     tenant_id: col.id.unique('The tenant. Unique.'),
     tenant_name: common.tenant_name,
-    is_revoked: col.boolean.always('No longer granted; its rows are kept as they were.'),
-    revoked_at: col.timestamp('When it was found to be no longer granted.'),
-    first_day: col.day('The day on which its first shop closed its first invoice; null before.'),
+    is_revoked: col.boolean.always('Whether it has revoked access. Its rows are kept.'),
+    revoked_at: col.timestamp('When shopsync found that access was revoked.'),
+    first_day: col.day('The day its first shop closed its first invoice; null before that.'),
   },
   example: 'select tenant_id, tenant_name from dim_tenants order by tenant_name',
   build: (q) => ({

@@ -2,15 +2,15 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_vehicles',
-  doc: 'Vehicles, with names: the relation that vehicle_key of the other views points to.',
-  grain: 'one vehicle of a tenant, known to its own table or only named by other rows',
+  doc: 'Vehicles, with names. Other views refer to it by vehicle_key.',
+  grain: 'one vehicle of a tenant, from its own table or only referred to by other rows',
   columns: {
-    vehicle_key: col.text.unique('The vehicle, as one text: TENANT-ID. Unique.'),
+    vehicle_key: col.text.unique('Key of the vehicle: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     vehicle_id: col.id.always('The vehicle.'),
-    vehicle_name: col.text.always('Name of the vehicle, as report.names says; else `vehicle 17`.'),
-    is_deleted: col.boolean.always('No longer at the source.'),
+    vehicle_name: col.text.always('Name of the vehicle, from report.names; otherwise `vehicle 17`.'),
+    is_deleted: col.boolean.always('Whether it is no longer at the source.'),
   },
   example: 'select vehicle_key, vehicle_name from dim_vehicles order by vehicle_name limit 20',
   build: (q) => ({

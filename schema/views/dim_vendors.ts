@@ -2,17 +2,17 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_vendors',
-  doc: 'Vendors of parts and of sublet work, with names: the relation that vendor_key of the other views points to.',
-  grain: 'one vendor of a tenant, known to its own table or only named by other rows',
+  doc: 'Vendors of parts and of sublet work, with names. Other views refer to it by vendor_key.',
+  grain: 'one vendor of a tenant, from its own table or only referred to by other rows',
   columns: {
-    vendor_key: col.text.unique('The vendor, as one text: TENANT-ID. Unique.'),
+    vendor_key: col.text.unique('Key of the vendor: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     vendor_id: col.id.always('The vendor.'),
-    vendor_name: col.text.always('Name of the vendor, as report.names says; else `vendor 2`.'),
+    vendor_name: col.text.always('Name of the vendor, from report.names; otherwise `vendor 2`.'),
     shop_id: common.shop_id,
     shop_key: common.shop_key,
-    is_deleted: col.boolean.always('No longer at the source.'),
+    is_deleted: col.boolean.always('Whether it is no longer at the source.'),
   },
   example: 'select vendor_key, vendor_name from dim_vendors order by vendor_name limit 20',
   build: (q) => ({

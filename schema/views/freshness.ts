@@ -2,27 +2,29 @@ import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
   name: 'freshness',
-  doc: 'Up to which instant each list of each tenant is complete, and how sure that is.',
+  doc: 'How far each list of each tenant is complete, and how sure shopsync is.',
   grain: 'one resource of a tenant',
   columns: {
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
-    resource: col.text.always('The resource, which is also the name of its table.'),
-    watermark: col.timestamp('Every record whose updated_at is at or before it is in the warehouse.'),
+    resource: col.text.always('The resource; its table has the same name.'),
+    watermark: col.timestamp('Every record whose updated_at is at or before this time is in the warehouse.'),
     complete_through: col.timestamp(
-      'Every creation and update up to then is in the warehouse, unless it became visible later than any in the last 30 days.',
+      'Every record created or updated by this time is in the warehouse, unless it becomes visible later than any record of the last 30 days did.',
     ),
-    deletes_checked_at: col.timestamp('Every deletion up to then is in the warehouse.'),
-    last_success_at: col.timestamp('End of the last walk that was complete.'),
+    deletes_checked_at: col.timestamp('Every deletion up to this time is in the warehouse.'),
+    last_success_at: col.timestamp('When the last complete walk ended.'),
     verdict: col.text(
-      'Of the last walk: `proven`, `repaired`, `listed` (the source does not count truly) or `unproven` (something may be missing).',
+      "Verdict of the last walk: `proven`, `repaired`, `listed` (read to the end, but the source's own count is wrong) or `unproven` (something may be missing).",
     ),
-    reason: col.text('Why the verdict is not `proven`, or what is odd: a short code; null where nothing is.'),
-    status: col.text('`ok`, `failed`, `unavailable` or `skipped` after the last run.'),
-    last_error: col.text('Why the last run failed here; null when it did not.'),
-    live_rows: col.count('Rows that exist at the source.'),
+    reason: col.text(
+      'Why the verdict is not `proven`, or what is odd about the list, as a short code; null if nothing is.',
+    ),
+    status: col.text('State after the last run: `ok`, `failed`, `unavailable` or `skipped`.'),
+    last_error: col.text('Why the last run failed here; null if it did not.'),
+    live_rows: col.count('Rows not marked as deleted.'),
     quarantined: col.count.always('Values, items and records in quarantine.'),
-    revoked: col.boolean.always('The tenant no longer grants access: nothing new comes.'),
+    revoked: col.boolean.always('Whether the tenant has revoked access, so nothing new arrives.'),
   },
   example: `select tenant_name, resource, complete_through, verdict
 from freshness

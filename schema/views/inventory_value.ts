@@ -9,35 +9,33 @@ export default defineView({
   columns: {
     ...common,
     inventory_id: col.id.always('The inventory item.'),
-    inventory_key: col.text.unique('The item, as one text: TENANT-ID; unique.'),
+    inventory_key: col.text.unique('Key of the item: TENANT-ID. Unique.'),
     type: col.text('`PartInventory` or `CoreInventory`.'),
     brand: col.text('Brand.'),
     part_number: col.text('Part number.'),
     description: col.text('Description.'),
     vendor_id: col.id('Primary vendor.'),
-    vendor_key: col.key('dim_vendors', 'The primary vendor, as one text: TENANT-ID.'),
+    vendor_key: col.key('dim_vendors', 'Key of the primary vendor: TENANT-ID.'),
     vendor_name: col.text('Name of the primary vendor.'),
-    quantity_on_hand: col.quantity('Units present and not allocated to work in progress.'),
-    min_stock: col.quantity('Units that should be there at least.'),
+    quantity_on_hand: col.quantity('Units in stock and not allocated to work in progress.'),
+    min_stock: col.quantity('The fewest units that should be in stock.'),
     cost_cents: col.cents('Cost of one unit.'),
-    on_hand_cents: col.cents(
-      'Units on hand times cost, rounded to cents; null where one of them is unknown.',
-    ),
+    on_hand_cents: col.cents('Units on hand times cost, rounded to cents; null if either is unknown.'),
     below_min: col.boolean(
-      'Whether the units on hand and those ordered for stock are less than the minimum; null where one of the three is unknown.',
+      'Whether units on hand plus units ordered for stock are below the minimum; null if any of the three is unknown.',
     ),
     sold_12_months: col.quantity('Units sold on invoices of the last 365 days.'),
     turns: col.number(
-      'Cost of those units over the value on hand, two decimals; null where there is no stock.',
+      'Cost of those units divided by the value on hand, two decimals; null if there is no stock.',
     ),
     sold_unknown: col.count.always(
-      'Lines of those invoices whose quantity is unknown or absurd: they are in neither `sold_12_months` nor `turns`.',
+      'Lines of those invoices whose quantity is unknown or out of range. They are in neither `sold_12_months` nor `turns`.',
     ),
     sold_without_cost: col.count.always(
-      'Lines of those invoices whose cost is unknown: they are not in `turns`.',
+      'Lines of those invoices whose cost is unknown. They are not in `turns`.',
     ),
     sold_cost_cents: col.cents.always(
-      'Known cost of the units sold on invoices of the last 365 days: what `turns` divides by the value on hand.',
+      'Known cost of the units sold on invoices of the last 365 days. `turns` divides this by the value on hand.',
     ),
   },
   example:
@@ -72,7 +70,7 @@ export default defineView({
         cost_cents: 'i.cost_cents',
         on_hand_cents: value,
         below_min: isBelowMinimum(q, 'i'),
-        // No line, and a sum that is absurd, are told apart.
+        // Distinguishes no line from an absurd sum.
         sold_12_months: q.fromNine('(case when s.inventory_id is null then 0 else s.units_nine end)'),
         turns: `case when ${value} > 0 then ${q.prorate('100', 'coalesce(s.cost_cents, 0)', value)} / 100.0 end`,
         sold_unknown: 'coalesce(s.units_unknown, 0)',

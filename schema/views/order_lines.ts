@@ -2,51 +2,51 @@ import { joinOrder, laborsOf } from '../lines.js'
 import { col, common, defineView, takes, type ViewQuery, type ViewWords } from '../view.js'
 
 const columns = {
-  closed_on: col.day("The shop's day on which the order was closed; null until then."),
-  created_on: col.day("The shop's day on which the order was created."),
+  closed_on: col.day("The day the order was closed, in the shop's time zone; null until then."),
+  created_on: col.day("The day the order was created, in the shop's time zone."),
   ...common,
   repair_order_id: col.id.always('The repair order.'),
-  repair_order_key: col.text.always('The repair order, as one text: TENANT-ID.'),
+  repair_order_key: col.text.always('Key of the repair order: TENANT-ID.'),
   state: col.text('State of the order: `estimate`, `in_progress` or `invoice`.'),
-  service_id: col.id.always('The service that the line is part of.'),
+  service_id: col.id.always('The service the line is part of.'),
   kind: col.text.always('`labor`, `part`, `sublet` or `hazmat`.'),
-  line_id: col.id.always('Id of the line within its kind.'),
-  line_key: col.text.unique('The line, as one text: KIND-TENANT-ORDER-ID; unique.'),
+  line_id: col.id.always('Id of the line. Unique among lines of the same kind.'),
+  line_key: col.text.unique('Key of the line: KIND-TENANT-ORDER-ID. Unique.'),
   description: col.text(
-    'What was done or sold: the name of a labor, sublet or hazmat, the description of a part.',
+    'What was done or sold: the name of a labor, sublet or hazmat, or the description of a part.',
   ),
-  technician_id: col.id('Technician of a labor; null on the other kinds.'),
-  technician_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
+  technician_id: col.id('Technician of a labor; null for other kinds.'),
+  technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
   technician_name: col.text('Name of the technician.'),
-  inventory_id: col.id('Inventory item of a part; null on the other kinds.'),
-  brand: col.text('Brand of a part; null on the other kinds.'),
+  inventory_id: col.id('Inventory item of a part; null for other kinds.'),
+  brand: col.text('Brand of a part; null for other kinds.'),
   quantity: col.quantity(
-    'Hours of a labor, units of a part or hazmat, 1 for a sublet; null where unknown or absurd.',
+    'Hours of a labor, units of a part or hazmat, 1 for a sublet; null if unknown or out of range.',
   ),
   price_cents: col.cents(
-    'Price of one: the labor rate of the service, the price of a part, a sublet, a hazmat.',
+    'Price of one unit: the labor rate of the service, or the price of a part, sublet or hazmat.',
   ),
   amount_cents: col.cents.always(
-    'Quantity times price, rounded to cents; 0 where one of them is unknown. Before discount and tax.',
+    'Quantity times price, rounded to cents, before discount and tax; 0 if either is unknown.',
   ),
   discount_cents: col.cents.always(
-    "The line's share of the order's discount on labor or parts: all shares sum to it exactly.",
+    "The line's share of the order's discount on labor or parts. The shares sum to the discount exactly.",
   ),
-  net_cents: col.cents.always('Amount less discount: what the line adds to the sales of its order.'),
+  net_cents: col.cents.always('Amount minus discount: what the line adds to the sales of its order.'),
   cost_cents: col.cents(
-    'Quantity times unit cost of a part, the cost of a sublet; null where unknown, and on labors and hazmats, which have none.',
+    'Quantity times unit cost of a part, or the cost of a sublet; null if unknown, and for labor and hazmats, which have no cost.',
   ),
   price_unknown: col.boolean.always(
-    'true where quantity or price is unknown, so that the amount is 0 and the total of the order unknown.',
+    'true if the quantity or price is unknown, which makes the amount 0 and the total of the order unknown.',
   ),
-  taxable: col.boolean.always('Whether it is taxable; where the API says nothing it is.'),
-  service_key: col.key.always('service_totals', 'The service, as one text: TENANT-ORDER-ID.'),
+  taxable: col.boolean.always("Whether it is taxable; true if the API doesn't say."),
+  service_key: col.key.always('service_totals', 'Key of the service: TENANT-ORDER-ID.'),
   tax_cents: col.cents(
-    "The line's share of the order's tax on its kind: all shares sum to it exactly, that of parts less the tax on the supply fee. Null where that tax is unknown.",
+    "The line's share of the order's tax on lines of its kind. The shares sum to that tax exactly (for parts, excluding the tax on the supply fee). Null if that tax is unknown.",
   ),
 } as const
 
-/** What the kinds of lines say differently. Each has its rows as `l`. */
+/** What differs between the kinds of lines. Each has its rows as `l`. */
 interface Kind {
   readonly kind: string
   readonly from: string
@@ -101,7 +101,7 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
 
 export default defineView({
   name: 'order_lines',
-  doc: 'What repair orders consist of, line by line: quantity, price, discount and cost. Estimates and orders in progress are among them: see `state`.',
+  doc: 'Repair orders line by line: quantity, price, discount and cost. Includes estimates and orders in progress: see `state`.',
   grain: 'one labor, part, sublet or hazmat of a live repair order',
   columns,
   example: `select kind, sum(net_cents) as net_cents from order_lines where state = 'invoice' group by kind order by kind`,

@@ -3,19 +3,19 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'payments_check',
-  doc: 'Payments are told twice, on the orders and in a list of their own: whether both say the same. Every order with a payment on either side is in one of `equal` and `differ`.',
+  doc: 'The API reports payments twice, on the orders and in a list of their own. This view compares the two. Every order with a payment on either side is in either `equal` or `differ`.',
   grain:
-    'one shop and month in which it closed orders that have payments; orders that are still open share a row of none',
+    'one shop and month in which it closed orders with payments; orders that are still open share one row without a month',
   columns: {
     month: col.text(
-      "Month of the shop's day on which the orders were closed, as YYYY-MM; null while they are open.",
+      "The month the orders were closed, as YYYY-MM, in the shop's time zone; null while they are open.",
     ),
     ...common,
     orders: col.count.always('Live orders with a payment, on the order or in the list.'),
-    equal: col.count.always('Those on which both come to the same.'),
-    differ: col.count.always('Those on which they do not.'),
+    equal: col.count.always('Orders on which both add up to the same amount.'),
+    differ: col.count.always('Orders on which they differ.'),
     difference_cents: col.cents.always(
-      'What the list has more than the orders; less where it is negative. Differences of several orders may cancel.',
+      'Sum in the list minus sum on the orders. Differences of several orders may cancel out.',
     ),
   },
   example:

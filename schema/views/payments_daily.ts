@@ -1,32 +1,32 @@
 import { joinOrder, sane } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
-/** A blank word is as good as none. */
+/** A blank word counts as missing. */
 const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`
 
 const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'l.created_at')
 
 export default defineView({
   name: 'payments_daily',
-  doc: 'What was paid a day, by type. Payments on deleted orders are left out, so that the sums compare with what was invoiced.',
+  doc: 'Payments per day, by type. Payments on deleted orders are left out, so the sums compare with what was invoiced.',
   grain: 'one shop, day, type and name of payments',
   columns: {
-    day: col.day("The shop's day on which the payments were entered."),
+    day: col.day("The day the payments were entered, in the shop's time zone."),
     ...common,
-    type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` where blank.'),
-    type_name: col.text.always('Name of the type, such as the brand of a card; `(none)` where blank.'),
-    payments: col.count.always('Payments, refunds among them.'),
-    amount_cents: col.cents.always('Their sum: refunds are negative.'),
+    type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` if blank.'),
+    type_name: col.text.always('Name of the type, such as the card brand; `(none)` if blank.'),
+    payments: col.count.always('Number of payments, including refunds.'),
+    amount_cents: col.cents.always('Their sum. Refunds are negative.'),
     refunds: col.count.always(
-      'How many of them are negative: a count, as `refund_payments`. Their sum is `refund_cents`.',
+      'Number of negative payments, the same as `refund_payments`. Their sum is `refund_cents`.',
     ),
     amounts_unknown: col.count.always(
-      'Payments whose amount is unknown or absurd: they are not in `amount_cents`.',
+      'Payments whose amount is unknown or out of range. They are not in `amount_cents`.',
     ),
-    refund_cents: col.cents.always('Sum of the negative payments: at most 0, and part of `amount_cents`.'),
-    refund_payments: col.count.always('How many payments are negative.'),
+    refund_cents: col.cents.always('Sum of the negative payments: 0 or less, and part of `amount_cents`.'),
+    refund_payments: col.count.always('Number of negative payments.'),
     deposit_cents: col.cents.always(
-      'Sum of the payments that were entered on a day before their order was closed, or while it is not closed: part of `amount_cents`.',
+      "Sum of payments entered before the day their order was closed, or on orders that aren't closed. Part of `amount_cents`.",
     ),
   },
   example:

@@ -5,24 +5,24 @@ const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'p.tenant_id', 'p.sh
 
 export default defineView({
   name: 'purchases',
-  doc: 'What was bought from vendors, line by line; returns are negative, so that sums are net of them.',
+  doc: 'Purchases from vendors, line by line. Returns are negative, so sums are net of returns.',
   grain: 'one line of a purchase or return',
   columns: {
-    day: col.day("The shop's day on which the purchase was entered."),
+    day: col.day("The day the purchase was entered, in the shop's time zone."),
     ...common,
     purchase_record_id: col.id.always('The purchase or return.'),
-    purchase_record_key: col.text.always('It, as one text: TENANT-ID.'),
-    position: col.integer.always('Place of the line, from 0.'),
-    invoice_number: col.text("The vendor's invoice."),
+    purchase_record_key: col.text.always('Key of the purchase or return: TENANT-ID.'),
+    position: col.integer.always('Position of the line, from 0.'),
+    invoice_number: col.text("The vendor's invoice number."),
     vendor_id: col.id('The vendor.'),
-    vendor_key: col.key('dim_vendors', 'The vendor, as one text: TENANT-ID.'),
+    vendor_key: col.key('dim_vendors', 'Key of the vendor: TENANT-ID.'),
     vendor_name: col.text('Name of the vendor.'),
     is_return: col.boolean.always('Whether it is a return.'),
     inventory_id: col.id('The inventory item.'),
-    quantity: col.quantity('Units: negative for returns; null where unknown or absurd.'),
+    quantity: col.quantity('Units, negative for returns; null if unknown or out of range.'),
     unit_cost_cents: col.cents('Cost of one unit.'),
     amount_cents: col.cents(
-      'Quantity times unit cost, rounded to cents: negative for returns; null where unknown.',
+      'Quantity times unit cost, rounded to cents, negative for returns; null if unknown.',
     ),
   },
   example:

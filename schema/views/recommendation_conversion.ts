@@ -1,7 +1,7 @@
 import { sane, worth } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
-/** The sum of one kind of lines; null where one of them has no price. */
+/** The sum of one kind of lines; null if one of them has no price. */
 const sumOf = (from: string, amount: string): string =>
   `(select case when count(*) = count(${amount}) then coalesce(sum(${amount}), 0) end from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id)`
 
@@ -23,27 +23,27 @@ const recommended = (q: ViewWords): JoinedDay => q.shopDay('d', 'r.tenant_id', '
 
 export default defineView({
   name: 'recommendation_conversion',
-  doc: 'Recommended work and what became of it: decided on at once, or sold on a later visit.',
+  doc: 'Recommended work and what became of it: decided at once, or sold on a later visit.',
   grain: 'one recommendation on a repair order',
   columns: {
-    recommended_on: col.day("The shop's day on which it was recommended."),
+    recommended_on: col.day("The day it was recommended, in the shop's time zone."),
     ...common,
     recommendation_id: col.id.always('The recommendation.'),
-    recommendation_key: col.text.unique('The recommendation, as one text: TENANT-ID; unique.'),
-    repair_order_id: col.id('The order on which it was recommended.'),
-    repair_order_key: col.text('That order, as one text: TENANT-ID.'),
+    recommendation_key: col.text.unique('Key of the recommendation: TENANT-ID. Unique.'),
+    repair_order_id: col.id('The order it was recommended on.'),
+    repair_order_key: col.text('Key of that order: TENANT-ID.'),
     customer_id: col.id('The customer of that order.'),
-    customer_key: col.key('dim_customers', 'The customer, as one text: TENANT-ID.'),
+    customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
     customer_name: col.text('Name of the customer.'),
     description: col.text('Title of the recommended service.'),
-    kind: col.text.always('`quick` where it has a price and no service, else `service`.'),
+    kind: col.text.always('`quick` if it has a price but no service, otherwise `service`.'),
     decision: col.text.always('`approved`, `declined` or `undecided`.'),
     imported: col.boolean('Whether it was added to an order as a service.'),
     sold_later: col.boolean.always(
-      'Whether it was unsold when its order was closed, and was added to an order since.',
+      'Whether it was unsold when its order was closed but was added to an order later.',
     ),
     value_cents: col.cents(
-      'The quick price, else what its lines come to before discount and tax; null where one has no price.',
+      'The quick price; otherwise the total of its lines before discount and tax; null if a line has no price.',
     ),
   },
   example:

@@ -10,9 +10,9 @@ const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries(
 
 export default defineView({
   name: 'shop_days',
-  doc: 'Every figure that adds up, by shop and day: the view for days, with more figures than `daily_sales`. Sums over days and shops are right; of a ratio, divide the sum of the numerators by the sum of the denominators. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
-  grain: 'one shop and day on which something happened; what has no shop or no day is in rows of its own',
-  columns: { day: col.day("The shop's day."), ...common, ...figureColumns },
+  doc: 'Every figure that adds up, by shop and day. It has more figures than `daily_sales`. You can sum over days and shops. For a ratio, divide the sum of the numerators by the sum of the denominators. A figure is null if none of its values is known, and `_left_out` counts what is missing from it.',
+  grain: 'one shop and day with activity; separate rows hold what has no shop or no day',
+  columns: { day: col.day("The day, in the shop's time zone."), ...common, ...figureColumns },
   example:
     'select shop_key, shop_name, sum(sales_cents) as sales_cents, sum(collected_cents) as collected_cents from shop_days group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => ({

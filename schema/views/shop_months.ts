@@ -7,7 +7,7 @@ const ofDays = figuresOfMonths(figures)
 const moments = momentsOf(figures)
 
 const momentColumn = ({ name, doc, unit }: (typeof moments)[number]): [string, ViewColumn] => {
-  const text = `${doc} As it stood in the last snapshot of the month; null before the first one.`
+  const text = `${doc} From the last snapshot of the month; null before the first snapshot.`
   return [name, unit === 'cents' ? col.cents(text) : col.count(text)]
 }
 
@@ -16,13 +16,13 @@ const figureColumns: Readonly<Record<string, ViewColumn>> = Object.fromEntries([
   ...moments.map(momentColumn),
 ])
 
-/** The lists that the figures rest on. */
+/** The lists that the figures depend on. */
 const lists = [...new Set(figures.flatMap((figure) => figure.lists))].sort()
 
 /**
- * Of each tenant the instant up to which all these lists are complete. A list that the API does not offer, or that the
- * configuration switches off, is none; one that was never walked has no row yet, and then nothing is complete: a month
- * that is wrongly called whole is worse than one that is left out.
+ * For each tenant, the instant up to which all these lists are complete. A list that the API doesn't offer, or that is
+ * switched off in the configuration, doesn't count. One that was never walked has no row yet, and then nothing is
+ * complete: wrongly calling a month complete is worse than leaving it out.
  */
 function complete(q: ViewWords): string {
   const needed = q.enabled(lists)
@@ -35,11 +35,11 @@ function complete(q: ViewWords): string {
   group by c.tenant_id)`
 }
 
-/** The first day of the month of a day. */
+/** The first day of a day's month. */
 const monthOf = (day: string): string =>
   `(select b.month from {report_days} b where b.zone = 'UTC' and b.day = ${day})`
 
-/** Each shop with its zone and the day of its first invoice; the month that it has now; the calendar's months since then. */
+/** Each shop with its zone and the day of its first invoice; its current month; the calendar's months since then. */
 const shops = (q: ViewWords): string => `places as materialized (
   select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone,
     (select y.closed_on from {repair_order_totals} y
@@ -57,7 +57,7 @@ months as materialized (
     (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),
     (select t.day from today t order by t.day limit 1))`)})`
 
-/** Every month of each shop from its first invoice on; of one that has none, the month that it has now. */
+/** Every month of each shop from its first invoice on; for a shop without invoices, its current month. */
 const frame = (q: ViewWords): PlainLeg => ({
   select: { tenant_id: 'p.tenant_id', shop_id: 'p.shop_id', period: 'd.month' },
   from: `places p join today t on t.zone = p.zone join months d
@@ -78,23 +78,23 @@ const snapshots = (q: ViewWords): PlainLeg => ({
       where later.tenant_id = s.tenant_id and later.shop_id = s.shop_id and later.day > s.day and e.month = d.month)`,
 })
 
-/** The instant at which the month after this one begins for the shop. */
+/** The instant when the next month begins for the shop. */
 const endOfMonth = `(select n.from_at from {report_days} n
   where n.zone = p.zone and n.day > m.day and n.day = n.month order by n.day limit 1)`
 
 export default defineView({
   name: 'shop_months',
-  doc: 'Every figure of every shop and month. What adds up is under its name; a ratio is a numerator and a denominator: divide the sum of the one by the sum of the other. `cars` and `customers` count different ones, and do not add up over months and shops. What stands at a moment, such as receivables, is that of the last snapshot of the month. Of one shop and day see `shop_days`. A figure is null where nothing of it is known, and `_left_out` counts what it lacks.',
+  doc: "Every figure, by shop and month. A figure that adds up has its own column. A ratio has a numerator and a denominator: divide the sum of one by the sum of the other. `cars` and `customers` are distinct counts, so they don't add up over months or shops. Balances such as receivables come from the last snapshot of the month. For days, see `shop_days`. A figure is null if none of its values is known, and `_left_out` counts what is missing from it.",
   grain:
-    'one shop and month, from the month of its first invoice to the running one; a shop without invoices has the running month; what has no shop or no day is in rows of its own',
+    'one shop and month, from the month of its first invoice to the current month; a shop without invoices has only the current month; separate rows hold what has no shop or no day',
   columns: {
-    month: col.text("The month of the shop's days, as YYYY-MM."),
+    month: col.text("The month, as YYYY-MM, in the shop's time zone."),
     ...common,
     first_day: col.day(
-      "The shop's day on which it closed its first invoice; null before. Compare two months only of shops whose first day is before the earlier one, or in its first three days.",
+      "The day it closed its first invoice, in the shop's time zone; null before that. When you compare two months, include only shops whose first day is before the earlier month or in its first three days.",
     ),
     is_whole: col.boolean.always(
-      'The month is over, the first day is before it or in its first three days, and every list that the figures rest on is complete through its end; lists that the configuration switches off (resources.NAME.enabled) or that the API does not offer are left aside. Else the figures will change, or are only of a part of the month.',
+      "Whether the month is complete: it is over, `first_day` is before it or in its first three days, and every list behind the figures is complete through its end. Lists that are switched off (resources.NAME.enabled) or that the API doesn't offer are ignored. If false, the figures may still change or cover only part of the month.",
     ),
     ...figureColumns,
   },

@@ -3,28 +3,28 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'technician_hours',
-  doc: 'The hours that each technician sold, by the day on which the invoice was closed. Lines without a technician stand under none.',
-  grain: 'one technician, shop and day on which an invoice with labor of theirs was closed',
+  doc: 'Hours sold by each technician, by the day the invoice was closed. Lines without a technician are in rows without one.',
+  grain: 'one technician, shop and day on which an invoice with their labor was closed',
   columns: {
-    day: col.day("The shop's day on which the invoices were closed."),
+    day: col.day("The day the invoices were closed, in the shop's time zone."),
     ...common,
     technician_id: col.id(
-      'The technician of the labor, who may be another than that of the order; null where none is named.',
+      'The technician of the labor line, who may differ from the technician of the order; null if none is named.',
     ),
-    technician_key: col.key('dim_staffs', 'The technician, as one text: TENANT-ID.'),
+    technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
     technician_name: col.text('Name of the technician.'),
-    invoices: col.count.always(
-      'Invoices with labor of theirs. One invoice counts for each of its technicians.',
-    ),
+    invoices: col.count.always('Invoices with their labor. An invoice counts for each of its technicians.'),
     sold_hours: col.hours(
-      'Hours of their labors: hours sold, not hours at work, which the API does not show.',
+      'Hours of their labor lines: hours sold, not hours worked. The API does not show hours worked.',
     ),
     rated_hours: col.hours(
-      'Those of services that have a labor rate: what `labor_cents` divides by for an effective rate.',
+      'Hours of services that have a labor rate. For an effective rate, divide `labor_cents` by this.',
     ),
-    labor_cents: col.cents.always('What the labors come to, before discount.'),
-    hours_unknown: col.count.always('Lines whose hours are unknown or absurd: they are in none of the sums.'),
-    lines: col.count.always('Their labors on these invoices, those whose hours are unknown among them.'),
+    labor_cents: col.cents.always('Sum of their labor lines, before discount.'),
+    hours_unknown: col.count.always(
+      'Lines whose hours are unknown or out of range. They are in none of the sums.',
+    ),
+    lines: col.count.always('Their labor lines on these invoices, including those whose hours are unknown.'),
   },
   example:
     'select technician_key, technician_name, sum(sold_hours) as sold_hours, sum(hours_unknown) as hours_unknown, sum(labor_cents) as labor_cents from technician_hours group by technician_key, technician_name order by sold_hours desc, technician_key',

@@ -5,21 +5,21 @@ const isPaid = 'o.total_cents is not null and (o.paid_cents <> 0 or o.total_cent
 
 export default defineView({
   name: 'totals_check',
-  doc: 'Whether what was paid equals what the formula says: the proof that the totals are read as the shops mean them. Every invoice is in one of the five columns after invoices.',
+  doc: 'Whether payments equal computed totals, which shows that the formula matches what shops charge. Every invoice is in one of the five columns after `invoices`.',
   grain: 'one shop and month in which it closed an invoice',
   columns: {
-    month: col.text("Month of the shop's day on which the invoices were closed, as YYYY-MM."),
+    month: col.text("The month the invoices were closed, as YYYY-MM, in the shop's time zone."),
     ...common,
     invoices: col.count.always('Invoices closed.'),
-    unpaid: col.count.always('Those with a known total on which nothing was paid.'),
-    total_unknown: col.count.always('Those whose total is unknown.'),
-    equal_to_the_cent: col.count.always('Those on which exactly the total was paid.'),
-    off_by_rounding: col.count.always('Those on which 1 to 5 cents more or less were paid.'),
+    unpaid: col.count.always('Invoices with a known total and no payment.'),
+    total_unknown: col.count.always('Invoices whose total is unknown.'),
+    equal_to_the_cent: col.count.always('Invoices on which exactly the total was paid.'),
+    off_by_rounding: col.count.always('Invoices on which payments are off by 1 to 5 cents.'),
     off_by_more: col.count.always(
-      'Those on which more than 5 cents more or less were paid, such as deposits and instalments.',
+      'Invoices on which payments are off by more than 5 cents, such as those with deposits and installments.',
     ),
     shared_services: col.count.always(
-      'Services of these invoices that another live order has too: they are in the sums of both, until the order that lost them is read again.',
+      'Services of these invoices that another live order also has. They are in the sums of both until the order that lost them is read again.',
     ),
   },
   example:

@@ -1,17 +1,17 @@
 /**
- * Timestamps: parsing and printing, exact to the microsecond. It shares no code with the API client, so that a
- * misreading on either side shows in the tests. Used by all rooms.
+ * Timestamps: parsing and printing, exact to the microsecond. Shares no code with the API client, so a misreading on
+ * either side shows in the tests. Used by all parts of the sandbox.
  */
 import type { Clock } from '../engine/base/clock.js'
 
-/** An exact instant: microseconds since 1970-01-01T00:00:00Z. Date and luxon hold milliseconds only. */
+/** An exact instant: microseconds since 1970-01-01T00:00:00Z. Date and luxon only hold milliseconds. */
 export type Micros = bigint
 
 /** The part of a clock that the sandbox needs. */
 export type MicrosClock = Pick<Clock, 'nowMicros'>
 
 export interface TimestampFormat {
-  /** The number of fraction digits, 0 to 6. Printing cuts digits off; rounding would move records into the future. */
+  /** The number of fraction digits, 0 to 6. Printing truncates; rounding would move records into the future. */
   readonly digits: number
   readonly offsetMinutes: number
 }
@@ -61,7 +61,7 @@ function offsetSeconds(text: string): number | undefined {
   return (text[0] === '-' ? -1 : 1) * (hours * 3600 + minutes * 60)
 }
 
-/** The instant of an ISO 8601 text with a timezone; undefined for every other text. */
+/** The instant of an ISO 8601 text with a timezone. undefined for every other text. */
 export function parseInstant(text: string): Micros | undefined {
   const match = EXTENDED.exec(text) ?? BASIC.exec(text)
   if (match === null) return undefined

@@ -1,6 +1,4 @@
-/**
- * `shopsync sandbox`: starts a sandbox, greets, runs until it is stopped. Used by the command line.
- */
+/** `shopsync sandbox`: starts a sandbox, prints a greeting, and runs until it is stopped. Used by the command line. */
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -20,17 +18,17 @@ export interface RunSandboxOptions extends Passed {
   readonly port?: number
   /** The number of tenants; default 3. */
   readonly tenants?: number
-  /** Whether the shops go on working while the sandbox runs. */
+  /** Whether the shops keep working while the sandbox runs. */
   readonly live?: boolean
   /** Milliseconds between two changes of live shops; default 2000. */
   readonly liveEveryMs?: number
-  /** The ids of tenants that grant reading alone. */
+  /** The ids of tenants that only grant reading. */
   readonly readOnlyTenants?: readonly number[]
   /** A JSON file with a script of faults and motion. */
   readonly faultsFile?: string
   readonly signal: AbortSignal
   readonly print: (line: string) => void
-  /** Takes the facts in place of the lines. */
+  /** Receives the facts instead of printed lines. */
   readonly announce?: (facts: SandboxFacts) => Promise<void>
 }
 
@@ -44,7 +42,7 @@ export interface SandboxFacts {
   readonly config: object
 }
 
-/** Starts the sandbox, prints how to reach it, and runs until the signal fires. Rejects when the start fails. */
+/** Starts the sandbox, prints how to reach it, and runs until the signal fires. Rejects if the start fails. */
 export async function runSandbox(options: RunSandboxOptions): Promise<void> {
   const { signal, print, announce, live = false, liveEveryMs = 2000, faultsFile, port = 8080 } = options
   const script = faultsFile === undefined ? [] : readScript(faultsFile)

@@ -1,4 +1,4 @@
-/** Random numbers from a seed (mulberry32): the same seed gives the same numbers on every machine. */
+/** Seeded random numbers (mulberry32): the same seed produces the same numbers on every machine. */
 export class Random {
   #state: number
 
@@ -30,7 +30,7 @@ export class Random {
     return item as T
   }
 
-  /** An index, with the chance that its weight gives it. */
+  /** An index, chosen with the probability given by its weight. */
   weighted(weights: readonly number[]): number {
     let rest = this.next() * weights.reduce((sum, weight) => sum + weight, 0)
     for (let index = 0; index < weights.length; index += 1) {

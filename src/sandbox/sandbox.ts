@@ -1,6 +1,4 @@
-/**
- * Puts a sandbox together from its parts; what tests and the demo call. Used by index.ts and main.ts.
- */
+/** Assembles a sandbox from its parts; called by tests and the demo. Used by index.ts and main.ts. */
 import { systemClock } from '../engine/base/clock.js'
 import { stringLists } from './data/declared.js'
 import { generateTenant } from './data/generate.js'
@@ -45,7 +43,7 @@ export interface SandboxOptions {
   readonly clock?: MicrosClock
   readonly timestamps?: TimestampStyle
   readonly rate?: RateOptions
-  /** Compresses answers for clients that accept it; default false. */
+  /** Compresses responses for clients that accept it; default false. */
   readonly gzip?: boolean
   readonly script?: readonly Rule[]
   readonly webhooks?: WebhookOptions
@@ -62,7 +60,7 @@ export interface Sandbox {
   /** All attempts to deliver events since the start or the last reset(), oldest first. */
   readonly deliveries: readonly EventDelivery[]
   resetRequests(): void
-  /** Replaces the script of faults and motion; every rule starts to count at 1. */
+  /** Replaces the script of faults and motion; every rule starts counting at 1. */
   script(rules: readonly Rule[]): void
   /** Calls the hook before each request is answered. Returns a function that removes the hook. */
   onRequest(hook: RequestHook): () => void

@@ -1,4 +1,4 @@
 import { adoptionHint } from '../engine/warehouse/sourceidentity.js'
 
-/** Said of a warehouse whose source is not the one that the configuration names. */
+/** Shown for a warehouse whose source isn't the one that the configuration names. */
 export const foreignAdvice = `The configuration names another source, so that runs are refused. ${adoptionHint}`

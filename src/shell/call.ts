@@ -13,7 +13,7 @@ async function output({ json, quiet }: Globals, { stdout, stderr }: Io): Promise
   return new Output({ json, quiet, stdout, stderr, ...layout })
 }
 
-/** Carries out one call of a command, and gives the exit code. */
+/** Carries out one call of a command and returns the exit code. */
 async function perform(
   features: readonly Feature[],
   parsed: ParsedCall,
@@ -60,7 +60,9 @@ async function failed(error: unknown, out: Output): Promise<number> {
   return exitCode
 }
 
-/** One call of the program: its words in, its exit code out. Nothing of the process is read or changed but by `io`. */
+/**
+ * One call of the program: takes its arguments, returns its exit code. Reads and changes the process only through `io`.
+ */
 export async function call(features: readonly Feature[], words: readonly string[], io: Io): Promise<number> {
   let exitCode = 0
   const root = program(commandsOf(features), io.stdout, async (parsed) => {
@@ -73,7 +75,7 @@ export async function call(features: readonly Feature[], words: readonly string[
     if (!(error instanceof CommanderError)) throw error
     const problem = usageProblem(error)
     if (!problem) return 0
-    // Commander stops at the first wrong word, and has not seen a --json behind that word.
+    // Commander stops at the first wrong word, so it hasn't seen a --json after it.
     const globals = { ...globalsOf(root), json: words.includes('--json') }
     await (await output(globals, io)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
     return 2

@@ -8,7 +8,7 @@ import { listOf } from './flags.js'
 
 const unlessAll = <T>(choice: 'all' | readonly T[]): readonly T[] | null => (choice === 'all' ? null : choice)
 
-/** The choice that flags or a job make; where they make none, the configuration's. */
+/** The choice that flags or a job make; by default, the configuration's. */
 export function chooseFrom(
   config: Config,
   wanted: { tenants: 'all' | readonly Int64[]; resources: 'all' | readonly string[] },

@@ -27,9 +27,9 @@ export interface Globals {
   readonly logLevel: LogLevel | undefined
 }
 
-/** One call of a command: its words from the command line, and the ways to print and to be stopped. */
+/** One call of a command: its arguments, and the means to print and to be stopped. */
 export interface Invocation {
-  /** All of the program's: some commands tell of the others. */
+  /** All of the program's features, since some commands report on others. */
   readonly features: readonly Feature[]
   readonly command: string
   readonly globals: Globals
@@ -46,9 +46,9 @@ export interface Argument {
   readonly name: string
   readonly description: string
   readonly isOptional?: boolean
-  /** The words that it may be. */
+  /** The allowed words. */
   readonly choices?: readonly string[]
-  /** What its words name, where these are not the same everywhere. */
+  /** What kind of name its words are, if that varies. */
   readonly names?: 'jobs' | 'tables'
 }
 
@@ -64,15 +64,15 @@ export interface Option {
 export type Example = readonly [line: string, says: string]
 
 /**
- * One command: its words and its work. Every start of the program reads the files of all commands, so that they import
- * nothing that is slow to load; `run` imports the rest when it is called.
+ * One command: its texts and its work. Every start of the program loads the files of all commands, so they must not
+ * import anything that is slow to load; `run` imports the rest when it is called.
  */
 export interface Command {
   readonly name: string
   readonly summary: string
-  /** What is not obvious, in paragraphs; the help breaks their lines anew. */
+  /** What isn't obvious, in paragraphs. The help rewraps their lines. */
   readonly help?: string
-  /** At least one: the line as people type it, and what it does. */
+  /** At least one: the line that people type, and what it does. */
   readonly examples: readonly Example[]
   readonly argument?: Argument
   readonly second?: Argument
@@ -81,34 +81,34 @@ export interface Command {
   run(invocation: Invocation): Promise<number>
 }
 
-/** What a command works with: each part is opened when it is first asked for, and closed when the command ends. */
+/** What a command works with: each part is opened on first use, and closed when the command ends. */
 export interface CommandContext {
   readonly invocation: Invocation
   readonly config: Config
   readonly model: Model
   readonly log: Logger
   readonly clock: Clock
-  /** Where the log goes; a progress display on the same terminal puts itself around it. */
+  /** Where the log goes. A progress display on the same terminal wraps it. */
   writeLog: (text: string) => void
-  /** The tenants and resources that the flags choose, else the configuration. */
+  /** The tenants and resources that the flags choose, or else the configuration. */
   readonly choice: CursorChoice
-  /** Stops where --tenant names a tenant that was forgotten: commands that only read would find nothing of it. */
+  /** Stops if --tenant names a forgotten tenant: commands that only read would find nothing about it. */
   refuseForgotten(): Promise<void>
-  /** The same, and where the warehouse knows no such tenant: an empty answer would look as if all were well. */
+  /** The same, and also if the warehouse doesn't know the tenant: an empty answer would look as if all were well. */
   refuseUnknown(): Promise<void>
   /** The warehouse as it is: for migrate, and for commands that write. */
   warehouse(): Promise<Warehouse>
-  /** The warehouse, where there is one: nothing is made. */
+  /** The warehouse, if it exists; nothing is created. */
   warehouseThere(): Promise<Warehouse | undefined>
-  /** The warehouse for commands that only read: one that is not there is not made, and reads as an empty one. */
+  /** The warehouse for commands that only read: a missing one isn't created and reads as empty. */
   readingWarehouse(): Promise<Warehouse>
   /** The warehouse with its tables up to date: for every command that writes. */
   readyWarehouse(): Promise<Warehouse>
-  /** As `readyWarehouse`, for commands that change only what is there: where nothing is, nothing is made. */
+  /** Like `readyWarehouse`, for commands that only change what exists: if there is no warehouse, none is created. */
   existingWarehouse(): Promise<Warehouse>
   /**
-   * Everything that work on cursors takes. Without `stamps`, requests get stamps that lie after everything the
-   * warehouse has seen. The share of the source is the work's own: the next step of a job must not count its requests.
+   * Everything that work on cursors needs. Without `stamps`, requests get stamps later than everything the warehouse
+   * has seen. The source is a share of its own: the next step of a job must not count its requests.
    */
   dependencies(
     warehouse: Warehouse,
@@ -119,26 +119,26 @@ export interface CommandContext {
   onClose(close: () => Promise<void>): void
 }
 
-/** What a piece of work is called, for those who are told what came of it. */
+/** The identity of a piece of work, for features that are told its result. */
 export interface WorkName {
   readonly job: string | null
   /** Whether the warehouse has a record of it as a run. */
   readonly onRecord: boolean
-  /** The job's own, beside that of the configuration. */
+  /** The job's own, in addition to the configuration's. */
   readonly heartbeat?: Secret | undefined
 }
 
 /** A piece of work that has ended. */
 export interface FinishedWork extends WorkName {
   readonly startedAt: string
-  /** Of its parts, as far as they came to their ends. */
+  /** The reports of its parts, if they finished. */
   readonly reports: readonly RunReport[]
   readonly exitCode: number
   /** What it threw. */
   readonly error?: unknown
 }
 
-/** What every step of a job may say. */
+/** Settings that every step of a job may have. */
 export interface StepSettings {
   readonly tenants: 'all' | readonly Int64[]
   readonly resources: 'all' | readonly string[]
@@ -147,52 +147,55 @@ export interface StepSettings {
   readonly due: boolean
 }
 
-/** Where in a job a step stands. */
+/** A step's place in its job. */
 export interface StepPlace {
   readonly job: string
-  /** The next planned instants of the job, in ms since the epoch; none where it has no schedule. */
+  /** The next planned instants of the job, in ms since the epoch. Empty if it has no schedule. */
   readonly next: (after: number) => readonly number[]
-  /** The steps behind it. */
+  /** The steps after it. */
   readonly later: readonly (StepSettings & { readonly command: string })[]
 }
 
-/** A setting that steps of one kind alone have. */
+/** A setting that only one kind of step has. */
 export interface StepSetting {
   readonly shape: z.ZodType
-  /** What is expected where a step of another kind has it. */
+  /** What is expected if a step of another kind has it. */
   readonly elsewhere: string
   /** The setting that it follows in the reference; default: the one before it. */
   readonly after?: string
 }
 
-/** Prints what came of a step. */
+/** Prints the result of a step. */
 export type TellStep = (report: RunReport, text: string) => void
 
-/** What a feature does as a step of a job. Its methods take the settings that it declares beside those of every step. */
+/**
+ * What a feature does as a step of a job. Its methods take the settings that it declares, in addition to those of every
+ * step.
+ */
 export interface StepKind {
-  /** How a job's file names it: as the command line does. */
+  /** Its name in a job's file, the same as on the command line. */
   readonly command: string
   /** What it does, for the reference. */
   readonly does: string
   readonly settings?: Readonly<Record<string, StepSetting>>
   /** Its steps may work on the cursors that are due. */
   readonly takesDue?: true
-  /** A job of such steps alone makes no warehouse. */
+  /** A job with only such steps doesn't create a warehouse. */
   readonly onlyCompares?: true
-  /** The first setting that does not fit, and what is expected of it. */
+  /** The first setting that doesn't fit, and what is expected instead. */
   misfit?(step: StepSettings): readonly [setting: string, expected: string] | undefined
-  /** Checks what can be checked: all steps of a job are prepared before the first of them writes anything. */
+  /** Checks what can be checked. All steps of a job are prepared before the first of them writes anything. */
   prepare(context: CommandContext, step: StepSettings & StepPlace, tell: TellStep): Promise<JobWork> | JobWork
 }
 
-/** Rows of a tenant that were erased; `left`: why traces remain in the database's files, null where none do. */
+/** A tenant's rows that were erased. `left`: why traces remain in the database's files; null if none do. */
 export interface ErasedBeside {
   readonly table: string
   readonly rows: number
   readonly left: string | null
 }
 
-/** A table that was copied, and compared. `digest`: SHA-256 of its rows. */
+/** A table that was copied and compared. `digest`: SHA-256 of its rows. */
 export interface CopiedBeside {
   readonly table: string
   readonly rows: number
@@ -201,62 +204,66 @@ export interface CopiedBeside {
 
 type Opened = Pick<Warehouse, 'dialect'>
 
-/** Tables that a feature keeps beside those of the warehouse, where it has made them. */
+/** Tables that a feature keeps alongside those of the warehouse, once it has created them. */
 export interface BesideTables {
   readonly names: readonly string[]
   eraseTenant(warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined>
-  /** The warehouse belongs to another source from now on; its records are the same, or others by the same ids. */
+  /**
+   * The warehouse now belongs to another source. Its records are the same ones, or different ones with the same ids.
+   */
   adopt(warehouse: Opened, to: SourceAddress, sameData: boolean): Promise<void>
   copy(from: Opened, to: Opened): Promise<readonly CopiedBeside[]>
 }
 
 /**
- * What a folder of src/features adds to the program; src/main.ts lists them. Every start reads the list: what a member is
- * made of is loaded when it is asked for.
+ * What a folder in src/features adds to the program; src/main.ts lists them. Every start reads the list, so what a
+ * member consists of is loaded on demand.
  */
 export interface Feature {
   readonly command?: Command
-  /** Its state tables: made and migrated, described, copied and erased with those of the engine. */
+  /** Its state tables: created, migrated, described, copied and erased together with those of the engine. */
   tables?(): Promise<StateTables>
   /** Its section of the configuration. */
   settings?(): Promise<ConfigSection>
   /** What it does as a step of a job. */
   step?(): Promise<StepKind>
-  /** What it makes of the tables once they are up to date, and once their rows are computed again; what is in its way is said, and takes nothing from the command. */
+  /**
+   * What it makes from the tables once they are up to date, and once their rows have been recomputed. An obstacle is
+   * reported and doesn't affect the command.
+   */
   afterMigration?(context: CommandContext, warehouse: Warehouse): Promise<void>
-  /** The settings of derived tables as they are now, of all tenants or of one: for whoever begins to write. */
+  /** The current settings of derived tables, for all tenants or for one: for anything that is about to write. */
   readRules?(context: CommandContext, warehouse: Warehouse, tenantId?: Int64): Promise<Rules>
-  /** Brings up to date what it keeps beside the rows: when a run begins, and when it ends. */
+  /** Updates what it keeps alongside the rows: when a run begins and when it ends. */
   besideRows?(run: Writing): Promise<void>
-  /** Cursors that become due while a run is at work, and what their walks settle; undefined where nobody listens. */
+  /**
+   * Cursors that become due while a run is at work, and what happens after their walks. undefined if no listener is
+   * active.
+   */
   besideWork?(context: CommandContext, warehouse: Warehouse): Promise<BesideWork | undefined>
-  /** What it keeps of each poll that found something; undefined where it keeps nothing. */
+  /** What it keeps of each poll that found something. undefined if it keeps nothing. */
   arrivals?(context: CommandContext, warehouse: Warehouse): Promise<Dependencies['arrived']>
-  /** Its tables beside those of the warehouse: erased, emptied and copied with them. */
+  /** Its tables alongside those of the warehouse: erased, emptied and copied with them. */
   besideTables?(): Promise<BesideTables>
-  /** What follows on work that writes, unless a signal has ended it: people are told, files are written. */
+  /** What follows work that writes, unless a signal ended it: people are notified, files are written. */
   afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
-  /** What a program does once a minute that stays up and hears the source: no work of a run need ever end there. */
+  /** What a long-running program that receives events does once a minute, since no run may ever end there. */
   whileListening?(context: CommandContext): Promise<void>
 }
 
-/** The commands of the features, in their order. */
 export const commandsOf = (features: readonly Feature[]): Command[] =>
   features.flatMap(({ command }) => command ?? [])
 
-/** The sections of the configuration that the features declare. */
 export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
   Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
 
-/** The steps that jobs may have. */
 export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
   Promise.all(features.flatMap(({ step }) => step?.() ?? []))
 
-/** The state tables of the features. */
 export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>
   Promise.all(features.flatMap(({ tables }) => tables?.() ?? []))
 
-/** The tables that features keep beside those of the warehouse. */
+/** The tables that features keep alongside those of the warehouse. */
 export const besideTablesOf = (features: readonly Feature[]): Promise<BesideTables[]> =>
   Promise.all(features.flatMap(({ besideTables }) => besideTables?.() ?? []))
 

@@ -1,6 +1,6 @@
 /*
  * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
- * first asks for it; withContext closes all of them, the last one first, whatever happens.
+ * first uses it. withContext always closes all of them, the last one first.
  */
 import { basename } from 'node:path'
 import type { Logger } from 'pino'
@@ -138,7 +138,7 @@ export class OpenContext implements CommandContext {
     for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
   }
 
-  /** A key changes once in the life of a warehouse, and takes as long as the table is large. */
+  /** A key changes once in the life of a warehouse, and that takes longer the larger the table is. */
   #tellKey({ kind, table, size }: Change): void {
     if (kind === 'key') this.log.info({ table, ...size }, 'The key of a table is changed')
   }
@@ -202,7 +202,7 @@ export class OpenContext implements CommandContext {
     return source
   }
 
-  /** Nobody need do anything about a wait. Who sits at the terminal would wonder all the same why nothing moves. */
+  /** A wait needs no attention. Still, a person at the terminal would wonder why nothing moves. */
   #tellWait({ who, milliseconds, why }: WaitNotice): void {
     const text = `Waiting ${span(milliseconds)} (${who}): ${shortRequests(why)}`
     if (this.invocation.out.isRead) this.writeLog(`${text}\n`)
@@ -224,7 +224,7 @@ function levelOf({ globals, out, io }: Invocation, config: Config): LogLevel {
   return config.log.level ?? (io.stderr.isTTY ? 'warn' : 'info')
 }
 
-/** Calls `use` with a context of the configuration that the command line names. */
+/** Calls `use` with a context for the configuration that the command line names. */
 export async function withContext<T>(
   invocation: Invocation,
   use: (context: CommandContext) => Promise<T>,
@@ -236,7 +236,7 @@ export async function withContext<T>(
   })
 }
 
-/** Files with secrets that everybody may read. */
+/** Warns of files with secrets that everybody can read. */
 export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
   for (const { file, keys } of files) {
     const what = keys.join(', ') || 'what is'

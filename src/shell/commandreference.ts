@@ -1,4 +1,7 @@
-/* docs/commands.md: every command, flag and exit code, from the declarations that the help is made of. Used by the build. */
+/*
+ * docs/commands.md: every command, flag and exit code, from the declarations that the help is made from. Used by the
+ * build.
+ */
 import type { Argument, Command, Option } from './command.js'
 import { exitCodes, globalOptions } from './program.js'
 
@@ -29,7 +32,7 @@ function section({ name, summary, help, argument, second, options = [], examples
   ].join('\n\n')
 }
 
-/** The page, whole. */
+/** The whole page. */
 export function commandReference(commands: readonly Command[]): string {
   const parts = [
     '# Commands',

@@ -17,14 +17,17 @@ import { tablesOf } from '../engine/model/table.js'
 import { type Invocation, sectionsOf } from './command.js'
 import type { Io } from './io.js'
 
-/* The three ways to a configuration: the file, a document that the program makes, and the outline that a dictionary needs. */
+/*
+ * The three ways to get a configuration: from the file, from a document that the program makes, and as the outline that
+ * a dictionary needs.
+ */
 
-/** What the flags and the world say of where the configuration is. */
+/** What the flags and the environment say about where the configuration is. */
 type Call = Pick<Invocation, 'features' | 'globals' | 'io'>
 
 const surroundings = ({ environment, workingDirectory }: Io) => ({ environment, workingDirectory })
 
-/** A file with secrets that everybody on this machine may read. */
+/** A file with secrets that everybody on this machine can read. */
 export interface OpenFile {
   readonly file: string
   /** The settings and variables whose values are in it. */
@@ -35,7 +38,7 @@ interface Found extends Loaded {
   readonly openFiles: readonly OpenFile[]
 }
 
-/** What the environment has already goes before what a file says. */
+/** Environment variables take precedence over the file. */
 function withVariables({ globals, io }: Pick<Call, 'globals' | 'io'>) {
   const known = surroundings(io)
   const config = configName({ file: globals.config, environment: known.environment })
@@ -56,11 +59,11 @@ export async function loadConfiguration(call: Call): Promise<Found> {
   return { ...loaded, openFiles: openFiles.filter(({ file }) => isOpenToAll(file)) }
 }
 
-/** The variables that `${NAME}` in a job may name. */
+/** The variables that `${NAME}` in a job may use. */
 export const variablesOf = (call: Pick<Call, 'globals' | 'io'>): Environment =>
   withVariables(call).around.environment
 
-/** A configuration that the program itself has made. */
+/** A configuration that the program itself made. */
 export async function configurationOf(
   document: unknown,
   name: string,
@@ -70,21 +73,21 @@ export async function configurationOf(
   return readDocument(document, { ...surroundings(io), tablesOf, sections, name }).config
 }
 
-/** Stands in for settings that a dictionary does not need, and that may be missing where one is made. */
+/** Placeholders for settings that a dictionary doesn't need and that may be missing where one is made. */
 const stub = {
   api: { baseUrl: 'https://api.invalid', partnerId: '-', secret: '-' },
   warehouse: { url: 'sqlite:-' },
 }
 
-/** What a dictionary takes from a configuration, which may lack its secrets where a dictionary is made. */
+/** What a dictionary uses from a configuration, which may lack its secrets where a dictionary is made. */
 export interface Outline {
   readonly resources: Config['resources']
-  /** `url`: as far as it is known; empty where there is no configuration. */
+  /** `url`: as far as known. Empty without a configuration. */
   readonly warehouse: { readonly url: string; readonly schema: string }
   readonly sections: Config['sections']
 }
 
-/** The settings that commands read which do without the rest of a configuration. `names`: of features' sections. */
+/** The settings for commands that don't need the rest of a configuration. `names`: sections of features. */
 export async function outline(call: Call, names: readonly string[]): Promise<Outline> {
   const { globals } = call
   const { around } = withVariables(call)

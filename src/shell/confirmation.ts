@@ -4,9 +4,9 @@ import type { Io } from './io.js'
 
 export interface TypedConfirmation {
   readonly question: string
-  /** What a refusal says was not done, and how to do without a question. */
+  /** For a refusal: what was not done, and how to do it without the prompt. */
   readonly undone: string
-  /** Fires when the program is to end. */
+  /** Fires when the program should end. */
   readonly signal: AbortSignal
   readonly io: Pick<Io, 'stdin' | 'stderr' | 'interrupt'>
 }
@@ -20,7 +20,7 @@ export async function confirmTyped(
   if (!io.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: io.stdin, output: io.stderr })
-  // At its prompt the terminal gives Ctrl-C to the program as a key: here it is the signal again that it is elsewhere.
+  // At its prompt, the terminal passes Ctrl-C to the program as a key; this turns it back into a signal.
   terminal.once('SIGINT', () => io.interrupt())
   const closed = new Promise<never>((_, reject) => {
     terminal.once('close', () => reject(refused('The input ended, and nothing was typed')))

@@ -1,6 +1,4 @@
-/*
- * Carries out a run. Used by the commands that are one, and by the steps of a job.
- */
+/* Carries out a run. Used by commands that are a run, and by the steps of a job. */
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
 import { parseDuration } from '../engine/config/duration.js'
 import { timeLimit } from '../engine/run/ending.js'
@@ -15,10 +13,10 @@ import { showProgress } from './progress.js'
 import { runSummary, runTroubles } from './runsummary.js'
 import { type ProgressCounts, resumption, Tracker } from './tracker.js'
 
-/** The part of a request that each command states for itself; tenants and resources come from the flags. */
+/** The part of a request that each command sets itself; tenants and resources come from the flags. */
 type Purpose = Omit<StepRequest, keyof CursorChoice | 'job'>
 
-/** A command that is one run: carries it out, prints its report, gives the exit code. */
+/** A command that is one run: carries it out, prints its report, returns the exit code. */
 export function runOnce(
   invocation: Invocation,
   purpose: (context: CommandContext) => Purpose,
@@ -26,7 +24,7 @@ export function runOnce(
   return withContext(invocation, (context) =>
     withFollowing(context, { job: null, onRecord: true }, async (note) => {
       const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
-      // main says where an interrupted run resumes.
+      // main reports where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1
       note(report)
       await invocation.out.answer(report, runSummary(report, invocation.out.terminal))
@@ -36,9 +34,9 @@ export function runOnce(
   )
 }
 
-/** Carries out one run, with its progress display, its log and its answer to signals. */
+/** Carries out one run, with its progress display, its log and its handling of signals. */
 export async function execute(context: CommandContext, request: StepRequest): Promise<RunReport> {
-  // A wrong limit is told before anything is made.
+  // A wrong limit is reported before anything is created.
   const limit = timeLimitOf(context.invocation.options)
   const deps = await context.dependencies(await context.readyWarehouse())
   using limited = timeLimit(limit, deps)
@@ -67,7 +65,7 @@ export class RunWatch {
     this.#stop()
   }
 
-  /** Logs how the run has ended. */
+  /** Logs how the run ended. */
   async ending(run: Promise<RunReport>): Promise<RunReport> {
     const { invocation, log } = this.context
     try {
@@ -83,7 +81,7 @@ export class RunWatch {
   }
 }
 
-/** An error that ends a cursor ends the whole run where no cursor has begun. */
+/** An error that ends a cursor ends the whole run if no cursor has started. */
 function forTheRun(error: unknown, counts: ProgressCounts): unknown {
   if (!(error instanceof Skip || error instanceof Retry)) return error
   const exitCode = counts.cursors === 0 ? 3 : 1
@@ -94,12 +92,12 @@ function forTheRun(error: unknown, counts: ProgressCounts): unknown {
   })
 }
 
-/** Exit code of a run that came to its end. */
+/** Exit code of a run that reached its end. */
 export const exitCodeOf = (report: RunReport): number => (report.status === 'ok' ? 0 : 1)
 
 /** Passes the events of a run to the tracker and to the log. */
 function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Observer {
-  // Who sits at the terminal reads it a moment later in the summary, equal troubles together.
+  // A person at the terminal reads it a moment later in the summary, with equal problems grouped.
   const failed = invocation.out.isRead ? 'info' : 'warn'
   return {
     planned: (tenants, cursors) => {
@@ -124,7 +122,7 @@ function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Obse
   }
 }
 
-/** The milliseconds that --time-limit gives; undefined where the flag is not there. */
+/** The milliseconds of --time-limit. undefined without the flag. */
 export function timeLimitOf(options: Readonly<Record<string, unknown>>): number | undefined {
   const { timeLimit } = options
   if (timeLimit === undefined) return undefined
@@ -137,8 +135,8 @@ export function timeLimitOf(options: Readonly<Record<string, unknown>>): number 
 }
 
 /**
- * Does a piece of work, which notes what its parts report and may resolve to an exit code, and has every feature do what
- * follows on it. Nothing follows on work that a signal has ended: it is to end now, and did not come to its end.
+ * Does a piece of work, which records what its parts report and may resolve to an exit code, and then lets every
+ * feature do what follows it. Nothing follows work that a signal ended: it should end now, and wasn't completed.
  */
 export async function withFollowing<T>(
   context: CommandContext,
@@ -178,7 +176,7 @@ export const runAsStep = (context: CommandContext, request: StepRequest, tell: T
   },
 })
 
-/** The report of a step that asks the source nothing, in the form that all steps share. */
+/** The report of a step that doesn't query the source, in the form that all steps share. */
 export const reportOfNothing = (
   done: Pick<RunReport, 'run_id' | 'job' | 'mode' | 'started_at' | 'finished_at'> &
     Partial<Pick<RunReport, 'rows_upserted'>>,

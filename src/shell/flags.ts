@@ -1,11 +1,11 @@
 import { Stop } from '../engine/base/errors.js'
 
-/* Values of flags, as commander hands them over: unknown until one of these has looked. */
+/* Parses values of flags, whose type is unknown when commander returns them. */
 
 /** The values of a flag that may be repeated. */
 export const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
 
-/** The whole number that a flag gives; undefined where the flag is not there. */
+/** The whole number that a flag has. undefined without the flag. */
 export function wholeNumber(
   flag: string,
   value: unknown,

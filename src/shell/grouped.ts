@@ -1,6 +1,7 @@
 /*
- * Cursors with the same trouble share one line: a spent rate limit stops hundreds of them, and the sentence about it,
- * said for each, would bury the one that fails otherwise. Used by the texts of runs, of their history and of the status.
+ * Cursors with the same problem share one line. A used-up rate limit stops hundreds of them, and repeating the sentence
+ * for each would bury the one that fails for another reason. Used by the output of runs, of their history and of the
+ * status.
  */
 import type { Int64 } from '../../schema/resource.js'
 import { count, firstOf, shortRequests } from '../engine/base/format.js'
@@ -10,7 +11,7 @@ interface Named {
   readonly resource: string
 }
 
-/** Names in one line at most; more would bury the sentence behind them. */
+/** The most names in one line. More would bury the sentence after them. */
 const shownNames = 8
 
 const listed = (names: readonly string[], noun: string): string =>
@@ -21,7 +22,10 @@ const listed = (names: readonly string[], noun: string): string =>
 const tenantsText = (ids: readonly string[]): string =>
   `${ids.length === 1 ? 'tenant' : 'tenants'} ${listed(ids, 'tenants')}`
 
-/** `tenant 7, notes`, or `tenants 7, 8: notes, shops; tenant 9: vendors`: who has which, each tenant and resource once. */
+/**
+ * `tenant 7, notes`, or `tenants 7, 8: notes, shops; tenant 9: vendors`: who has which, with each tenant and resource
+ * once.
+ */
 export function cursorNames(cursors: readonly Named[]): string {
   const [only] = cursors
   if (only && cursors.length === 1) return `tenant ${only.tenant_id}, ${only.resource}`
@@ -38,7 +42,7 @@ export function cursorNames(cursors: readonly Named[]): string {
   return [...alike].map(([names, tenants]) => `${tenantsText(tenants)}: ${names}`).join('; ')
 }
 
-/** The sentence without what tells the cursors apart, though their trouble is the same. */
+/** The sentence without the parts that differ between cursors with the same problem. */
 const sameFor = (sentence: string): string =>
   shortRequests(sentence)
     .replaceAll(/GET [^\s,:)]+/g, 'the request')
@@ -51,7 +55,7 @@ interface Group<T> {
   readonly cursors: T[]
 }
 
-/** The cursors by what is said of them, the largest group first. */
+/** The cursors by their sentence, largest group first. */
 export function troubleGroups<T extends Named>(
   cursors: readonly T[],
   sentenceOf: (cursor: T) => string,
@@ -67,7 +71,7 @@ export function troubleGroups<T extends Named>(
   return [...groups.values()].toSorted((a, b) => b.cursors.length - a.cursors.length)
 }
 
-/** One cursor's request is named; that of many is `the request`. */
+/** A single cursor's request is named; for several it becomes `the request`. */
 const sentenceFor = ({ sentence, cursors }: Group<Named>): string => {
   const short = shortRequests(sentence)
   if (cursors.length === 1) return short
@@ -76,11 +80,11 @@ const sentenceFor = ({ sentence, cursors }: Group<Named>): string => {
     .replace(/\bcomplete [^:]+ ago/, '$& or later')
 }
 
-/** Who, and the sentence once. */
+/** The cursors, and their sentence once. */
 export const groupLine = (group: Group<Named>): string =>
   `${cursorNames(group.cursors)}: ${sentenceFor(group)}`
 
-/** A line for each group. */
+/** One line per group. */
 export const groupLines = <T extends Named>(
   cursors: readonly T[],
   sentenceOf: (cursor: T) => string,
@@ -88,7 +92,7 @@ export const groupLines = <T extends Named>(
 
 const shownGroups = 20
 
-/** The lines of the groups, each with a mark before it. */
+/** The lines of the groups, each with a mark in front. */
 export const groupsText = <T extends Named>(
   cursors: readonly T[],
   mark: string,

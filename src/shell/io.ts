@@ -1,6 +1,6 @@
 /*
- * What one call of the program has of the world around it, as values. entry.ts takes them from the process; whoever calls
- * main otherwise, gives others.
+ * Everything that one call of the program gets from its environment, as values. entry.ts takes them from the process;
+ * other callers of main pass others.
  */
 import type { Readable, Writable } from 'node:stream'
 import type { Environment } from '../engine/config/expand.js'
@@ -13,19 +13,19 @@ export type MaybeTerminal<S> = S & { readonly isTTY?: boolean; readonly columns?
 
 export interface Io {
   readonly environment: Environment
-  /** Relative paths begin here. */
+  /** Relative paths start here. */
   readonly workingDirectory: string
   readonly stdin: MaybeTerminal<Readable>
   readonly stdout: MaybeTerminal<Writable>
   readonly stderr: MaybeTerminal<Writable>
-  /** Calls the listener at each signal, until what it returns is called. */
+  /** Calls the listener at each signal, until the returned function is called. */
   onSignal(listener: (name: SignalName) => void): () => void
-  /** At its prompt a terminal gives Ctrl-C to the program as a key: this makes it the signal that it is elsewhere. */
+  /** At its prompt, a terminal passes Ctrl-C to the program as a key; this turns it back into a signal. */
   interrupt(): void
-  /** Ends everything at once, whatever is under way. */
+  /** Ends everything immediately, whatever is under way. */
   exit(exitCode: number): void
   /** How the program was started: Node, and the file. */
   readonly started: { readonly node: string; readonly program: string }
-  /** Has the memory collected when it has grown by so many percent. */
+  /** Triggers garbage collection whenever the memory has grown by this many percent. */
   collectAt(percent: number): void
 }

@@ -1,4 +1,4 @@
-/** Why a program could not listen at an address, for people; undefined where the error is another one. */
+/** Why a program couldn't listen at an address, for people. undefined for other errors. */
 export function listenProblem(
   error: unknown,
   { host, port }: { readonly host: string; readonly port: number },
@@ -13,6 +13,6 @@ export function listenProblem(
   return typeof code === 'string' ? found[code] : undefined
 }
 
-/** `http://HOST:PORT`; an IPv6 address in brackets. */
+/** `http://HOST:PORT`, with an IPv6 address in brackets. */
 export const urlOf = (scheme: 'http' | 'https', host: string, port: number): string =>
   `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -3,12 +3,12 @@ import { visible } from '../engine/base/escape.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import { Secret } from '../engine/config/secret.js'
 
-/** What no line may hold, wherever a message got it from. */
+/** Values that no line may contain, whatever message they came from. */
 export function secretsOf(config: Config): string[] {
   return [config.api.secret.reveal(), ...passwords(config), ...secretsIn(config.sections)]
 }
 
-/** The passwords in addresses, as the address spells them and in clear. */
+/** The passwords in addresses, both as spelled in the address and decoded. */
 function passwords({ warehouse, api }: Config): string[] {
   return [warehouse.url, api.proxy?.url].flatMap((secret) => {
     const url = secret?.reveal() ?? ''
@@ -17,7 +17,7 @@ function passwords({ warehouse, api }: Config): string[] {
   })
 }
 
-/** Every secret in the sections of the features, at whatever depth. */
+/** Every secret in the sections of the features, at any depth. */
 function secretsIn(settings: unknown): string[] {
   if (settings instanceof Secret) return [settings.reveal()]
   return typeof settings === 'object' && settings !== null ? Object.values(settings).flatMap(secretsIn) : []
@@ -29,12 +29,12 @@ export interface LogOptions {
   readonly level: LogLevel
   /** Lines for people instead of JSON. */
   readonly text: boolean
-  /** Values that no line may hold, wherever a message got them from. */
+  /** Values that no line may contain, whatever message they came from. */
   readonly secrets: readonly string[]
   write(text: string): void
 }
 
-/** Paths that can hold credentials: in requests, in the configuration, and in errors that carry either. */
+/** Paths that can hold credentials: in requests, in the configuration, and in errors that include either. */
 const credentials = ['secret', 'password', 'authorization', 'x-api-secret'].flatMap((key) => [
   `["${key}"]`,
   `*["${key}"]`,
@@ -59,7 +59,7 @@ export function createLog(options: LogOptions): Logger {
   )
 }
 
-/** The spellings of a secret: in clear, in JSON text, in addresses. */
+/** The spellings of a secret: plain, in JSON text, in addresses. */
 const spellings = (secret: string): string[] => [
   ...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]),
 ]

@@ -1,6 +1,6 @@
 /*
- * The tables of docs/messages.md: the codes of verdicts, and every message that stops a command, as the source files have
- * them. Used by the build.
+ * The tables of docs/messages.md: the codes of verdicts, and every message that stops a command, extracted from the
+ * source files. Used by the build.
  */
 import { actionOf, type Reason, reasons } from '../engine/base/reasons.js'
 
@@ -18,7 +18,7 @@ export const reasonReference = (): string =>
     }),
   )
 
-/** The text from an opening bracket or quote to the one that closes it, both included. */
+/** The text from an opening bracket or quote to the matching closing one, inclusive. */
 function enclosed(text: string, from: number): string {
   const closing: Readonly<Record<string, string>> = { '(': ')', '{': '}', '[': ']' }
   const open: string[] = []
@@ -40,7 +40,7 @@ function enclosed(text: string, from: number): string {
   return text.slice(from)
 }
 
-/** A text of the source as it is shown: `…` in place of what is filled in; undefined where it is no plain text. */
+/** A text of the source as it is shown: `…` in place of inserted values. undefined if it isn't a plain text. */
 function shown(source: string): string | undefined {
   const text = source.trim()
   if (!/^['`]/.test(text)) return undefined
@@ -56,7 +56,7 @@ function shown(source: string): string | undefined {
   return out
 }
 
-/** Messages that only name what the caller has put together say nothing here. */
+/** Messages that only contain what the caller has put together mean nothing here. */
 const isTelling = (text: string): boolean => /[A-Za-z]{3}/.test(text.replaceAll('…', ''))
 
 interface StopText {
@@ -81,7 +81,7 @@ function stopsIn(text: string): StopText[] {
   })
 }
 
-/** `sources`: the texts of the program's files. The same message of several places is one row. */
+/** `sources`: the texts of the program's files. The same message in several places is one row. */
 export function messageReference(sources: readonly string[]): string {
   const rows = new Map<string, StopText>()
   for (const stop of sources.flatMap(stopsIn))

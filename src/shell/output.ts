@@ -10,17 +10,17 @@ export interface OutputOptions {
   readonly quiet: boolean
   readonly stdout: Writable
   readonly stderr: Writable
-  /** How text is fitted to a terminal; needed only where there is one. */
+  /** Fits text to a terminal; only needed if there is one. */
   readonly layOut?: (terminal: Terminal, text: string) => string
 }
 
-/** Colours as Node judges them: none with NO_COLOR or TERM=dumb, and with FORCE_COLOR always some. */
+/** Colors according to Node: none with NO_COLOR or TERM=dumb, and always some with FORCE_COLOR. */
 const paperOf = (stream: Writable): Terminal =>
   stream instanceof WriteStream && stream.isTTY
     ? { columns: stream.columns || 80, colours: stream.hasColors() }
     : plainTerminal
 
-/** Everything that the program prints. With --json, stdout carries one JSON document and nothing else. */
+/** Everything that the program prints. With --json, stdout gets one JSON document and nothing else. */
 export class Output {
   constructor(private readonly options: OutputOptions) {}
 
@@ -32,17 +32,17 @@ export class Output {
     return this.options.quiet
   }
 
-  /** What text for people goes onto: tables are drawn for it. */
+  /** Where text for people is shown; tables are laid out for it. */
   get terminal(): Terminal {
     return paperOf(this.options.stdout)
   }
 
-  /** Whether somebody reads the texts as they come. */
+  /** Whether a person reads the texts as they appear. */
   get isRead(): boolean {
     return !this.json && !this.quiet && this.terminal !== plainTerminal
   }
 
-  /** Text for people: not with --json, not with --quiet. */
+  /** Text for people: not with --json or --quiet. */
   print(text: string): void {
     if (!this.json && !this.quiet) this.say(text)
   }
@@ -52,17 +52,17 @@ export class Output {
     if (!this.json && !this.quiet) this.result(text)
   }
 
-  /** Text for people that is the answer to a question: --quiet does not silence it. */
+  /** Text for people that is the result they asked for, so --quiet doesn't suppress it. */
   say(text: string): void {
     this.result(this.#fitted(this.options.stdout, text))
   }
 
-  /** The answer to a question, such as a dictionary, as it is: --quiet does not silence the answer. */
+  /** The result that was asked for, such as a dictionary, unchanged. --quiet doesn't suppress it. */
   result(text: string): void {
     this.options.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
   }
 
-  /** A file that is no text. `typed`: what to type instead where it would go to a terminal, which such bytes confuse. */
+  /** A binary file. `typed`: what to type instead if it would go to a terminal, which such bytes confuse. */
   file(content: Buffer, typed: string): void {
     const { stdout } = this.options
     if ('isTTY' in stdout && stdout.isTTY === true)
@@ -79,33 +79,33 @@ export class Output {
     this.result(visible(toJson(value, 2)))
   }
 
-  /** The outcome of a command: its document with --json, else its text. */
+  /** The outcome of a command: its document with --json, otherwise its text. */
   async answer(value: unknown, text: string): Promise<void> {
     if (this.json) await this.document(value)
     else this.print(text)
   }
 
   /**
-   * What needs somebody, a line each, where --quiet keeps the rest from being said: cron mails what a program prints, and
-   * a run that fails without a word would go unnoticed.
+   * What needs attention, one per line, when --quiet suppresses the rest: cron mails what a program prints, and a run
+   * that fails silently would go unnoticed.
    */
   complain(lines: readonly string[]): void {
     if (this.quiet) for (const line of lines) this.#tell(`shopsync: ${shortRequests(line)}`)
   }
 
-  /** A line on stderr that is no log entry. */
+  /** A line on stderr that isn't a log entry. */
   note(text: string): void {
     if (!this.quiet) this.#tell(text)
   }
 
-  /** A line on stderr about what needs somebody: --quiet does not silence it, so that cron mails it. */
+  /** A line on stderr about something that needs attention: --quiet doesn't suppress it, so cron mails it. */
   trouble(text: string): void {
     this.#tell(text)
   }
 
   /**
-   * Errors are printed whatever the flags say, but for a lock that another run holds: with --quiet the exit code says
-   * enough. With --json, stdout gets the error as its document as well.
+   * Errors are printed whatever the flags are, except for a lock that another run holds: with --quiet, the exit code is
+   * enough. With --json, stdout also gets the error as its document.
    */
   async error(error: unknown, exitCode: number): Promise<void> {
     if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${shortRequests(describeError(error))}`)

@@ -1,6 +1,6 @@
 /*
- * The command line: commands and flags as commander takes them, and the messages for words that commander refuses. Used
- * by src/shell/call.ts.
+ * The command line: commands and flags in the form commander takes, and the messages for words that commander rejects.
+ * Used by src/shell/call.ts.
  */
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../engine/config/config.js'
@@ -9,12 +9,12 @@ import type { Argument, Command, Example, Globals, Option } from './command.js'
 import type { Io } from './io.js'
 import { packageVersion } from './package.js'
 
-/** Stated again here: importing the configuration's list would load its module at every start. */
+/** Repeated here, because importing the configuration's list would load its module at every start. */
 const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
 const about = `Incremental sync from the Repair-Shop Management REST API into a SQLite or Postgres warehouse.`
 
-/** What each exit code means; docs/commands.md has them, too. */
+/** What each exit code means; docs/commands.md lists them too. */
 export const exitCodes = [
   ['0', 'done, all of it'],
   ['1', 'finished, but something failed or differs'],
@@ -71,7 +71,7 @@ export function program(
   return root.addCommand(helpCommand(root), { hidden: false })
 }
 
-/** Commander's own answers `help` of a command that there is none of with the help of the program, and no word why. */
+/** For an unknown command, commander's own `help` shows the help of the program, without saying why. */
 function helpCommand(root: Commander): Commander {
   const help = new Commander('help').copyInheritedSettings(root).helpOption(false)
   return help
@@ -125,7 +125,7 @@ export function globalsOf(root: Commander): Globals {
   return { config, envFile, json: json === true, quiet: quiet === true, logLevel }
 }
 
-/** Flags and commands that cost much or erase: a guess that is taken up unread must not begin them. */
+/** Flags and commands that are expensive or erase something: a guess that is accepted unread must not start them. */
 const costly: ReadonlySet<string> = new Set([
   '--full',
   '--accept-deletes',
@@ -135,13 +135,13 @@ const costly: ReadonlySet<string> = new Set([
   'adopt',
 ])
 
-/** What commander guesses, but for costly words that are more than one slip of the finger away. */
+/** What commander guesses, except for costly words that are more than one typo away. */
 function suggestion(found: string, meant: string | undefined): string | undefined {
   const word = /'([^']*)'/.exec(found)?.[1] ?? ''
   return meant !== undefined && costly.has(meant) && !isSlip(word, meant) ? undefined : meant
 }
 
-/** The message for words that commander refuses; undefined when commander only printed help or the version. */
+/** The message for words that commander rejects. undefined if commander only printed help or the version. */
 export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
   if (error.exitCode === 0) return undefined
   if (error.code === 'commander.help' || error.message === '(outputHelp)') {
@@ -163,7 +163,7 @@ const mostColumns = 110
 const helpColumns = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number =>
   Math.min(mostColumns, (isTTY && columns) || usualColumns)
 
-/** Of plain words, which the help is made of: each character is one column wide. */
+/** For plain words, which the help consists of: each character is one column wide. */
 function filled(text: string, columns: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/)) {
@@ -175,7 +175,7 @@ function filled(text: string, columns: number): string[] {
   return lines
 }
 
-/** Paragraphs, broken anew for the width. */
+/** Paragraphs, rewrapped for the width. */
 const proseText = (text: string, columns: number): string =>
   text
     .trim()
@@ -186,7 +186,7 @@ const proseText = (text: string, columns: number): string =>
 const gap = 3
 const indented = '  '
 
-/** What an example does stands beside it, or below it where that is too wide. */
+/** The description of an example is next to it, or below it if that is too wide. */
 function exampleText([line, says]: Example, beside: number, columns: number): string {
   const head = indented + line
   const room = columns - beside

@@ -1,5 +1,5 @@
 /*
- * The progress of a command, one line of it on the terminal: how much is done, how long the rest takes, what is under way.
+ * The progress of a command, as one line on the terminal: how much is done, how long the rest takes, what is under way.
  */
 
 import { visible } from '../engine/base/escape.js'
@@ -10,9 +10,12 @@ import type { CommandContext } from './command.js'
 import { Tracker } from './tracker.js'
 import { shortened, widthOf } from './width.js'
 
-/* Shows the progress of work where somebody sits at a terminal. */
+/* Shows the progress of work if a person sits at a terminal. */
 
-/** Begins to show what the tracker knows; returns what ends it. Logs go to the same terminal, above the line. */
+/**
+ * Starts to show what the tracker knows. Returns a function that stops it. Logs go to the same terminal, above the
+ * line.
+ */
 export function showProgress(
   context: CommandContext,
   tracker: Tracker,
@@ -34,7 +37,7 @@ export function showProgress(
   }
 }
 
-/** Does work that no run records, under the eyes of the display. */
+/** Does work that no run records, with a progress display. */
 export async function shown<T>(
   context: CommandContext,
   {
@@ -67,25 +70,25 @@ export interface Screen {
 
 const clearLine = '\r\u001B[2K'
 const betweenDraws = 100
-/** What a list takes is not known before a few have come: a guess from less would be wrong by a factor. */
+/** How long a list takes isn't known before a few have arrived: a guess from less would be wrong by a factor. */
 const leastShare = 0.02
 const leastWorked = 2000
-/** Of rate-limit windows whose length nobody has told. */
+/** For rate-limit windows of unknown length. */
 const usualWindow = 60_000
 
 interface SoFar {
   /** From 0 to 1. */
   readonly share: number
-  /** In milliseconds, since the work began, less what was spent waiting for the rate limit. */
+  /** In milliseconds since the work began, minus the time spent waiting for the rate limit. */
   readonly worked: number
   readonly now: number
   readonly stats: Pick<SourceStats, 'requests' | 'window'>
 }
 
 /**
- * Milliseconds that the rest takes; undefined while nobody can say. The rest goes on at the pace so far, and no faster
- * than the rate limit lets its requests pass: a run that has been quick until the limit is spent must not promise to
- * stay so, and one that waits goes on as quickly as before.
+ * Milliseconds that the rest takes. undefined while unknown. The rest continues at the pace so far, but no faster than
+ * the rate limit allows: a run that is quick until the limit is used up must not promise to stay so, and one that waits
+ * continues as quickly as before.
  */
 export function timeToGo({ share, worked, now, stats: { requests, window } }: SoFar): number | undefined {
   if (share < leastShare || worked < leastWorked) return undefined
@@ -95,7 +98,7 @@ export function timeToGo({ share, worked, now, stats: { requests, window } }: So
   const reset = Math.max(0, window.resetsAt - now)
   const later = left - window.remaining
   const limit = Math.max(1, window.limit)
-  // What the last window takes needs no further window, be it a whole window's requests.
+  // The requests in the last window need no further window, even if there are a whole window's worth.
   const whole = Math.ceil(later / limit) - 1
   const ofTheLast = (later - whole * limit) / left
   const waits = reset + whole * (window.length ?? usualWindow)
@@ -109,7 +112,7 @@ const bar = (share: number, columns: number): string => {
 
 const percent = (share: number): string => `${Math.floor(share * 100)} %`
 
-/** The parts that fit, the first ones first. */
+/** The parts that fit, first ones first. */
 function fitted(parts: readonly string[], columns: number): string {
   let line = ''
   for (const part of parts.filter((text) => text !== '')) {
@@ -152,7 +155,7 @@ export class ProgressDisplay {
     this.#shown = true
   }
 
-  /** Writes other text to the same terminal: removes the line, which comes back with its next draw. */
+  /** Writes other text to the same terminal: removes the line, which reappears with its next draw. */
   around(write: () => void): void {
     this.#clear()
     write()

@@ -12,19 +12,19 @@ import { groupLines, groupsText } from './grouped.js'
 import { type Ink, plainTerminal, type Terminal } from './terminal.js'
 import { right, table } from './texttable.js'
 
-/* What of a run needs somebody, a line each: the lines that --quiet prints, and parts of the summary of a run. */
+/* What needs attention after a run, one per line: the lines that --quiet prints, and parts of a run's summary. */
 
 /** More lines of one kind would hide the others. */
 const shownLines = 40
 
-/** Whether a cursor speaks for all cursors of its tenant. */
+/** Whether what a cursor reports applies to all cursors of its tenant. */
 const isOfTenant = ({ reason }: CursorReport): boolean =>
   reason === 'revoked' || reason === 'grants_incomplete'
 
-/** Whether nothing was asked of a cursor, since its tenant is not granted. */
+/** Whether nothing was requested for a cursor, since its tenant isn't granted. */
 export const isLeftOut = (cursor: CursorReport): boolean => isOfTenant(cursor) && cursor.requests === 0
 
-/** The tenants that are not granted, a line each. */
+/** The tenants that aren't granted, one per line. */
 export function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[] {
   const lines = new Map(
     cursors.filter(isOfTenant).map(({ tenant_id, error }) => [tenant_id, error ?? `Tenant ${tenant_id}`]),
@@ -32,13 +32,13 @@ export function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[
   return [...lines.values()]
 }
 
-/** The cursors that failed for a reason of their own. */
+/** The cursors that failed for their own reasons. */
 export const failedCursors = ({ cursors }: Pick<RunReport, 'cursors'>): CursorReport[] =>
   cursors.filter((cursor) => cursor.status === 'failed' && !isOfTenant(cursor))
 
 export const failureText = ({ error }: CursorReport): string => error ?? 'no reason given'
 
-/** Everything of a run that needs somebody, a line each. */
+/** Everything about a run that needs attention, one per line. */
 export function runTroubles(report: RunReport): string[] {
   const title = report.job ?? report.mode
   const failed = groupLines(failedCursors(report), failureText)
@@ -55,7 +55,7 @@ export function runTroubles(report: RunReport): string[] {
     ...failed.slice(0, shownLines),
     more > 0 ? `… and ${plural(more, 'line')} more of what failed: shopsync status` : '',
   ]
-  // Words of a database may have several lines.
+  // A database's message may have several lines.
   return lines.filter((line) => line !== '').map((line) => `${title}: ${line.replaceAll(/\s*\n\s*/g, ' ')}`)
 }
 
@@ -84,7 +84,7 @@ export const elapsed = (report: RunReport): number =>
 export function runSummary(report: RunReport, terminal: Terminal = plainTerminal): string {
   const ungranted = tenantTroubles(report)
   const asked = report.cursors.filter((cursor) => !isLeftOut(cursor))
-  // Nothing was asked for but the grants: one line says all.
+  // Only the grants were requested: one line says it all.
   if (report.reason === null && asked.length === 0 && ungranted.length > 0) return `${ungranted.join('\n')}\n`
   const failed = failedCursors(report)
   const text = paragraphs([
@@ -128,7 +128,7 @@ export function changedText({ cursors }: Pick<RunReport, 'cursors'>): string {
   return changed === 0 ? 'nothing new' : `${plural(changed, 'record')} new or changed`
 }
 
-/** One line a resource; those that brought nothing share one. */
+/** One line per resource; resources without changes share one. */
 function totals(cursors: readonly CursorReport[], terminal: Terminal): string {
   const groups = groupsOf(cursors)
   const busy = [...groups].filter(([, group]) => !group.every(isQuiet))
@@ -168,7 +168,7 @@ const totalsRow = (name: string, group: readonly CursorReport[]): string[] => [
 
 const verdicts: readonly Verdict[] = worstFirst.toReversed()
 
-/** `proven` when all are, else how many of each. */
+/** `proven` if all are, otherwise how many of each. */
 function completeness(group: readonly CursorReport[]): string {
   const counts = [
     ...verdicts.map((verdict) => ({
@@ -183,7 +183,7 @@ function completeness(group: readonly CursorReport[]): string {
   return only ? only.name : counts.map(({ name, amount }) => `${count(amount)} ${name}`).join(', ')
 }
 
-/** Of a reconcile: how many records it has mended, and how it compared the cursors. */
+/** For a reconcile: how many records it fixed, and how it compared the cursors. */
 function compared(cursors: readonly CursorReport[]): string {
   const found = cursors.flatMap(({ reconciled }) => reconciled ?? [])
   if (found.length === 0) return ''
@@ -200,7 +200,7 @@ function failures(failed: readonly CursorReport[]): string {
   return `${plural(failed.length, 'cursor')} failed; everything else is stored:\n${list}`
 }
 
-/** Of a run that its time limit has ended. */
+/** For a run that its time limit ended. */
 function cutShort({ reason, cursors }: RunReport): string {
   if (reason !== 'time_limit') return ''
   const undone = cursors.filter((cursor) => cursor.reason === 'time_limit').length

@@ -5,25 +5,25 @@ import type { Io, SignalName } from './io.js'
 const exitCodes: Readonly<Record<SignalName, 130 | 143>> = { SIGINT: 130, SIGTERM: 143 }
 
 /**
- * The work that the first signal has asked to stop may take so long, in milliseconds. Work that hangs, on a database
- * that says nothing for example, must not keep the process alive; nor may the event loop run dry, which would end the
- * process with an exit code of its own.
+ * How long work may take to stop after the first signal, in milliseconds. Work that hangs, for example on a database
+ * that doesn't answer, must not keep the process alive. Nor may the event loop run dry, which would end the process
+ * with a different exit code.
  */
 const patience = 10_000
 
 /**
- * SIGINT and SIGTERM. The first signal asks the work to stop after the transaction in hand. The second ends the process
- * at once: the warehouse takes no harm, since a transaction is committed whole or not at all, but the lease stays until
- * it expires.
+ * SIGINT and SIGTERM. The first signal asks the work to stop after the current transaction. The second ends the process
+ * immediately: the warehouse isn't harmed, since a transaction is committed completely or not at all, but the lease
+ * stays until it expires.
  */
 export class Signals {
   readonly #controller = new AbortController()
   #exitCode: 130 | 143 | undefined
-  /** true: a signal is the usual end of the command, and no interruption. */
+  /** true: a signal is the normal end of the command, not an interruption. */
   expected = false
-  /** Says where the next run resumes the work; the work sets it. */
+  /** Describes where the next run resumes the work. The work sets it. */
   resumesAt: (() => string) | undefined
-  /** Called with the exit code when the work does not end by itself after a signal. */
+  /** Called with the exit code if the work doesn't end by itself after a signal. */
   overdue: ((exitCode: number) => void) | undefined
   /** Called before a second signal ends the process. */
   cleanUp: (() => void) | undefined
@@ -35,12 +35,12 @@ export class Signals {
     private readonly io: Pick<Io, 'onSignal' | 'exit'>,
     private readonly note: (text: string) => void,
   ) {
-    // Every request under way listens to this signal or to one derived from it: Node would warn of a leak.
+    // Every request under way listens to this signal or to one derived from it, so Node would warn of a leak.
     setMaxListeners(0, this.signal)
     this.#leave = io.onSignal((name) => this.#receive(name))
   }
 
-  /** The work has ended: signals are no concern of it any more. */
+  /** The work has ended, so signals no longer concern it. */
   close(): void {
     clearTimeout(this.#overdue)
     this.#leave()
@@ -75,7 +75,7 @@ export type SignalDesk = Pick<
   'signal' | 'exitCode' | 'expected' | 'resumesAt' | 'overdue' | 'cleanUp'
 >
 
-/** Of work that does not listen to the process itself: it is told to end by this signal. */
+/** For work that doesn't listen to the process itself: this signal tells it to end. */
 export const stillSignals = (signal: AbortSignal): SignalDesk => ({
   signal,
   exitCode: undefined,

@@ -6,7 +6,7 @@ import type { Recomputed } from '../engine/warehouse/recompute.js'
 interface TableChange {
   readonly table: string
   readonly what: string
-  /** Of the table, where that is how long the change takes. */
+  /** The table's size, if that determines how long the change takes. */
   readonly rows?: number
   readonly bytes?: number
 }
@@ -16,7 +16,7 @@ export const changeLine = ({ table, what, rows, bytes }: TableChange): string =>
     ? `${table}: ${what}`
     : `${table}: ${what} (${plural(rows, 'row')}, ${bytesText(bytes)})`
 
-/** How many views, and which where they are few. */
+/** How many views, and which ones if there are few. */
 export function viewChangesText(changes: readonly TableChange[]): string {
   const shown = changes.length > 6 ? '' : ` (${changes.map(({ table }) => table).join(', ')})`
   return `${plural(changes.length, 'view')} for analysts to be made or replaced${shown}`

@@ -1,15 +1,15 @@
 /*
- * What text is written on: a terminal of some width, with colours or without, or a pipe that takes everything as it is.
- * Used wherever text for people is laid out.
+ * Where text is shown: a terminal of some width, with or without colors, or a pipe that takes everything as it is. Used
+ * wherever text for people is laid out.
  */
 import { styleText } from 'node:util'
 import { visible } from '../engine/base/escape.js'
 
-/** Why a text stands out; a terminal shows it by a colour. */
+/** Why a text stands out; a terminal shows it as a color. */
 export type Ink = 'good' | 'odd' | 'bad' | 'faint' | 'title'
 
 export interface Terminal {
-  /** Columns of a terminal; Infinity where lines may be of any length. */
+  /** Columns of a terminal; Infinity if lines may have any length. */
   readonly columns: number
   readonly colours: boolean
 }
@@ -27,7 +27,7 @@ const styles = {
 
 export function painted(terminal: Terminal, ink: Ink | undefined, text: string): string {
   if (!terminal.colours || ink === undefined || text === '') return text
-  // Whether there are colours at all was decided where the terminal was made: Node must not look at its own stdout.
+  // Whether there are colors was decided when the terminal was made: Node must not check its own stdout.
   return styleText(styles[ink], text, { validateStream: false })
 }
 
@@ -36,7 +36,7 @@ const esc = '\u001B'
 /** What `painted` makes, on one line. */
 const paint = new RegExp(`(${esc}\\[(?:3[123]|[12])m)([^${esc}\n]*)(${esc}\\[(?:39|22)m)`)
 
-/** Text for a terminal, with no other control characters than those of our own colours. */
+/** Text for a terminal, with no control characters except those of our own colors. */
 export const harmless = (terminal: Terminal, text: string): string =>
   terminal.colours
     ? text

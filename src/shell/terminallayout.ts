@@ -1,13 +1,13 @@
 /*
- * The last step of every text on its way to a terminal: lines that are too long break between words, and the marks of
- * what is well, odd or bad get their colours. Used by output.ts.
+ * The last step for every text on its way to a terminal: lines that are too long break between words, and the marks for
+ * good, odd or bad get their colors. Used by output.ts.
  */
 import { type Ink, painted, type Terminal } from './terminal.js'
 import { widthOf, wrapped } from './width.js'
 
 const inks: Readonly<Record<string, Ink>> = { '✓': 'good', '!': 'odd', '✗': 'bad' }
 
-/** The mark at the beginning of a line; what follows it stands below it where the line breaks. */
+/** The mark at the beginning of a line. If the line breaks, the rest is aligned with the text after the mark. */
 const beginning = /^( *)(?:([✓!✗→…]|\d+\.) )?/
 
 function lineOn(terminal: Terminal, line: string): string {
@@ -21,7 +21,7 @@ function lineOn(terminal: Terminal, line: string): string {
   return lines.map((part, i) => ((i === 0 ? paint(head) : inner) + part).trimEnd()).join('\n')
 }
 
-/** The text as the terminal shows it best. */
+/** The text in the form that fits the terminal best. */
 export const layOut = (terminal: Terminal, text: string): string =>
   text
     .split('\n')

@@ -1,6 +1,7 @@
 /*
- * Tables for people: aligned columns, a rule below the headings, no frame. On a terminal a table fits the width: titles
- * break first, then what a reader misses least is left out, then cells break. Used by the texts of the commands.
+ * Tables for people: aligned columns, a rule below the headings, no frame. On a terminal, a table fits the width:
+ * titles break first, then the columns that a reader misses least are left out, then cells break. Used by the output of
+ * the commands.
  */
 import { visible } from '../engine/base/escape.js'
 import { type Ink, painted, plainTerminal, type Terminal } from './terminal.js'
@@ -9,13 +10,15 @@ import { widthOf, wrapped } from './width.js'
 export interface Heading {
   readonly title: string
   readonly align?: 'left' | 'right'
-  /** The cells never break: numbers, times and ids are read whole. */
+  /** The cells never break: numbers, times and ids stay whole. */
   readonly unbroken?: boolean
-  /** Of the last column: words that are longer than it stick out, so that paths can be copied. */
+  /** For the last column: words longer than it stick out, so paths can be copied. */
   readonly keepWords?: boolean
-  /** Where the terminal is too narrow, the column with the highest rank is left out first; without a rank, none is. */
+  /**
+   * If the terminal is too narrow, the column with the highest rank is left out first. A column without a rank stays.
+   */
   readonly spare?: number
-  /** What a cell tells by its colour. */
+  /** What a cell's color shows. */
   readonly ink?: (cell: string) => Ink | undefined
 }
 
@@ -34,18 +37,18 @@ export const unbroken = (title: string, more: Omit<Heading, 'title' | 'unbroken'
 })
 
 const gap = 2
-/** Cells of words are never narrower, unless they say less. */
+/** Cells of words are never narrower, unless they contain less. */
 const leastOfWords = 12
-/** Words that are longer may be broken. */
+/** Longer words may be broken. */
 const longWord = 24
 
 interface Column extends Heading {
   readonly at: number
-  /** What the cells need in one line each. */
+  /** What the cells need to fit on one line each. */
   readonly cells: number
-  /** What the title needs in one line, too. */
+  /** What the title needs in addition to fit on one line. */
   readonly widest: number
-  /** What the column needs at least. */
+  /** The column's minimum width. */
   readonly least: number
 }
 
@@ -71,7 +74,7 @@ function columnsOf(headings: readonly (string | Heading)[], rows: readonly (read
 const total = (columns: readonly Column[], of: (column: Column) => number): number =>
   columns.reduce((sum, column) => sum + of(column), gap * Math.max(0, columns.length - 1))
 
-/** Leaves out columns until the others have what they need at least. */
+/** Leaves out columns until the others have their minimum. */
 function kept(columns: readonly Column[], room: number): Column[] {
   const stay = [...columns]
   while (total(stay, ({ least }) => least) > room) {
@@ -84,8 +87,8 @@ function kept(columns: readonly Column[], room: number): Column[] {
 }
 
 /**
- * Each column gets what it needs at least; what is left over goes to the narrowest of those that could use it: to cells,
- * so that they need not break, and then to titles.
+ * Each column gets its minimum. What is left over goes to the narrowest of those that could use it: first to cells, so
+ * they don't need to break, and then to titles.
  */
 function widthsOf(columns: readonly Column[], room: number): number[] {
   const widths = columns.map(({ least }) => least)
@@ -107,7 +110,7 @@ interface Drawing {
   readonly terminal: Terminal
 }
 
-/** One row of cells, in as many lines as its tallest cell. */
+/** One row of cells, with as many lines as its tallest cell. */
 function linesOf(cells: readonly string[], { columns, widths, terminal }: Drawing, ink?: Ink): string[] {
   const broken = columns.map(({ at, keepWords }, i) => wrapped(cells[at] ?? '', widths[i] ?? 0, keepWords))
   const height = Math.max(...broken.map((lines) => lines.length))
@@ -122,7 +125,7 @@ function linesOf(cells: readonly string[], { columns, widths, terminal }: Drawin
   })
 }
 
-/** Without any title, the table has no head. */
+/** If no column has a title, the table has no head. */
 export function table(
   headings: readonly (string | Heading)[],
   rows: readonly (readonly string[])[],

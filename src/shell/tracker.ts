@@ -1,5 +1,5 @@
 /*
- * What a run has done so far, added up from its events: for the line of progress, and for the message after an
+ * What a run has done so far, added up from its events: for the progress line, and for the message after an
  * interruption. Used by src/shell/execute.ts.
  */
 import { count, firstOf, plural } from '../engine/base/format.js'
@@ -11,10 +11,10 @@ type PageEvent = Parameters<NonNullable<Observer['page']>>[0]
 export interface ProgressCounts {
   readonly tenants: number
   readonly cursors: number
-  /** Cursors that came to their end, failed ones included. */
+  /** Cursors that ended, including failed ones. */
   readonly cursorsDone: number
   readonly records: number
-  /** Cursors that were begun and are not complete: records handled so far, and records expected. */
+  /** Cursors that have started and aren't complete: records handled so far, and records expected. */
   readonly underWay: readonly {
     readonly tenantId: PageEvent['tenantId']
     readonly resource: string
@@ -23,15 +23,15 @@ export interface ProgressCounts {
   }[]
 }
 
-/** Work that is no cursor's. */
+/** Work that doesn't belong to a cursor. */
 export interface Step {
   readonly what: string
   readonly done: number
-  /** 0 where nobody knows. */
+  /** 0 if unknown. */
   readonly total: number
 }
 
-/** Adds up the events of a run, for the progress display and for the message after an interruption. */
+/** Adds up the events of a run. */
 export class Tracker implements Observer {
   #tenants = 0
   #cursors = 0
@@ -39,7 +39,7 @@ export class Tracker implements Observer {
   readonly #finished = new Set<string>()
   readonly #stopped: PageEvent[] = []
   readonly #pages = new Map<string, PageEvent>()
-  /** Records of all lists that were begun. */
+  /** Records in all lists that were started. */
   #expected = 0
   #handled = 0
   #begun = 0
@@ -61,12 +61,12 @@ export class Tracker implements Observer {
     this.#step = { what, done, total }
   }
 
-  /** What is under way beside the cursors, or before them. */
+  /** What is under way alongside the cursors, or before them. */
   get aside(): Step | undefined {
     return this.#step
   }
 
-  /** The list that was begun last, or showed the last page. */
+  /** The list that was started last, or showed the last page. */
   get current(): Begun | undefined {
     return this.#current
   }
@@ -102,7 +102,10 @@ export class Tracker implements Observer {
     }
   }
 
-  /** Share of the work that is done, 0 to 1. A list that was not begun counts as long as the average of the others. */
+  /**
+   * The share of the work that is done, 0 to 1. A list that hasn't been started counts as long as the average of the
+   * others.
+   */
   share(): number {
     if (this.#cursors === 0 || this.#begun === 0) return 0
     const all = this.#expected + (this.#expected / this.#begun) * Math.max(0, this.#cursors - this.#begun)
@@ -112,7 +115,7 @@ export class Tracker implements Observer {
 
 const shownCursors = 10
 
-/** Where the next run resumes a run that was interrupted. */
+/** Where the next run resumes an interrupted run. */
 export function resumption({ cursors, cursorsDone, records, underWay }: ProgressCounts): string {
   if (cursors === 0) return 'nothing was begun; the next run starts as this one did'
   const done = Math.max(0, cursorsDone - underWay.length)

@@ -3,12 +3,12 @@
  */
 import stringWidth from 'string-width'
 
-/** Columns that a text takes: a character of Chinese takes two, and so does an emoji, however many code points it has. */
+/** Columns that a text takes: a Chinese character takes two, and so does an emoji, however many code points it has. */
 export const widthOf = (text: string): number => stringWidth(text)
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** The part of a text that fits, by whole characters. At least one, so that every loop over the rest ends. */
+/** The part of a text that fits, in whole characters. At least one, so every loop over the rest ends. */
 export function headOf(text: string, columns: number): string {
   let head = ''
   let width = 0
@@ -21,8 +21,8 @@ export function headOf(text: string, columns: number): string {
 }
 
 /**
- * The text in lines of at most so many columns, broken between words. Words that are longer than a line are broken too;
- * with `keepWords` they stick out, and the terminal breaks them: there, a path can still be copied in one piece.
+ * The text in lines of at most this many columns, broken between words. Words longer than a line are broken too. With
+ * `keepWords` they stick out and the terminal breaks them, so a path can still be copied in one piece.
  */
 export function wrapped(text: string, columns: number, keepWords = false): string[] {
   if (widthOf(text) <= columns) return [text]
@@ -46,6 +46,6 @@ export function wrapped(text: string, columns: number, keepWords = false): strin
   return line === '' ? lines : [...lines, line]
 }
 
-/** The text cut to fit, with a sign where something is missing. */
+/** The text cut to fit, with a sign that something is missing. */
 export const shortened = (text: string, columns: number): string =>
   widthOf(text) <= columns ? text : `${headOf(text, columns - 1)}…`

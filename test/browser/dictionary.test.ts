@@ -1,4 +1,4 @@
-/** The page of the data dictionary in a real browser, at the widths of a desk and of a phone, by day and by night. */
+/** The data dictionary's page in a real browser, at desktop and phone widths, in light and dark. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
   })
   afterAll(() => browser?.close())
 
-  /** What of the dictionary is seen: the names of its relations, and whether the first page is. */
+  /** Which parts of the dictionary are visible: the names of its relations, and whether the first page is. */
   const shown = (page: Page) =>
     inPage<{ pages: string[]; home: boolean; title: string }>(
       page,
@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('is a page for each relation: links lead from one to the next, and back to where one was', async () => {
+  it('is a page for each relation: links lead from one to the next, and back', async () => {
     const { page, troubles } = await openPage(browser, address, desk)
     await expect.poll(() => shown(page)).toEqual(on())
     await page.getByRole('navigation').getByRole('link', { name: 'orders', exact: true }).click()
@@ -91,7 +91,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('a figure has a page, to which its relation leads', async () => {
+  it('a figure has a page, and its relation leads to it', async () => {
     const { page } = await openPage(browser, `${address}#orders`, desk)
     await page.locator('#orders .facts').getByRole('link', { name: 'Gross margin' }).click()
     await expect
@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('an address names a relation, or a column of one', async () => {
+  it('an address can point to a relation, or to one of its columns', async () => {
     const { page } = await openPage(browser, `${address}#orders.closed_hour`, desk)
     await expect.poll(() => shown(page)).toEqual(on('orders'))
     const top = await inPage<number>(
@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('an address of a page begins at its top', async () => {
+  it('an address of a page starts at its top', async () => {
     const { page } = await openPage(browser, `${address}#figure-gross_margin`, {
       width: 390,
       scheme: 'light',
@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('the search shows what it finds of all pages, Enter goes to the first, Esc back', async () => {
+  it('the search shows matches from all pages; Enter opens the first, Esc goes back', async () => {
     const { page } = await openPage(browser, `${address}#orders`, desk)
     await page.keyboard.press('/')
     await page.keyboard.type('below_min')
@@ -148,7 +148,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('the skip link leads to the content of the page that is shown', async () => {
+  it('the skip link leads to the content of the current page', async () => {
     const { page } = await openPage(browser, `${address}#orders`, desk)
     await inPage(page, 'document.activeElement.blur()')
     await page.locator('.skip').focus()
@@ -158,7 +158,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('prints the relation that is shown, with its examples, and nothing else', async () => {
+  it('prints the current relation with its examples, and nothing else', async () => {
     const { page } = await openPage(browser, `${address}#orders`, desk)
     await page.emulateMedia({ media: 'print' })
     await inPage(page, "dispatchEvent(new Event('beforeprint'))")
@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('on a phone the list of pages is folded away until it is asked for', async () => {
+  it('on a phone the list of pages is folded until it is opened', async () => {
     const { page } = await openPage(browser, address, { width: 390, scheme: 'light' })
     const list = page.getByRole('navigation')
     expect(await list.isVisible()).toBe(false)
@@ -182,7 +182,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await page.close()
   })
 
-  it('without a script everything can be read', async () => {
+  it('everything can be read without a script', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false })
     const page = await context.newPage()
     await page.goto(`${address}#orders`)
@@ -192,7 +192,7 @@ describe.skipIf(chromiumPath === undefined)('the dictionary', () => {
     await context.close()
   })
 
-  it.each(['', '#orders'])('is reached by the keyboard, all of it%s', async (hash) => {
+  it.each(['', '#orders'])('all of it can be reached with the keyboard%s', async (hash) => {
     const { page } = await openPage(browser, address + hash, desk)
     await expectKeyboardReachesAll(page)
     await page.close()

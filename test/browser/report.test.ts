@@ -1,6 +1,6 @@
 /**
- * The pages of the report in a real browser, at the widths of a desk and of a phone, by day and by night: made by the demo,
- * as users first meet it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures that README shows.
+ * The report's pages in a real browser, at desktop and phone widths, in light and dark: made by the demo, as users
+ * first see it. `SCREENSHOTS=docs npm run test:browser` also writes the pictures in README.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -54,12 +54,12 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
   })
   afterAll(() => browser?.close())
 
-  it.each(looks)('$width pixels wide, $scheme: whole, still and within the window', async (look) => {
+  it.each(looks)('$width pixels wide, $scheme: complete, still and within the window', async (look) => {
     const { page, troubles } = await openPage(browser, address, look)
     expect(await overflow(page)).toBeLessThanOrEqual(0)
     expect(await cutTables(page)).toEqual([])
     if (look.width === 390) {
-      // What is below the first answers is closed, and opens.
+      // Everything below the first answers is closed, and opens.
       expect(await pageHeight(page)).toBeLessThan(6000)
       await inPage(page, "document.querySelectorAll('details.part').forEach(one => { one.open = true })")
     }
@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
   })
 
   it.each(looks.filter(({ scheme }) => scheme === 'light'))(
-    '$width pixels wide: the keyboard reaches everything, also what unfolds',
+    '$width pixels wide: the keyboard reaches everything, including what unfolds',
     async (look) => {
       const { page } = await openPage(browser, address, look)
       await expectKeyboardReachesAll(page)
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     },
   )
 
-  it.each(looks)('the operator’s page, $width pixels wide, $scheme: nothing is cut', async (look) => {
+  it.each(looks)('the operator’s page, $width pixels wide, $scheme: nothing is cut off', async (look) => {
     const { page, troubles } = await openPage(browser, operations, look)
     if (look.width === 390) expect(await pageHeight(page)).toBeLessThan(6000)
     await inPage(page, "document.querySelectorAll('details').forEach(one => { one.open = true })")
@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await page.close()
   })
 
-  it('hands out the numbers of a chart as CSV, amounts as plain numbers', async () => {
+  it('exports the numbers of a chart as CSV, with amounts as plain numbers', async () => {
     const context = await browser.newContext({
       viewport: { width: 1440, height: 1000 },
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -121,7 +121,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     ])
     expect(download.suggestedFilename()).toBe('sales.csv')
     expect(readFileSync(await download.path(), 'utf8').replaceAll('\r', '')).toBe(copied.replaceAll('\r', ''))
-    // A ranking shows whole dollars, and hands out cents.
+    // A ranking shows whole dollars but exports cents.
     await page.locator('#all-advisors-last-month [data-csv="copy"]').click()
     await expect
       .poll(() => page.locator('#all-advisors-last-month [data-csv="copy"]').textContent())
@@ -131,7 +131,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await context.close()
   })
 
-  it('shows the numbers of a mark that is pointed at, those of the table below the chart', async () => {
+  it('shows the numbers of the mark under the pointer, from the table below the chart', async () => {
     const { page, troubles } = await openPage(browser, address, looks[0]!)
     const mark = page.locator('#all-sales .full [data-s="0"][data-i="3"]').first()
     await mark.scrollIntoViewIfNeeded()
@@ -150,7 +150,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await page.close()
   })
 
-  it('shows the shop and the period that are chosen, and keeps the choice in the address', async () => {
+  it('shows the selected shop and period, and keeps the selection in the address', async () => {
     const { page, troubles } = await openPage(browser, address, looks[0]!)
     const values = (pick: string): Promise<string[]> =>
       inPage(page, `[...document.querySelectorAll('[data-pick="${pick}"] option')].map(one => one.value)`)
@@ -177,7 +177,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await page.close()
   })
 
-  it('is whole without its script', async () => {
+  it('works without its script', async () => {
     const context = await browser.newContext({
       javaScriptEnabled: false,
       viewport: { width: 1440, height: 1000 },
@@ -190,7 +190,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
     await context.close()
   })
 
-  it('prints in the colors of paper, without what only a screen needs', async () => {
+  it('prints in print colors, without screen-only parts', async () => {
     const { page } = await openPage(browser, address, { width: 1440, scheme: 'dark' })
     await page.emulateMedia({ media: 'print' })
     const paper = await inPage(page, "getComputedStyle(document.querySelector('.panel')).backgroundColor")

@@ -1,7 +1,7 @@
 /**
  * Real clients on both warehouses: DuckDB, which attaches them and reads the text of SQLite's views as its own SQL, and
- * pandas. Each sees the same rows and sums of every view. They come from pip; where they cannot be installed, the suite
- * says what is lacking and is skipped.
+ * pandas. Each sees the same rows and sums of every view. They come from pip; if they can't be installed, the suite
+ * reports what is missing and is skipped.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../schema/views/index.js'
@@ -40,7 +40,7 @@ describe.skipIf(lacking !== undefined)('DuckDB and pandas', () => {
     expect(Object.keys(seen).sort()).toEqual([...names].sort())
   })
 
-  it.each(names)('read %s alike', (name) => {
+  it.each(names)('read %s the same way', (name) => {
     const { untyped, ...clients } = seen[name] ?? { untyped: [] }
     expect(untyped).toEqual([])
     const [first, ...others] = Object.values(clients) as Summary[]

@@ -1,6 +1,6 @@
 /**
- * dbt on both warehouses: `dbt test` really run on the `sources.yml` that the program writes, and its freshness. dbt
- * comes from pip; where it cannot be installed, the suite says what is lacking and is skipped.
+ * dbt on both warehouses: runs `dbt test` on the `sources.yml` that the program writes, and its freshness check. dbt
+ * comes from pip; if it can't be installed, the suite reports what is missing and is skipped.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ import { lackingFor } from './environment.js'
 const lacking = await lackingFor('The tests of dbt')
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 40, seed: 5 })
 
-/** A project of nothing but the sources. */
+/** A project with nothing but the sources. */
 function projectIn(folder: string, sources: string, profile: object): void {
   mkdirSync(join(folder, 'models'), { recursive: true })
   const write = (name: string, content: object | string): void =>
@@ -59,7 +59,7 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     expect(results.length).toBeGreaterThan(300)
   })
 
-  it.runIf(kind.name === 'postgres')('is fresh, and stale where one list has stood still', async () => {
+  it.runIf(kind.name === 'postgres')('is fresh, and stale when one list has stopped changing', async () => {
     const asked = () => dbt(folder, ['source', 'freshness'], 'sources.json')
     expect(others(await asked(), 'pass')).toEqual([])
     const { db } = warehouse

@@ -1,17 +1,17 @@
-/** Runs dbt in a project of a test, and reads what it found. */
+/** Runs dbt in a test's project, and reads what it found. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Address } from '../support/place.js'
 import { client, run } from './environment.js'
 
-/** What dbt writes of each test, or of each source whose freshness it asked for. */
+/** What dbt writes about each test, or about each source whose freshness it checked. */
 export interface Result {
   readonly unique_id: string
   readonly status: string
   readonly message?: string | null
 }
 
-/** How dbt reaches a warehouse; `models`: where it keeps what it makes. */
+/** How dbt connects to a warehouse; `models`: where it puts what it makes. */
 export function profileOf({ url, schema }: Address, models?: string): object {
   if (url.startsWith('sqlite:')) {
     const file = url.slice('sqlite:'.length)
@@ -24,7 +24,7 @@ export function profileOf({ url, schema }: Address, models?: string): object {
   return { type: 'postgres', threads: 2, schema: models ?? schema, ...place }
 }
 
-/** Runs dbt, and reads what it found. dbt ends with 1 where a test fails, and its results say which. */
+/** Runs dbt, and reads what it found. dbt exits with 1 if a test fails, and its results show which one. */
 export async function dbt(folder: string, words: readonly string[], results: string): Promise<Result[]> {
   const env = { ...process.env, DBT_SEND_ANONYMOUS_USAGE_STATS: 'false' }
   const ended = await run(client('dbt'), ['--quiet', ...words, '--profiles-dir', folder], {

@@ -1,6 +1,6 @@
 /**
- * The folder of `dictionary --format dbt --out` in dbt and MetricFlow: dbt makes its models on both warehouses as it stands,
- * MetricFlow finds nothing wrong with it, and metrics that it is asked for on Postgres are the figures of shop_months.
+ * The folder of `dictionary --format dbt --out` in dbt and MetricFlow: dbt makes its models in both warehouses without
+ * changes, MetricFlow finds nothing wrong with it, and metrics queried on Postgres match the figures of shop_months.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -19,7 +19,7 @@ const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 120, seed: 5 })
 
 type Cells = Readonly<Record<string, string>>
 
-/** Rows of a CSV file without quotes, by the names of its columns. */
+/** Rows of a CSV file without quotes, by column name. */
 function csv(file: string): Cells[] {
   const [head = '', ...lines] = readFileSync(file, 'utf8').trim().split('\n')
   const names = head.trim().split(',')
@@ -59,7 +59,7 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     expect(results.length).toBeGreaterThan(28)
   })
 
-  it.runIf(kind.name === 'sqlite')('leaves the file of the warehouse as it was', () => {
+  it.runIf(kind.name === 'sqlite')('leaves the warehouse file as it was', () => {
     const file = address.url.slice('sqlite:'.length)
     const made = new BetterSqlite3(join(dirname(file), 'made_by_dbt.db'), { readonly: true })
     const own = new BetterSqlite3(file, { readonly: true })
@@ -75,7 +75,7 @@ describe.skipIf(lacking !== undefined).each(warehouses())('$name', (kind) => {
     expect(stdout).toContain('ERRORS: 0, FUTURE_ERRORS: 0, WARNINGS: 0')
   })
 
-  // MetricFlow knows no SQLite.
+  // MetricFlow doesn't support SQLite.
   const onPostgres = it.runIf(kind.name === 'postgres')
   onPostgres("offers no order's technician for the hours of its lines", async () => {
     const dimensions = async (metric: string): Promise<string> =>

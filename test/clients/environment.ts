@@ -1,6 +1,6 @@
 /**
- * The virtual environment of the clients, below node_modules, with what requirements.txt names. Made by the first suite
- * that needs it, and anew for other requirements.
+ * The clients' virtual environment, below node_modules, with the packages of requirements.txt. Made by the first suite
+ * that needs it, and again when the requirements change.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const folder = here('../../node_modules/.cache/shopsync-clients')
 /** A program of the environment, such as `python` or `dbt`. */
 export const client = (name: string): string => join(folder, 'bin', name)
 
-/** Returns what is lacking; undefined where nothing is. */
+/** Returns what is missing; undefined if nothing is. */
 async function prepare(): Promise<string | undefined> {
   const requirements = here('requirements.txt')
   const stamp = join(folder, 'requirements.txt')
@@ -36,7 +36,7 @@ async function prepare(): Promise<string | undefined> {
   return undefined
 }
 
-/** Says on the terminal why these clients were not run, and returns it; undefined where they can be. */
+/** Prints why these clients were not run, and returns it; undefined if they can be. */
 export async function lackingFor(clients: string): Promise<string | undefined> {
   const lacking = postgresUrl() === '' ? 'Postgres is left out (WAREHOUSES=sqlite)' : await prepare()
   if (lacking !== undefined) console.warn(`${clients} were not run: ${lacking}`)

@@ -5,7 +5,7 @@ import { recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'
 
-/** Empties the derived tables, computed columns and what is known of them, and computes them anew from the stored rows. */
+/** Empties the derived tables, the computed columns and their state, and recomputes them from the stored rows. */
 export async function computeAnew(warehouse: Warehouse, model: Model = known): Promise<void> {
   const { db } = warehouse
   for (const { table } of model.list.flatMap(({ derived }) => derived))

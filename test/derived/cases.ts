@@ -1,7 +1,7 @@
 /**
- * What repair orders come to, computed by hand from docs/totals.md: each sentence of the formula, and each question
- * that the API's document leaves open, has a case. Amounts are cents. Unless a case says otherwise an order is taxable at
- * 10 percent and has no supply fee.
+ * The totals of repair orders, computed by hand from docs/totals.md: each sentence of the formula, and each question
+ * that the API's document leaves open, has a case. Amounts are cents. Unless a case says otherwise, an order is taxable
+ * at 10 percent and has no supply fee.
  */
 import {
   hazmat,
@@ -19,8 +19,8 @@ export interface TotalsCase {
   readonly record: OrderRecord
   readonly row: Readonly<Record<string, unknown>>
   /**
-   * By array: amount, discount, tax and cost of each line, as the record has them. Of services: billionths of hours, labor
-   * and its discount, parts and their discount, sublets, hazmats, cost, gross profit, lines without hours.
+   * By array: amount, discount, tax and cost of each line, in the order of the record. For services: billionths of
+   * hours, labor and its discount, parts and their discount, sublets, hazmats, cost, gross profit, lines without hours.
    */
   readonly nets?: Nets | undefined
 }
@@ -615,7 +615,7 @@ const shared: Written[] = [
     ],
     { labor_cents: 500, labor_discount_cents: 3, labor_tax_cents: 50 },
     { labor_discount_cents: 3 },
-    // In their order: 8001 of 9001 (0.6), 7001 (1.8), 7002 (2.4), the numbered one (3).
+    // In this order: 8001 of 9001 (0.6), 7001 (1.8), 7002 (2.4), the numbered one (3).
     {
       labors: [
         [100, 0, 10, null],

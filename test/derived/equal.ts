@@ -6,7 +6,7 @@ import { netsBySql, servicesBySql, totalsBySql } from './oracle.js'
 const nano = 1e9
 const billionths = (hours: unknown): number => Math.round(Number(hours) * nano)
 
-/** What is stored of each line, as the oracle has it. */
+/** The stored values of each line, in the oracle's form. */
 async function storedNets(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
   const kinds = ['hazmat', 'labor', 'part', 'sublet'] as const
   const all = await Promise.all(
@@ -36,7 +36,7 @@ async function storedNets(warehouse: Warehouse): Promise<Record<string, unknown>
   })
 }
 
-/** Expects what is stored of each service to be what the oracle says. */
+/** Expects the stored values of each service to match the oracle. */
 export async function expectServices(warehouse: Warehouse): Promise<void> {
   const expected = await servicesBySql(warehouse)
   const rows = await rowsOf(warehouse, 'repair_order_services')
@@ -48,7 +48,9 @@ export async function expectServices(warehouse: Warehouse): Promise<void> {
   expect(byPlace(found)).toEqual(byPlace(expected))
 }
 
-/** Expects the table, the nets of lines and the sums of services to be what the oracle says, and returns the number of orders. */
+/**
+ * Expects the table, the nets of lines and the sums of services to match the oracle, and returns the number of orders.
+ */
 export async function expectOracle(warehouse: Warehouse): Promise<number> {
   const expected = await totalsBySql(warehouse)
   const rows = await rowsOf(warehouse, 'repair_order_totals')

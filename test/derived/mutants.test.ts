@@ -1,6 +1,6 @@
 /**
- * The tests of what an order comes to can fail: each wrong reading of the formula is caught by the cases computed by hand,
- * and each wrong way of storing it by what is stored. The readings are planted in a copy of the compiled rule.
+ * The tests of order totals can fail: each wrong reading of the formula is caught by the cases computed by hand, and
+ * each wrong way of storing it by the stored values. The wrong readings are planted in a copy of the compiled rule.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -30,7 +30,7 @@ const sums = 'derived/servicesums.js'
 const resource = known.byName.get('repair_orders')!
 const [totals] = resource.derived
 
-/** Whether the rows of a kind are given these values: the last of their tuples. */
+/** Whether the rows of a kind have these values at the end of their tuples. */
 const hasNets = (page: Flattened, kind: string, wanted: readonly (readonly unknown[])[]): boolean => {
   const tuples = page.rows.get(`repair_order_${kind}`) ?? []
   const width = wanted[0]?.length ?? 0
@@ -64,7 +64,7 @@ function caught(rule: Derived['rule']): string[] {
     .map(({ name }) => name)
 }
 
-/** The rule, after a change of one file. */
+/** The rule, after a change to one file. */
 async function planted(file: string, from: string | RegExp, to: string): Promise<Derived['rule']> {
   const folder = join(scratch(), 'schema')
   for (const name of [
@@ -219,15 +219,15 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
   ],
 ]
 
-describe('a wrong reading is caught:', () => {
-  it('the rule itself is not', () => expect(caught(totals!.declared.rule)).toEqual([]))
+describe('catches a wrong reading:', () => {
+  it('accepts the rule itself', () => expect(caught(totals!.declared.rule)).toEqual([]))
 
   it.each(readings)('%s', async (_name, file, from, to) => {
     expect(caught(await planted(file, from, to))).not.toEqual([])
   })
 })
 
-describe('a wrong way of storing is caught:', () => {
+describe('catches a wrong way of storing:', () => {
   const [, [, kind] = []] = sqliteBothWays()
   const moving = { id: 77, ...labor(1) }
   const holding = (id: number, second: number) => ({
@@ -252,9 +252,9 @@ describe('a wrong way of storing is caught:', () => {
     return JSON.stringify(after) === JSON.stringify(before)
   }
 
-  it('the way itself is not', async () => expect(await isConsistent(() => ({}))).toBe(true))
+  it('accepts the right way', async () => expect(await isConsistent(() => ({}))).toBe(true))
 
-  it('rows that are there already stay', async () => {
+  it('existing rows stay', async () => {
     const upsert = (session: Session): Partial<Session> => ({
       upsert: async (table, rows, shared, differing) =>
         table.role === 'derived' && shared.syncedAt > stamp(250)

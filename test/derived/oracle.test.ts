@@ -1,6 +1,6 @@
 /**
- * The table equals the oracle for every order: of a generated year, and of orders whose every value is as odd as it may
- * be. test/long/totals.test.ts does so at a larger size.
+ * The table equals the oracle for every order: those of a generated year, and those whose every value is as odd as
+ * possible. test/long/totals.test.ts does this at a larger size.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -57,18 +57,18 @@ const orders = fc
   .array(fc.tuple(fc.array(service, { maxLength: 3 }), more), { minLength: 300, maxLength: 300 })
   .map((list) => list.map(([services, own], i) => order(i + 1, services, own)))
 
-/** When the next orders are asked for, in seconds. */
+/** When the next orders are requested, in seconds. */
 let stored = 100
 
 describe.each(warehouses())('$name', (kind) => {
-  it('equals it for every order of a generated business', async () => {
+  it('matches for every order of a generated business', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)
     expect(await expectOracle(warehouse)).toBeGreaterThan(400)
     await warehouse.close()
   })
 
-  it('equals it for orders of any values', async () => {
+  it('matches for orders with any values', async () => {
     const warehouse = await open(kind)
     await fc.assert(
       fc.asyncProperty(orders, async (records) => {

@@ -1,7 +1,7 @@
 /**
- * What an order comes to, once more, in SQL: written from docs/totals.md and not from the rule, in whole numbers that
- * both databases compute alike. Percentages and rates must have four decimals at most, so that products fit 64 bits.
- * Orders with absurd values or with something in quarantine are beyond it.
+ * The totals of orders again, in SQL: written from docs/totals.md and not from the rule, in integers that both
+ * databases compute the same way. Percentages and rates must have at most four decimals, so that products fit 64 bits.
+ * It can't handle orders with absurd values or with something in quarantine.
  */
 import { sql } from 'kysely'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -16,7 +16,9 @@ const fine = 10_000
 const nanosOf = (column: string): string => `cast(round(${column} * ${nano}) as bigint)`
 const finely = (column: string): string => `cast(round(${column} * ${fine}) as bigint)`
 
-/** One line for each labor, part, sublet and hazmat: its kind, amount, whether it is taxable, its cost, its place. */
+/**
+ * One line for each labor, part, sublet and hazmat: its kind, amount, whether it is taxable, its cost, its position.
+ */
 const lines = `
   select l.tenant_id, l.repair_order_id, 'labor' as kind,
     case when l.hours is null then null when ${nanosOf('l.hours')} = 0 then 0
@@ -52,7 +54,7 @@ const summed = kinds.flatMap((kind) => [
   `coalesce(sum(case when kind = '${kind}' and coalesce(l.taxable, yes) = yes and amount is null then 1 else 0 end), 0) as ${kind}_open`,
 ])
 
-/** The tax of one kind: of its taxable lines less their share of the discount, and of what is taxed besides. */
+/** The tax of one kind: on its taxable lines minus their share of the discount, and on anything else that is taxed. */
 function tax(kind: (typeof kinds)[number], discount: string, besides: string): string {
   const gross = `${kind}_gross`
   const rate = `${kind}_tax_rate`
@@ -66,10 +68,10 @@ function tax(kind: (typeof kinds)[number], discount: string, besides: string): s
 const discount = (kind: string): string =>
   `coalesce(${kind}_discount_cents, case when ${kind}_discount_percentage is not null then ${rounded(`${kind}_gross * ${finely(`${kind}_discount_percentage`)}`, String(100 * fine))} end, 0)`
 
-/** What of a discount no line takes. */
+/** The part of a discount that no line gets. */
 const unshared = (kind: string): string => `case when ${kind}_gross = 0 then ${kind}_discount else 0 end`
 
-/** The tax on the first taxable lines of a kind, which come to so much; nothing where nothing is taxed. */
+/** The tax on the first taxable lines of a kind, up to this amount; nothing if nothing is taxed. */
 function taxUpTo(kind: (typeof kinds)[number], upTo: string): string {
   const discounted = kind === 'labor' || kind === 'part' ? `${kind}_discount` : '0'
   const exact = rounded(
@@ -128,7 +130,7 @@ select tenant_id, id as repair_order_id, hours, rated, labor_gross as labor_cent
   ${unshared('labor')} + ${unshared('part')} as unshared_discount_cents
 from whole order by tenant_id, id`
 
-/** What one kind of line takes: the share of all lines up to each, less that of those before it. */
+/** The shares of one kind of line: the share of all lines up to each one, minus the share of those before it. */
 function sharesOf(kind: (typeof kinds)[number]): string {
   const off = kind === 'labor' || kind === 'part' ? `${kind}_discount` : undefined
   const share = (upTo: string): string => rounded(`${off} * (${upTo})`, `${kind}_gross`)
@@ -152,7 +154,7 @@ placed as (
 ${kinds.map(sharesOf).join('\nunion all\n')}
 order by 1, 2, 3, 4`
 
-/** A sum as a whole number: Postgres makes numerics of sums. */
+/** A sum as an integer: Postgres returns numerics for sums. */
 function asWhole(term: string): string {
   const [value, name] = term.split(/ as (?=\w+$)/)
   return `cast(${value} as bigint) as ${name}`
@@ -162,7 +164,7 @@ function asWhole(term: string): string {
 export const totalsBySql = (warehouse: Warehouse): Promise<Record<string, unknown>[]> =>
   answer(warehouse, text)
 
-/** What each line adds to its order, in the order of tenants, orders, kinds and ids. */
+/** What each line adds to its order, ordered by tenant, order, kind and id. */
 export const netsBySql = (warehouse: Warehouse): Promise<Record<string, unknown>[]> =>
   answer(warehouse, linesText)
 
@@ -188,8 +190,8 @@ const lacking = (...amounts: readonly string[]): string =>
   amounts.map((amount) => `count(*) - count(${amount})`).join(' + ')
 
 /**
- * What each service comes to, by the definition that `service_totals` had before services carried it: a subquery over the
- * lines for each figure. It reads the stored nets of lines, which have an oracle of their own.
+ * The totals of each service, by the definition that `service_totals` had before services stored them: a subquery over
+ * the lines for each figure. It reads the stored nets of lines, which have their own oracle.
  */
 export async function servicesBySql(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
   const { table, sumNine, nine: whole } = warehouse.dialect.views().sql

@@ -1,4 +1,4 @@
-/** Rows are computed anew where their rule or their settings have changed: all of them, whatever kills the work. */
+/** Rows are recomputed when their rule or their settings have changed: all of them, whatever kills the work. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
@@ -39,7 +39,7 @@ const noticesOf = async (warehouse: Warehouse): Promise<unknown[]> => {
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('the first run computes nothing anew, nor does the second', async () => {
+  it('neither the first nor the second run recomputes anything', async () => {
     const warehouse = await open(kind)
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await noticesOf(warehouse)).toEqual([])
@@ -50,7 +50,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a run with other settings computes all rows anew, once, and says how many', async () => {
+  it('a run with other settings recomputes all rows once, and reports how many', async () => {
     const warehouse = await open(kind)
     await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
@@ -60,7 +60,7 @@ describe.each(warehouses())('$name', (kind) => {
     const after = await rowsOf(warehouse, table)
     const taxed = before.filter(({ tax_cents }) => Number(tax_cents) > 0)
     expect(taxed.length).toBeGreaterThan(10)
-    // The taxes of lines are those of their orders; nothing else of them has changed.
+    // The taxes of lines match those of their orders; nothing else about them has changed.
     const sumOf = (rows: readonly Record<string, unknown>[], name: string): number =>
       rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0)
     const partsAfter = await rowsOf(warehouse, 'repair_order_parts')
@@ -78,7 +78,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it.runIf(kind.name === 'sqlite')(
-    'lines are found by their keys, in a file without statistics too',
+    'finds lines by their keys, even in a file without statistics',
     async () => {
       const warehouse = await open(kind)
       await storeOrders(warehouse, [order(1, [lineOfEach])], stamp(100))
@@ -109,7 +109,7 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('a table that was dropped comes back with all its rows', async () => {
+  it('a dropped table comes back with all its rows', async () => {
     const warehouse = await open(kind)
     await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
@@ -120,7 +120,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('goes on where it was killed, and begins anew where the settings have changed meanwhile', async () => {
+  it('continues where it was killed, and starts over if the settings have changed meanwhile', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)
     await warehouse.write([warehouse.db.deleteFrom('tenants').compile()])
@@ -136,7 +136,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
 
     const held = await openLease({ warehouse, clock: systemClock }, 'test')
-    /** Computes anew; `dies`: the transaction at which the work is cut short. */
+    /** Recomputes; `dies`: the transaction in which the work is killed. */
     const run = async (dies = Number.POSITIVE_INFINITY): Promise<unknown> => {
       let transactions = 0
       const ended = new AbortController()

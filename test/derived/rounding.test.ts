@@ -10,7 +10,7 @@ const divisor = big.filter((n) => n !== 0n)
 const size = (n: bigint): bigint => (n < 0n ? -n : n)
 
 describe('a quotient', () => {
-  it('is off by half at most, and by a half only away from zero', () => {
+  it('is off by half at most, and by exactly half only away from zero', () => {
     fc.assert(
       fc.property(big, divisor, (top, bottom) => {
         const twice = 2n * size(BigInt(rounded(top, bottom)) * bottom - top)
@@ -20,7 +20,7 @@ describe('a quotient', () => {
     )
   })
 
-  it('has the sign of both sides, whichever of them is negative', () => {
+  it('has the right sign, whichever side is negative', () => {
     fc.assert(
       fc.property(big, divisor, (top, bottom) => {
         expect(rounded(-top, bottom)).toEqual(minus(0, rounded(top, bottom)))
@@ -31,7 +31,7 @@ describe('a quotient', () => {
 })
 
 describe('nanos', () => {
-  /** Decimal text of a whole number with so many decimals. */
+  /** Decimal text of an integer with this many decimals. */
   const decimal = (n: bigint, places: number): string => {
     const digits = String(size(n)).padStart(places + 1, '0')
     return `${n < 0n ? '-' : ''}${digits.slice(0, -places || undefined)}${places > 0 ? `.${digits.slice(-places)}` : ''}`
@@ -45,7 +45,7 @@ describe('nanos', () => {
     )
   })
 
-  it('are those of the digits that a double is printed with', () => {
+  it('are the printed digits of a double', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, min: -1e12, max: 1e12 }), (n) => {
         expect(nanos(n)).toBe(nanos(String(n)))
@@ -54,7 +54,7 @@ describe('nanos', () => {
     )
   })
 
-  it('are exact where nine decimals are', () => {
+  it('are exact with nine decimals', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 14n), max: 10n ** 14n }), (n) => {
         expect(nanos(Number(decimal(n, 9)))).toBe(Number(n))
@@ -64,12 +64,12 @@ describe('nanos', () => {
     )
   })
 
-  it('of halves go away from zero', () => {
+  it('round halves away from zero', () => {
     expect([5e-10, -5e-10, 4.9e-10, 15e-10, 25e-10].map((n) => nanos(n))).toEqual([1, -1, 0, 2, 3])
     expect(['0.0000000005', '-0.0000000015', '5e-10'].map((n) => nanos(n))).toEqual([1, -2, 1])
   })
 
-  it('of what is no number are none', () => {
+  it('are null for anything but numbers', () => {
     expect([null, true, 'x', ''].map((n) => nanos(n))).toEqual([null, null, null, null])
     expect(nanos(12n)).toBe(12 * unit)
     expect((nanos('1e5000') ?? 0) > 10n ** 30n).toBe(true)
@@ -77,7 +77,7 @@ describe('nanos', () => {
   })
 })
 
-it('numbers beyond a double keep their digits', () => {
+it('keep the digits of numbers beyond a double', () => {
   expect(asNumber(123456789_123456789n)).toBe('123456789.123456789')
   expect(asNumber(-2_000_000_000_000_000_000n)).toBe('-2000000000')
   expect([wholeOf(2n ** 60n), wholeOf(5), wholeOf(5n), wholeOf(1.5), wholeOf('5')]).toEqual([
@@ -90,7 +90,7 @@ it('numbers beyond a double keep their digits', () => {
 })
 
 describe('numbers and bigints', () => {
-  /** Around the largest number that is safe, around its root, and small ones. */
+  /** Around the largest safe number, around its square root, and small ones. */
   const whole = fc
     .tuple(
       fc.constantFrom(0n, 2n ** 53n, -(2n ** 53n), 94_906_265n, -94_906_265n, 10n ** 20n),
@@ -99,7 +99,7 @@ describe('numbers and bigints', () => {
     .map(([near, by]) => near + by)
   const either = (n: bigint) => wholeOf(n) ?? 0
 
-  it('give what bigints alone give, as a number wherever one is safe', () => {
+  it('give the same result as bigints, as a number whenever one is safe', () => {
     const same = (found: number | bigint, wanted: bigint): void => {
       expect(BigInt(found)).toBe(wanted)
       expect(typeof found).toBe(Number.isSafeInteger(Number(wanted)) ? 'number' : 'bigint')
@@ -119,7 +119,7 @@ describe('numbers and bigints', () => {
   })
 })
 
-it('minutes between two instants are rounded down, before 1970 and across years too', () => {
+it('minutes between two instants are rounded down, also before 1970 and across years', () => {
   const micros = fc.bigInt({ min: -(10n ** 16n), max: 10n ** 17n })
   const minute = 60_000_000n
   fc.assert(

@@ -1,4 +1,4 @@
-/** The rows that follow from orders are stored, replaced, deleted and revived with them, on every warehouse. */
+/** The rows derived from orders are stored, replaced, deleted and restored with them, in every warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { markDeleted } from '../../src/features/reconcile/tombstone.js'
@@ -16,14 +16,14 @@ const byId = async (warehouse: Warehouse): Promise<Map<unknown, Row>> =>
 const salesOf = async (warehouse: Warehouse): Promise<unknown> =>
   Object.fromEntries([...(await byId(warehouse))].map(([id, row]) => [id, row.sales_cents]))
 
-/** What follows from orders: their totals, the sums of their services and the nets of their labors. */
+/** What is derived from orders: their totals, the sums of their services and the nets of their labors. */
 const followed = async (warehouse: Warehouse): Promise<Row[][]> => [
   await rowsOf(warehouse, table),
   await rowsOf(warehouse, 'repair_order_services'),
   await rowsOf(warehouse, 'repair_order_labors'),
 ]
 
-/** What is stored equals what the stored rows give: nothing is left of an earlier version. */
+/** The stored values equal those computed from the stored rows: nothing is left of an earlier version. */
 async function expectConsistent(warehouse: Warehouse): Promise<void> {
   const before = await followed(warehouse)
   await computeAnew(warehouse)
@@ -49,7 +49,7 @@ describeBothWays((kind) => {
     await work(opened)
   }
 
-  it('a newer version replaces them, an older one does not', () =>
+  it("a newer version replaces them; an older one doesn't", () =>
     withWarehouse(async (warehouse) => {
       await storeOrders(warehouse, [at(5, order(1, [{ labors: [labor(1)] }]))], stamp(100))
       await storeOrders(warehouse, [at(6, order(1, [{ labors: [labor(2)] }]))], stamp(90))
@@ -69,14 +69,14 @@ describeBothWays((kind) => {
       expect(await rowsOf(warehouse, table)).toEqual(before)
     }))
 
-  it('a version that says something else in the same instant replaces them', () =>
+  it('a different version with the same instant replaces them', () =>
     withWarehouse(async (warehouse) => {
       await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
       await storeOrders(warehouse, [order(1, [{ labors: [labor(3)] }])], stamp(200))
       expect(await salesOf(warehouse)).toEqual({ 1: 30_000 })
     }))
 
-  it('a deleted order takes them along, and brings them back', () =>
+  it('a deleted order takes them along, and restores them', () =>
     withWarehouse(async (warehouse) => {
       const record = at(5, order(1, [{ labors: [labor(1)] }]))
       await storeOrders(warehouse, [record, order(2, [])], stamp(100))
@@ -88,7 +88,7 @@ describeBothWays((kind) => {
         sales_cents: 10_000,
       })
       expect(rows.get(2)).toMatchObject({ _deleted_at: null })
-      // A page that was asked for before the deletion was found does not bring it back.
+      // A page requested before the deletion was found doesn't bring it back.
       await storeOrders(warehouse, [record], stamp(150))
       expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: stamp(200) })
       await expectConsistent(warehouse)
@@ -96,7 +96,7 @@ describeBothWays((kind) => {
       expect((await byId(warehouse)).get(1)).toMatchObject({ _deleted_at: null, sales_cents: 40_000 })
     }))
 
-  it('two tenants with the same ids have rows of their own', () =>
+  it('two tenants with the same ids have their own rows', () =>
     withWarehouse(async (warehouse) => {
       await storeOrders(warehouse, [order(1, [{ labors: [labor(1)] }])], stamp(100))
       await storeOrders(warehouse, [order(1, [{ labors: [labor(2)] }])], stamp(100), { tenantId: 8 })
@@ -107,14 +107,14 @@ describeBothWays((kind) => {
       ])
     }))
 
-  describe('a line that two orders show', () => {
+  describe('a line shown by two orders', () => {
     const service = { id: 500, labor_rate_cents: 10_000 }
     const holding = (id: number, more: object[] = []): OrderRecord => ({
       ...order(id, []),
       services: [{ ...service, labors: [moving, ...more] }],
     })
 
-    it('is counted in both, whichever is the newer one, until one of them comes without it', () =>
+    it('counts in both, whichever is newer, until one of them comes without it', () =>
       withWarehouse(async (warehouse) => {
         await storeOrders(warehouse, [at(5, holding(1, [{ id: 78, ...labor(2) }]))], stamp(100))
         await storeOrders(warehouse, [at(9, holding(2))], stamp(200))
@@ -127,7 +127,7 @@ describeBothWays((kind) => {
         await expectConsistent(warehouse)
       }))
 
-    it('is counted in both orders of one page', () =>
+    it('counts in both orders of the same page', () =>
       withWarehouse(async (warehouse) => {
         await storeOrders(warehouse, [at(9, holding(2)), at(5, holding(1))], stamp(100))
         expect(await salesOf(warehouse)).toEqual({ 1: 10_000, 2: 10_000 })
@@ -136,7 +136,7 @@ describeBothWays((kind) => {
         expect(await rowsOf(warehouse, 'repair_order_labors')).toEqual([])
       }))
 
-    it('stays in the order that a deleted one has given it to', () =>
+    it('stays in the order that got it from a deleted one', () =>
       withWarehouse(async (warehouse) => {
         await storeOrders(warehouse, [at(5, holding(1)), at(9, holding(2))], stamp(100))
         await remove(warehouse, 2, stamp(9), stamp(200))

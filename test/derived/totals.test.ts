@@ -1,4 +1,4 @@
-/** What an order comes to, computed by hand: stored and read back on every warehouse, and computed anew from the rows. */
+/** The totals of orders, computed by hand: stored and read back in every warehouse, and recomputed from the rows. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { stamp, storeOrders } from '../support/orders.js'
@@ -32,7 +32,7 @@ describeBothWays((kind) => {
   })
   afterAll(() => warehouse.close())
 
-  /** What is computed of the lines or the services of an order, as its record has them. */
+  /** The values computed for the lines or services of an order, in the order of its record. */
   const netsOf = async (order: unknown, kind: string): Promise<unknown[][]> => {
     const lines = (await rowsOf(warehouse, `repair_order_${kind}`)).filter(
       ({ repair_order_id }) => repair_order_id === order,
@@ -53,7 +53,7 @@ describeBothWays((kind) => {
     for (const [kind, wanted] of Object.entries(nets)) expect(await netsOf(record.id, kind)).toEqual(wanted)
   })
 
-  it('is the same from the stored rows', async () => {
+  it('is the same when recomputed from the stored rows', async () => {
     await expectServices(warehouse)
     await computeAnew(warehouse)
     await expectServices(warehouse)

@@ -1,4 +1,4 @@
-/** Days are those of the shops' zones: the configured ones, or what a shop says of itself, also where it says so late. */
+/** Days follow the shops' zones: the configured ones, or what a shop says about itself, even if it says so late. */
 
 import { DateTime } from 'luxon'
 import { describe, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ const clockIn = (zone: string, instant: unknown): string =>
   DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toFormat('yyyy-MM-dd HH:mm:ss')
 
 describe.each(warehouses())('$name', (kind) => {
-  it('are computed with the orders, and anew where a zone comes or changes', async () => {
+  it('are computed with the orders, and recomputed when a zone is added or changes', async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
     let report: Report = usual
     const warehouse = await openWarehouse({
@@ -48,7 +48,8 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.migrate()
     const run = (): Promise<number> => computedAnew(sandbox, warehouse, report)
 
-    // The shops say where they are, and are read before their orders: no row is computed twice, and nothing is asked twice.
+    // The shops give their zones, and are read before their orders: no row is computed twice, and nothing is requested
+    // twice.
     const own = new Map(
       sandbox.store.all(101, 'shops').map((shop) => {
         const { id, time_zone } = shop as unknown as { id: number; time_zone?: string }
@@ -76,7 +77,7 @@ describe.each(warehouses())('$name', (kind) => {
     )
     expect(await run()).toBe(0)
 
-    // A shop says of itself, after its orders were stored, in which zone it is. The configuration goes before it.
+    // A shop gives its zone after its orders were stored. The configuration takes precedence.
     for (const id of shops)
       sandbox.store.put(101, 'shops', {
         id,
@@ -91,7 +92,7 @@ describe.each(warehouses())('$name', (kind) => {
     await sandbox.close()
   })
 
-  it('orders wait neither for shops that fail nor for shops that come late, and are put right when they have come', async () => {
+  it("orders don't wait for shops that fail or come late, and are corrected when the shops have come", async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }, { id: 102 }], repairOrders: 20, seed: 3 })
     const warehouse = await openWarehouse({
       ...kind.address(),
@@ -107,14 +108,14 @@ describe.each(warehouses())('$name', (kind) => {
     const around = (source: Source): Source =>
       new Between(source, async ({ tenantId, path }, ask) => {
         if (path === 'shops' && tenantId === 101) throw new Skip('No shops', { reason: 'failed' })
-        // Comes only when all orders have: who waits for it without end waits for ever.
+        // Only comes when all orders have: a sync that waits for it without a limit waits forever.
         if (path === 'shops') await ordersCome
         const page = await ask()
         if (path === 'repair_orders') orders.push(String(tenantId))
         if (orders.length === 2) haveOrdersCome()
         return page
       })
-    // RetryPolicy ends at once; no other wait is that long.
+    // The retry waits end at once; no other wait is that long.
     const clock: Clock = {
       ...systemClock,
       sleep: (ms, signal) => systemClock.sleep(ms === 20_000 ? 0 : ms, signal),
@@ -133,7 +134,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-/** Runs, and returns the number of records that were computed anew. */
+/** Runs, and returns the number of recomputed records. */
 async function computedAnew(
   sandbox: Sandbox,
   warehouse: Warehouse,

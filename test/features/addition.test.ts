@@ -1,6 +1,6 @@
 /**
  * A feature is one folder: with it, and a line in main.ts, the program has its command, its settings and its table, and
- * whatever lists them does so. Runs a copy of the project.
+ * every list of features includes it. Runs a copy of the project.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -110,7 +110,7 @@ interface Answer {
   readonly stderr: string
 }
 
-/** The copy's program, as it was compiled. */
+/** The copy's compiled program. */
 const shopsync = (...words: string[]): Promise<Answer> =>
   run('node', ['dist/src/entry.js', ...words]).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -140,7 +140,7 @@ beforeAll(async () => {
   const main = read('src/main.ts')
   const listed = `import { greetings } from './features/greetings/feature.js'\n${main.replace(/\n\]\s*$/, '\n  greetings,\n]\n')}`
   writeFileSync(join(project, 'src/main.ts'), listed)
-  // As `npm run build` does, but for the bundle, which holds whatever there is.
+  // Like `npm run build`, but without the bundle, which contains whatever exists.
   for (const script of [
     ['schema/registry.mjs'],
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
@@ -150,7 +150,7 @@ beforeAll(async () => {
   configure()
 }, patience)
 
-it('its command is helped with, does its work, and keeps its table in the warehouse', {
+it('its command has help, works, and keeps its table in the warehouse', {
   timeout: patience,
 }, async () => {
   expect((await shopsync('--help')).stdout).toMatch(/^ {2}greet <who> +greet somebody/m)
@@ -162,7 +162,7 @@ it('its command is helped with, does its work, and keeps its table in the wareho
   db.close()
 })
 
-it('its section of the configuration is taken, and checked with the others', {
+it('its configuration section is accepted, and checked with the others', {
   timeout: patience,
 }, async () => {
   configure({ greetings: { word: 'Howdy' } })
@@ -174,7 +174,7 @@ it('its section of the configuration is taken, and checked with the others', {
   expect((await shopsync('greet', 'Bob')).stderr).toContain('greetings')
 })
 
-it('the generated references tell of it', () => {
+it('the generated references include it', () => {
   expect(read('schema/config.schema.json')).toContain('The word that greets.')
   expect(read('docs/configuration.md')).toContain('`greetings.word`')
   expect(read('docs/commands.md')).toContain('## shopsync greet')

@@ -1,4 +1,4 @@
-/** The circuit breaker: an answer that would mean the loss of many records at once is not believed. */
+/** The circuit breaker: a response that would mean the loss of many records at once isn't trusted. */
 import { describe, expect, it } from 'vitest'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Rule, template } from '../../src/sandbox/index.js'
@@ -20,7 +20,7 @@ const cases: readonly Case[] = [
 ]
 const options = { resources: ['notes'] }
 
-/** The source shows too little: that is not believed, or this throws. */
+/** The source shows too little: either that isn't trusted, or this throws. */
 async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
   sandbox.reset()
   for (const id of [1, 2]) sandbox.store.addTenant({ id })
@@ -48,7 +48,7 @@ async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it.each(cases)('does not believe %s', async (...given) => {
+  it.each(cases)('does not trust %s', async (...given) => {
     const warehouse = await open(kind)
     await law(warehouse, given)
     await warehouse.close()

@@ -1,4 +1,4 @@
-/** Law 3 (crash) inside of each transaction and after each commit; test/long/crash.test.ts takes every moment. */
+/** Law 3 (crash) inside each transaction and after each commit; test/long/crash.test.ts tries every moment. */
 import { crashSuite } from '../support/crashsuite.js'
 
 crashSuite({ isWhole: false })

@@ -1,6 +1,6 @@
 /**
- * Whatever goes wrong between the API and us: a sync either succeeds with the right rows, or fails where the fault is
- * and nowhere else; when the fault is over, one more sync makes everything equal.
+ * Whatever goes wrong between the API and us: a sync either succeeds with the right rows, or fails only where the fault
+ * is. Once the fault is over, one more sync makes everything equal.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Page, Source } from '../../src/engine/source/source.js'
@@ -94,8 +94,8 @@ describe.each(warehouses())('$name', (kind) => {
     it.each(faults)('%s', (_name, fault) => law(fault, times, options))
   })
 
-  it('would notice an answer that was cut and is taken for all there is', async () => {
-    // Whatever stands between: a page that cannot be read is thought to be empty, and the books are not asked.
+  it('would notice a response that was cut off and is taken for everything', async () => {
+    // Whatever is in between: an unreadable page is assumed to be empty, and the books are ignored.
     const around = (source: Source): Source => {
       let last: Page | undefined
       return new Between(source, async (_request, ask) => {
@@ -116,7 +116,7 @@ describe.each(warehouses())('$name', (kind) => {
     vi.restoreAllMocks()
   })
 
-  /** A fault strikes: all is well, or what it struck has failed and nothing else; when it is over, all is well. */
+  /** A fault strikes: all is well, or only what it struck has failed. Once it is over, all is well. */
   async function law(fault: Fault, times: number, how: RunOptions): Promise<void> {
     await wipe(warehouse)
     fill()
@@ -148,7 +148,7 @@ describe.each(warehouses())('$name', (kind) => {
     ['does not answer at its address', async () => sandbox.down(), {}],
     ['has no address', async () => {}, { baseUrl: 'https://shopsync.invalid' }],
   ] as const)(
-    'an API that %s stops the run before it begins, and leaves the next unharmed',
+    'an API that %s stops the run before it begins, and leaves the next one unharmed',
     async (_name, strike, change) => {
       await wipe(warehouse)
       fill()
@@ -161,7 +161,7 @@ describe.each(warehouses())('$name', (kind) => {
   )
 
   it.each([7n, -7n])(
-    'a clock of ours that is %i hours off, and set right during a run, rolls nothing back',
+    'our clock being %i hours off, and corrected during a run, rolls nothing back',
     async (hours) => {
       await wipe(warehouse)
       fill()
@@ -169,7 +169,7 @@ describe.each(warehouses())('$name', (kind) => {
       const put = (description: string): void =>
         sandbox.store.put(1, 'notes', { ...template('notes', 350, time(350)), description })
       clock.skew = hours * 3_600_000_000n
-      // The same updated_at each time, as of a source that prints whole seconds: the later request has to win.
+      // The same updated_at each time, like a source that prints whole seconds: the later request has to win.
       put('first')
       await syncInOrder(sandbox, warehouse, only)
       put('second')
@@ -197,12 +197,12 @@ describe.each(warehouses())('$name', (kind) => {
     clock.skew = 7n * 3_600_000_000n
     put('first')
     await syncInOrder(sandbox, warehouse, only)
-    // What a killed process leaves behind: rows, and a run that has not ended.
+    // What a killed process leaves behind: rows, and a run that hasn't ended.
     const killed = warehouse.db.updateTable('sync_runs').set({ status: 'running', finished_at: null })
     const unsaid = warehouse.db.updateTable('sync_cursors').set({ last_success_at: null })
     await warehouse.write([killed.compile(), unsaid.compile()])
     clock.skew = 0n
-    // The same updated_at, as of a source that prints whole seconds: the later request has to win.
+    // The same updated_at, like a source that prints whole seconds: the later request has to win.
     put('second')
     await syncInOrder(sandbox, warehouse, only)
     const rows = await rowsOf(warehouse, 'notes')

@@ -1,7 +1,7 @@
 /**
- * A warehouse that may not grow any more: a real write fails in the middle of a run. What is committed is complete, rows
- * and watermark stay together, and when there is room the next run ends equal to the source. The room is taken by a limit
- * on the size of files, which needs no rights; test/laws/outage.test.ts fills a small disk where it may make one.
+ * A warehouse that can't grow any more: a real write fails in the middle of a run. What is committed is complete, rows
+ * and watermark stay together, and once there is room, the next run ends equal to the source. The room is limited by a
+ * maximum file size, which needs no permissions; test/laws/outage.test.ts fills a small disk if it may make one.
  */
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ const resources = ['notes', 'customers']
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-/** Six kilobytes that no compression makes small: the notes outgrow every other table, the calendar among them. */
+/** Six kilobytes that can't be compressed: the notes outgrow every other table, including the calendar. */
 function noise(seed: number): string {
   const random = randomFrom(seed)
   return Array.from({ length: 5900 }, () => String.fromCharCode(48 + Math.floor(random() * 75))).join('')
@@ -45,7 +45,7 @@ beforeAll(async () => {
 const sync = (address: Address, limit: ProgramOptions = {}): Program =>
   new Program(program, ['sync', '--config', configure(sandbox, address, resources), '--json'], limit)
 
-/** Law 5, and that the run broke in its middle. */
+/** Law 5, and that the run broke in the middle. */
 async function judge(warehouse: Warehouse): Promise<void> {
   for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
     if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(records)

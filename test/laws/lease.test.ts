@@ -1,4 +1,4 @@
-/** One run at a time: of many that start at once one wins, and the others say who it is. */
+/** One run at a time: of many that start together, one wins, and the others report who it is. */
 
 import type { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -36,7 +36,7 @@ function hold(): { readonly reached: Promise<void>; readonly release: () => void
 }
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it('of twenty claims at once one wins; the others are told who has it', async () => {
+  it('of twenty simultaneous claims one wins, and the others are told who has it', async () => {
     const warehouse = await open(kind)
     const claims = await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) =>
@@ -74,18 +74,18 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_meta')).some((found) => found.name === 'mark')).toBe(false)
     await warehouse.write([mark], second.token)
     await first.release()
-    // The release of one who has lost it leaves it with its holder.
+    // A release by a run that lost the lease leaves it with its holder.
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: 'second' })
     await second.release()
   }
 
-  it('a lease that expired is taken, and what it covered is not written any more', async () => {
+  it('a lease that expired is taken, and its former holder can no longer write', async () => {
     const warehouse = await open(kind)
     await expiry(warehouse)
     await warehouse.close()
   })
 
-  it('an expiry further away than a lease is long was written under a wrong clock, and is void', async () => {
+  it('an expiry further away than a lease lasts was written under a wrong clock, and is void', async () => {
     const warehouse = await open(kind)
     const expires = (at: string) =>
       warehouse.db.updateTable('sync_lease').set({ host: 'elsewhere', expires_at: at }).compile()
@@ -105,7 +105,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a heartbeat that the database refuses for its slowness is no lost lease', async () => {
+  it('a heartbeat that the database refuses because it is slow does not lose the lease', async () => {
     const warehouse = await open(kind)
     let beats = 0
     let isSlow = false
@@ -125,7 +125,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('would notice a commit that does not look at the fence', async () => {
+  it('would notice a commit that does not check the fence', async () => {
     class Unfenced extends Warehouse {
       override write(statements: readonly CompiledQuery[]): Promise<number> {
         return super.write(statements)
@@ -136,7 +136,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a second process ends with exit code 4, and goes on at once when the first is dead', async () => {
+  it('a second process exits with code 4, and continues immediately when the first is dead', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))

@@ -1,6 +1,6 @@
 /**
- * Each law can fail: a case that is kept in test/laws/pins holds on the program, and brings to light the fault of one
- * function that is broken (test/support/promises/laws.ts). One that does so no more is replaced by `npm run pins NAME`.
+ * Each law can fail: a case in test/laws/pins holds on the program, and reveals the fault of one broken function
+ * (test/support/promises/laws.ts). A case that no longer does so is replaced by `npm run pins NAME`.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Law } from '../support/laws/law.js'
@@ -23,7 +23,10 @@ const placesOf = ({ played }: LawMutant): Kind[][] =>
 const nameOf = ({ played }: LawMutant, kinds: readonly Kind[]): string =>
   [played, ...kinds.map((kind) => kind.name)].join(' ')
 
-/** The laws as the program keeps them: one of each kind serves all of its cases. A test's own databases end with it. */
+/**
+ * The laws as the program keeps them: one of each kind serves all of its cases. A test's own databases are dropped with
+ * it.
+ */
 const sound = new Map<string, Law<unknown>>()
 beforeAll(async () => {
   for (const mutant of laws)

@@ -1,4 +1,4 @@
-/** The warehouse goes away, or has no room, in the middle of a run. */
+/** The warehouse goes away, or runs out of room, in the middle of a run. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await undisturbed.close()
 })
 
-/** A sync, before each of whose list requests something happens. */
+/** A sync with something happening before each of its list requests. */
 const harassed = (warehouse: Warehouse, harass: (n: number) => Promise<void>) => {
   let n = 0
   const around = (source: ConstructorParameters<typeof Between>[0]): Between =>
@@ -60,7 +60,7 @@ describe('postgres', () => {
     postgres = await startPostgres()
     const admin = new pg.Client(postgres.url)
     await admin.connect()
-    // The tests' Postgres is quick and forgetful; here what it has confirmed must outlive a crash.
+    // The tests' Postgres is fast and forgetful; here, what it has confirmed must survive a crash.
     await admin.query('alter database postgres set synchronous_commit = on')
     await admin.end()
   })
@@ -99,8 +99,8 @@ describe('postgres', () => {
   })
 
   /**
-   * A sync of which every second transaction loses its connection after its last statement: its commit cannot succeed.
-   * The idle connections go with it.
+   * A sync in which every second transaction loses its connection after its last statement, so its commit can't
+   * succeed. The idle connections are lost with it.
    */
   async function terminated(
     { dialect }: Warehouse,
@@ -143,7 +143,7 @@ describe('postgres', () => {
     await warehouse.close()
   })
 
-  it('stops the run when it stays away, and the next goes on where this one stopped', async () => {
+  it('stops the run when it stays away, and the next one continues where this one stopped', async () => {
     await (await fresh()).close()
     const place = { url: postgres.url, schema: 'outage', model: known }
     const warehouse = await openWarehouse({ ...place, retryWaits: [0, 10, 10] })
@@ -153,7 +153,7 @@ describe('postgres', () => {
     })
     await expect(run).rejects.toMatchObject({ name: 'Stop', exitCode: 3 })
     await postgres.start()
-    // This process is alive and may not be thought dead, as the one that crashed would be.
+    // This process is alive and must not be considered dead, as the one that crashed would be.
     const expired = warehouse.db.updateTable('sync_lease').set({ owner: null })
     await warehouse.write([expired.compile()])
     const before = (await rowsOf(warehouse, 'notes')).length
@@ -167,7 +167,7 @@ describe('postgres', () => {
 })
 
 describe('sqlite', () => {
-  it('is not held up by a reader with a long transaction, who goes on seeing what he saw', async () => {
+  it('is not held up by a reader with a long transaction, who keeps seeing the same rows', async () => {
     const url = sqliteUrl()
     const warehouse = await opened(url)
     const reader = new BetterSqlite3(url.slice('sqlite:'.length), { readonly: true })
@@ -184,7 +184,7 @@ describe('sqlite', () => {
   })
 })
 
-/** A file system of so many kilobytes; undefined where we may not make one. */
+/** A file system of this many kilobytes. undefined if we aren't allowed to make one. */
 function smallDisk(kilobytes: number): { path: string; grow: () => void; close: () => void } | undefined {
   const path = join(scratch(), 'disk')
   mkdirSync(path)
@@ -204,7 +204,7 @@ describe('a full disk', () => {
   afterAll(() => disk?.close())
 
   it.runIf(disk)(
-    'stops the run with a hint; what is committed is complete, and the next run goes on',
+    'stops the run with a hint; what is committed is complete, and the next run continues',
     async () => {
       const url = `sqlite:${join(disk!.path, 'warehouse.db')}`
       const config = configure(sandbox, { url, schema: '' }, resources)
@@ -213,7 +213,7 @@ describe('a full disk', () => {
       expect(full.stdout).toContain('Free some space')
       disk!.grow()
       const warehouse = await reopen({ url, schema: '' })
-      // Law 5: where a watermark stands, every record is there.
+      // Law 5: if there is a watermark, every record up to it is there.
       for (const { resource, watermark } of await rowsOf(warehouse, 'sync_cursors'))
         if (watermark !== null) expect(await rowsOf(warehouse, String(resource))).toHaveLength(550)
       const next = await new Program(program, ['sync', '--config', config, '--json']).ended

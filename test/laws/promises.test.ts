@@ -1,6 +1,6 @@
 /**
- * Each premise of docs/guarantees.md has a promise in the table that says what shows it, and each test that the table
- * names is there. Whether they fail where a function is broken: test/long/promises.test.ts.
+ * Each premise of docs/guarantees.md has a promise in the table that names what shows it, and each test that the table
+ * names exists. test/long/promises.test.ts checks whether they fail when a function is broken.
  */
 import { describe, expect, it } from 'vitest'
 import { promises } from '../support/promises/all.js'
@@ -38,11 +38,11 @@ describe('every premise', () => {
   })
 })
 
-it.each(promises)('the test is there that notices a program that $broken', ({ test, name }) => {
+it.each(promises)('the test that notices a program that $broken exists', ({ test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
   expect([test, ...suites].map(textOf).join('\n')).toContain(name)
 })
 
-it('the table in docs/guarantees.md is of today', () => {
+it('the table in docs/guarantees.md is up to date', () => {
   expect(guarantees, 'type npm run promises').toContain(promisesTable().join('\n'))
 })

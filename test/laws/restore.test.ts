@@ -1,4 +1,4 @@
-/** A record that was deleted and comes back as it was, with the `updated_at` it had: no list of what changed shows it. */
+/** A record that was deleted and comes back unchanged, with its old `updated_at`: no list of changes shows it. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'
 import { syncInOrder } from '../support/run.js'

@@ -1,4 +1,7 @@
-/** A killed walk goes on where it stopped: at most two pages are fetched again, whatever happened to the list meanwhile. */
+/**
+ * A killed walk continues where it stopped: at most two pages are fetched again, whatever happened to the list
+ * meanwhile.
+ */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { Page } from '../../src/engine/source/source.js'
@@ -23,7 +26,7 @@ const put = (id: number, time: string, createdAt = time): void =>
 const create = (n: number): void => {
   for (let id = 5001; id <= 5000 + n; id++) put(id, at(100_000 + id))
 }
-/** Ids go with age: those over `read` were read before the death. */
+/** Ids increase with time: those over `read` were read before the kill. */
 const remove = (from: number, n: number): void => {
   for (let id = from; id < from + n; id++) sandbox.store.remove(1, 'notes', id)
 }
@@ -61,7 +64,7 @@ const meanwhile: [string, Meanwhile][] = [
 
 class Killed extends Error {}
 
-/** What a run reads downwards, before it looks at the first page again. */
+/** What a run reads downwards, before it checks the first page again. */
 class Watch {
   readonly pages: Page[] = []
   /** Whether the list was read again, with pages of another size. */
@@ -79,7 +82,10 @@ class Watch {
 const stored = async (warehouse: Warehouse): Promise<Set<string>> =>
   new Set((await rowsOf(warehouse, 'notes')).map((row) => `${row.id} ${row.updated_at}`))
 
-/** A walk dies when half of the list is read; something happens; the next one goes on, as the law says, or this throws. */
+/**
+ * A walk is killed when half of the list has been read; something happens; the next walk continues as the law says, or
+ * this throws.
+ */
 async function law(kind: Kind, { tied = false, happens }: Meanwhile): Promise<void> {
   sandbox.reset()
   sandbox.store.addTenant({ id: 1 })
@@ -126,7 +132,7 @@ describe('the law notices', () => {
   const nothing = { happens: () => {} }
   afterEach(() => vi.restoreAllMocks())
 
-  it('a walk that goes on two pages too late', async () => {
+  it('a walk that continues two pages too late', async () => {
     const { run } = Pager.prototype
     vi.spyOn(Pager.prototype, 'run').mockImplementation(function (this: Pager<unknown>, from, ...rest) {
       return run.call(this, from > 2 ? from + 2 : from, ...rest)
@@ -134,7 +140,7 @@ describe('the law notices', () => {
     await expect(law(kind!, nothing)).rejects.toThrow()
   })
 
-  it('a walk that begins anew', async () => {
+  it('a walk that starts over', async () => {
     vi.spyOn(Book, 'restored').mockImplementation((floor, { progress }) => {
       const { first: total, ceiling } = progress
       return new Book({ floor, total, ceiling })

@@ -1,4 +1,4 @@
-/** A warehouse whose lock another program holds for a while: the sync waits for it. */
+/** A warehouse that another program locks for a while: the sync waits. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'

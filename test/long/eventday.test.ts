@@ -1,7 +1,7 @@
 /**
- * A day of three shops whose events are lost (5 %), doubled (10 %), late by up to half an hour (20 %) and out of order: no
- * cursor ever claims what the source contradicts, and at the end the warehouse is equal to the source, and to one that has heard
- * nothing, cell by cell. EVENT_HOURS=… shortens it, EVENT_SEED=… makes it another day.
+ * A day of three shops whose events are lost (5 %), doubled (10 %), late by up to half an hour (20 %) and out of order:
+ * no cursor ever claims what the source contradicts, and at the end the warehouse equals the source, and a warehouse
+ * without events, cell by cell. EVENT_HOURS=… shortens it, EVENT_SEED=… plays another day.
  */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -12,7 +12,7 @@ import { bothWarehouses, contents, rowsOf } from '../support/warehouse.js'
 
 const { EVENT_HOURS = '24', EVENT_SEED = '20260302' } = process.env
 
-/** What is live: who hears has rows of records that came and went between two runs of the other. */
+/** Only live rows: the warehouse with events has rows of records that came and went between two runs of the other. */
 async function liveContents(warehouse: Warehouse): Promise<Record<string, unknown>> {
   const all = (await contents(warehouse)) as Record<string, Record<string, unknown>[]>
   for (const { tables } of known.list) {
@@ -37,7 +37,7 @@ async function liveContents(warehouse: Warehouse): Promise<Record<string, unknow
 }
 
 describe.each(bothWarehouses())('on $name', (kind) => {
-  it('claims nothing that is not so, and is equal at the end', async () => {
+  it('claims nothing wrong, and is equal at the end', async () => {
     const day = await EventDay.open(kind, Number(EVENT_SEED))
     try {
       await day.run(Number(EVENT_HOURS))

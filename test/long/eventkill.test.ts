@@ -1,6 +1,6 @@
 /**
- * Every event that was answered with 2xx is settled in the end, whoever was killed or stopped meanwhile, and no run ends with 4
- * because of a listener. EVENT_KILLS=…, EVENTS=… and STOP_SECONDS=15,120 say how much of it.
+ * Every event that was answered with 2xx is settled in the end, whatever was killed or stopped meanwhile, and no run
+ * ends with 4 because of a listener. EVENT_KILLS=…, EVENTS=… and STOP_SECONDS=15,120 set how much of it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** A process that was stopped for longer than its lease lasts, and then goes on, must not write. */
+/** A process that was stopped for longer than its lease lasts, and then continues, must not write. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { template } from '../../src/sandbox/index.js'

@@ -1,4 +1,4 @@
-/** Lives by chance (test/support/lives.ts), many and larger ones. LIVES_SEED plays others. */
+/** Random lives (test/support/lives.ts), many and larger ones. LIVES_SEED plays others. */
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { Living, lifeClock, lives } from '../support/lives.js'

@@ -13,7 +13,7 @@ const used = (): number => {
   return heapUsed + external + arrayBuffers
 }
 
-it('holds ten million ids of a tenant with a third of a common sequence in less than 64 MB', () => {
+it('holds ten million ids of a tenant with a third of a shared sequence in less than 64 MB', () => {
   const before = used()
   const set = new IdSet()
   for (let i = 0; i < 10_000_000; i++) set.add(3 * i + (i % 2))

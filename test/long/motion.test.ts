@@ -1,6 +1,6 @@
 /**
- * Laws 6 and 9 as in test/laws/motion.test.ts (which says how to replay a failure), over many more scenarios.
- * MOTION_SEED=… plays others, MOTION_TIMES=4 plays four times as many.
+ * Laws 6 and 9 as in test/laws/motion.test.ts (which explains how to replay a failure), over many more scenarios.
+ * MOTION_SEED=… plays others, MOTION_TIMES=4 four times as many.
  */
 import { motionSuite } from '../support/motionsuite.js'
 

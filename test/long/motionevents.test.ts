@@ -1,6 +1,6 @@
 /**
- * Laws 6 and 9 where the source is heard, as in test/laws/motionevents.test.ts, over many more scenarios. MOTION_SEED=… plays
- * others, MOTION_TIMES=4 plays four times as many.
+ * Laws 6 and 9 with events from the source, as in test/laws/motionevents.test.ts, over many more scenarios.
+ * MOTION_SEED=… plays others, MOTION_TIMES=4 four times as many.
  */
 import { motionEventSuite } from '../support/motioneventsuite.js'
 

@@ -1,7 +1,7 @@
 /**
- * For each promise of docs/guarantees.md, what shows that it is kept: with one function of the program broken, the test
- * that the table names fails, on every warehouse that is meant. `npm run test:long -- promises`; PROMISES='lease|waits'
- * takes those whose promise, or what is broken of it, matches.
+ * Proves each promise of docs/guarantees.md: with one function of the program broken, the test in the table fails, on
+ * every warehouse concerned. `npm run test:long -- promises`; PROMISES='lease|waits' selects those whose promise, or
+ * broken part, matches.
  */
 import { describe, expect, it } from 'vitest'
 import { promises } from '../support/promises/all.js'
@@ -18,7 +18,7 @@ const chosen = promises
 const files = [...new Set(chosen.map(({ test }) => test))]
 
 describe('the program as it is', () => {
-  it.each(files)('passes what is named of %s', async (file) => {
+  it.each(files)('passes the tests named for %s', async (file) => {
     const names = chosen.filter(({ test }) => test === file).map(({ name }) => name)
     const played = await new Stage(url).play([file], [...new Set(names)])
     expect(played.filter(({ failed }) => failed)).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * A day of `shopsync schedule` with ten tenants and a source that fails now and then: every planned run ran once, none
- * beside another, and the memory in use stays where it was after the first hour.
+ * A day of `shopsync schedule` with ten tenants and a source that fails now and then: every planned run happened once,
+ * no two at the same time, and memory use stays where it was after the first hour.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -26,7 +26,7 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 describe.each(warehouses())('$name', (kind) => {
-  it('runs every planned instant of 24 hours once, and grows no more after the first', async () => {
+  it('runs every planned instant of 24 hours once, and stops growing after the first hour', async () => {
     const address = kind.address()
     const config = configure(sandbox, address, ['notes', 'customers', 'repair_orders'], {
       schedule: { listen: false },
@@ -67,11 +67,11 @@ describe.each(warehouses())('$name', (kind) => {
       const end = Math.max(...runs.map(({ to }) => Date.parse(to)))
       const due = new Instants(schedule, 'UTC').list(started, 100).filter((at) => at < end)
       const each = due.map((at, i) => own.filter((from) => from >= at && from < (due[i + 1] ?? end)).length)
-      // One run from each planned instant to the next; what was due at the very end may not have begun.
+      // One run from each planned instant to the next; what was due at the very end may not have started.
       const sure = due.filter((at) => at < end - hour / 4).length
       expect([name, each.slice(0, sure)]).toEqual([name, Array(sure).fill(1)])
       expect(sure).toBeGreaterThan(0)
-      // The warehouse was empty: the job that was due first has begun at once.
+      // The warehouse was empty: the first due job started at once.
       const early = own.filter((from) => from < (due[0] ?? 0)).length
       begunEarly.push(...Array<string>(early).fill(name))
       expect(own.length).toBe(each.reduce((sum, one) => sum + one, early))

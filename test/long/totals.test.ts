@@ -1,4 +1,4 @@
-/** What orders come to equals the oracle at a larger size; test/derived/oracle.test.ts has the smaller ones. */
+/** The totals of orders equal the oracle at a larger size; test/derived/oracle.test.ts has the smaller ones. */
 import { describe, expect, it } from 'vitest'
 import { computeAnew } from '../derived/anew.js'
 import { expectOracle } from '../derived/equal.js'
@@ -9,7 +9,7 @@ import { open, warehouses } from '../support/warehouse.js'
 const sandbox = await sandboxOfFile({ tenants: [{ id: 101, repairOrders: 6000 }] })
 
 describe.each(warehouses())('$name', (kind) => {
-  it('for every order of a generated business, as stored and as computed anew', async () => {
+  it('for every order of a generated business, as stored and as recomputed', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)
     expect(await expectOracle(warehouse)).toBeGreaterThan(5900)

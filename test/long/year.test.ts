@@ -1,7 +1,7 @@
 /**
- * A year in the life of a warehouse of five tenants: 8,760 hourly syncs and 365 nightly reconciles on a simulated clock,
- * with deletes, restores, revocations, outages, kills, wrong clocks, a moved API, a restored warehouse and columns that
- * come and go. YEAR_DAYS=… shortens it, YEAR_FROM=… begins at a later day, YEAR_SEED=… makes it another year.
+ * A year in the life of a warehouse of five tenants: 8,760 hourly syncs and 365 nightly reconciles on a simulated
+ * clock, with deletions, restores, revocations, outages, kills, wrong clocks, a moved API, a restored warehouse and
+ * columns that come and go. YEAR_DAYS=… shortens it, YEAR_FROM=… starts on a later day, YEAR_SEED=… plays another year.
  */
 import { describe, expect, it } from 'vitest'
 import { warehouses } from '../support/warehouse.js'
@@ -10,7 +10,7 @@ import { Year } from '../support/year.js'
 const { YEAR_DAYS = '365', YEAR_FROM = '0', YEAR_SEED = '20260101' } = process.env
 
 describe.each(warehouses())('on $name', ({ name, address }) => {
-  it('says so whenever it is less than whole, and is equal at the end of each month', async () => {
+  it('reports it whenever it is incomplete, and is equal at the end of each month', async () => {
     const days = Number(YEAR_DAYS)
     const tally = await new Year(address(), Number(YEAR_SEED)).run(days, Number(YEAR_FROM))
     console.log(`${name}, ${days} days: ${JSON.stringify(tally)}`)

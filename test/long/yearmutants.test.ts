@@ -1,4 +1,4 @@
-/** The year can fail: some days of it are played on a program in which one function is broken, and have to notice that. */
+/** The year can fail: some of its days are played on a program in which one function is broken, and have to notice. */
 import { describe, expect, it } from 'vitest'
 import { brokenProduct, load } from '../support/brokenproduct.js'
 import type { Address } from '../support/place.js'
@@ -6,7 +6,7 @@ import { type YearMutant, yearMutants } from '../support/promises/year.js'
 import { warehouses } from '../support/warehouse.js'
 import { Year } from '../support/year.js'
 
-/** What one of some years says: a kill strikes at a moment of its own in each, and not every moment matters. */
+/** The error of one of several years: in each, the kill comes at a different moment, and not every moment matters. */
 async function said(
   Played: typeof Year,
   { from, days }: YearMutant,
@@ -32,7 +32,7 @@ describe.each(warehouses())('on $name', ({ address }) => {
     },
   )
 
-  it('passes on the program as it is', async () => {
+  it('passes on the unbroken program', async () => {
     expect(await new Year(address(), 7).run(1, 9)).toMatchObject({ runs: 25 })
   })
 })

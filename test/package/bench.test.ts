@@ -1,4 +1,4 @@
-/** The programs of bench/ run: they use what the product is made of, which moves under them. */
+/** The programs of bench/ run: they use parts of the product, which may change. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Program } from '../support/process.js'

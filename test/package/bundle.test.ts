@@ -1,7 +1,7 @@
 /**
- * The program as it is installed: dist/bin, the compiled files put together into a few. The other tests run the compiled
- * files themselves; here is what putting together can break: threads, which are started by their files' names, and the
- * files beside the program.
+ * The program as it is installed: dist/bin, the compiled files bundled into a few. The other tests run the compiled
+ * files themselves. These check what bundling can break: threads, which are started by their files' names, and the
+ * files next to the program.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ afterAll(() => here.remove())
 
 const run = (...words: string[]) => new Program(installed, words, { cwd: here.folder, env }).ended
 
-test('loads SQLite, whose large pages its writer thread stores, and reads the jobs beside it', async () => {
+test('loads SQLite, whose large pages its writer thread stores, and reads the jobs next to it', async () => {
   const { code, stderr } = await run('run', 'hourly')
   expect([code, stderr.match(/[Bb]ug/)]).toEqual([0, null])
   const db = new Database(join(here.folder, 'data/warehouse.db'), { readonly: true })
@@ -37,7 +37,7 @@ test('loads SQLite, whose large pages its writer thread stores, and reads the jo
   expect(orders).toBe(300)
 })
 
-test('makes the page of the scheduler in a thread of its own', async () => {
+test("makes the scheduler's page in its own thread", async () => {
   const schedule = new Program(installed, ['schedule'], { cwd: here.folder, env })
   const url = await new Promise<string>((resolve, reject) => {
     schedule.child.stdout?.on('data', (chunk: Buffer) => {

@@ -21,7 +21,7 @@ const jobs = filesIn('jobs', '.json').map((path) => ({
 }))
 const planned = jobs.filter(({ schedule }) => schedule !== undefined)
 
-test('docs/configuration.md is what the checks of the configuration say', () => {
+test('docs/configuration.md matches the checks of the configuration', () => {
   const reference = configReference(configSchema(checks), jobSchema(kinds))
   expect(text('docs/configuration.md'), 'stale: run `npm run build`').toBe(reference)
   for (const key of ['api.baseUrl', 'resources.NAME.columns', 'alerts.rules[].on', 'steps[].last'])
@@ -43,7 +43,7 @@ test('systemd has a timer for each planned job', () => {
     expect(text(`deploy/systemd/shopsync-${name}.timer`)).toContain(`Unit=shopsync@${name}.service`)
 })
 
-test('what runs under systemd may write where the documents put metrics', () => {
+test('whatever runs under systemd may write where the documents put metrics', () => {
   const [, textfile = ''] = /"textfile": "([^"]+)"/.exec(text('docs/operations.md')) ?? []
   for (const unit of filesIn('deploy/systemd', '.service')) {
     const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(text(unit)) ?? []
@@ -53,7 +53,7 @@ test('what runs under systemd may write where the documents put metrics', () => 
   }
 })
 
-/** A server that takes mail; resolves to what it was given once there was one. */
+/** A server that accepts mail; resolves to what it got after the first mail. */
 function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<string>; close(): void }> {
   return new Promise((listening) => {
     let took: (mail: string) => void = () => {}
@@ -81,7 +81,7 @@ function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<s
 
 const has = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 
-test('the mail of the documents is sent where no setuid program works', async (context) => {
+test('the mail in the documents is sent where no setuid program works', async (context) => {
   context.skip(!has('setpriv') || !has('curl'), 'this machine has no setpriv or no curl')
   const [, listed = ''] = /"command": (\["curl"[^\]]+\])/.exec(text('docs/operations.md')) ?? []
   const server = await mailServer()
@@ -131,7 +131,7 @@ describe('Kubernetes', () => {
     expect(found.sort(order)).toEqual(planned.map(({ name, schedule }) => ({ name, schedule })).sort(order))
   })
 
-  test('takes another run at work for no failure', () => {
+  test("doesn't treat another run at work as a failure", () => {
     for (const { spec } of crons)
       expect(spec.jobTemplate.spec.podFailurePolicy.rules).toContainEqual({
         action: 'Ignore',
@@ -149,7 +149,7 @@ describe('Kubernetes', () => {
     expect(text('deploy/docker/Dockerfile')).not.toContain('VOLUME')
   })
 
-  test('runs as nobody in particular, on a root that cannot be written', () => {
+  test("runs as an unprivileged user, on a root that can't be written to", () => {
     for (const pod of [
       deployment.spec.template.spec,
       ...crons.map(({ spec }) => spec.jobTemplate.spec.template.spec),
@@ -162,11 +162,11 @@ describe('Kubernetes', () => {
   })
 })
 
-test('the configurations of compose and Kubernetes are taken', () => {
+test('the configurations of compose and Kubernetes are accepted', () => {
   const map = parse(text('deploy/kubernetes/config.yaml')) as { data: Record<string, string> }
   const folder = scratch()
   for (const source of [text('deploy/compose/shopsync.json'), map.data['config.json']!]) {
-    // The secrets are files of a container; here they are texts.
+    // The secrets are files in a container; here they are texts.
     const document = JSON.parse(
       source
         .replaceAll(/\{ "file": "[^"]+warehouse_url" \}/g, '"postgres://u:p@h/d"')
@@ -183,7 +183,7 @@ test('compose keeps the scheduler from everything but its folder, and the page f
       shopsync: { user: string; read_only: boolean; cap_drop: string[]; ports: string[]; volumes: string[] }
     }
   }
-  // The secrets are files of the host's user, whose id the container's has to be: it writes nothing that is its own.
+  // The secrets are files of the host's user, whose id the container must have: it writes nothing of its own.
   expect(services.shopsync).toMatchObject({
     user: `\${SHOPSYNC_USER:-1000:1000}`,
     read_only: true,

@@ -1,6 +1,6 @@
 /**
- * The lines of README and docs/ that people copy do what they say: each is run as it stands there, against a sandbox and
- * in an empty folder; only paths, ports, ids and the secret are replaced. Whoever adds a line has it tried by that alone.
+ * The lines of README and docs/ that people copy do what they say: each is run as it is, against a sandbox and in an
+ * empty folder; only paths, ports, ids and the secret are replaced. A new line is tested automatically.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -20,13 +20,15 @@ const pages = ['README.md', ...filesIn('docs', '.md')]
 const blocks = pages.flatMap(blocksOf)
 const cron = /^(?:[\d*/,-]+ +){4}[\d*/,-]+ +(.*)$/
 
-/** Why a line cannot run here, or which test runs it. */
+/** Why a line can't run here, or which test runs it. */
 const elsewhere: Readonly<Record<string, string>> = {
   'npm ci && npm run demo': '.ci/run runs it in a clean clone',
   'npm ci && npm test': '.ci/run runs it in a clean clone',
   'npm ci && npm install --global .':
     'it would change this machine; tarball.test.ts runs the installed program',
   'shopsync init': 'it asks; init.test.ts answers',
+  'npm install ./shopsync-0.2.0.tgz': 'test/long/tarball.test.ts installs it',
+  'npx shopsync demo': 'test/package/tarball.test.ts runs it',
   'npm run quick': 'it is this suite',
   'npm test': 'it is this suite',
   'bash .ci/run': 'it is this suite',
@@ -36,7 +38,7 @@ const elsewhere: Readonly<Record<string, string>> = {
     'it needs a running systemd; test/deploy reads the units',
 }
 
-/** Exit codes other than 0, of lines that name what a sandbox of some records does not have. */
+/** Nonzero exit codes, of lines that refer to something a small sandbox doesn't have. */
 const exitCodes: Readonly<Record<string, number>> = {
   'shopsync why repair_orders 4711': 1,
   'shopsync why repair_order_services 4711/812': 1,
@@ -54,7 +56,7 @@ beforeAll(async () => {
   const script = (name: string, text: string): void => writeFileSync(join(tools, name), text, { mode: 0o755 })
   script('shopsync', `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`)
   script('mail', `#!/bin/sh\ncat >>${join(here.folder, 'mails')}\n`)
-  // The tools that the lines use, and nothing else: neither node nor npm is found where cron looks.
+  // The tools that the lines use, and nothing else: neither node nor npm is on cron's path.
   for (const name of ['sh', 'cat', 'echo', 'cp', 'jq', 'sqlite3']) {
     const path = spawnSync('sh', ['-c', `command -v ${name}`])
       .stdout.toString()
@@ -95,7 +97,7 @@ interface Ran {
   readonly text: string
 }
 
-/** Runs a line with no environment but this one; a program that stays up is stopped once it says how. */
+/** Runs a line with only this environment. A program that stays up is stopped once it has printed how. */
 function shell(line: string, env: Record<string, string>): Promise<Ran> {
   return new Promise((resolve) => {
     const child = execFile('sh', ['-c', `exec 2>&1; ${line}`], { cwd: here.folder, env }, (error, stdout) => {
@@ -105,7 +107,7 @@ function shell(line: string, env: Record<string, string>): Promise<Ran> {
   })
 }
 
-/** A line in which a shell has nothing to do is called without one. */
+/** A line that doesn't need a shell is called without one. */
 async function ran(line: string): Promise<{ readonly code: number | null; readonly text: string }> {
   const words = plainWords(line)
   if (!words) return shell(`exec ${line}`.replace(/^exec (export|cp|umask)/, '$1'), usual())
@@ -116,12 +118,12 @@ async function ran(line: string): Promise<{ readonly code: number | null; readon
 
 const usual = (): Record<string, string> => ({ PATH: tools, SHOPSYNC_API_SECRET: here.sandbox.secret })
 
-describe('the lines of a terminal', () => {
+describe('the lines for a terminal', () => {
   const lines = [...new Set(blocks.flatMap(commandsOf))]
   const isOther = (line: string): boolean =>
     line in elsewhere || cron.test(line) || /^\w+=|^journalctl |^pg_dump /.test(line)
 
-  it('are run here or elsewhere, and no reason is left of a line that is gone', () => {
+  it('are run here or elsewhere, and no reason is left for a line that is gone', () => {
     for (const line of Object.keys(elsewhere)) expect(lines).toContain(line)
     expect(lines.filter((line) => !isOther(line)).length).toBeGreaterThan(15)
   })
@@ -174,7 +176,7 @@ describe('the systemd unit and the line for the journal', () => {
 describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
   const [roles, daily, reading] = blocksOf('docs/warehouse.md').filter(({ language }) => language === 'sql')
   const suffix = randomBytes(4).toString('hex')
-  /** Roles, schema and database of this test alone: other tests may copy the same lines. */
+  /** This test's own roles, schema and database: other tests may copy the same lines. */
   const own = (text: string): string =>
     text
       .replaceAll(/--.*$/gm, '')
@@ -206,7 +208,7 @@ describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
     expect([text, code]).toEqual([text, 0])
   }
 
-  it('make roles that are enough to migrate, to sync every day, and to read', async () => {
+  it('make roles that are sufficient to migrate, to sync every day, and to read', async () => {
     await asked(postgresUrl(), own('create database warehouse'))
     const owner = address('postgres')
     await asked(owner, own(roles!.text))
@@ -225,7 +227,7 @@ describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
     ])
   })
 
-  it('dump the schema, where pg_dump knows the server', async (context) => {
+  it('dump the schema, if pg_dump knows the server', async (context) => {
     const versions = spawnSync('sh', ['-c', 'pg_dump --version']).stdout.toString()
     const [{ server_version_num: server }] = (await asked(
       address('postgres'),
@@ -243,7 +245,7 @@ describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
   })
 })
 
-it('runs the example of the sandbox’s page', async () => {
+it('runs the example on the sandbox’s page', async () => {
   const [block] = blocksOf('docs/sandbox.md').filter(({ language }) => language === 'ts')
   const file = join(here.folder, 'example.mjs')
   const clock = `const clock = { nowMicros: () => BigInt(Date.now()) * 1000n }\n`

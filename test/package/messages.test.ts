@@ -1,4 +1,4 @@
-/** docs/messages.md is written by the build; this is what its reader relies on. */
+/** docs/messages.md is written by the build; this tests what its readers rely on. */
 import { expect, test } from 'vitest'
 import { reasons } from '../../src/engine/base/reasons.js'
 import { messageReference } from '../../src/shell/messagereference.js'
@@ -6,7 +6,7 @@ import { textOf } from '../support/tree.js'
 
 const page = textOf('docs/messages.md')
 
-test('each code has its words', () => {
+test('each code has a text', () => {
   for (const [code, words] of Object.entries(reasons)) expect(page).toContain(`| \`${code}\` | ${words} |`)
 })
 

@@ -1,4 +1,7 @@
-/** deploy/prometheus and deploy/grafana ask for metrics that there are, and send to headings of the runbook that there are. */
+/**
+ * deploy/prometheus and deploy/grafana only query metrics that exist, and only link to headings of the runbook that
+ * exist.
+ */
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { metricNames } from '../../src/features/telemetry/metricnames.js'
@@ -33,7 +36,7 @@ const series = new Set(
 const strangers = (text: string): string[] =>
   [...text.matchAll(/\bshopsync_\w+/g)].map(([name]) => name).filter((name) => !series.has(name))
 
-it('name metrics that the product shows, and the dashboard shows every one of them', () => {
+it('use metrics that the product shows, and the dashboard shows every one of them', () => {
   const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
   expect([...queries, ...rules.map(({ expr }) => expr)].flatMap(strangers)).toEqual([])
   expect(strangers('sum(shopsync_runs) + shopsync_runs_total')).toEqual(['shopsync_runs'])

@@ -1,8 +1,9 @@
 /**
- * What `npm pack` makes is whole: it holds what its pages name, its dependencies run on this Node, and `npx shopsync`
- * works from it. The packages that it needs are those of this project; test/long/tarball.test.ts installs them anew.
+ * The result of `npm pack` is complete: it contains what its pages refer to, its dependencies run on this Node, and
+ * `npx shopsync` works from it. The packages it needs come from this project; test/long/tarball.test.ts installs them
+ * again.
  */
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
 import { scratch } from '../support/scratch.js'
@@ -32,10 +33,10 @@ beforeAll(async () => {
   symlinkSync(join('..', 'shopsync', bin.shopsync), join(modules, '.bin', 'shopsync'))
 })
 
-/** What a demo leaves behind is there on some machines only. */
+/** What a demo leaves behind only exists on some machines. */
 const isMadeByDemo = (path: string): boolean => path.startsWith('demo/')
 
-/** Paths that a page names: its links, and what stands in backticks, as far as the project has such a file. */
+/** Paths that a page refers to: its links, and anything in backticks that is a file of the project. */
 function named(page: string): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const links = [...text.matchAll(/\]\(([^):#]+)(?:#[^)]*)?\)/g)].map(([, path]) =>
@@ -48,18 +49,18 @@ function named(page: string): string[] {
   ]
 }
 
-it('holds every file that README names, and every page that a page links to', () => {
+it('contains every file that README names, and every page that a page links to', () => {
   const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')]
   const missing = [...pages.flatMap(named), ...pages].filter((path) => !existsSync(join(installed, path)))
   expect(missing).toEqual([])
 })
 
-it('needs no package that wants a newer Node', async () => {
+it('needs no package that requires a newer Node', async () => {
   const copy = scratch()
   for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(copy, file))
   const words = ['ci', '--dry-run', '--offline', '--omit=dev', '--ignore-scripts', '--engine-strict']
   expect((await inFolder(copy, 'npm', ...words)).stdout).toMatch(/packages|up to date/)
-  // What only this project's package.json overrides comes as it is to whoever installs the tarball.
+  // People who install the tarball don't get the overrides in this project's package.json.
   expect(overrides).toBeUndefined()
 })
 
@@ -68,4 +69,18 @@ it('runs from an empty directory: npx shopsync --version, npx shopsync demo', as
   const { stdout } = await inFolder(folder, 'npx', '--offline', 'shopsync', 'demo')
   expect(stdout).toMatch(/^ +first sync +second sync$/m)
   expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
+})
+
+it('tells how to get the binary of better-sqlite3 when npm ran no install scripts', async () => {
+  const library = join(modules, 'better-sqlite3')
+  rmSync(library)
+  const isBuilt = (path: string): boolean => /better-sqlite3\/build(\/|$)/.test(path)
+  cpSync(join(root, 'node_modules/better-sqlite3'), library, {
+    recursive: true,
+    filter: (path) => !isBuilt(path),
+  })
+  const failed = await inFolder(folder, 'npx', '--offline', 'shopsync', 'demo').catch(
+    (error: unknown) => error,
+  )
+  expect(failed).toMatchObject({ code: 3, stderr: expect.stringContaining('npm rebuild better-sqlite3') })
 })

@@ -1,6 +1,6 @@
 /**
- * The bills of the sandbox: some by hand, and those of a generated business against a second reading of the formula, made
- * here of fractions. Readings that are wrong must miss: else the bills would show nothing.
+ * The bills of the sandbox: some computed by hand, and those of a generated business against a second implementation of
+ * the formula, here with fractions. Wrong readings must miss; otherwise the bills would show nothing.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Billed, billionths, billTotal, nearest } from '../../src/sandbox/data/bill.js'
@@ -147,7 +147,7 @@ describe('a bill', () => {
     expect(billTotal(order)).toBe(total)
   })
 
-  it('takes nine decimals, half away from zero', () => {
+  it('uses nine decimals, rounded half away from zero', () => {
     expect([1.0000000005, -1.0000000005, 1 / 3, 1e-7, 5e-10, 4e-10].map(billionths)).toEqual([
       1_000_000_001n,
       -1_000_000_001n,
@@ -160,7 +160,7 @@ describe('a bill', () => {
   })
 })
 
-/* A second reading of the formula: fractions of whole numbers, nothing shared with the sandbox. */
+/* A second implementation of the formula: fractions of whole numbers, nothing shared with the sandbox. */
 
 interface Fraction {
   readonly over: bigint
@@ -286,7 +286,7 @@ describe('the payments of a generated business', () => {
       .map((order) => [order, order.payments.reduce((sum, { amount_cents }) => sum + amount_cents, 0)])
   })
 
-  it('are the bill to the cent, in every invoice that can be checked', () => {
+  it('equal the bill to the cent, in every invoice that can be checked', () => {
     expect(paid.length).toBeGreaterThan(3500)
     expect(
       paid.filter(([order, sum]) => read(order) !== sum).map(([order, sum]) => [order.id, read(order), sum]),
@@ -300,7 +300,7 @@ describe('the payments of a generated business', () => {
     ['tax once an order', { tax: 'once' }, 0.05],
     ['a fee without tax', { fee: 'untaxed' }, 0.5],
     ['tax before the discount', { discount: 'after tax' }, 0.03],
-  ])('are not the bill by a wrong reading: %s', (_, reading, least) => {
+  ])('do not equal the bill under a wrong reading: %s', (_, reading, least) => {
     const missed = paid.filter(([order, sum]) => read(order, reading) !== sum).length / paid.length
     expect(missed).toBeGreaterThan(least)
   })

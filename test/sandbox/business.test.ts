@@ -1,4 +1,4 @@
-/** The generated records could be a business: figures that people of the trade look at first, for several seeds. */
+/** The generated records could be a business: figures that people in the trade look at first, for several seeds. */
 import { DateTime } from 'luxon'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Order } from '../../src/sandbox/data/order.js'
@@ -37,7 +37,7 @@ class Business {
     return this.records.get(resource) ?? []
   }
 
-  /** The time on the clock of the shop. */
+  /** The local time at the shop. */
   local(order: Order, at: string): DateTime {
     const shop = this.all('shops').find(({ id }) => id === order.shop_id)
     return DateTime.fromISO(at, { zone: shop?.['time_zone'] })
@@ -64,7 +64,7 @@ describe.each([
     business = await Business.of(seed, count, shops)
   })
 
-  it('gets 3.0 to 3.7 cars done a technician and working day', () => {
+  it('gets 3.0 to 3.7 cars done per technician and working day', () => {
     const { invoices } = business
     const days = (field: 'started_at' | 'closed_at') =>
       new Set(
@@ -76,7 +76,7 @@ describe.each([
     }
   })
 
-  it('closes invoices while it is open, as its doors say', () => {
+  it('closes invoices during its opening hours', () => {
     for (const { opening_hours } of business.all('shops'))
       expect(opening_hours).toBe('Mon–Fri 07:30–18:00, Sat 08:00–13:00')
     const outside = business.invoices.filter((order) => {
@@ -87,7 +87,7 @@ describe.each([
     expect(outside).toEqual([])
   })
 
-  it('earns on parts what shops earn, at prices of the optimizer, and buys what it sells', () => {
+  it('earns on parts what shops earn, at the optimizer’s prices, and buys what it sells', () => {
     const parts = partsOf(business.invoices)
     const sold = parts.reduce((sum, part) => sum + (part.quoted_price_cents ?? 0) * part.quantity, 0)
     expect(1 - costOf(parts) / sold).toBeGreaterThan(0.45)
@@ -114,7 +114,7 @@ describe.each([
     expect(bought / used).toBeLessThan(1.05)
   })
 
-  it('lives on customers who come back', () => {
+  it('lives on returning customers', () => {
     const { orders } = business
     const from = (source: string) => share(orders, ({ customer_source }) => customer_source === source)
     expect(from('Repeat')).toBeGreaterThan(0.55)
@@ -122,7 +122,7 @@ describe.each([
       if (source !== 'Repeat') expect(from(source)).toBeLessThan(0.15)
   })
 
-  it('has open bills of last month, estimates of last weeks, and work of these days', () => {
+  it('has open bills from last month, estimates from the last weeks, and current work', () => {
     const unpaid = business.invoices.filter(({ payments }) => payments.length === 0)
     expect(unpaid.length).toBeGreaterThan(2)
     expect(share(unpaid, ({ closed_at }) => age(closed_at!) <= 31)).toBeGreaterThanOrEqual(0.5)
@@ -137,7 +137,7 @@ describe.each([
     expect(median(work.map(({ started_at }) => age(started_at!)))).toBeLessThan(5)
   })
 
-  it('is late with one car of five to ten, and knows most cars days before they come', () => {
+  it('is late with 5 to 10 percent of cars, and knows most cars days before they come', () => {
     const late = share(business.invoices, ({ closed_at, due_out_at }) => closed_at! > due_out_at)
     expect(late).toBeGreaterThan(0.1)
     expect(late).toBeLessThan(0.2)
@@ -151,7 +151,7 @@ describe.each([
     expect(share(ahead, (days) => days < 0.5)).toBeLessThan(0.15)
   })
 
-  it('recommends what inspections found red', () => {
+  it('recommends what inspections rated red', () => {
     const isRed = new Map(
       business.orders.map(({ id, services }) => [
         id,
@@ -167,7 +167,7 @@ describe.each([
     expect(share(without, (id) => known.has(id))).toBeLessThan(0.2)
   })
 
-  it('is refused some cards that are never accepted, and gives some money back', () => {
+  it('has some cards declined for good, and refunds some money', () => {
     const attempts = business.all('payment_transactions')
     const accepted = new Set(
       attempts.filter(({ status }) => status === 'approved').map((one) => one['repair_order_id']),
@@ -195,7 +195,7 @@ describe.each([
     }
   })
 
-  it('raises its labor rates every half a year', () => {
+  it('raises its labor rates every half year', () => {
     const times = business.orders.map(({ created_at }) => Date.parse(created_at))
     const first = Math.min(...times)
     const rates = new Map<number, Set<number>>()
@@ -205,7 +205,7 @@ describe.each([
       for (const { labor_rate_cents } of services) if (labor_rate_cents !== null) found.add(labor_rate_cents)
       rates.set(half, found)
     }
-    // What was added to an order later has the rate of that day: the lowest is that of the order's own.
+    // Anything added to an order later has that day's rate, so the lowest is the order's original one.
     const lowest = [...rates].sort(([a], [b]) => a - b).map(([, found]) => Math.min(...found))
     expect(lowest.length).toBeGreaterThan(1)
     expect(lowest).toEqual([...lowest].sort((a, b) => a - b))

@@ -20,7 +20,7 @@ async function generated(options: SandboxOptions = {}): Promise<Sandbox> {
   return emptySandbox({ data: 'generated', repairOrders: 300, ...options })
 }
 
-/** Made once for all tests that only look at it. */
+/** Made once for all tests that only read it. */
 const madeOnce = (options: SandboxOptions): (() => Promise<Sandbox>) => {
   let made: Promise<Sandbox> | undefined
   return () => {
@@ -51,8 +51,8 @@ function* stamped(value: unknown): Generator<{ created_at: string; updated_at: s
 }
 
 describe('generated data', () => {
-  // The first one: it makes them, and asks the server that makes them.
-  it('makes thousands of repair orders quickly and serves any page of them at once', async () => {
+  // The first one: it generates them, and queries the server that does.
+  it('makes thousands of repair orders quickly and serves any page of them immediately', async () => {
     const started = process.cpuUsage()
     const sandbox = await large()
     expect(process.cpuUsage(started).user).toBeLessThan(15_000_000)
@@ -60,7 +60,7 @@ describe('generated data', () => {
     expect(body).toMatchObject({ total_count: 5000, total_pages: 50, limit: 100, limited: true })
   })
 
-  it('is the same for the same seed, and another for another', async () => {
+  it('is the same for the same seed, and different for another', async () => {
     const [first, again, other] = [
       await generated({ seed: 5 }),
       await generated({ seed: 5 }),
@@ -70,7 +70,7 @@ describe('generated data', () => {
     expect(everything(other)).not.toBe(everything(first))
   })
 
-  it('fills every resource of tenants of different size', async () => {
+  it('fills every resource of tenants of different sizes', async () => {
     const sandbox = await generated({ repairOrders: undefined as never, tenants: 3, scale: 0.2 })
     expect(sandbox.tenantIds).toEqual([101, 102, 103])
     expect(sandbox.tenantIds.map((tenant) => sandbox.store.count(tenant, 'repair_orders'))).toEqual([
@@ -163,7 +163,7 @@ describe('generated data', () => {
     }
   })
 
-  it('pays invoices in full, in payments, on the order and by card transactions alike', async () => {
+  it('pays invoices in full, with payments, on the order and by card transactions alike', async () => {
     const sandbox = await usual()
     const sum = (items: readonly { amount_cents: number }[]) =>
       items.reduce((total, { amount_cents }) => total + amount_cents, 0)
@@ -197,7 +197,7 @@ describe('generated data', () => {
     expect(JSON.stringify(sandbox.store.all(101, 'customers'))).toMatch(/[^\u0020-\u007e’“”–]/)
   })
 
-  it('embeds the very tags that it lists', async () => {
+  it('embeds exactly the tags that it lists', async () => {
     const sandbox = await generated({ repairOrders: 600 })
     const listed = sandbox.store.all(101, 'integrator_tags')
     const embedded = ['customers', 'repair_orders'].flatMap((resource) =>
@@ -207,7 +207,7 @@ describe('generated data', () => {
     expect(embedded.sort((a, b) => a.id - b.id)).toEqual([...listed].sort((a, b) => a.id - b.id))
   })
 
-  it('has hardly two records of one updated_at', async () => {
+  it('has hardly any two records with the same updated_at', async () => {
     const sandbox = await large()
     for (const resource of sandbox.store.resources) {
       const times = sandbox.store.all(101, resource).map(({ updated_at }) => updated_at)
@@ -217,7 +217,7 @@ describe('generated data', () => {
 })
 
 describe('the shops at work', () => {
-  it('changes records with stamps that only ever grow, and says which', async () => {
+  it('changes records with strictly increasing stamps, and returns which', async () => {
     const sandbox = await generated({ clock: new HandClock(noon) })
     const before = parseInstant(UNTIL)!
     const changes = sandbox.work(300, 101)
@@ -261,7 +261,7 @@ describe('the shops at work', () => {
 })
 
 describe('createSandbox', () => {
-  it('refuses a reference date that is none', async () => {
+  it('rejects an invalid reference date', async () => {
     await expect(createSandbox({ until: 'yesterday' })).rejects.toThrow('until: not an ISO 8601 datetime')
   })
 })

@@ -1,4 +1,4 @@
-/** Records that the sandbox generates, changes and lets partners write have what `schema/` declares, and no more. */
+/** Records that the sandbox generates, changes and lets partners write contain what `schema/` declares, and no more. */
 import { expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Field, Member, Shape } from '../../schema/resource.js'
@@ -32,7 +32,7 @@ const fits: Readonly<Record<Field['kind'], (value: unknown) => boolean>> = {
   day: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value),
 }
 
-/** The paths of an object at which something is not as declared. */
+/** The paths in an object that aren't as declared. */
 function* wrongIn(shape: Shape, found: Record<string, unknown>, at: string): Generator<string> {
   const invented = resources[at]?.source.includes('Other resources') === true
   for (const name of Object.keys(found))
@@ -61,7 +61,7 @@ function* wrongAt(member: Member, value: unknown, at: string): Generator<string>
   else if (member.type === 'object' || Object.keys(value).length > 0) yield* wrongIn(member.fields, value, at)
 }
 
-it('generates, changes and takes records as they are declared', async () => {
+it('generates, changes and accepts records as they are declared', async () => {
   const sandbox = await emptySandbox({ data: 'generated', repairOrders: 300, clock: new HandClock(noon) })
   sandbox.work(300)
   const [estimate] = sandbox.store.all(101, 'repair_orders').filter(({ state }) => state === 'estimate')
@@ -91,7 +91,7 @@ it('generates, changes and takes records as they are declared', async () => {
   expect([...new Set(wrong)]).toEqual([])
 })
 
-it('lets every shop buy from vendors of its own', async () => {
+it('lets every shop buy from its own vendors', async () => {
   const sandbox = await emptySandbox({ data: 'generated', repairOrders: 60 })
   const shopOf = new Map(sandbox.store.all(101, 'vendors').map(({ id, shop_id }) => [id, shop_id]))
   expect(new Set(shopOf.values())).toEqual(new Set(sandbox.store.ids(101, 'shops')))

@@ -1,4 +1,4 @@
-/** Rules of a script for one event: what leaves, and what the lists show meanwhile. */
+/** Rules of a script for one event: what is sent, and what the lists show meanwhile. */
 import { describe, expect, it } from 'vitest'
 import type { EventAction, Rule, Sandbox } from '../../src/sandbox/index.js'
 import { emptySandbox, ids, noon, shop } from '../support/requests.js'
@@ -12,7 +12,7 @@ const scripted = async (
   return [await emptySandbox({ script: rules, webhooks: { hooks: [heard] } }), heard]
 }
 
-/** What arrives of the event of one new customer, to which this is done. */
+/** What arrives for the event of one new customer under these actions. */
 async function arriving(event: EventAction): Promise<Receiver['received']> {
   const [sandbox, { received }] = await scripted([{ event }])
   sandbox.store.put(101, 'customers', customer(1))
@@ -44,7 +44,7 @@ describe('a rule of events', () => {
     }
   })
 
-  it('matches by chance, and as often as it may', async () => {
+  it('matches at random, and a limited number of times', async () => {
     const [sandbox, heard] = await scripted([
       { when: { probability: 0.5, seed: 3 }, times: 4, event: { kind: 'drop' } },
     ])
@@ -54,7 +54,7 @@ describe('a rule of events', () => {
     expect(heard.ids()).not.toEqual(Array.from({ length: 36 }, (_, i) => i + 5))
   })
 
-  it('has no part in requests, and rules of requests none in events', async () => {
+  it('does not affect requests, and rules for requests do not affect events', async () => {
     const [sandbox, heard] = await scripted([
       { when: { nth: 1 }, event: { kind: 'drop' } },
       { when: { nth: 1 }, fault: { kind: 'status', status: 503 } },
@@ -72,7 +72,7 @@ describe('a rule of events', () => {
     [{ when: { action: 'gone' }, event: { kind: 'drop' } }, 'rules[0].when.action must be one of created'],
     [{ event: { kind: 'lose' } }, 'rules[0].event.kind must be one of drop, twice, delay, before'],
     [{ event: { kind: 'drop' }, fault: { kind: 'drop' } }, 'rules[0].fault must be in a rule without event'],
-  ])('is refused where it is wrong: %j', async (rule, message) => {
+  ])('is rejected if it is wrong: %j', async (rule, message) => {
     const sandbox = await emptySandbox()
     expect(() => sandbox.script([rule as Rule])).toThrow(message)
   })
@@ -100,7 +100,7 @@ describe('an event', () => {
     expect(await arriving({ kind: 'wrongSecret' })).toMatchObject([{ secret: 'not sandbox-secret' }])
   })
 
-  it('has a type that nobody knows', async () => {
+  it('has an unknown type', async () => {
     const types = await Promise.all([
       arriving({ kind: 'unknownType' }),
       arriving({ kind: 'unknownType', type: 'LaborGuide' }),
@@ -118,7 +118,7 @@ describe('an event', () => {
     expect(other!.event.payload['tenant_id']).toBe(102)
   })
 
-  it('shows a version of the future, or one that the source never has; the record stays as it is', async () => {
+  it('shows a version of the future, or one that the source never has; the record does not change', async () => {
     const shown = async (event: EventAction) => (await arriving(event))[0]!.event.payload['data']
     expect(await shown({ kind: 'future' })).toEqual({
       ...customer(1),
@@ -139,7 +139,7 @@ describe('an event that is sent before the record can be read', () => {
   const before: Rule = { event: { kind: 'before', ms: 0 } }
   const list = 'customers?updated_after=1970-01-01T00:00:00Z'
 
-  /** What the lists and a read by id show while the event is on its way, and afterwards. */
+  /** What the lists and a read by id show while the event is under way, and afterwards. */
   async function reading(change: (sandbox: Sandbox) => void, given: readonly Rule[] = [before]) {
     const seen: unknown[] = []
     const look = async () => {
@@ -161,7 +161,7 @@ describe('an event that is sent before the record can be read', () => {
     return seen
   }
 
-  it('of a change: the old version stands in its old place until then', async () => {
+  it('of a change: the old version is in its old place until then', async () => {
     const seen = await reading(({ store }) => store.put(101, 'customers', customer(1, '05')))
     expect(seen).toEqual([
       [[2, 1], 2, '00'],
@@ -169,7 +169,7 @@ describe('an event that is sent before the record can be read', () => {
     ])
   })
 
-  it('of a creation, whose id nobody else gets', async () => {
+  it('of a creation, whose id no other record gets', async () => {
     const next: number[] = []
     const seen = await reading(({ store }) => {
       store.put(101, 'customers', customer(3, '04'))
@@ -190,7 +190,7 @@ describe('an event that is sent before the record can be read', () => {
     ])
   })
 
-  it('and changes again meanwhile: the last version is shown, once all its events were sent', async () => {
+  it('and changes again meanwhile: the last version is shown once all its events have been sent', async () => {
     const seen = await reading(({ store }) => {
       for (const second of ['05', '06', '07']) store.put(101, 'customers', customer(1, second))
     })

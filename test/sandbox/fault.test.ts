@@ -9,7 +9,7 @@ async function withFault(fault: Fault | Fault[], rule: Omit<Rule, 'fault'> = {})
 }
 
 const list = (sandbox: Sandbox, page = 1) => shop(sandbox, `notes?${EPOCH}&per_page=100&page=${page}`)
-/** A repair order with one service of two parts. */
+/** A repair order with one service that has two parts. */
 function order(sandbox: Sandbox): void {
   const time = '2026-01-01T00:00:00.000000Z'
   const own = serviceTemplate(10, time)
@@ -39,7 +39,7 @@ describe('faults on the wire', () => {
     await expect(list(await withFault(fault))).rejects.toThrow()
   })
 
-  it('a declared length that is too short cuts the JSON off', async () => {
+  it('a declared length that is too short cuts off the JSON', async () => {
     const { body } = await list(await withFault({ kind: 'length', by: -10 })).catch(() => ({
       body: 'broken',
     }))
@@ -54,12 +54,12 @@ describe('faults on the wire', () => {
     await expect(response).rejects.toThrow()
   })
 
-  it('answers after a stall of some milliseconds, whole', async () => {
+  it('answers completely after a stall of a few milliseconds', async () => {
     for (const part of ['headers', 'body'] as const)
       expect(ids(await list(await withFault({ kind: 'stall', ms: 5, part })))).toHaveLength(100)
   })
 
-  it('closes at once while a client waits for a stalled answer', async () => {
+  it('closes immediately while a client waits for a stalled response', async () => {
     const sandbox = await withFault({ kind: 'stall' })
     const waiting = expect(list(sandbox)).rejects.toThrow()
     while (sandbox.requests.length === 0) await new Promise(setImmediate)
@@ -71,14 +71,14 @@ describe('faults on the wire', () => {
     expect(ids(await list(await withFault({ kind: 'trickle', bytes: 8000, ms: 1 })))).toHaveLength(100)
   })
 
-  it('sends as huge a body as is asked for', async () => {
+  it('sends as huge a body as requested', async () => {
     const { body } = await list(await withFault({ kind: 'huge', bytes: 3_000_000 }))
     expect(body.padding.length).toBeGreaterThanOrEqual(3_000_000)
   })
 })
 
-describe('faults of the answer', () => {
-  it.each([500, 502, 503, 504, 401, 403, 404, 422, 429])('answers %i', async (status) => {
+describe('faults of the response', () => {
+  it.each([500, 502, 503, 504, 401, 403, 404, 422, 429])('returns %i', async (status) => {
     expect((await list(await withFault({ kind: 'status', status }))).status).toBe(status)
   })
 
@@ -95,7 +95,7 @@ describe('faults of the answer', () => {
     expect(date.headers.has('x-ratelimit-remaining')).toBe(false)
   })
 
-  it('sends HTML with status 200, text that is no JSON, and a redirect to another host', async () => {
+  it('sends HTML with status 200, text that is not JSON, and a redirect to another host', async () => {
     const html = await list(await withFault({ kind: 'html' }))
     expect([html.status, html.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(typeof (await list(await withFault({ kind: 'text' }))).body).toBe('string')
@@ -103,22 +103,22 @@ describe('faults of the answer', () => {
     expect([away.status, away.headers.get('location')]).toEqual([302, 'http://other.example/'])
   })
 
-  it('sends gzip that is garbage, or whole at its start and cut off', async () => {
+  it('sends gzip that is garbage, or valid at its start and cut off', async () => {
     await expect(list(await withFault({ kind: 'gzip' }))).rejects.toThrow()
     const sandbox = await withFault({ kind: 'gzip', how: 'truncated' })
-    // Node's fetch hands out what it could inflate and does not complain that the end is missing.
+    // Node's fetch returns what it could inflate and doesn't complain that the end is missing.
     const cut = await list(sandbox)
     expect([cut.headers.get('content-encoding'), typeof cut.body]).toEqual(['gzip', 'string'])
   })
 
-  it('answers page 3 with page 2, and owns up to it or not', async () => {
+  it('answers page 3 with page 2, and admits it or not', async () => {
     const served = await list(await withFault({ kind: 'page', page: 'previous' }), 3)
     expect([served.body.current_page, ids(served)[0]]).toEqual([2, 150])
     const asked = await list(await withFault({ kind: 'page', page: 2, claim: 'asked' }), 3)
     expect([asked.body.current_page, ids(asked)[0]]).toEqual([3, 150])
   })
 
-  it('shows an empty list where there were thousands, or a wrong total', async () => {
+  it('shows an empty list instead of thousands, or a wrong total', async () => {
     expect((await list(await withFault({ kind: 'empty' }))).body).toMatchObject({
       results: [],
       total_count: 0,
@@ -143,7 +143,7 @@ describe('faults of the answer', () => {
     expect(await totals({ kind: 'pages', remove: true })).toEqual([250, undefined])
   })
 
-  it('serves pages of another size than was asked for, and something behind the end', async () => {
+  it('serves pages of a different size than requested, and something past the end', async () => {
     const pages = async (fault: Omit<Extract<Fault, { kind: 'paging' }>, 'kind'>, page: number) => {
       const { status, body } = await list(await withFault({ kind: 'paging', ...fault }), page)
       const shown = status === 200 ? body.results.map((record: { id: number }) => record.id) : []
@@ -184,7 +184,7 @@ describe('faults of the answer', () => {
     expect(enums.records[0].services[0].inspections[0].state).toBe('purple')
   })
 
-  it('alters what a path points at', async () => {
+  it('alters what a path points to', async () => {
     const path = 'services[*].labors[0].hours'
     expect(
       (await orders({ kind: 'alter', path, to: null })).records[0].services[0].labors[0].hours,
@@ -197,7 +197,7 @@ describe('faults of the answer', () => {
     )
   })
 
-  it('corrupts records in every way it names', async () => {
+  it('corrupts records in every way that it lists', async () => {
     const first = async (how: Extract<Fault, { kind: 'corrupt' }>['how']) =>
       await orders({ kind: 'corrupt', how })
     const service = async (how: Parameters<typeof first>[0]) => (await first(how)).records[0].services[0]
@@ -237,7 +237,7 @@ describe('when a rule fires', () => {
     return found
   }
 
-  it('counts its own matching requests', async () => {
+  it('counts the requests that it matches', async () => {
     expect(await statuses({ when: { nth: 2 } }, 3)).toEqual([200, 500, 200])
     expect(await statuses({ when: { nth: [1, 3] } }, 3)).toEqual([500, 200, 500])
     expect(await statuses({ when: { every: 2 } }, 4)).toEqual([200, 500, 200, 500])
@@ -245,7 +245,7 @@ describe('when a rule fires', () => {
     expect(await statuses({ times: 1 }, 2)).toEqual([500, 200])
   })
 
-  it('is due by chance, the same with the same seed', async () => {
+  it('fires at random, the same with the same seed', async () => {
     const first = await statuses({ when: { probability: 0.5, seed: 3 } }, 20)
     expect(new Set(first).size).toBe(2)
     expect(await statuses({ when: { probability: 0.5, seed: 3 } }, 20)).toEqual(first)
@@ -286,7 +286,7 @@ describe('when a rule fires', () => {
     [[{ fault: { kind: 'stall', seconds: 3 } }], 'unknown key rules[0].fault.seconds'],
     [[{ before: { kind: 'delete', rank: 3 } }], 'unknown key rules[0].before.rank'],
     [[{ fault: { kind: 'corrupt', how: 'badly' } }], 'rules[0].fault.how must be one of strings-for-numbers'],
-  ])('refuses the script %j and names the key', async (script, message) => {
+  ])('rejects the script %j and names the key', async (script, message) => {
     const sandbox = await emptySandbox()
     expect(() => sandbox.script(script as unknown as Rule[])).toThrow(message)
   })

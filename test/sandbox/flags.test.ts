@@ -1,10 +1,10 @@
-/** `shopsync sandbox` with the flags of events. */
+/** `shopsync sandbox` with the flags for events. */
 import { describe, expect, it } from 'vitest'
 import { Call, shopsync } from '../support/call.js'
 import { receiver } from './receiver.js'
 
 describe('shopsync sandbox --webhook', () => {
-  it('announces changes there, those that are asked for', async () => {
+  it('announces the requested kinds of changes there', async () => {
     const heard = await receiver({ before: async () => call.kill('SIGINT') })
     const events = ['--webhook', heard.url, '--webhook-events', 'customer.deleted, customer.created']
     const chance = [
@@ -52,7 +52,7 @@ describe('shopsync sandbox --webhook', () => {
       /"note.created", expected names/,
     ],
     [Array(21).fill(['--webhook', 'https://a.example/']).flat(), /21 times --webhook, expected at most 20/],
-  ])('says what is wrong with %j', async (flags, said) => {
+  ])('reports what is wrong with %j', async (flags, said) => {
     const { code, stderr } = await shopsync(['sandbox', '--port', '0', ...flags])
     expect(stderr).toMatch(said)
     expect(code).toBe(2)

@@ -1,4 +1,4 @@
-/** All kinds of events come of the shops' own work, and nothing that they do leaves a reference without its record. */
+/** The shops' own work produces all kinds of events, and nothing that they do leaves a reference without its record. */
 import { expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Member } from '../../schema/resource.js'
@@ -12,7 +12,7 @@ import { receiver } from './receiver.js'
 const small = () =>
   emptySandbox({ data: 'generated', repairOrders: 60, clock: new HandClock(noon, 1_000_000n) })
 
-it('has 36 kinds, and shops that work cause all of them', async () => {
+it('there are 36 kinds of events, and working shops cause all of them', async () => {
   expect(EVENT_NAMES.length).toBe(36)
   const sandbox = await small()
   const kinds = new Set(sandbox.work(5000).map(({ resource, action }) => eventOf(resource, action)?.name))
@@ -32,7 +32,7 @@ function* references(member: Member, value: unknown): Generator<readonly [list: 
         for (const [name, inner] of Object.entries(member.fields)) yield* references(inner, item[name])
 }
 
-it('refers to records that are there, however long the shops have worked', async () => {
+it('events refer to existing records, however long the shops have worked', async () => {
   const { store, work } = await small()
   work(5000)
   const known = new Map(store.resources.map((name) => [name, new Set(store.ids(101, name))]))
@@ -52,7 +52,7 @@ it('refers to records that are there, however long the shops have worked', async
   expect(found).toBeGreaterThan(1000)
 })
 
-it('leaves the shops, staff, stock and categories of the business as they were founded', async () => {
+it('working shops leave the shops, staff, stock and categories of the business as they were founded', async () => {
   const { store, work } = await small()
   const lists = ['shops', 'staffs', 'statuses', 'categories', 'inventories']
   const founded = lists.map((name) => [name, store.ids(101, name)] as const)
@@ -62,7 +62,7 @@ it('leaves the shops, staff, stock and categories of the business as they were f
   expect(founded[0]![1]).toEqual(expect.arrayContaining([...used]))
 })
 
-it('announces what partners write, and leaves their records to them', async () => {
+it('working shops announce what partners write, and leave their records to them', async () => {
   const { url, received } = await receiver()
   const sandbox = await small()
   await request(sandbox, '/webhooks', { method: 'POST', body: { url, events: EVENT_NAMES } })

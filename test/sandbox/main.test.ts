@@ -11,7 +11,7 @@ function file(text: string): string {
 }
 
 describe('runSandbox', () => {
-  it('says how to reach it, works on while it is live, and stops with the signal', async () => {
+  it('prints how to reach it, keeps working while it is live, and stops with the signal', async () => {
     const stop = new AbortController()
     const lines: string[] = []
     const faultsFile = file(
@@ -41,7 +41,7 @@ describe('runSandbox', () => {
     await expect(status('tenants/101/shops')).rejects.toThrow()
   })
 
-  it('limits the requests of a minute and lets tenants grant reading alone', async () => {
+  it('limits the requests per minute and lets tenants only grant reading', async () => {
     const stop = new AbortController()
     const lines: string[] = []
     const running = runSandbox({
@@ -83,7 +83,7 @@ describe('runSandbox', () => {
 })
 
 describe('docs/sandbox.md', () => {
-  it('shows only scripts that are accepted', () => {
+  it('only shows scripts that are accepted', () => {
     const text = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
     const scripts = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(([, script]) => script!)
     expect(scripts.length).toBeGreaterThan(1)

@@ -25,7 +25,7 @@ describe('motion', () => {
     expect(ids(await page(aged, 3, 10))).toEqual([21])
   })
 
-  it('creates complete records in an empty resource, with nested ids of their own', async () => {
+  it('creates complete records in an empty resource, with their own nested ids', async () => {
     const sandbox = await emptySandbox({
       script: [{ when: { nth: 1 }, before: { kind: 'create', resource: 'repair_orders', n: 3 } }],
     })
@@ -40,7 +40,7 @@ describe('motion', () => {
     expect(Object.keys(orders[0]!).sort()).toEqual(Object.keys(template('repair_orders', 1, '')).sort())
   })
 
-  it('updates by id, by rank and at random, each with a stamp of its own', async () => {
+  it('updates by id, by rank and at random, each with its own stamp', async () => {
     const sandbox = await moving({ kind: 'update', ids: [3], ranks: [19] })
     expect(ids(await page(sandbox, 1))).toEqual([1, 3, 20, 19, 18])
     expect(sandbox.store.get(101, 'notes', 3)).toMatchObject({ description: 'note 3 (rev 1)' })
@@ -50,7 +50,7 @@ describe('motion', () => {
     expect(new Set(stamps.map(({ updated_at: at }: { updated_at: string }) => at)).size).toBe(4)
   })
 
-  it('deletes ahead of the page that is asked for, and behind it', async () => {
+  it('deletes ahead of the requested page, and behind it', async () => {
     const ahead = await moving({ kind: 'delete', ahead: 2 }, { when: { page: 2 }, times: 1 })
     await page(ahead, 1)
     expect(ids(await page(ahead, 2))).toEqual(range(15, 11))
@@ -60,7 +60,7 @@ describe('motion', () => {
     expect(ids(await page(behind, 2))).toEqual(range(13, 9))
   })
 
-  it('moves after the answer was made when the rule says so', async () => {
+  it('moves after the response was made if the rule says so', async () => {
     const sandbox = await emptySandbox({
       script: [{ when: { nth: 1 }, after: { kind: 'delete', ids: [20] } }],
     })
@@ -69,14 +69,14 @@ describe('motion', () => {
     expect(ids(await page(sandbox, 1))[0]).toBe(19)
   })
 
-  it('touches many with one single updated_at', async () => {
+  it('touches many with a single updated_at', async () => {
     const sandbox = await moving({ kind: 'touch', ids: range(1, 12) })
     const { body } = await page(sandbox, 1, 12)
     expect(new Set(body.results.map(({ updated_at: at }: { updated_at: string }) => at)).size).toBe(1)
     expect(ids({ body } as never).sort((a, b) => a - b)).toEqual(range(1, 12))
   })
 
-  it('restores what was deleted, stamped anew or as it was', async () => {
+  it('restores what was deleted, with a new stamp or as it was', async () => {
     const sandbox = await moving([{ kind: 'delete', ids: [7, 8] }, { kind: 'restore' }])
     expect(ids(await page(sandbox, 1, 100))).toEqual([8, ...range(20, 9), ...range(6, 1)])
     sandbox.script([{ before: { kind: 'restore', stamp: false } }])
@@ -98,7 +98,7 @@ describe('motion', () => {
     expect(seen[2]).toEqual([4, 5, 3, 2, 1])
   })
 
-  it('shuffles ties from response to response, and nothing but ties', async () => {
+  it('shuffles ties from response to response, and only ties', async () => {
     const sandbox = await moving({ kind: 'shuffle' }, { when: { nth: 1 } }, 3)
     for (const id of range(101, 150))
       sandbox.store.put(101, 'notes', { id, updated_at: '2026-02-01T00:00:00.000000Z' })
@@ -162,7 +162,7 @@ describe('motion', () => {
 })
 
 describe('the programmatic side', () => {
-  it('calls hooks before each request is answered, with what it asks for', async () => {
+  it('calls hooks before each request is answered, with what it requests', async () => {
     const sandbox = await emptySandbox()
     putNotes(sandbox, 10)
     const seen: unknown[] = []
@@ -200,7 +200,7 @@ describe('the programmatic side', () => {
     expect(sandbox.requests).toEqual([])
   })
 
-  it('stores exactly what is put, integers beyond 2^53 included', async () => {
+  it('stores exactly what is put, including integers beyond 2^53', async () => {
     const { store } = await emptySandbox()
     const record = {
       id: 1,
@@ -273,7 +273,7 @@ describe('odd lists', () => {
     expect((await shop(sandbox, 'notes/18')).status).toBe(200)
   })
 
-  it('answer 500 where they would show a poisonous record, until it is healed', async () => {
+  it('return 500 where they would show a poisonous record, until it is healed', async () => {
     const sandbox = await moving({ kind: 'poison', ranks: [7] })
     expect((await page(sandbox, 1)).status).toBe(200)
     expect((await page(sandbox, 2)).status).toBe(500)

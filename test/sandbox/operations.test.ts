@@ -36,7 +36,7 @@ it('answers every operation that is listed', async () => {
     const filled = path.replace(':partner_id', '42').replace(':service_id', '10').replaceAll(/:\w+/g, '1')
     const whole = path.startsWith('/') ? filled : `/api/v1/tenants/101/${filled}`
     const { status } = await request(sandbox, whole, method === 'GET' ? {} : { method, body: {} })
-    // A creation is refused without the fields of a body, except where all are optional.
+    // A creation is rejected without the fields of a body, unless all are optional.
     const expected = method === 'POST' ? (path === 'customers' ? 201 : 422) : 200
     if (status !== expected) missed.push(`${method} ${path} answers ${status}`)
     if (method === 'GET' && isHandMade(path))

@@ -3,7 +3,7 @@ import { HandClock } from '../support/clocks.js'
 import { emptySandbox, shop } from '../support/requests.js'
 
 describe('rate limit windows', () => {
-  it('answers 429 when the window is spent, and 200 again in the next', async () => {
+  it('returns 429 when the window is used up, and 200 again in the next', async () => {
     const clock = new HandClock('2026-03-02T12:00:07Z')
     const sandbox = await emptySandbox({ clock, rate: { limit: 2, window: 10 } })
     const statuses = []
@@ -18,7 +18,7 @@ describe('rate limit windows', () => {
     expect([next.status, next.headers.get('x-ratelimit-remaining')]).toEqual([200, '1'])
   })
 
-  it('lets another consumer use up a part of every window', async () => {
+  it('lets another consumer use up part of every window', async () => {
     const sandbox = await emptySandbox({ rate: { limit: 5, window: 60, others: 3 } })
     expect((await shop(sandbox, 'notes')).headers.get('x-ratelimit-remaining')).toBe('1')
   })

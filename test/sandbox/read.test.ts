@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { EPOCH, emptySandbox, ids, putNotes, request, shop } from '../support/requests.js'
 
 describe('authentication and grants', () => {
-  it('answers 401 when a credential is missing or wrong', async () => {
+  it('returns 401 if a credential is missing or wrong', async () => {
     const sandbox = await emptySandbox()
     for (const headers of [
       { 'X-Api-Secret': 'wrong' },
@@ -15,7 +15,7 @@ describe('authentication and grants', () => {
     expect((await fetch(`${sandbox.url}/api/v1/tenants/101/notes`)).status).toBe(401)
   })
 
-  it('answers 404 for a tenant that is not granted, whether or not it exists', async () => {
+  it('returns 404 for a tenant that is not granted, whether or not it exists', async () => {
     const sandbox = await emptySandbox({ tenants: 2 })
     sandbox.store.revoke(102)
     for (const tenant of [102, 999, 'abc']) {
@@ -26,7 +26,7 @@ describe('authentication and grants', () => {
     expect((await request(sandbox, '/api/v1/tenants/102/notes')).status).toBe(200)
   })
 
-  it('answers 403 for every method but GET on a read-only tenant', async () => {
+  it('returns 403 for every method except GET on a read-only tenant', async () => {
     const sandbox = await emptySandbox({ tenants: [{ id: 101, writable: false }] })
     expect((await shop(sandbox, 'notes')).status).toBe(200)
     for (const [method, path] of [
@@ -104,7 +104,7 @@ describe('lists', () => {
     })
   })
 
-  it('orders by updated_at descending when updated_after is given, and otherwise does not', async () => {
+  it('is sorted by updated_at descending if updated_after is given, and otherwise not', async () => {
     const sandbox = await emptySandbox()
     putNotes(sandbox, 50)
     const newestFirst = ids(await shop(sandbox, `notes?${EPOCH}&per_page=100`))
@@ -117,7 +117,7 @@ describe('lists', () => {
     expect(paged).toEqual(plain)
   })
 
-  it('serves made-up resources, and answers 404 for unknown and switched-off ones', async () => {
+  it('serves made-up resources, and returns 404 for unknown and switched-off ones', async () => {
     const sandbox = await emptySandbox({ tenants: 2 })
     expect((await shop(sandbox, 'widgets')).status).toBe(404)
     sandbox.store.register('widgets')
@@ -130,7 +130,7 @@ describe('lists', () => {
     expect((await request(sandbox, '/api/v1/tenants/102/vehicles')).status).toBe(404)
   })
 
-  it('gives the names of custom payment types as a plain array', async () => {
+  it('returns the names of custom payment types as a plain array', async () => {
     const sandbox = await emptySandbox({
       tenants: [{ id: 101, strings: { customer_payment_types: ['Fleet', 'Coupon'] } }],
     })
@@ -170,14 +170,14 @@ describe('updated_after', () => {
   })
 
   it.each(['yesterday', '2026-01-01', '2026-01-01T10:00:00', '2026-13-01T10:00:00Z', '2026-02-30T10:00:00Z'])(
-    'refuses %s with 422',
+    'rejects %s with 422',
     async (text) => {
       const sandbox = await emptySandbox()
       expect((await shop(sandbox, `notes?updated_after=${text}`)).status).toBe(422)
     },
   )
 
-  it('filters on true microseconds whatever precision is printed', async () => {
+  it('filters by true microseconds at whatever precision is printed', async () => {
     const sandbox = await emptySandbox({ timestamps: { digits: 0, offset: '+02:00' } })
     sandbox.store.put(101, 'notes', {
       id: 1,
@@ -254,7 +254,7 @@ describe('filters', () => {
 })
 
 describe('headers', () => {
-  it('carries the documented ones on every answer', async () => {
+  it('include the documented ones in every response', async () => {
     const sandbox = await emptySandbox({ rate: { limit: 50, window: 10 } })
     const first = await shop(sandbox, 'notes')
     expect(first.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -267,7 +267,7 @@ describe('headers', () => {
     expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'))
   })
 
-  it('answers 304 to the ETag of what has not changed', async () => {
+  it('return 304 for the ETag of unchanged content', async () => {
     const sandbox = await emptySandbox()
     const tag = (await shop(sandbox, 'notes')).headers.get('etag')!
     expect((await shop(sandbox, 'notes', { headers: { 'If-None-Match': tag } })).status).toBe(304)
@@ -275,7 +275,7 @@ describe('headers', () => {
     expect((await shop(sandbox, 'notes', { headers: { 'If-None-Match': tag } })).status).toBe(200)
   })
 
-  it('compresses only when it is told to and the client accepts it', async () => {
+  it('compress only if configured and accepted by the client', async () => {
     const sandbox = await emptySandbox({ gzip: true })
     putNotes(sandbox, 3)
     const zipped = await shop(sandbox, `notes?${EPOCH}`, { headers: { 'Accept-Encoding': 'gzip' } })

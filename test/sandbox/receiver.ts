@@ -1,4 +1,4 @@
-/** A receiver of events, as a partner's would be: it keeps what came. For the tests of the sandbox. */
+/** A receiver of events, like a partner's: it keeps what arrives. For the tests of the sandbox. */
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -18,9 +18,9 @@ export interface Receiver {
 }
 
 export interface ReceiverOptions {
-  /** The status of the n-th answer, 1 for the first. */
+  /** The status of the n-th response, 1 for the first. */
   readonly status?: (n: number) => number
-  /** Runs before the answer. */
+  /** Runs before the response. */
   readonly before?: (event: Received['event']) => Promise<void>
   readonly tls?: { readonly key: Buffer; readonly cert: Buffer }
 }
@@ -50,7 +50,7 @@ export async function receiver({ status = () => 200, before, tls }: ReceiverOpti
   closers.push(() => server.close().closeAllConnections())
   const { port } = server.address() as AddressInfo
   return {
-    // The certificate of the tests is that of localhost.
+    // The test certificate is for localhost.
     url: tls === undefined ? `http://127.0.0.1:${port}/hook` : `https://localhost:${port}/hook`,
     received,
     ids: () => received.map(({ event }) => event.payload['id']),

@@ -39,7 +39,7 @@ describe('webhooks', () => {
     expect(Object.keys(received[2]!.event.payload).sort()).toEqual(['id', 'tenant_id', 'type'])
   })
 
-  it('says nothing of tenants that are not granted, or of records that have no event', async () => {
+  it('sends nothing about tenants that are not granted, or records that have no event', async () => {
     const { url, received } = await receiver()
     const sandbox = await emptySandbox({
       webhooks: { hooks: [{ url, events: ['customer.created', 'note.created'] }] },
@@ -51,7 +51,7 @@ describe('webhooks', () => {
     expect(received).toEqual([])
   })
 
-  it('sends the record to the letter, as a read by id shows it', async () => {
+  it('sends the record verbatim, as a read by id shows it', async () => {
     const { url, received } = await receiver()
     const sandbox = await emptySandbox({ webhooks: { hooks: [{ url }] } })
     sandbox.store.put(101, 'customers', { ...customer(1), zip: 12345678901234567890n })
@@ -62,7 +62,7 @@ describe('webhooks', () => {
     expect(received[0]!.text).toContain('"zip":12345678901234567890')
   })
 
-  it('delivers twice, late and shuffled, or not at all, when told to', async () => {
+  it('delivers twice, late and shuffled, or not at all, as configured', async () => {
     const { url, received, ids } = await receiver()
     const hooks = [{ url }]
     const put = async (webhooks: object, count: number) => {
@@ -86,7 +86,7 @@ describe('webhooks', () => {
     expect(lost[0]).toMatchObject({ sent: null, status: null, attempt: 1 })
   })
 
-  it('repeats what is not answered with 2xx, and keeps a line for each attempt', async () => {
+  it('retries what is not answered with 2xx, and keeps a line per attempt', async () => {
     const { url, received } = await receiver({ status: (n) => (n < 3 ? 503 : 204) })
     const sandbox = await emptySandbox({ webhooks: { hooks: [{ url }], retry: 5 } })
     sandbox.store.put(101, 'customers', customer(7))
@@ -113,7 +113,7 @@ describe('webhooks', () => {
     expect(new Set(received.map(({ text }) => text)).size).toBe(1)
   })
 
-  it('makes none of the deliveries that still wait when it is emptied or closed', async () => {
+  it('makes none of the waiting deliveries when it is emptied or closed', async () => {
     const { url, received } = await receiver({ status: () => 500 })
     const webhooks = { hooks: [{ url }], delayMs: 86_400_000, retry: 1000 }
     for (const end of ['reset', 'close'] as const) {
@@ -126,7 +126,7 @@ describe('webhooks', () => {
     expect(received).toEqual([])
   })
 
-  it('trusts no certificate that nobody vouches for', async () => {
+  it('does not trust an unknown certificate', async () => {
     const tls = { key: fixture('server.key'), cert: fixture('server.pem') }
     const { url, received } = await receiver({ tls })
     const hooks = [{ url }]
@@ -159,7 +159,7 @@ describe('webhooks', () => {
     expect(sandbox.deliveries.filter(({ status }) => status === 200).length).toBe(4000)
   })
 
-  it('accepts at most 20, of https or loopback addresses, for well-formed events', async () => {
+  it('accepts at most 20, with https or loopback addresses, for well-formed events', async () => {
     const sandbox = await emptySandbox()
     const configure = async (body: unknown) =>
       (await request(sandbox, '/webhooks', { method: 'POST', body })).status
@@ -174,7 +174,7 @@ describe('webhooks', () => {
     expect(await configure({ url: 'https://example.com/', events: ['customer.created'] })).toBe(422)
   })
 
-  it('is not stopped by receivers that refuse or are not there', async () => {
+  it('is not stopped by receivers that refuse or do not exist', async () => {
     const { url } = await receiver({ status: () => 500 })
     const sandbox = await emptySandbox({
       webhooks: {

@@ -4,7 +4,7 @@ import { emptySandbox, shop } from '../support/requests.js'
 
 const time = '2026-01-01T00:00:00.000000Z'
 
-/** The records that writes refer to, each with the words and prices that the tests look for. */
+/** The records that writes refer to, each with the texts and prices that the tests check. */
 const furniture = {
   shops: {},
   staffs: { email: 'sam@example.com' },
@@ -31,7 +31,7 @@ async function furnished() {
 }
 
 describe('writes', () => {
-  it('answers 400 to a body that is not JSON and 422 to one that is no object', async () => {
+  it('return 400 for a body that is not JSON and 422 for one that is not an object', async () => {
     const { write } = await furnished()
     expect((await write('POST', 'notes', '{"repair_order_id":')).status).toBe(400)
     expect((await write('POST', 'notes', '')).status).toBe(400)
@@ -39,7 +39,7 @@ describe('writes', () => {
     expect((await write('POST', 'notes', '[]')).status).toBe(422)
   })
 
-  it.each(['constructor', '__proto__', 'toString'])('takes %s for a word like any other', async (name) => {
+  it.each(['constructor', '__proto__', 'toString'])('treat %s as an ordinary word', async (name) => {
     const { sandbox, write } = await furnished()
     const tag = { taggable_type: name, taggable_id: 1, name, value: name }
     expect((await write('POST', 'integrator_tags', tag)).status).toBe(422)
@@ -52,7 +52,7 @@ describe('writes', () => {
     expect((await shop(sandbox, name)).body).toMatchObject({ results: [], total_count: 0 })
   })
 
-  it('reads e-mail addresses as RFC 822 writes them', async () => {
+  it('parse e-mail addresses according to RFC 822', async () => {
     const { write } = await furnished()
     const good = ["o'neil+cars@example.com", 'ada@localhost', '"ada lovelace"@example.com', 'a@[10.0.0.1]']
     for (const email of good)
@@ -69,7 +69,7 @@ describe('writes', () => {
       expect([email, (await write('POST', 'customers', { email })).status]).toEqual([email, 422])
   })
 
-  it('lets names of payment types be letters and digits alone, at most 25', async () => {
+  it('only allow letters and digits in names of payment types, at most 25', async () => {
     const { write } = await furnished()
     const pay = async (name: unknown) => {
       const payment_type_details = { type: 'Credit Card', name }
@@ -121,7 +121,7 @@ describe('writes', () => {
     ['customers', { state: 'ZZ' }, 'state'],
     ['customers', { phones: [{ number: '555' }] }, 'phones'],
     ['customers', { marketing_ok: 'yes' }, 'marketing_ok'],
-  ])('refuses %s %j with 422 for %s', async (path, body, field) => {
+  ])('reject %s %j with 422 for %s', async (path, body, field) => {
     const { sandbox, write } = await furnished()
     const count = sandbox.store.count(101, path)
     const reply = await write('POST', path, body)
@@ -130,7 +130,7 @@ describe('writes', () => {
     expect(sandbox.store.count(101, path)).toBe(count)
   })
 
-  it('creates, changes and deletes an appointment', async () => {
+  it('create, change and delete an appointment', async () => {
     const { sandbox, write } = await furnished()
     const made = await write('POST', 'appointments', {
       title: 'Brakes',
@@ -154,7 +154,7 @@ describe('writes', () => {
     expect((await write('DELETE', path)).status).toBe(404)
   })
 
-  it('prints a customer’s phones in the formats of responses', async () => {
+  it('print a customer’s phones in the formats of responses', async () => {
     const { write } = await furnished()
     const made = await write('POST', 'customers', {
       first_name: 'Zoë',
@@ -178,7 +178,7 @@ describe('writes', () => {
     expect((await write('PUT', `customers/${made.body.id}`, { email: 'zoe@example.com' })).status).toBe(200)
   })
 
-  it('embeds a tag in what it tags, and takes it out again', async () => {
+  it('embed a tag in what it tags, and remove it again', async () => {
     const { sandbox, write } = await furnished()
     const made = await write('POST', 'integrator_tags', {
       taggable_type: 'Customer',
@@ -197,7 +197,7 @@ describe('writes', () => {
     expect(await tags()).toEqual([])
   })
 
-  it('adds canned jobs to estimates and removes services, of estimates only', async () => {
+  it('add canned jobs to estimates and remove services, only for estimates', async () => {
     const { sandbox, write } = await furnished()
     const added = await write('PUT', 'estimates/1/canned_jobs/1')
     expect(added.status).toBe(200)
@@ -220,7 +220,7 @@ describe('writes', () => {
     expect((await write('PUT', 'estimates/1/canned_jobs/1')).status).toBe(404)
   })
 
-  it('records payments on the order as well, custom names joined to the type', async () => {
+  it('record payments on the order as well, with custom names joined to the type', async () => {
     const { sandbox, write } = await furnished()
     const details = { type: 'Other', name: 'Fleet' }
     const made = await write('POST', 'payments', {
@@ -239,7 +239,7 @@ describe('writes', () => {
     ])
   })
 
-  it('makes a recommendation from a canned job or from words alone', async () => {
+  it('make a recommendation from a canned job or only from text', async () => {
     const { write } = await furnished()
     const quick = await write('POST', 'recommendations', { repair_order_id: 1, description: 'Wash it' })
     expect(quick.body).toMatchObject({ description: 'Wash it', service: {} })

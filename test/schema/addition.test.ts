@@ -1,6 +1,6 @@
 /**
- * A resource is one file: with it, and no other change, the program builds, its sandbox serves and its commands sync the
- * new tables, and the tests of the declarations pass. Runs a copy of the project.
+ * A resource is one file: with it and no other change, the program builds, its sandbox serves the resource, its
+ * commands sync the new tables, and the tests of the declarations pass. Runs a copy of the project.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { scratch } from '../support/scratch.js'
 
 const root = resolve(import.meta.dirname, '../..')
 const project = scratch()
-/** Milliseconds: a build or a demo each, on a machine that does other things too. */
+/** Milliseconds: each is a build or a demo, on a machine that does other things too. */
 const retryWaits = 240_000
 
-/** Every word of the vocabulary, and a path that is not the name. */
+/** Every word of the vocabulary, and a path that differs from the name. */
 const widgets = `import {
   boolean, cents, defineResource, field, id, integer, json, many, nullable, number, object, one, oneOf, ref, scalars,
   stamps, text, timestamp,
@@ -109,7 +109,7 @@ async function runs(): Promise<Run[]> {
   return JSON.parse((await run('node', ['--input-type=module', '--eval', program])).stdout) as Run[]
 }
 
-/** How many widgets a small sandbox of the copy serves; the demo syncs just these lists. */
+/** How many widgets a small sandbox of the copy serves; the demo syncs only these lists. */
 async function served(): Promise<number> {
   const program = `
     const { createSandbox } = await import('./dist/src/sandbox/index.js')
@@ -142,11 +142,11 @@ beforeAll(async () => {
   rmSync(join(project, 'test/schema/addition.test.ts'))
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   writeFileSync(join(project, 'schema/widgets.ts'), widgets)
-  // As `npm run build` does, but for the bundle, which holds whatever there is.
+  // Like `npm run build`, but without the bundle, which contains whatever exists.
   for (const script of scripts) await run('node', script.split(' '))
 }, retryWaits)
 
-it('the new resource is synced, its past and what the shops do with it', {
+it('syncs the new resource, its past and what the shops do with it', {
   timeout: retryWaits,
 }, async () => {
   const found = (await runs()).map(({ status, cursors }) => ({
@@ -175,13 +175,13 @@ it('the new resource is synced, its past and what the shops do with it', {
   db.close()
 })
 
-it('the dictionary and the schema of configurations name it', () => {
+it('lists it in the dictionary and in the configuration schema', () => {
   const written = (file: string): string => readFileSync(join(project, 'schema', file), 'utf8')
   for (const table of tables) expect(written(`dictionary/${table}.md`)).toContain(table)
   expect(written('config.schema.json')).toContain('widgets')
 })
 
-it('the tests of the declarations pass', { timeout: retryWaits }, async () => {
+it('passes the tests of the declarations', { timeout: retryWaits }, async () => {
   const { stdout } = await run('npx', [
     'vitest',
     'run',
@@ -195,7 +195,7 @@ it('the tests of the declarations pass', { timeout: retryWaits }, async () => {
   expect(numPassedTests).toBeGreaterThan(10)
 })
 
-it('is not served by a sandbox that keeps a list of its own', { timeout: retryWaits }, async () => {
+it("isn't served by a sandbox that has its own list", { timeout: retryWaits }, async () => {
   expect(await served()).toBeGreaterThan(0)
   const file = join(project, 'dist/src/sandbox/records/resources.js')
   const derived = readFileSync(file, 'utf8')

@@ -25,7 +25,7 @@ const documented = [
 ]
 const byConvention = ['repair_orders', 'shops', 'staffs', 'statuses', 'vehicles', 'vendors']
 
-/** The tables of the warehouse, written out: table, key after tenant_id, the columns that say whose rows they are. */
+/** The tables of the warehouse, written out: table, key after tenant_id, the columns that show whose rows they are. */
 const children: readonly (readonly [table: string, key: string, first: string])[] = [
   ...['sublets', 'inspections', 'vehicles', 'hazmats', 'parts', 'labors'].map(
     (array) => [`canned_job_${array}`, 'canned_job_id id', 'canned_job_id position id'] as const,
@@ -51,10 +51,10 @@ const children: readonly (readonly [table: string, key: string, first: string])[
   ['repair_order_payments', 'repair_order_id position', 'repair_order_id position payment_type'],
 ]
 
-/** A resource that was added since is no business of this list. */
+/** Resources added later aren't part of this list. */
 const promised = list.filter(({ name }) => [...documented, ...byConvention].includes(name))
 
-test('the resources are those that people build on', () => {
+test('the resources are those that people rely on', () => {
   expect(promised.filter((r) => r.documented).map((r) => r.name)).toEqual(documented)
   expect(promised.filter((r) => !r.documented).map((r) => r.name)).toEqual(byConvention)
   expect(resources.customer_payment_types).toMatchObject({
@@ -63,7 +63,7 @@ test('the resources are those that people build on', () => {
   })
 })
 
-test('the root tables and their keys are those that people build on', () => {
+test('the root tables and their keys are those that people rely on', () => {
   const roots = tables.filter((table) => table.role === 'root')
   expect(roots.map((table) => [table.name, table.key])).toEqual(
     list.map((r) => [r.name, ['tenant_id', r.list === 'strings' ? 'name' : 'id']]),
@@ -74,7 +74,7 @@ test('the root tables and their keys are those that people build on', () => {
   }
 })
 
-test('the child tables, their keys and owners are those that people build on', () => {
+test('the child tables, their keys and owners are those that people rely on', () => {
   const found = promised
     .flatMap((resource) => tablesOf(resource))
     .filter((table) => table.role === 'child')
@@ -89,7 +89,7 @@ test('the child tables, their keys and owners are those that people build on', (
   expect(found.sort(byName)).toEqual([...children].sort(byName))
 })
 
-test('no two tables, and no two columns of a table, have one name', () => {
+test('no two tables, and no two columns of a table, have the same name', () => {
   const names = tables.map((table) => table.name)
   expect(new Set(names).size).toBe(names.length)
   for (const { name, columns } of tables) {
@@ -108,7 +108,7 @@ test('nested objects are flattened with an underscore', () => {
   }
 })
 
-test('every key is never null, every reference and every index means something that exists', () => {
+test('keys are never null, and every reference and index refers to something that exists', () => {
   const names = new Set(tables.map((table) => table.name))
   for (const table of tables) {
     const byName = new Map(table.columns.map((column) => [column.name, column]))
@@ -125,7 +125,7 @@ const membersOf = (fields: Shape): Member[] =>
     'fields' in member ? [member, ...membersOf(member.fields)] : [member],
   )
 
-test('everything is described, and no enumeration holds a value twice', () => {
+test('everything is described, and no enumeration contains a value twice', () => {
   for (const resource of list) {
     const members = membersOf(resource.fields)
     for (const text of [resource.doc, resource.source, resource.grain, ...members.map((m) => m.doc)]) {
@@ -138,7 +138,7 @@ test('everything is described, and no enumeration holds a value twice', () => {
   }
 })
 
-test('the record of one resource can stand inside all others, and it has a table only', () => {
+test('records of one resource can be inside all others, and it only has a table', () => {
   const embedded = list.filter((resource) => resource.embeddedAs !== undefined)
   expect(embedded.map((resource) => resource.name)).toEqual(['integrator_tags'])
   expect(embedded.flatMap((resource) => tablesOf(resource))).toHaveLength(1)

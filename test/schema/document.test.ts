@@ -1,13 +1,14 @@
 /**
- * The declarations beside the API's own document, whose tables stand here once more: a field, an enumeration value or
- * a "nullable" that one side lacks is named. Children of recommendations have the fields of those of repair orders.
+ * Compares the declarations with the API's own document, whose tables are copied here. A field, an enumeration value or
+ * a "nullable" that is missing on one side is reported. Children of recommendations have the same fields as those of
+ * repair orders.
  */
 import { expect, test } from 'vitest'
 import { authorizations } from '../../schema/authorizations.js'
 import { resources } from '../../schema/index.js'
 import type { Field, Member, Shape } from '../../schema/resource.js'
 
-/** A type and the fields that have it, `?` marking the nullable; before them the array or object they stand in. */
+/** A type and its fields, with `?` marking nullable ones; before them, the array or object that contains them. */
 const service = (at: string): string[] => [
   `${at} stamps`,
   `${at} string title comment`,
@@ -137,7 +138,7 @@ const documented: Readonly<Record<string, readonly string[]>> = {
     ...service('service.'),
   ],
   staffs: ['stamps', 'string first_name last_name email', 'boolean advisor technician active'],
-  // Of these the document says no more than that vendors, as all records of a shop, carry its id.
+  // About these, the document only says that vendors, like all records of a shop, contain its id.
   shops: ['stamps'],
   vehicles: ['stamps'],
   statuses: ['stamps'],
@@ -172,7 +173,7 @@ const enumerations: Readonly<Record<string, string>> = {
 
 const STAMPS = ['integer id', 'timestamp created_at', 'timestamp updated_at']
 
-/** One line a field: its type, its path and `?` where it is nullable. */
+/** One line per field: its type, its path, and `?` if it is nullable. */
 const linesOf = (groups: readonly string[]): string[] =>
   groups.flatMap((group) => {
     const words = group.split(' ')
@@ -213,17 +214,17 @@ function declaredValues(shape: Shape, at: string): [string, readonly string[]][]
   })
 }
 
-test.each(Object.entries(documented))('%s has the fields of the document', (name, groups) => {
+test.each(Object.entries(documented))("%s has the document's fields", (name, groups) => {
   expect(declaredLines(resources[name]!.fields).sort()).toEqual(linesOf(groups).sort())
 })
 
-test('authorizations have the fields of the document', () => {
+test("authorizations have the document's fields", () => {
   expect(declaredLines(authorizations.fields).sort()).toEqual(
     linesOf(['integer id api_partner_id tenant_id? api_tenant_id', 'boolean writable']).sort(),
   )
 })
 
-test('enumerations hold the values of the document, each once', () => {
+test("enumerations contain the document's values, each once", () => {
   const found = Object.keys(documented).flatMap((name) => declaredValues(resources[name]!.fields, `${name}.`))
   expect(Object.fromEntries(found)).toEqual(
     Object.fromEntries(

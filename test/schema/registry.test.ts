@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { scratch } from '../support/scratch.js'
 
-test('schema/index.ts is what registry.mjs makes of the folder', () => {
+test('schema/index.ts is what registry.mjs makes from the folder', () => {
   const schema = fileURLToPath(new URL('../../schema/', import.meta.url))
   const copy = scratch()
   cpSync(schema, copy, { recursive: true })

@@ -5,7 +5,7 @@ import { defineResource, id, many, nullable, number, object, stamps, text } from
 
 /** Exact: the two are the same type, neither wider nor narrower (house style: the type trap). */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-/** Compiles only when they are, or are not, as said. */
+/** Compiles only if they are, or aren't, as stated. */
 const same = <A, B>(_: Same<A, B>): void => undefined
 
 interface Root {
@@ -80,7 +80,7 @@ test('children carry the ids of their owners, at every depth', () => {
   same<Extract<keyof ResourceTables['recommendation_labors'], 'service_id'>, 'service_id'>(true)
 })
 
-test('plain values are null only where their place is the key', () => {
+test('plain values are null only if their position is the key', () => {
   same<
     ResourceTables['customer_shops'],
     { tenant_id: Int64; customer_id: Int64; position: number; shop_id: Int64; _synced_at: string }
@@ -91,7 +91,7 @@ test('plain values are null only where their place is the key', () => {
   >(true)
 })
 
-test('nullable() keeps the kind, and items that are told apart by place have no key of their own', () => {
+test('nullable() keeps the kind, and items identified by position have no key of their own', () => {
   const resource = defineResource({
     name: 'things',
     singular: 'thing',

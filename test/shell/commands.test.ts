@@ -33,7 +33,7 @@ describe('status', () => {
     })
   })
 
-  test('tells freshness, watermark, live rows and verdict of every cursor', async () => {
+  test('shows freshness, watermark, live rows and verdict of every cursor', async () => {
     await here.run('sync', '--quiet')
     const { code, json } = await here.run('status', '--json')
     expect(code).toBe(0)
@@ -59,7 +59,7 @@ describe('status', () => {
     expect(stdout).toContain('42 of 42 cursors stale or failing')
   })
 
-  test('asks the registers for live rows, and counts them where no register knows; a revoked tenant is trouble unless it is left out on purpose', async () => {
+  test('takes live rows from the registers, or counts them without one; a revoked tenant is a problem unless it is left out on purpose', async () => {
     const db = new Database(join(here.folder, 'data/warehouse.db'))
     const [, revoked] = here.sandbox.tenantIds
     const at = '2026-01-01T00:00:00.000000Z'
@@ -91,7 +91,7 @@ describe('status', () => {
   })
 })
 
-test('an answer that could not be written whole ends with 1', async () => {
+test('an answer that could not be written completely exits with 1', async () => {
   const env = { ...process.env, API_SECRET: here.sandbox.secret }
   const to = (where: string, limit = '') =>
     promisify(execFile)(
@@ -112,7 +112,7 @@ test('an answer that could not be written whole ends with 1', async () => {
 })
 
 describe('check', () => {
-  test('finds all well', async () => {
+  test('finds no problem', async () => {
     const { code, stdout } = await here.run('check')
     expect(code).toBe(0)
     for (const what of ['configuration', 'environment', 'credentials', 'tenant', 'warehouse']) {
@@ -121,7 +121,7 @@ describe('check', () => {
     expect(stdout).toContain('API_SECRET set')
   })
 
-  test('asks each tenant once, each resource of one tenant once, 15 questions at most, and nothing but GET', async () => {
+  test('queries each tenant once, each resource of one tenant once, with at most 15 requests, and only GET', async () => {
     here.sandbox.resetRequests()
     await here.run('check')
     const access = 1 + here.sandbox.tenantIds.length + 20
@@ -138,7 +138,7 @@ describe('check', () => {
     expect(stdout).toContain('sync.overlap')
   })
 
-  test('3: the credentials are refused; the warehouse is tried all the same', async () => {
+  test('3: the credentials are refused; the warehouse is still tried', async () => {
     const { code, stdout } = await shopsync(['check'], { cwd: here.folder, env: { API_SECRET: 'wrong' } })
     expect(code).toBe(3)
     expect(stdout).toMatch(/✗ credentials: .*401/)
@@ -146,7 +146,7 @@ describe('check', () => {
     expect(stdout).toContain('→ Check api.partnerId and api.secret')
   })
 
-  test('3: the API is not there', async () => {
+  test('3: the API cannot be reached', async () => {
     here.configure({
       api: { baseUrl: 'http://127.0.0.1:9' },
       warehouse: { url: `sqlite:${join(scratch(), 'other.db')}` },
@@ -160,7 +160,7 @@ describe('check', () => {
     })
   })
 
-  test('3: the warehouse is not to be written', async () => {
+  test('3: the warehouse cannot be written', async () => {
     here.configure({ warehouse: { url: 'sqlite:/proc/warehouse.db' } })
     const { code, stdout } = await here.run('check')
     expect(code).toBe(3)
@@ -196,11 +196,11 @@ describe('run', () => {
     expect(code).toBe(0)
     const report = json<RunReport>()
     expect(report.cursors.map((cursor) => cursor.resource)).toEqual(['notes', 'notes', 'categories'])
-    // Each step asks for the authorizations once, and for each cursor once.
+    // Each step requests the authorizations once, and each cursor once.
     expect(report.requests).toBe(2 + report.cursors.length)
   })
 
-  test('a verify step says what differs, and writes nothing', async () => {
+  test('a verify step reports what differs, and writes nothing', async () => {
     await here.run('sync')
     const equal = await here.run('run', 'weekly-verify', '--json')
     expect(equal.code, equal.stdout).toBe(0)
@@ -209,7 +209,7 @@ describe('run', () => {
     const [id] = here.sandbox.store.ids(tenant, 'notes')
     here.sandbox.store.remove(tenant, 'notes', id ?? 0)
     here.sandbox.work(60)
-    // A source that goes on living is no difference, and nobody is alerted.
+    // Changes at a live source aren't a difference, and nobody is alerted.
     const living = await here.run('run', 'weekly-verify', '--json')
     expect(living.code, living.stdout).toBe(0)
     const db = new Database(join(here.folder, 'data/warehouse.db'))
@@ -231,7 +231,7 @@ describe('run', () => {
     expect((await here.run('run', 'weekly-verify')).stdout).toContain('Type shopsync reconcile to repair')
   })
 
-  test('a backfill step pulls whole days, and is checked before anything is written', async () => {
+  test('a backfill step fetches whole days, and is checked before anything is written', async () => {
     const report = (await here.run('run', 'backfill', '--json')).json<RunReport>()
     expect(report).toMatchObject({ job: 'backfill', mode: 'job', status: 'ok' })
     mkdirSync(join(here.folder, 'jobs'), { recursive: true })
@@ -245,7 +245,7 @@ describe('run', () => {
     expect(stderr).toContain('Found from 2026-01-02T00:00:00.000000Z after to 2026-01-01T00:00:00.000000Z')
   })
 
-  test('an unknown job lists those there are', async () => {
+  test('an unknown job lists the existing ones', async () => {
     const { code, stderr } = await here.run('run', 'hurly')
     expect(code).toBe(2)
     expect(stderr).toMatch(/expected one of .*hourly.*nightly.*Did you mean hourly\?/)
@@ -282,7 +282,7 @@ describe('dictionary', () => {
     expect(stdout).not.toContain('secret')
   })
 
-  test('the sources for dbt are those of the configured warehouse, whose password need not be known', async () => {
+  test('the sources for dbt are those of the configured warehouse, whose password may be unknown', async () => {
     const sources = async (more: Record<string, object>): Promise<string> => {
       here.configure(more)
       const { code, stdout } = await shopsync(['dictionary', '--format', 'dbt'], { cwd: here.folder })
@@ -298,7 +298,7 @@ describe('dictionary', () => {
   })
 })
 
-test('sandbox says how to reach it, and ends in good order when it is stopped', async () => {
+test('sandbox prints how to reach it, and ends cleanly when it is stopped', async () => {
   const flags = ['--port', '0', '--tenants', '2', '--rate-limit', '3', '--read-only-tenant', '102']
   const { code, stdout } = await shopsync(['sandbox', ...flags], {
     during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')),
@@ -323,7 +323,7 @@ test('demo fills a warehouse twice and answers three questions', async () => {
     expect(existsSync(join(folder, 'demo/report.html'))).toBe(true)
     expect(existsSync(join(folder, 'demo/warehouse.db'))).toBe(true)
     expect(existsSync(join(folder, 'demo/warehouse.db-wal'))).toBe(false)
-    // The terminal, the page and the view tell one number.
+    // The terminal, the page and the view show the same number.
     const [, name = '', sales = ''] = /^(\w+ \d{4}): \$([\d,]+) of sales/m.exec(stdout) ?? []
     const db = new Database(join(folder, 'demo/warehouse.db'), { readonly: true })
     const month = new Date(`1 ${name} UTC`).toISOString().slice(0, 7)

@@ -1,4 +1,4 @@
-/** Text from the source and the database on its way to a terminal: no control character of it gets there. */
+/** Text from the source and the database on its way to a terminal: none of its control characters get there. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { visible } from '../../src/engine/base/escape.js'
@@ -8,7 +8,7 @@ import { table } from '../../src/shell/texttable.js'
 import { type Place, place } from '../support/place.js'
 import { type OnTerminal, onTerminal } from '../support/terminal.js'
 
-/** CSI of one byte, an end of OSC, a bell, and the same in two bytes. */
+/** A one-byte CSI, an end of OSC, a bell, and the same in two bytes. */
 const evil = 'A\u009b31mB\u0090C\u009c\u0007D\u001b]0;title\u001b\\E\r\u007fF'
 const shown = 'A\\u009b31mB\\u0090C\\u009c\\u0007D\\u001b]0;title\\u001b\\E\\u000d\\u007fF'
 const control = /(?![\n\t])\p{Cc}/u
@@ -20,7 +20,7 @@ test('every control character becomes visible, and nothing else changes', () => 
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !control.test(visible(text))))
 })
 
-test('a document of JSON stays the same document', () => {
+test('a JSON document keeps its meaning', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify(value, null, 2)
@@ -29,7 +29,7 @@ test('a document of JSON stays the same document', () => {
   )
 })
 
-test('of colours, only whole ones of ours are left', () => {
+test('only complete color sequences of our own are left', () => {
   const red = painted(colour, 'bad', 'failed')
   expect(harmless(colour, `x ${red} y ${evil}`)).toBe(`x ${red} y ${shown}`)
   expect(harmless(plainTerminal, 'x \u001b[31mfailed\u001b[39m')).not.toMatch(control)
@@ -37,7 +37,7 @@ test('of colours, only whole ones of ours are left', () => {
     expect(harmless(colour, other)).not.toMatch(control)
 })
 
-test('a cell keeps its line, and its colour', () => {
+test('a cell keeps its line and its color', () => {
   const drawn = table(['name', { title: 'state', ink: () => 'bad' }], [[evil, 'bad\u009b']], colour)
   expect(harmless(colour, drawn)).toContain(shown)
   expect(harmless(colour, drawn)).toContain('\u001b[31mbad\\u009b\u001b[39m')
@@ -79,7 +79,7 @@ const env = (): Record<string, string> => ({ API_SECRET: here.sandbox.secret })
 const atTerminal = (words: readonly string[]): Promise<OnTerminal> =>
   onTerminal(words, { cwd: here.folder, columns: 100, env: env() })
 
-/** What is left when our colours, the progress line and a terminal's line ends are taken away. */
+/** What is left when our colors, the progress line and a terminal's line ends are removed. */
 const foreign = (text: string): string =>
   [1, 2, 22, 31, 32, 33, 39]
     .reduce((rest, code) => rest.replaceAll(`\u001b[${code}m`, ''), text)
@@ -103,6 +103,6 @@ test.each([
   expect(stdout + stderr).not.toMatch(control)
 })
 
-test('the name is there all the same', async () => {
+test('the name is still there', async () => {
   expect((await here.run('status')).stdout).toContain(shown)
 })

@@ -1,8 +1,8 @@
 /**
- * What scripts, dashboards and BI tools rely on, held against what was kept: the `--json` document and the exit code of
- * each command, the columns of each table, the keys of the configuration. A wanted change shows in the diff of
- * `npx vitest run test/shell/documents.test.ts -u` (with WAREHOUSES=both). SHOPSYNC_PROGRAM names another program to keep
- * the documents of, such as an older release.
+ * What scripts, dashboards and BI tools rely on, compared with a stored version: the `--json` document and the exit
+ * code of each command, the columns of each table, the keys of the configuration. An intended change shows in the diff
+ * of `npx vitest run test/shell/documents.test.ts -u` (with WAREHOUSES=both). SHOPSYNC_PROGRAM names another program
+ * whose documents to store, such as an older release.
  */
 import { dirname } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
-/** shopsync.env: variables for programs that nobody gives an environment. */
+/** shopsync.env: variables for when a program is started without an environment. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -25,18 +25,18 @@ test('without it, the missing variable is named', async () => {
   expect(stderr).toContain('API_SECRET is not set')
 })
 
-test('beside the configuration it is read by every command, and the environment goes first', async () => {
+test('next to the configuration it is read by every command, and the environment takes precedence', async () => {
   write('shopsync.env', here.sandbox.secret)
   expect(await bare('sync', '--resource', 'notes')).toMatchObject({ code: 0 })
   expect(await bare('check', '--quiet')).toMatchObject({ code: 0 })
   const other = await shopsync(['sync'], { cwd: here.folder, env: { API_SECRET: 'wrong' } })
   expect(other.code).toBe(3)
-  // It stands beside the configuration, not in the working directory.
+  // It is next to the configuration, not in the working directory.
   const config = join(here.folder, 'config.json')
   expect(await shopsync(['status', '--config', config, '--json'])).toMatchObject({ stderr: '' })
 })
 
-test('one that everybody may read is warned about', async () => {
+test('one that everybody can read causes a warning', async () => {
   write('shopsync.env', here.sandbox.secret, 0o644)
   const { code, stderr } = await bare('sync', '--resource', 'notes')
   expect(code).toBe(0)
@@ -62,13 +62,13 @@ test.each([
   expect(code).toBe(2)
 })
 
-test('whatever else a file of variables may hold is read as Node reads it', async () => {
+test('everything else in a file of variables is read as Node reads it', async () => {
   const text = `\uFEFF# all\r\n\r\n  export A = b c # d\nB="x\n'y" # e\n\tC=it's\nD=\nAPI_SECRET=\`${here.sandbox.secret}\`\n#`
   writeFileSync(join(here.folder, 'shopsync.env'), text, { mode: 0o600 })
   expect(await bare('check', '--quiet')).toMatchObject({ code: 0 })
 })
 
-test('so is any other file with a secret in it, by check as well; one without is nobody’s matter', async () => {
+test('any other file with a secret that everybody can read causes a warning, also in check; one without a secret does not', async () => {
   write('shopsync.env', here.sandbox.secret)
   const secret = join(here.folder, 'secret.txt')
   const config = join(here.folder, 'config.json')
@@ -93,7 +93,7 @@ test('so is any other file with a secret in it, by check as well; one without is
   expect(await warned(0o644)).toEqual([])
 })
 
-test('--env-file names another one, which has to be there', async () => {
+test('--env-file names another one, which must exist', async () => {
   write('other.env', here.sandbox.secret)
   write('shopsync.env', 'wrong')
   expect(await bare('sync', '--resource', 'notes', '--env-file', 'other.env')).toMatchObject({ code: 0 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Bug, describeError, Retry, Skip, Stop } from '../../src/engine/base/errors.js'
 import { errorOf, failureOf } from '../../src/engine/warehouse/sqlite/thread/messages.js'
 
-test('a hint is no part of the message, and stands behind it where people read both', () => {
+test('a hint is not part of the message, and follows it where people read both', () => {
   const stop = new Stop('Found a, expected b', { exitCode: 2, hint: 'Type b' })
   expect(stop.message).toBe('Found a, expected b')
   expect(stop.hint).toBe('Type b')

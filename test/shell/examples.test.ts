@@ -1,4 +1,4 @@
-/** The examples of the help do what they say: each line that can run here is run as it stands there. */
+/** The examples in the help do what they say: each line that can run here is run as it is. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { filesIn } from '../support/tree.js'
 
-/** Which test runs a line that asks, stays up, or needs what is not here. */
+/** Which test runs a line that prompts, stays up, or needs something that isn't here. */
 const elsewhere: Readonly<Record<string, string>> = {
   'shopsync demo': 'test/shell/commands.test.ts',
   'shopsync init': 'test/features/init/init.test.ts',
@@ -37,14 +37,14 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/features/completion/completion.test.ts',
 }
 
-/** Exit codes other than 0, of lines that name what a sandbox of some records does not have. */
+/** Exit codes other than 0, for lines that name something that a sandbox with few records doesn't have. */
 const exitCodes: Readonly<Record<string, number>> = {
   'shopsync events ring --tenant 101 --resource repair_orders': 2,
   'shopsync why repair_order_parts 90012': 1,
   'shopsync why repair_order_services 4711/812 --tenant 101': 1,
 }
 
-/** These only read: they may run at the same time. The others take their turns, the erasing ones last. */
+/** These only read, so they may run at the same time. The others take turns, the erasing ones last. */
 const reads =
   /^(source|shopsync (plan|status|runs|why|check|verify|completion|dictionary|jobs|quarantine list|events|adopt --same-data$))\b/
 const erases = /^shopsync (forget|adopt)\b/
@@ -80,7 +80,7 @@ async function ran(line: string): Promise<{ code: number | null; text: string }>
 }
 
 const lines = [...new Set(commandsIn(features).flatMap(({ examples }) => examples.map(([line]) => line)))]
-/** What the pages show, test/package/lines.test.ts runs. */
+/** test/package/lines.test.ts runs what the pages show. */
 const ofPages = new Set(['README.md', ...filesIn('docs', '.md')].flatMap(blocksOf).flatMap(commandsOf))
 const runnable = lines.filter((line) => !(line in elsewhere) && !ofPages.has(line))
 
@@ -89,7 +89,7 @@ async function check(line: string): Promise<void> {
   expect([line, text, code]).toEqual([line, text, exitCodes[line] ?? 0])
 }
 
-test('every command has an example, and no reason is left of a line that is gone', () => {
+test('every command has an example, and no removed line has a reason left', () => {
   expect(commandsIn(features).filter(({ examples }) => examples.length === 0)).toEqual([])
   for (const line of Object.keys(elsewhere)) expect(lines).toContain(line)
 })

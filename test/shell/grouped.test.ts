@@ -1,4 +1,4 @@
-/** Cursors with the same trouble share a line; what differs keeps lines of its own. */
+/** Cursors with the same problem share a line; different problems keep their own lines. */
 import { expect, test } from 'vitest'
 import { shortRequests } from '../../src/engine/base/format.js'
 import { incidentsText } from '../../src/features/status/incidentwords.js'
@@ -11,7 +11,7 @@ const url = (tenant: number, resource: string, page = 1): string =>
 const waits = (request: string, span: string, until: string): string =>
   `Given up, since the API asks to wait (${request} answered 429, expected 200): it would have to wait ${span} (until ${until} UTC), expected at most 1 h. The next run looks again`
 
-test('a request is told by its list and page, not by its address', () => {
+test('a request is shown by its list and page, not by its address', () => {
   expect(shortRequests(`${url(7, 'notes', 3)} answered 500, expected 200`)).toBe(
     'GET notes, page 3 answered 500, expected 200',
   )
@@ -24,7 +24,7 @@ test('a request is told by its list and page, not by its address', () => {
   expect(shortRequests('nothing of the sort')).toBe('nothing of the sort')
 })
 
-test('a spent limit is one line, however the waits differ; the one that fails otherwise has its own', () => {
+test('a used-up limit is one line, however the waits differ, and a cursor that fails otherwise has its own', () => {
   const spent = [101, 102, 103].flatMap((tenant) =>
     ['shops', 'notes'].map((resource, i) =>
       of(tenant, resource, waits(url(tenant, resource), `${23 - i} h`, `2026-11-23 15:4${i}`)),
@@ -54,7 +54,7 @@ test('names stay short, and each tenant and resource is named with its own', () 
   expect(cursorNames(wide)).toBe('tenant 7: a, b, c, d, e, f, g, h and 13 more resources')
 })
 
-test('incidents of the same kind and trouble share a line, with the time of the oldest', () => {
+test('incidents of the same kind and problem share a line, with the time of the oldest', () => {
   const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000000Z`
   const failed = (tenant_id: number, minute: number) => ({
     ...{ kind: 'failed', tenant_id, resource: 'notes', since: since(minute), advice: '' },

@@ -26,7 +26,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   })
 })
 
-test('--help lists every command and the exit codes, and --version tells the version', async () => {
+test('--help lists every command and the exit codes, and --version shows the version', async () => {
   const { code, stdout } = await shopsync(['--help'])
   expect(code).toBe(0)
   for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
@@ -71,7 +71,7 @@ test('wrong usage is a JSON document with --json, before or after the command', 
   }
 })
 
-/** Files and packages that are loaded at once when a file is, in the order of discovery. */
+/** Files and packages that are loaded as soon as a file is, in the order of discovery. */
 function loadedWith(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen
   seen.add(file)
@@ -84,7 +84,7 @@ function loadedWith(file: string, seen = new Set<string>()): Set<string> {
   return seen
 }
 
-test('starting loads no packages but commander and a small one that compares words: the help must not wait for drivers and parsers', () => {
+test('starting only loads commander and a small package that compares words: the help must not wait for drivers and parsers', () => {
   const packages = [...loadedWith(compiledOf('src/entry.ts'))].filter(
     (name) => !name.startsWith('/') && !name.startsWith('node:'),
   )

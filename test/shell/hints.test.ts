@@ -1,4 +1,4 @@
-/** What a person types wrongly on the first day: the right word is named, and never one that costs much. */
+/** What a person mistypes on the first day: the right word is suggested, and never an expensive one. */
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -57,21 +57,21 @@ test('every document of --json is an object', async () => {
   expect((await here.run('quarantine', 'replay', '--json')).json<object>()).toEqual({ records: [] })
 })
 
-describe('why of a row that is not there', () => {
-  test('of a tenant that is not there names those that are', async () => {
+describe('why for a row that does not exist', () => {
+  test('for an unknown tenant names the known ones', async () => {
     const { stdout, code } = await here.run('why', 'repair_orders', '1', '--tenant', '9')
     expect(stdout.trim()).toBe('The warehouse has no tenant 9. It has 101, 102.')
     expect(code).toBe(1)
   })
 
-  test('asks for its own list only', async () => {
+  test('requests only its own list', async () => {
     const { stdout, code } = await here.run('why', 'repair_order_parts', '999999', '--tenant', '101')
     expect(stdout).toContain('shopsync reconcile --resource repair_orders fetches it')
     expect(code).toBe(1)
   })
 })
 
-test('a mistyped tenant is no failed run', async () => {
+test('a mistyped tenant is not a failed run', async () => {
   const before = (await here.run('runs', '--json')).json<{ runs: unknown[] }>()
   refused(await here.run('sync', '--tenant', '9'), /Tenant 9 is not granted.*Granted are: 101, 102/)
   refused(await here.run('reconcile', '--tenant', '9'), /Tenant 9 is not granted/)
@@ -88,7 +88,7 @@ test('a job whose file names a tenant that is not granted stays on record', asyn
   expect(runs).toMatchObject([{ job: 'mistyped', status: 'failed' }])
 })
 
-test('without a configuration every command names the one that makes it', async () => {
+test('without a configuration, every command names the one that makes it', async () => {
   const cwd = scratch()
   for (const words of [['sync'], ['status'], ['why', 'notes', '1'], ['check'], ['schedule'], ['run', 'x']]) {
     const { code, stdout, stderr } = await shopsync(words, { cwd })
@@ -97,16 +97,16 @@ test('without a configuration every command names the one that makes it', async 
   }
 })
 
-describe('files with customers in them', () => {
+describe('files with customer data', () => {
   const modeOf = (name: string): number => statSync(join(here.folder, name)).mode & 0o777
 
-  test('are for their owner', async () => {
+  test('are only for their owner', async () => {
     expect((await here.run('report')).code).toBe(0)
     expect((await here.run('copy', '--to', 'sqlite:./copy.db')).code).toBe(0)
     expect(['data/warehouse.db', 'copy.db', 'report.html'].map(modeOf)).toEqual([0o600, 0o600, 0o600])
   })
 
-  test('stay as open as somebody has made them', async () => {
+  test('stay as open as they were made', async () => {
     chmodSync(join(here.folder, 'report.html'), 0o644)
     expect((await here.run('report')).code).toBe(0)
     expect(modeOf('report.html')).toBe(0o644)

@@ -1,4 +1,6 @@
-/** What people mistype or misplace ends in a sentence that says what was found, what was expected and what to type. */
+/**
+ * Whatever people mistype or misplace ends in a sentence that shows what was found, what was expected and what to type.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-/** Ended as wrong usage does, with these words and without a stack. */
+/** Ended as for wrong usage, with these words and without a stack trace. */
 function refused(ended: Ended, said: RegExp, code = 2): void {
   expect(ended.stderr).toMatch(said)
   expect(ended.stderr).not.toMatch(/should not have happened|^\s+at /m)
@@ -35,13 +37,13 @@ describe('a near name', () => {
     refused(await here.run(...words), said)
   })
 
-  test('of a costly flag is not guessed', async () => {
+  test('for a costly flag is not guessed', async () => {
     const ended = await here.run('sync', '--all')
     refused(ended, /unknown option '--all'/i)
     expect(ended.stderr).not.toContain('--full')
   })
 
-  test('of a word as long as a page is not looked for', async () => {
+  test('for a word as long as a page is not searched for', async () => {
     for (const words of [
       ['why', 'x'.repeat(100_000), '1'],
       ['run', 'y'.repeat(100_000)],
@@ -50,13 +52,13 @@ describe('a near name', () => {
   })
 })
 
-test('why speaks of a part of a record with its record', async () => {
+test('why reports on a part of a record together with its record', async () => {
   const { stdout, code } = await here.run('why', 'repair_order_services', '1', '--tenant', '101')
   expect(stdout).toMatch(/^repair_order_services 1 of repair_orders \d+, tenant 101, position 0: live/)
   expect(code).toBe(0)
 })
 
-test('a time limit that is none is refused before anything is made', async () => {
+test('an invalid time limit is rejected before anything is created', async () => {
   const fresh = await place({ tenants: 1 })
   refused(await fresh.run('sync', '--time-limit', '5 minutes'), /Found --time-limit "5 minutes".*PT45M/)
   expect(existsSync(join(fresh.folder, 'data'))).toBe(false)
@@ -97,7 +99,7 @@ describe('the sandbox', () => {
 })
 
 describe.runIf(postgresUrl() !== '')('postgres', () => {
-  test('sslmode=require on a server without SSL says so', async () => {
+  test('sslmode=require on a server without SSL reports that', async () => {
     const elsewhere = await place({ tenants: 1 })
     const url = `${postgresUrl()}?sslmode=require`
     elsewhere.configure({ warehouse: { url, schema: 'no_ssl' } })

@@ -43,7 +43,7 @@ describe.skipIf(url === '')('a Postgres warehouse', () => {
     if (password !== '') expect(stdout).not.toContain(`:${password}@`)
   })
 
-  test('needs no more for daily runs than docs/warehouse.md grants, once its tables are made', async () => {
+  test('needs no more for daily runs than docs/warehouse.md grants, once its tables exist', async () => {
     await owner.query(`create role ${name} login password 'daily'`)
     await owner.query(`grant usage on schema ${name} to ${name}`)
     await owner.query(`grant select, insert, update, delete on all tables in schema ${name} to ${name}`)

@@ -1,4 +1,4 @@
-/** The question before an erasure, at a real terminal. */
+/** The prompt before an erasure, at a real terminal. */
 import { execFileSync, spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { shopsync } from '../support/call.js'
@@ -19,7 +19,7 @@ function hasScript(): boolean {
   }
 }
 
-/** Runs a program at a terminal and types these keys at its question. */
+/** Runs a program at a terminal and types these keys at its prompt. */
 function typed(words: readonly string[], keys: string): Promise<{ code: number | null; screen: string }> {
   const command = [process.execPath, program, ...words].map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -34,7 +34,7 @@ function typed(words: readonly string[], keys: string): Promise<{ code: number |
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, screen })))
 }
 
-describe.runIf(hasScript())('forget asks', () => {
+describe.runIf(hasScript())('forget prompts', () => {
   it.each([
     ['Ctrl-C', '\u0003', 130, /Interrupted; nothing was erased/],
     ['Ctrl-D', '\u0004', 2, /nothing was typed\. Nothing was erased/],

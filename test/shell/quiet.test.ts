@@ -1,4 +1,4 @@
-/** With --quiet cron mails what needs somebody, a line each, and nothing else. */
+/** With --quiet, cron mails what needs attention, one per line, and nothing else. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -34,7 +34,7 @@ describe('a run', () => {
     expect(await here.run('run', 'hourly', '--quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 
-  test('whose alerts and heartbeat reach nobody says so, a line each', async () => {
+  test('with undeliverable alerts and heartbeat reports that, one per line', async () => {
     const refusing = await httpServer((_request, response) => response.writeHead(404).end())
     const alerts = { rules: [{ webhook: `${refusing.url}/hidden` }], heartbeat: `${refusing.url}/beat` }
     here.configure({ sync: { resources: ['notes'] }, alerts })
@@ -77,7 +77,7 @@ describe('a run', () => {
     expect((await here.run('status', '--quiet')).code).toBe(0)
   })
 
-  test('says in each run that nobody is granted, and so do verify and status, until all are forgotten', async () => {
+  test('reports in each run that nobody is granted, and so do verify and status, until all are forgotten', async () => {
     await here.run('sync')
     for (const tenant of [101, 102]) here.sandbox.store.revoke(tenant)
     for (const words of [['sync'], ['run', 'hourly'], ['verify'], ['status']]) {
@@ -107,7 +107,7 @@ describe('a lock that another run holds', () => {
   }
   const minutes = 60_000
 
-  test('is not spoken of, but for a job that has missed two turns', async () => {
+  test('is not reported, except for a job that has missed two turns', async () => {
     await held(30 * minutes)
     for (const words of [['run', 'hourly'], ['sync']])
       expect(await here.run(...words, '--quiet')).toMatchObject({ code: 4, stdout: '', stderr: '' })
@@ -135,7 +135,7 @@ test('a job counts its steps; the reason of one step is that of the job', async 
   expect(new Set(report.cursors.map(({ step }) => step))).toEqual(new Set([1, 2]))
 })
 
-test('a run that was killed is told by status until the next one', async () => {
+test('a killed run shows in status until the next one', async () => {
   await here.run('sync', '--quiet')
   const db = warehouse()
   db.prepare("update sync_runs set status = 'running', finished_at = null").run()
@@ -145,7 +145,7 @@ test('a run that was killed is told by status until the next one', async () => {
   expect(linesOf((await here.run('status', '--quiet')).stderr)).toHaveLength(1)
   db.close()
   await here.run('sync', '--quiet')
-  // That it was killed is an incident, which the next run that ends by itself ends.
+  // That it was killed is an incident, which ends with the next run that ends by itself.
   const told = await here.run('status')
   expect(told.code).toBe(1)
   expect(told.stdout).toMatch(/1 incident open; [\s\S]*✗ failed since .*was killed/)
@@ -153,7 +153,7 @@ test('a run that was killed is told by status until the next one', async () => {
   expect((await here.run('status')).code).toBe(0)
 })
 
-test('deletions that were checked once and not for days need somebody', async () => {
+test('deletions that were checked once and not for days need attention', async () => {
   await here.run('reconcile', '--quiet')
   expect((await here.run('status', '--quiet')).code).toBe(0)
   const db = warehouse()

@@ -1,6 +1,6 @@
 /**
- * SIGTERM and SIGINT, as cron, systemd and people send them to the real program: what is in hand is committed, the lock
- * is given back, stderr says where the next run goes on, and that one starts at once.
+ * SIGTERM and SIGINT, as cron, systemd and people send them to the real program: work in progress is committed, the
+ * lock is released, stderr shows where the next run continues, and that one starts immediately.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ function fill(): void {
   for (let id = 1; id <= records; id++) sandbox.store.put(1, 'notes', template('notes', id, time(id)))
 }
 
-/** Before the program's fifth request for notes something happens, and the answer waits for it. */
+/** Before the program's fifth request for notes, something happens, and the response waits for it. */
 function atFifth(happens: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     let lists = 0
@@ -38,49 +38,52 @@ describe.each(warehouses())('$name', (kind) => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('%s ends a run with exit code %i, and the next goes on at once', async (signal, code) => {
-    fill()
-    const address = kind.address()
-    const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
-    const sent = atFifth(async () => {
-      run.kill(signal)
-      await sleep(300)
-    })
-    const run = new Program(program, ['sync', '--config', config, '--json'])
-    const ended = await run.ended
-    await sent
-    expect(ended, ended.stderr).toMatchObject({ code, signal: null })
-    expect(ended.stderr).toContain('Stopping after the transaction in hand')
-    expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
-    const warehouse = await reopen(address)
-    const stored = await rowsOf(warehouse, 'notes')
-    expect(stored.length).toBeGreaterThan(0)
-    expect(stored.length).toBeLessThan(records)
-    expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
-    expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
-      status: 'interrupted',
-      reason: 'interrupted',
-    })
-    const ends = await rowsOf(warehouse, 'sync_run_cursors')
-    expect(ends).toMatchObject([
-      { resource: 'categories', status: 'skipped', reason: 'interrupted' },
-      { resource: 'notes', status: 'skipped', reason: 'interrupted' },
-    ])
-    const pages: unknown[] = []
-    const off = sandbox.onRequest(({ resource, page, perPage }) => {
-      if (resource === 'notes' && perPage === 100) pages.push(page)
-    })
-    const next = await shopsync(['sync', '--config', config, '--json'])
-    off()
-    expect(next.code, next.stderr).toBe(0)
-    expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
-    // It went on, and did not begin anew.
-    expect(pages).toContain(10)
-    expect(pages).not.toContain(2)
-    await warehouse.close()
-  })
+  ] as const)(
+    '%s ends a run with exit code %i, and the next one continues immediately',
+    async (signal, code) => {
+      fill()
+      const address = kind.address()
+      const config = configure(sandbox, address, ['notes', 'categories'], { sync: { concurrency: 1 } })
+      const sent = atFifth(async () => {
+        run.kill(signal)
+        await sleep(300)
+      })
+      const run = new Program(program, ['sync', '--config', config, '--json'])
+      const ended = await run.ended
+      await sent
+      expect(ended, ended.stderr).toMatchObject({ code, signal: null })
+      expect(ended.stderr).toContain('Stopping after the transaction in hand')
+      expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
+      const warehouse = await reopen(address)
+      const stored = await rowsOf(warehouse, 'notes')
+      expect(stored.length).toBeGreaterThan(0)
+      expect(stored.length).toBeLessThan(records)
+      expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null })
+      expect((await rowsOf(warehouse, 'sync_runs'))[0]).toMatchObject({
+        status: 'interrupted',
+        reason: 'interrupted',
+      })
+      const ends = await rowsOf(warehouse, 'sync_run_cursors')
+      expect(ends).toMatchObject([
+        { resource: 'categories', status: 'skipped', reason: 'interrupted' },
+        { resource: 'notes', status: 'skipped', reason: 'interrupted' },
+      ])
+      const pages: unknown[] = []
+      const off = sandbox.onRequest(({ resource, page, perPage }) => {
+        if (resource === 'notes' && perPage === 100) pages.push(page)
+      })
+      const next = await shopsync(['sync', '--config', config, '--json'])
+      off()
+      expect(next.code, next.stderr).toBe(0)
+      expect(await rowsOf(warehouse, 'notes')).toHaveLength(records)
+      // It continued, and didn't start over.
+      expect(pages).toContain(10)
+      expect(pages).not.toContain(2)
+      await warehouse.close()
+    },
+  )
 
-  it('a second signal ends the program at once', async () => {
+  it('a second signal ends the program immediately', async () => {
     fill()
     const address = kind.address()
     const config = configure(sandbox, address, ['notes'])
@@ -89,7 +92,7 @@ describe.each(warehouses())('$name', (kind) => {
       run.kill('SIGTERM')
       await sleep(300)
       run.kill('SIGTERM')
-      // The answer never comes while it lives: only the second signal can have ended it.
+      // The response never comes while it lives, so only the second signal can have ended it.
       for (let i = 0; i < 100 && !ended; i++) await sleep(50)
     })
     const run = new Program(program, ['sync', '--config', config])
@@ -97,7 +100,7 @@ describe.each(warehouses())('$name', (kind) => {
     ended = true
     await sent
     expect(code).toBe(143)
-    // Its lease may be left behind; but whose process is gone does not hold it.
+    // Its lease may be left behind, but a holder whose process is gone doesn't keep it.
     const next = await shopsync(['sync', '--config', config])
     expect(next.code, next.stderr).toBe(0)
     const warehouse = await reopen(address)
@@ -106,7 +109,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it('a wait of more than a minute is told on stderr, and a signal ends it', async () => {
+it('a wait of more than a minute is reported on stderr, and a signal ends it', async () => {
   fill()
   const busy = [
     { kind: 'status', status: 429 },

@@ -1,4 +1,4 @@
-/** Tables and texts fitted to a width: what breaks, what is left out, what stands below what. */
+/** Tables and texts fitted to a width: what breaks, what is left out, what is aligned below what. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Terminal } from '../../src/shell/terminal.js'
@@ -52,7 +52,7 @@ test('a table breaks titles first, leaves out what is spare, and breaks words la
   )
 })
 
-test('colours mark titles and cells, and take no room', () => {
+test('colors mark titles and cells, and take no space', () => {
   const state: Heading = { title: 'state', ink: (cell) => (cell === 'ok' ? 'good' : 'bad') }
   const drawn = table(['of', state], [['a', 'ok']], { columns: 80, colours: true })
   expect(drawn).toBe(
@@ -71,7 +71,7 @@ const grid = fc
 
 type Draw = typeof table
 
-/** Of words alone, a table is as wide as the terminal at most, and says everything, whatever stands in it. */
+/** A table that only has words is at most as wide as the terminal and contains everything, whatever is in it. */
 const fits = (draw: Draw) =>
   fc.property(grid, fc.integer({ min: 90, max: 140 }), (cells, columns) => {
     const titles = (cells[0] ?? ['title']).map((_, i) => `title ${i}`)
@@ -83,7 +83,7 @@ const fits = (draw: Draw) =>
     )
   })
 
-test('every table fits and says everything', () => {
+test('every table fits and contains everything', () => {
   fc.assert(fits(table), { numRuns: 200 })
 })
 
@@ -101,7 +101,7 @@ const cut = (drawn: string, columns: number): string =>
     .map((line) => (widthOf(line) > columns ? `${line.slice(0, columns - 1)}…` : line))
     .join('\n')
 
-/** Breaks cells after so many code units. */
+/** Breaks cells after this many code units. */
 function byLength(
   titles: readonly (string | Heading)[],
   cells: readonly (readonly string[])[],
@@ -119,7 +119,7 @@ function byLength(
   ].join('\n')
 }
 
-test('long lines break between words, and what follows a mark stands below the words behind it', () => {
+test('long lines break between words, and continue aligned with the words after a mark', () => {
   expect(layOut(wide(30), '  ✗ tenant 7, notes: the request answered 403, expected 200')).toBe(
     '  ✗ tenant 7, notes: the\n    request answered 403,\n    expected 200',
   )

@@ -1,4 +1,4 @@
-/** What people see on a terminal: tables that fit its width, colours, and the same text plain wherever it goes else. */
+/** What people see on a terminal: tables that fit its width, colors, and the same text plain wherever else it goes. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -50,7 +50,7 @@ const at = (
 ): Promise<OnTerminal> =>
   onTerminal(words, { cwd: here.folder, columns, env: { API_SECRET: here.sandbox.secret, ...env } })
 
-/** Each text as its command makes it, from the documents that the program gives. */
+/** Each text as its command makes it, from the documents that the program prints. */
 async function textsOf(): Promise<Record<string, (terminal: Terminal) => string>> {
   const told = async <T>(...words: string[]): Promise<T> => (await here.run(...words, '--json')).json<T>()
   const [status, { runs }, plan, verified, jobs, done] = await Promise.all([
@@ -119,7 +119,7 @@ test('--quiet shows no progress', async () => {
   expect(raw).not.toContain(clear)
 })
 
-test('no colour with NO_COLOR, on a dumb terminal, and in a pipe, where no line is broken either', async () => {
+test('no color with NO_COLOR, on a dumb terminal, and in a pipe, where no line is broken either', async () => {
   const [asked, dumb, piped] = await Promise.all([
     at(80, ['status'], { NO_COLOR: '1' }),
     at(80, ['status'], { TERM: 'dumb' }),
@@ -137,7 +137,7 @@ test('documents are the same on a terminal', async () => {
   expect(JSON.parse(lines.join('\n'))).toMatchObject({ healthy: false })
 })
 
-test('what init prints for files stands on whole lines, and breaks no word of the rest', async () => {
+test('what init prints for files is on whole lines, and breaks no word of the rest', async () => {
   const folder = join(
     scratch(),
     'a-folder-with-a-rather-long-name',
@@ -158,7 +158,7 @@ test('what init prints for files stands on whole lines, and breaks no word of th
   const plain = await shopsync(['init', ...flags, '--yes', '--force'], { cwd: folder })
   const missing = plain.stdout.split(/\s+/).filter((word) => !words.has(word) && !/^(─+|[\d,.]+)$/.test(word))
   expect(missing).toEqual([])
-  // Of what is no file, a terminal breaks no line, unless one word is longer than it is wide.
+  // Outside of files, a terminal breaks no line, unless a word is longer than the terminal is wide.
   const prose = lines.filter((line) => !/^\s*[-#]|=|:\s+"| \* \* /.test(line) && line.includes(' '))
   for (const line of prose) if (!/\S{41}/.test(line)) expect(widthOf(line), line).toBeLessThanOrEqual(60)
   const hourly = lines.find((line) => line.startsWith('0 * * * * '))

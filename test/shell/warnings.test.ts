@@ -1,4 +1,4 @@
-/** Warnings are for what somebody should act on: what goes as it should, however odd it is, only stands in the log. */
+/** Warnings are for what needs attention. Whatever goes as it should, however odd, is only in the log. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Rule } from '../../src/sandbox/index.js'
 import { type Place, place } from '../support/place.js'
@@ -32,7 +32,7 @@ async function logged(rules: Rule[], ...words: string[]): Promise<Record<string,
 const drift = 'The API sends fields or values that its document does not show; they are kept, see sync_drift'
 const back = 'Records were deleted while the list was read: stepping back'
 
-test('unknown fields, deletions on the way and repeated requests are none', async () => {
+test('unknown fields, deletions on the way and repeated requests cause none', async () => {
   const { info, warn } = await logged(
     [
       { when: { resource: 'repair_orders', page: 2 }, times: 1, before: { kind: 'delete', behind: 1 } },
@@ -44,7 +44,7 @@ test('unknown fields, deletions on the way and repeated requests are none', asyn
   expect(warn).toBeUndefined()
 })
 
-test('values that cannot be stored are one, whatever the pages; so is a cursor that fails', async () => {
+test('values that cannot be stored cause one, whatever the pages; so does a cursor that fails', async () => {
   const { info, warn } = await logged(
     [
       { when: { resource: 'repair_orders' }, fault: { kind: 'alter', path: 'id', to: 'x', records: [0] } },
@@ -57,7 +57,7 @@ test('values that cannot be stored are one, whatever the pages; so is a cursor t
   expect(warn?.toSorted()).toEqual(['Cursor failed', 'Values could not be stored: shopsync quarantine list'])
 })
 
-test('into a pipe, what is well has no line of its own; what concerns a tenant names it', async () => {
+test('into a pipe, successes have no lines of their own, and anything about a tenant names it', async () => {
   const usual = await here.run('sync', '--full')
   expect(usual.code).toBe(0)
   expect(usual.stderr).not.toContain('Cursor done')

@@ -95,7 +95,7 @@ describe('the summary of a run', () => {
   })
 })
 
-test('of runs that failed in the same way, the trouble is told once', () => {
+test('for cursors that failed in the same way reports the problem once', () => {
   const failure = { tenant_id: 1, resource: 'notes', step: 1, status: 'failed', reason: 'unreachable' }
   const past = (minute: number, error: string | null): PastRun => ({
     ...{ run_id: `r${minute}`, job: 'hourly', mode: 'job', status: error === null ? 'ok' : 'partial' },
@@ -146,7 +146,7 @@ describe('the progress line', () => {
   }
   const page = { tenantId: 1, resource: 'notes', records: 100, changed: 100, expected: 400, done: 100 }
 
-  test('tells how much is done, the time to go, the list at hand, and what else fits', () => {
+  test('shows how much is done, the time to go, the current list, and what else fits', () => {
     const { tracker, progress } = start(120)
     tracker.planned(2, 4)
     expect(progress.line(1500)).toBe(
@@ -167,7 +167,7 @@ describe('the progress line', () => {
     narrow.progress.stop()
   })
 
-  test('of work that is no cursor tells what it is, and how far where that is known', () => {
+  test('for work that belongs to no cursor shows what it is, and how far if that is known', () => {
     const { tracker, progress } = start(80)
     expect(progress.line(4000)).toBe('asking which tenants there are … 3.0 s')
     tracker.step('drawing the page', 0, 0)
@@ -202,7 +202,7 @@ describe('the progress line', () => {
   })
 })
 
-/** Milliseconds that so much of some work takes, which the source grants so many requests a window. */
+/** Milliseconds that this much of some work takes if the source allows this many requests per window. */
 function lasts(requests: number, { limit, length, each }: { limit: number; length: number; each: number }) {
   let now = 0
   for (let sent = 0; sent < requests; sent += 1) {
@@ -214,7 +214,7 @@ function lasts(requests: number, { limit, length, each }: { limit: number; lengt
 
 type ToGo = typeof timeToGo
 
-/** From a tenth of the work on, the time to go is off by a tenth and two seconds at most, whatever the limit. */
+/** From a tenth of the work on, the time to go is off by at most a tenth and two seconds, whatever the limit. */
 const isHonest = (toGo: ToGo) =>
   fc.property(
     fc.integer({ min: 200, max: 2000 }),
@@ -233,7 +233,7 @@ const isHonest = (toGo: ToGo) =>
     },
   )
 
-test('the time to go is honest where a rate limit is spent', () => {
+test('the time to go is honest when a rate limit is used up', () => {
   // What is left fits into whole windows.
   fc.assert(isHonest(timeToGo), { numRuns: 1000, examples: [[200, 50, 0.5]] })
   const byPace: ToGo = ({ share, worked }) => (worked / share) * (1 - share)
@@ -241,7 +241,7 @@ test('the time to go is honest where a rate limit is spent', () => {
   for (const other of [byPace, byClock]) expect(fc.check(isHonest(other), { numRuns: 500 }).failed).toBe(true)
 })
 
-test('nobody guesses from the first two seconds, or from a fiftieth', () => {
+test('nothing is predicted from the first two seconds, or from a fiftieth', () => {
   const stats = { requests: 3, window: undefined }
   expect(timeToGo({ share: 0.5, worked: 1900, now: 0, stats })).toBeUndefined()
   expect(timeToGo({ share: 0.01, worked: 60_000, now: 0, stats })).toBeUndefined()
@@ -255,7 +255,7 @@ describe('the log', () => {
     return { lines, log: createLog({ level: 'info', text, secrets, write: (line) => lines.push(line) }) }
   }
 
-  test.each([true, false])('never carries a secret, wherever it comes from (as text: %s)', (text) => {
+  test.each([true, false])('never contains a secret, wherever it comes from (as text: %s)', (text) => {
     const { lines, log: it } = log(text)
     it.info({ headers: { 'x-api-secret': 'other' }, secret: 'other', api: { secret: 'other' } }, 'a')
     it.error({ error: 'got tops3cret back' }, 'b tops3cret')
@@ -278,7 +278,7 @@ describe('the log', () => {
   })
 })
 
-test('verify names what it did not compare once a reason, apart from what differs', () => {
+test('verify names what it did not compare once per reason, apart from what differs', () => {
   const why = 'the time limit ended the run'
   const skipped = { status: 'skipped', requests: 0, reason: 'time_limit', error: why } as const
   const text = verifyText({

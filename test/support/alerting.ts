@@ -1,6 +1,6 @@
 /**
- * Runs of the sync on a sandbox, each followed by its alerts, as the command line does it: to real receivers, on a clock
- * that both share. Knows nothing of vitest.
+ * Runs of the sync on a sandbox, each followed by its alerts, as the command line does it: to real receivers, on a
+ * clock that both share. Doesn't use vitest.
  */
 
 import { tmpdir } from 'node:os'
@@ -19,11 +19,11 @@ import { httpServer } from './server.js'
 
 export const signingKey = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
-/** A webhook that keeps what it gets. */
+/** A webhook that stores what it gets. */
 export interface Receiver {
   readonly url: string
   readonly got: { readonly headers: Record<string, string>; readonly body: string }[]
-  /** What it answers; 0: nothing at all. */
+  /** Its answer; 0: none at all. */
   status: number
   /** The messages since the last call. */
   take(): AlertMessage[]
@@ -68,7 +68,7 @@ export const ruleOf = (
   secret: key === undefined ? undefined : (new SecretText(key) satisfies Secret),
 })
 
-/** A message in a line: `opened: failed 101/notes, failed 101/payments`. */
+/** A message as one line: `opened: failed 101/notes, failed 101/payments`. */
 export const lineOf = ({ type, incidents }: AlertMessage): string =>
   `${type}: ${incidents
     .map(
@@ -80,7 +80,7 @@ export const lineOf = ({ type, incidents }: AlertMessage): string =>
 
 const day = 86_400_000
 
-/** Changes what a run or its alerts would do: a mutant's place to bite. */
+/** Changes what a run or its alerts would do: here mutants come in. */
 export interface Bites {
   readonly ended?: (run: EndedRun) => EndedRun
   readonly afterwards?: (warehouse: Warehouse) => Promise<unknown>
@@ -123,7 +123,7 @@ export class AlertingWorld {
     return this.clock.sleep(days * day)
   }
 
-  /** One run and its alerts; what it threw, if it did. */
+  /** One run and its alerts; and the error, if it threw one. */
   async run(options: RunOptions = {}, sandbox: Pick<Sandbox, 'url' | 'partnerId' | 'secret'> = this.sandbox) {
     const startedAt = fromMicros(this.clock.nowMicros())
     const request = { resources: ['notes', 'payments'], clock: this.clock, ...options }

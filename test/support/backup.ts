@@ -1,10 +1,10 @@
-/** Backs a warehouse up, as its owner would while nothing runs, and gives the way back. */
+/** Backs up a warehouse, as its owner would while nothing is running, and returns how to restore it. */
 import { copyFileSync, rmSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
 import type { Address } from './place.js'
 
-/** Nothing may be connected to the warehouse, neither now nor when it is restored. */
+/** Nothing may be connected to the warehouse, neither now nor during the restore. */
 export function backUp(address: Address): Promise<() => Promise<void>> {
   return address.url.startsWith('sqlite:') ? copyFile(address) : copySchema(address)
 }
@@ -18,7 +18,7 @@ async function copyFile({ url }: Address): Promise<() => Promise<void>> {
   }
 }
 
-/** Keeps the rows of a warehouse, and gives the way back to them. Whoever is connected to the warehouse may stay. */
+/** Keeps the rows of a warehouse, and returns how to restore them. Connections to the warehouse may stay open. */
 export function keepRows(address: Address, name: string): Promise<() => Promise<void>> {
   return address.url.startsWith('sqlite:') ? keepFile(address, name) : copySchema(address, name)
 }

@@ -1,4 +1,4 @@
-/** How the work on a cursor is begun, by what the run is to do: as the commands and the steps of jobs say. */
+/** How the work on a cursor starts, depending on the run: as in the commands and job steps. */
 import type { Begin } from '../../src/engine/run/cursor.js'
 import type { RunRequest } from '../../src/engine/run/runreport.js'
 import { beginBackfill } from '../../src/features/backfill/work.js'

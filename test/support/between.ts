@@ -1,7 +1,7 @@
 import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../../src/engine/source/source.js'
 
-/** A source that hands each request for a list to a function, which may ask the real source. */
-/** What a page knows of its numbers, read while its body is held. */
+/** A source that passes each list request to a function, which may query the real source. */
+/** What a page knows about its numbers, read while its body is still available. */
 function keepNumbers(page: Page): Page {
   const [tokens, isOdd] = [page.tokens(), page.isOdd()]
   return { ...page, tokens: () => tokens, isOdd: () => isOdd }

@@ -1,6 +1,6 @@
 import { defineResource, id, type Shape, stamps } from '../../schema/resource.js'
 
-/** A made-up resource with these fields beside id and stamps. */
+/** A made-up resource with these fields besides id and stamps. */
 export const box = <F extends Shape>(fields: F) =>
   defineResource({
     name: 'boxes',

@@ -1,13 +1,13 @@
 /**
- * A function of the program that is broken on purpose, addressed by its file and its exported name: the compiler notices
- * when it is renamed, or takes and returns something else. brokenproduct.ts makes a program of it.
+ * A function of the program that is broken on purpose, identified by its file and its exported name: the compiler
+ * notices if it is renamed, or if its parameters or result change. brokenproduct.ts makes a program from it.
  */
 export interface Breakage {
-  /** The file, from the root on. */
+  /** The file's path from the root. */
   readonly module: string
   /** An exported function; or a method or getter of an exported class, as `Class.member`. */
   readonly name: string
-  /** What stands there instead. */
+  /** Its replacement. */
   readonly broken: (sound: never) => unknown
 }
 

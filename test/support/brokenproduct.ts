@@ -1,4 +1,4 @@
-/** The compiled program in a folder of its own, with one function in it broken: what is to notice it, runs on the copy. */
+/** The compiled program in its own folder, with one broken function: the tests that should notice run on the copy. */
 import {
   copyFileSync,
   linkSync,
@@ -15,16 +15,16 @@ import type { Breakage } from './breakage.js'
 import { scratch } from './scratch.js'
 import { root } from './tree.js'
 
-/** What tests and processes need of `dist/`. */
+/** The parts of `dist/` that tests and processes need. */
 const needed = ['src', 'schema', 'bench', 'test/support']
 
 /** The broken function as an exported one of a compiled file, so that the copy can import it. */
 export interface PlantedBreakage extends Breakage {
-  /** The file with the function's table, from `dist/` on; the table's name there; and the place in the table. */
+  /** The file with the function's table, from `dist/` on; the table's name there; and the position in the table. */
   readonly table: readonly [file: string, name: string, at: number]
 }
 
-/** The program as it is, in a folder of its own; returns the folder that stands for `dist/`. */
+/** The program without changes, in its own folder; returns the folder that replaces `dist/`. */
 export function product(): string {
   const folder = scratch()
   const dist = join(folder, 'dist')
@@ -34,7 +34,7 @@ export function product(): string {
   return dist
 }
 
-/** The program with the broken function in it; returns the folder that stands for `dist/`. */
+/** The program with the broken function; returns the folder that replaces `dist/`. */
 export function brokenProduct({ module, name, table }: PlantedBreakage): string {
   const dist = product()
   const broken = join(dist, module.replace(/\.ts$/, '.js'))
@@ -44,7 +44,7 @@ export function brokenProduct({ module, name, table }: PlantedBreakage): string 
   return dist
 }
 
-/** The files of a folder under other names: nobody writes to them, and to copy them takes ten times as long. */
+/** Links a folder's files under other names: nobody writes to them, and copying takes ten times as long. */
 export function linked(old: string, now: string, ending = ''): void {
   if (!statSync(old).isDirectory()) {
     if (old.endsWith(ending)) linkOrCopy(old, now)
@@ -63,7 +63,7 @@ function linkOrCopy(old: string, now: string): void {
   }
 }
 
-/** Everything that the sound file exports, but for the broken function. */
+/** Everything that the original file exports, except the broken function. */
 function facade(
   { name, table: [file, exported, at] }: Pick<PlantedBreakage, 'name' | 'table'>,
   sound: string,
@@ -81,6 +81,6 @@ function facade(
   return `${lines.join('\n')}\n`
 }
 
-/** Loads a file of a program, sound or broken. */
+/** Loads a file of a program, broken or not. */
 export const load = <T>(dist: string, file: string): Promise<T> =>
   import(pathToFileURL(join(dist, file.replace(/\.ts$/, '.js'))).href) as Promise<T>

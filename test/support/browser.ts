@@ -1,4 +1,4 @@
-/** A real Chromium without a window, and what every page of the product has to stand in it. */
+/** A real headless Chromium, and what every page of the product must satisfy in it. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -12,7 +12,7 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Where Chromium is; undefined where there is none. */
+/** Where Chromium is; undefined if there is none. */
 export const chromiumPath = places.find((path) => path !== '' && existsSync(path))
 
 export const startBrowser = (): Promise<Browser> =>
@@ -33,7 +33,7 @@ export const looks: readonly Look[] = [
 /** An open page, and everything that went wrong on it. */
 export interface Opened {
   readonly page: Page
-  /** Errors and warnings of the console, exceptions, and requests for anything but the page. */
+  /** Errors and warnings on the console, exceptions, and requests for anything but the page. */
   readonly troubles: string[]
 }
 
@@ -55,7 +55,7 @@ export async function openPage(browser: Browser, address: string, { width, schem
   return { page, troubles }
 }
 
-/* What runs in the page is text: the project's own code knows no window and no document. */
+/* Code that runs in the page is text: the project's own code knows no window and no document. */
 
 /** By how many pixels the page is wider than the window. */
 export const overflow = (page: Page): Promise<number> =>
@@ -65,13 +65,13 @@ export const overflow = (page: Page): Promise<number> =>
 export const pageHeight = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollHeight')
 
-/** Tables of which a part is not seen without scrolling them sideways. */
+/** Tables that can't be seen completely without scrolling sideways. */
 export const cutTables = (page: Page): Promise<string[]> =>
   page.evaluate<string[]>(`[...document.querySelectorAll('.scroll')]
     .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
     .map(one => one.textContent.trim().slice(0, 60))`)
 
-/** How the first shape within a link of a drawing looks: there the shape shows the focus. */
+/** The look of the first shape within a link in a drawing: that shape shows the focus. */
 const lookOf = `one => {
   const style = getComputedStyle(one.querySelector('rect, path, circle') ?? one)
   return [style.stroke, style.strokeWidth, style.fill, style.outlineStyle].join()
@@ -101,8 +101,8 @@ const focused = `(() => {
 })()`
 
 /**
- * Presses Tab until the focus has been everywhere, and compares: everything that can be used with a mouse is reached, and
- * shows that it has the focus.
+ * Presses Tab until the focus has been everywhere, and checks that everything usable with a mouse is reached and shows
+ * the focus.
  */
 export async function expectKeyboardReachesAll(page: Page): Promise<void> {
   const wanted = await page.evaluate<number>(numberUsable)
@@ -119,16 +119,16 @@ export async function expectKeyboardReachesAll(page: Page): Promise<void> {
   expect(reached.size).toBe(wanted)
 }
 
-/** What is seen of each figure of a page. */
+/** What is visible of each figure on a page. */
 export interface SeenFigure {
   readonly id: string
   readonly drawings: number
   readonly isLarge: boolean
   /** Bars and points. */
   readonly marks: number
-  /** Texts that stand out of the drawing. */
+  /** Texts that extend beyond the drawing. */
   readonly cut: number
-  /** Marks whose color the browser did not understand. */
+  /** Marks with a color that the browser did not understand. */
   readonly colorless: number
 }
 

@@ -1,8 +1,8 @@
 /**
  * A business small enough to be computed by hand, as the records of two tenants whose ids collide: discounts of both
- * kinds, a fee left null, lines without prices and costs, absurd values, refunds, a deleted order. What views make of
- * its days is fixed; what depends on today lies so many days before now. No zone here has daylight saving time, so that
- * a day is 24 hours.
+ * kinds, a fee left null, lines without prices and costs, absurd values, refunds, a deleted order. The views' results
+ * for its days are fixed; anything that depends on today is a number of days before now. No zone here has daylight
+ * saving time, so a day is always 24 hours.
  */
 
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -11,7 +11,7 @@ import { shopsync } from './call.js'
 import { type Address, configure } from './place.js'
 import { type Kind, reopen } from './warehouse.js'
 
-/** Settings of the report that go with it. */
+/** The report settings that go with it. */
 const report = {
   timeZone: 'America/Phoenix',
   shopTimeZones: { '1/2': 'Asia/Kathmandu' },
@@ -21,7 +21,7 @@ const report = {
 type Fields = Record<string, unknown>
 
 const now = Date.now()
-/** So many days, and minutes, before now. */
+/** This many days, and minutes, before now. */
 const ago = (days: number, minutes = 0): string =>
   new Date(now - days * 86_400_000 - minutes * 60_000).toISOString()
 
@@ -78,7 +78,7 @@ const order = (id: number, fields: Fields): Fields => ({
   payments: [],
   ...fields,
 })
-/** An invoice of so many days ago, of so many cents. */
+/** An invoice from this many days ago, for this many cents. */
 const lately = (id: number, days: number, cents: number, fields: Fields = {}): Fields =>
   order(id, {
     created_at: ago(days + 2),
@@ -171,7 +171,7 @@ const orders: readonly Fields[] = [
     payments: [cash(6000)],
     services: [service(91, 6000, { labors: [labor(911, 1)], parts: [part(912, 100, 0, 333, 31)] })],
   }),
-  // Deleted, like the order 3: an earlier visit of the same customer.
+  // Deleted, like order 3: an earlier visit of the same customer.
   lately(11, 300, 500, {
     customer_id: 3,
     services: [service(110, 500, { labors: [labor(110, 1)], parts: [part(1101, 2, 450, 200)] })],
@@ -330,7 +330,7 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
   ],
 }
 
-/** The other tenant: the same ids with other contents, of which nothing may show in the first tenant's rows. */
+/** The other tenant: the same ids with other contents, none of which may appear in the first tenant's rows. */
 const double: readonly Fields[] = [
   order(1, {
     services: [
@@ -376,7 +376,7 @@ const single: Readonly<Record<string, Readonly<Record<1 | 2, Fields>>>> = {
   },
 }
 
-/** A record of each resource that is deleted after a first sync: none of them may show. */
+/** One record of each resource that is deleted after a first sync: none of them may show. */
 const deleted: Readonly<Record<string, Fields>> = {
   customers: { first_name: 'Gone' },
   payments: payment(90, 1, 90, 'Cash'),
@@ -394,14 +394,14 @@ const deleted: Readonly<Record<string, Fields>> = {
   past_recommendations: { recommendation_id: 3, imported: true, done: true, vehicle_id: 1 },
 }
 
-/** Names differ from tenant to tenant, so that a join which forgets the tenant shows. */
+/** Names differ between tenants, so that a join without the tenant shows. */
 const renamed = (fields: Fields, tenant: number): Fields => ({
   ...fields,
   ...(tenant === 2 && 'name' in fields && { name: `${fields.name} 2` }),
   ...(tenant === 2 && 'last_name' in fields && { last_name: `${fields.last_name} 2` }),
 })
 
-/** Puts the business into an empty sandbox with the tenants 1 and 2. */
+/** Puts the business into an empty sandbox with tenants 1 and 2. */
 function fillBusiness({ store }: Sandbox): void {
   for (const one of orders) store.put(1, 'repair_orders', one)
   for (const [resource, records] of Object.entries(others))
@@ -415,7 +415,7 @@ function fillBusiness({ store }: Sandbox): void {
     store.put(1, resource, { ...record(90, {}), ...fields, id: 90 })
 }
 
-/** What is deleted at the source after a first sync: two orders, and a record of each resource that a view shows. */
+/** Deletes two orders, and one record of each resource that a view shows, at the source after a first sync. */
 function deleteSome({ store }: Sandbox): void {
   for (const id of [3, 11]) store.remove(1, 'repair_orders', id)
   for (const resource of Object.keys(deleted)) store.remove(1, resource, 90)
@@ -428,11 +428,11 @@ const resources = ['categories', 'repair_orders', ...Object.keys(others)].filter
 export interface BusinessPlace {
   readonly warehouse: Warehouse
   readonly address: Address
-  /** The program, on that warehouse. */
+  /** Runs the program on that warehouse. */
   run(words: readonly string[]): ReturnType<typeof shopsync>
 }
 
-/** The business in a warehouse, brought there by the program: synced, then reconciled after deletions at the source. */
+/** The business in a warehouse, put there by the program: synced, then reconciled after deletions at the source. */
 export async function businessIn(kind: Kind): Promise<BusinessPlace> {
   const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 1 }, { id: 2 }] })
   fillBusiness(sandbox)

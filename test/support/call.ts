@@ -1,4 +1,4 @@
-/** The program called in this process: what it prints and its exit code, without a process of its own. */
+/** The program called in this process: its output and its exit code, without another process. */
 import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import { features } from '../../src/main.js'
@@ -11,20 +11,20 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string
-  /** stdout, parsed: throws when it is not exactly one JSON document. */
+  /** stdout, parsed: throws if it isn't exactly one JSON document. */
   json<T>(): T
 }
 
 export interface CallOptions {
-  /** Default: a folder that all share. */
+  /** Default: a shared folder. */
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
-  /** Called once it has begun. */
+  /** Called once it has started. */
   readonly during?: (call: Call) => void
 }
 
-/** Takes what is written, as a pipe would. */
+/** Collects what is written, as a pipe would. */
 class Collected extends Writable {
   text = ''
 
@@ -39,7 +39,7 @@ class Collected extends Writable {
   }
 }
 
-/** One call of the program; it may be sent signals while it runs. */
+/** One call of the program; it can be sent signals while it runs. */
 export class Call {
   readonly stdout = new Collected(() => this.#tell())
   readonly stderr = new Collected(() => this.#tell())
@@ -77,7 +77,7 @@ export class Call {
     }))
   }
 
-  /** Calls the reader with all that was written, whenever there is more. */
+  /** Calls the reader with everything written so far, whenever there is more. */
   onText(reader: (text: string) => void): void {
     this.#readers.push(reader)
   }

@@ -1,4 +1,4 @@
-/** Compares a warehouse with the source cell by cell, by an oracle that knows nothing of src/. */
+/** Compares a warehouse with the source cell by cell, with an oracle that knows nothing of src/. */
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -9,7 +9,7 @@ import { rowsOf } from './warehouse.js'
 
 type Json = Record<string, unknown>
 
-/** What the warehouse should hold. */
+/** The expected contents of the warehouse. */
 export function expected(sandbox: Sandbox): Oracle {
   const oracle = new Oracle()
   for (const tenant of sandbox.tenantIds) {
@@ -24,12 +24,12 @@ export function expected(sandbox: Sandbox): Oracle {
 }
 
 /**
- * Compares every cell of every table with the source, and every field of the source with a cell; rows of deleted
- * records aside. `expect` is called where something differs: ten calls a row would take longer than the syncs.
+ * Compares every cell of every table with the source, and every field of the source with a cell, except rows of deleted
+ * records. `expect` is only called if something differs: ten calls per row would take longer than the syncs.
  */
 export async function compare(warehouse: Warehouse, oracle: Oracle): Promise<number> {
   let cells = 0
-  // What follows from the rows has an oracle of its own: test/derived/oracle.ts.
+  // Derived rows have their own oracle: test/derived/oracle.ts.
   for (const { root, table } of known.list.flatMap(({ tables }) =>
     tables.map((table) => ({ root: tables[0]!, table })),
   )) {
@@ -51,7 +51,7 @@ export async function compare(warehouse: Warehouse, oracle: Oracle): Promise<num
         expect(rest.values, `${table.name} ${key}`).toEqual(there.values)
       const stamped = [_deleted_at ?? null, typeof _synced_at]
       if (!isDeepStrictEqual(stamped, [null, 'string'])) expect(stamped).toEqual([null, 'string'])
-      // An object that is null is a null in each of its columns.
+      // A null object is null in each of its columns.
       const isNull = (name: string): boolean =>
         nulls.some((column) => column === name || column.startsWith(`${name}_`))
       if (!there.nulls.every(isNull))

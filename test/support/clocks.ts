@@ -1,16 +1,16 @@
 /**
  * The clocks of the tests: one that is moved by hand or by sleeping on it, one that is real but skips every sleep, and
- * one on which sleepers wait until the test lets time pass.
+ * one whose sleepers wait until the test lets time pass.
  */
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 
-/** Time that a program and its sandbox share: it moves when somebody sleeps or the test says so. */
+/** Time shared by a program and its sandbox: it moves when someone sleeps or the test says so. */
 export class HandClock implements Clock {
   micros: bigint
   /** How far the program's clock is from the sandbox's, in microseconds. */
   skew = 0n
 
-  /** `tick`: microseconds from one reading to the next; with 0 the clock stands still. */
+  /** `tick`: microseconds from one reading to the next; with 0, the clock doesn't move. */
   constructor(
     start: string,
     private readonly tick = 0n,
@@ -37,7 +37,7 @@ export class HandClock implements Clock {
     return { nowMicros: () => this.nowMicros(), sleep: async () => {} }
   }
 
-  /** The same time for a program that goes on at once whenever it sleeps; only the test moves it. */
+  /** The same time for a program whose sleeps end at once; only the test moves it. */
   get still(): Clock {
     return {
       nowMicros: () => this.nowMicros(),
@@ -45,7 +45,7 @@ export class HandClock implements Clock {
     }
   }
 
-  /** The same time, as a program sees it whose machine's clock is wrong. */
+  /** The same time, as seen by a program on a machine with a wrong clock. */
   get skewed(): Clock {
     return {
       nowMicros: () => this.nowMicros() + this.skew,
@@ -54,7 +54,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** Real time that skips whatever it is asked to sleep, and remembers for how long that was. */
+/** Real time that skips every sleep, and records how long it was. */
 export class SkippingClock implements Clock {
   readonly slept: number[] = []
   #skipped = 0n
@@ -71,7 +71,7 @@ export class SkippingClock implements Clock {
   }
 }
 
-/** Time that stands still until it is told to go on. */
+/** Time that doesn't pass until it is moved. */
 export class VirtualClock implements Clock {
   readonly #sleepers = new Set<{ at: number; wake: () => void }>()
   now: number
@@ -101,7 +101,7 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /** Lets so many ms pass, and everything happen that is due in them. */
+  /** Lets this many ms pass, with everything that is due in them. */
   async pass(milliseconds: number): Promise<void> {
     const until = this.now + milliseconds
     for (;;) {

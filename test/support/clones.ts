@@ -1,4 +1,7 @@
-/** Copies of the run's template warehouses (templates.ts), one a test; gone after the test, or the file, that made them. */
+/**
+ * Copies of the run's template warehouses (templates.ts), one per test. They are removed after the test, or the file,
+ * that made them.
+ */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { inject } from 'vitest'
@@ -6,7 +9,7 @@ import { databaseAt, onServer, type PostgresTemplate } from './databases.js'
 
 const asked = new Map<string, Promise<void>>()
 
-/** Waits for vitest's own process, which makes the template when the first test of the run asks for it. */
+/** Waits for vitest's main process, which makes the template when the run's first test requests it. */
 function made(name: 'sqlite' | 'postgres'): Promise<void> {
   const answer =
     asked.get(name) ??
@@ -17,9 +20,9 @@ function made(name: 'sqlite' | 'postgres'): Promise<void> {
   return answer
 }
 
-/** The run's Postgres, as its address tells where it will be; the tests of a file that asks for it wait until it is there. */
+/** The run's Postgres, at the address where it will be; the tests of a file that requests it wait until it is there. */
 export function postgresOfRun(): PostgresTemplate {
-  // Its failure is told by who waits for it.
+  // If it fails, the code that waits for it reports that.
   made('postgres').catch(() => {})
   return inject('postgres')
 }
@@ -29,12 +32,12 @@ export async function cloneSqlite(file: string): Promise<void> {
   copyFileSync(inject('sqlite').file, file)
 }
 
-/** Databases to drop after the test, or after the file, where they were made outside of a test. */
+/** Databases to drop after the test, or after the file if they were made outside a test. */
 const databases = { test: new Set<string>(), file: new Set<string>() }
 let isInTest = false
 const dropping: Promise<void>[] = []
 
-/** The address of a database of its own. */
+/** The address of a new database. */
 export async function clonePostgres(): Promise<string> {
   const { url, database } = postgresOfRun()
   await made('postgres')

@@ -1,6 +1,6 @@
 /**
- * Makes the tests run the program as it is compiled: an import of `src/`, `schema/` or `bench/` is resolved to the compiled
- * file in `dist/`, which Node loads itself. Used by both configurations of vitest and by the setup of every run.
+ * Makes the tests run the compiled program: an import of `src/`, `schema/` or `bench/` is resolved to the compiled file
+ * in `dist/`, which Node loads itself. Used by both vitest configurations and by the setup of every run.
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -18,17 +18,17 @@ const resolveToCompiled = (specifier: string, importer: string | undefined): str
   return isShipped(source) ? compiledOf(source) : null
 }
 
-/** The warehouses that tests of what lies above the dialects run on. */
+/** The warehouses on which tests of everything above the dialects run. */
 export type Chosen = 'sqlite' | 'both'
 
-/** WAREHOUSES, or what a configuration takes where nobody says anything. */
+/** WAREHOUSES, or a configuration's default. */
 export function chosenWarehouses(usual: Chosen): Chosen {
   const { WAREHOUSES = usual } = process.env
   if (WAREHOUSES === 'sqlite' || WAREHOUSES === 'both') return WAREHOUSES
   throw new Error(`WAREHOUSES is ${JSON.stringify(WAREHOUSES)}; expected sqlite or both`)
 }
 
-/** What vitest is told so that tests and processes run the same files, and failures name the lines of the sources. */
+/** Tells vitest to make tests and processes run the same files, and to report failures by source line. */
 export const compiled = {
   plugins: [{ name: 'shipped-program', enforce: 'pre', resolveId: resolveToCompiled }],
   test: {
@@ -37,18 +37,18 @@ export const compiled = {
     pool: 'forks',
     maxWorkers: 2,
     execArgv: ['--enable-source-maps'],
-    // Node loads copies with a fault in them (brokenproduct.ts) whole by itself: they have no sources beside them.
+    // Node itself loads copies with a fault (brokenproduct.ts): they have no sources next to them.
     server: { deps: { external: [/\/dist\/(src|schema|bench)\//, /\/shopsync-test-\w+\/dist\//] } },
   },
 } satisfies ViteUserConfig
 
-/** The same, for configurations whose files of tests may all open warehouses. */
+/** The same for configurations in which all test files may open warehouses. */
 export const shipped = {
   ...compiled,
   test: { ...compiled.test, setupFiles: ['test/support/setup.ts'] },
 } satisfies ViteUserConfig
 
-/** Stops a run of tests on a program that is not the one of the sources. */
+/** Stops a test run if the program isn't built from the current sources. */
 export function expectCompiled(): void {
   const sources = ['src', 'schema', 'bench', 'test/support'].flatMap((folder) => filesIn(folder, '.ts'))
   const outdated = sources.filter((source) => {

@@ -1,4 +1,4 @@
-/** Warehouses that hold a bit of everything, and copies of them, for the tests of `shopsync copy`. */
+/** Warehouses that contain a bit of everything, and copies of them, for the tests of `shopsync copy`. */
 import { resources } from '../../schema/index.js'
 import { systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
@@ -13,14 +13,14 @@ import type { Address } from './place.js'
 import { sync } from './run.js'
 import { rowsOf } from './warehouse.js'
 
-/** Columns of its own, and versions that are kept. */
+/** Configured columns, and versions that are kept. */
 export const rich: Model = model(resources, {
   vehicles: { columns: { vin: 'text', miles: 'number' }, history: true },
   repair_orders: { history: true },
   notes: { history: true },
 })
 
-/** A tenant whose records are odd, and one whose list was read half-way. */
+/** A tenant with odd records, and one whose list was read halfway. */
 export const oddTenant = 900
 const halfTenant = 901
 
@@ -37,7 +37,7 @@ export const sentHours = [
 const labors = sentHours.map((hours, i) => `{"id":${i + 1},"hours":${hours},"name":"1.10"}`)
 const services = `[{"id":1,"labors":[]},{"id":2,"labors":[${labors.join(',')}]}]`
 
-/** What the sandbox sends as it stands here: it prints its own numbers as JavaScript does. */
+/** What the sandbox sends exactly as written here: it prints its own numbers as JavaScript does. */
 const altered: readonly (readonly [resource: string, path: string, raw: string])[] = [
   ['repair_orders', 'services', services],
   [
@@ -68,8 +68,8 @@ function addOddities({ store, script }: Sandbox): void {
 }
 
 /**
- * Fills a warehouse: syncs and a reconcile with changes and deletions between them, numbers beyond a double, values in
- * quarantine, columns of its own, versions that have ended, and a first walk that was killed half-way.
+ * Fills a warehouse: syncs and a reconcile with changes and deletions in between, numbers beyond a double, values in
+ * quarantine, configured columns, ended versions, and a first walk that was killed halfway.
  */
 export async function fillRichly(sandbox: Sandbox, warehouse: Warehouse): Promise<void> {
   const options = { known: rich, resources: null }
@@ -97,7 +97,7 @@ export async function fillRichly(sandbox: Sandbox, warehouse: Warehouse): Promis
   await dying.catch(() => {})
 }
 
-/** Every row of every table, in a form that is the same on both kinds; what is of a place is left out. */
+/** Every row of every table, in a form that is the same for both kinds, without what only concerns one warehouse. */
 export async function everything(warehouse: Warehouse): Promise<Record<string, Record<string, unknown>[]>> {
   const all: Record<string, Record<string, unknown>[]> = {}
   const live = new Set((await warehouse.dialect.liveColumns()).map(({ table }) => table))
@@ -107,7 +107,7 @@ export async function everything(warehouse: Warehouse): Promise<Record<string, R
   return all
 }
 
-/** Opens, on one model, as the command does. */
+/** Opens them with one model, as the command does. */
 export const opener =
   (address: Address, known: Model = rich) =>
   (how: { readonly existing?: boolean } = { existing: true }): Promise<Warehouse> =>

@@ -1,4 +1,7 @@
-/** Copies that are cut short: the law that test/features/copy/copying.test.ts tries at some moments, test/long/copy.test.ts at many. */
+/**
+ * Interrupted copies: the law that test/features/copy/copying.test.ts tries at some moments, and test/long/copy.test.ts
+ * at many.
+ */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
@@ -33,7 +36,7 @@ async function change(sandbox: Sandbox, address: Address): Promise<void> {
   sandbox.store.remove(1, 'notes', 5)
   const warehouse = await reopen(address, rich)
   const options = { known: rich, resources: ['notes', 'repair_orders'] }
-  // As history that is thinned out.
+  // Like history that is thinned out.
   await warehouse.write([warehouse.db.deleteFrom('sync_requests').compile()])
   await sync(sandbox, warehouse, options)
   await sync(sandbox, warehouse, { ...options, mode: 'reconcile', acceptDeletes: true })
@@ -49,7 +52,10 @@ export const look = async (address: Address): Promise<Awaited<ReturnType<typeof 
 
 export class Crash extends Error {}
 
-/** From the n-th moment on nothing reaches the target any more: before and after each statement, and after each commit. */
+/**
+ * From the nth moment on, nothing reaches the target any more. Moments are before and after each statement, and after
+ * each commit.
+ */
 function crashing(address: Address, at: number, onMoment: (n: number) => void = () => {}) {
   let n = 0
   const moment = (): void => {
@@ -109,11 +115,11 @@ export async function copySuite({ moments: some }: { readonly moments: number })
 
     it('is the same after a crash at any moment, and again', { timeout: 3_600_000 }, async () => {
       expect(moments).toBeGreaterThan(100)
-      // Statements of the same table, and of tables like it, are many: one of so many stands for its neighbours.
+      // There are many statements on the same table and on similar tables: one of this many stands for its neighbors.
       const step = Math.max(1, Math.floor(moments / (other.name === 'sqlite' ? some : some / 3)))
       for (let at = 1; at <= moments; at += step) {
         const to = other.address()
-        // At the last moments only the lease is left to be released.
+        // At the last moments, only the lease is left to release.
         await copyInto(from, to, { openTarget: crashing(to, at) }).catch((error: unknown) => {
           if (!(error instanceof Crash)) throw error
         })
@@ -126,7 +132,7 @@ export async function copySuite({ moments: some }: { readonly moments: number })
       }
     })
 
-    it('is what the original is now, where that went on meanwhile', async () => {
+    it('equals the current original if that continued meanwhile', async () => {
       const to = other.address()
       const late = Math.floor(moments * 0.9)
       await expect(copyInto(from, to, { openTarget: crashing(to, late) })).rejects.toThrow(Crash)

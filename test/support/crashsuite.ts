@@ -1,10 +1,10 @@
-/** Law 3 (crash), to be called by a test file: laws/crash.ts has the runs and what is compared. */
+/** Law 3 (crash), to be called by a test file: laws/crash.ts has the runs and the comparison. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CrashLaw } from './laws/crash.js'
 import { describeBothWays } from './warehouse.js'
 
 interface CrashSuite {
-  /** Every moment; else one inside of each transaction and one after each commit. */
+  /** Every moment; otherwise one inside each transaction and one after each commit. */
   readonly isWhole: boolean
 }
 

@@ -4,17 +4,17 @@ import pg from 'pg'
 export const postgresUrlOf = (port: number | undefined): string =>
   `postgres://postgres@127.0.0.1:${port}/postgres`
 
-/** The schema of every warehouse that is copied from a template, and of the template. */
+/** The schema of the template, and of every warehouse copied from it. */
 export const templateSchema = 'shopsync'
 
 export interface PostgresTemplate {
-  /** Of the server's own database, where tests make schemas of theirs. */
+  /** The server's own database, where tests make their schemas. */
   readonly url: string
   /** The database that is copied. */
   readonly database: string
 }
 
-/** Runs statements on a Postgres, outside of any transaction. */
+/** Runs statements on a Postgres, outside any transaction. */
 export async function onServer(url: string, ...statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,4 +1,4 @@
-/** What the pages show for copying: blocks of lines, by the language that their fence names. */
+/** What the pages show for copying: blocks of lines, by the language of their fence. */
 import { textOf } from './tree.js'
 
 export interface Block {
@@ -8,7 +8,7 @@ export interface Block {
   readonly text: string
 }
 
-/** The fenced and the indented blocks of a page, in their order. */
+/** The fenced and indented blocks of a page, in order. */
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = []
   const found = textOf(page).matchAll(/^```(\w*)\n([\s\S]*?)^```$|(?:^ {4}\S.*\n)+/gm)
@@ -17,7 +17,9 @@ export function blocksOf(page: string): Block[] {
   return blocks
 }
 
-/** The commands of a block, without comments: every line of an indented one, those behind `$` of a transcript. */
+/**
+ * The commands of a block, without comments: every line of an indented block, and the lines after `$` in a transcript.
+ */
 export function commandsOf({ language, text }: Block): string[] {
   const lines = text.split('\n')
   const typed = lines.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2))
@@ -25,6 +27,6 @@ export function commandsOf({ language, text }: Block): string[] {
   return commands.map((line) => line.replace(/\s+# .*$/, '').trim()).filter((line) => line !== '')
 }
 
-/** The words of a line of the program in which a shell has nothing to do; undefined for any other. */
+/** The words of a program call that doesn't need a shell; undefined for any other line. */
 export const plainWords = (line: string): string[] | undefined =>
   /^shopsync [\w./: -]+$/.test(line) ? line.split(/ +/).slice(1) : undefined

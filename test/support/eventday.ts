@@ -1,7 +1,7 @@
 /**
- * A day of three shops on a simulated clock: they work, and their events are lost, doubled, late and out of order; a listener
- * takes a turn each minute, cron syncs each hour and reconciles at night. Whatever a cursor claims is compared with the source
- * after each of them. Beside it a warehouse follows the same source that hears nothing.
+ * A day of three shops on a simulated clock: they work, and their events are lost, doubled, late and out of order; a
+ * listener takes a turn each minute, cron syncs each hour and reconciles at night. After each of these, everything that
+ * a cursor claims is compared with the source. A second warehouse follows the same source without events.
  */
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
@@ -16,7 +16,7 @@ import { type Kind, open, rowsOf } from './warehouse.js'
 
 const minute = 60_000
 
-/** A change that no claim has covered yet; `updatedAt` is null where the record was deleted. */
+/** A change that no claim has covered yet; `updatedAt` is null if the record was deleted. */
 interface Owed {
   readonly tenant: number
   readonly resource: string
@@ -29,7 +29,7 @@ export interface DayTally extends PostTally {
   turns: number
   runs: number
   requests: number
-  /** Claims of cursors that were compared with the source, by verdict. */
+  /** How many claims of cursors were compared with the source, by verdict. */
   claims: Record<string, number>
 }
 
@@ -96,7 +96,7 @@ export class EventDay {
       if (at % (24 * 60) === 3 * 60) await this.#cron('reconcile')
     }
     this.#motion = 0
-    // What is still on its way arrives, and what is looked for again is found or given up.
+    // What is still on its way arrives, and what is still being looked for is found or given up.
     for (let at = 0; at < 60; at++) await this.#minute()
   }
 
@@ -157,7 +157,7 @@ export class EventDay {
     return fromMicros(this.clock.micros)
   }
 
-  /** Everything that a cursor claims is there, and nothing is marked as deleted that the source has. */
+  /** Everything that a cursor claims is there, and nothing that the source has is marked as deleted. */
   async #compare(when: string): Promise<void> {
     const owed = new Map<string, Owed[]>()
     for (const one of this.#owed.values()) {
@@ -210,7 +210,7 @@ export class EventDay {
     }
   }
 
-  /** After a reconcile nothing is live that was deleted before it began. */
+  /** After a reconcile, nothing is live that was deleted before it started. */
   async #compareDeletions({ cursors }: RunReport, before: ReadonlySet<string>): Promise<void> {
     const isWhole = new Set(
       cursors.flatMap(({ tenant_id, resource, completeness }) =>

@@ -1,4 +1,4 @@
-/** An inbox into which the tests put events as a receiver would, and the turns of a listener. */
+/** An inbox into which the tests put events as a receiver would, and a listener's turns. */
 import { type Clock, systemClock } from '../../src/engine/base/clock.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { BesideWork } from '../../src/engine/run/runcontext.js'
@@ -36,7 +36,7 @@ export class EventBench {
     return new EventBench(await Inbox.open(warehouse, { clock }), sandbox, warehouse, clock)
   }
 
-  /** For runs that ring beside their plan. */
+  /** For runs that ring alongside their plan. */
   get beside(): BesideWork {
     const config = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } }
     return besideRuns(config as never, this.inbox, this.settings, this.memory)
@@ -74,7 +74,7 @@ export class EventBench {
     await this.inbox.write([this.inbox.db.deleteFrom('sync_events').compile()])
   }
 
-  /** Lets pauses be over. */
+  /** Ends all pauses. */
   async hurry(): Promise<void> {
     const due_at = '2026-01-01T00:00:00.000000Z'
     await this.inbox.write([
@@ -99,7 +99,7 @@ export class EventBench {
     })
   }
 
-  /** State and reason of each event, in the order in which they came. */
+  /** State and reason of each event, in the order of arrival. */
   async states(): Promise<string[]> {
     return (await this.rows()).map(({ state, reason }) =>
       reason === null ? `${state}` : `${state} ${reason}`,

@@ -1,6 +1,6 @@
 /**
- * A listener, runs of cron beside it, and a source that changes and sends its events, while all of them are killed or stopped:
- * for the long tests of what was answered.
+ * A listener, runs by cron next to it, and a source that changes and sends its events, while all of them are killed or
+ * stopped: for the long tests of answered events.
  */
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -72,7 +72,7 @@ export class EventStorm {
     return { code, stderr }
   }
 
-  /** Changes records, so many a second, and runs one sync after the other, until `calm`. */
+  /** Changes this many records per second, and runs one sync after the other, until `calm`. */
   begin({ perSecond, pauseMs }: { readonly perSecond: number; readonly pauseMs: number }): void {
     const changing = async (): Promise<void> => {
       while (!this.#isEnding) {
@@ -89,7 +89,7 @@ export class EventStorm {
     this.#loops = [changing(), running()]
   }
 
-  /** Lets changes and runs come to an end. */
+  /** Lets changes and runs finish. */
   async calm(): Promise<void> {
     this.#isEnding = true
     await Promise.all(this.#loops)
@@ -104,7 +104,7 @@ export class EventStorm {
     const id = pick(store.ids(tenant, list)) ?? 0
     this.#n += 1
     const deleted = this.#deleted.get(tenant) ?? 0
-    // Few enough for the breaker, whatever the hour.
+    // Few enough for the deletion guard, at any hour.
     if (list === 'repair_orders' && this.#n % 150 === 0 && deleted < 4) {
       store.remove(tenant, list, id)
       this.#deleted.set(tenant, deleted + 1)
@@ -112,7 +112,7 @@ export class EventStorm {
       store.change(tenant, list, id, list === 'customers' ? { city: `${this.#n}` } : { detail: `${this.#n}` })
   }
 
-  /** Kills the run under way, if there is one. */
+  /** Kills the current run, if there is one. */
   killRun(): boolean {
     this.#running?.kill('SIGKILL')
     return this.#running !== undefined
@@ -149,8 +149,8 @@ export class EventStorm {
   }
 
   /**
-   * Waits until no event of a record that is there waits any more; those that still do after that long. One that is gone, and
-   * whose deletion nobody has told, is looked for again for a quarter of an hour.
+   * Waits until no event of an existing record is waiting; after the time limit, returns those that still are. If a
+   * record is gone and its deletion wasn't announced, it is looked for again for a quarter of an hour.
    */
   async settled(withinMs: number): Promise<string[]> {
     for (const until = performance.now() + withinMs; ; ) {

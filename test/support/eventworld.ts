@@ -1,4 +1,4 @@
-/** A source whose events are put into an inbox by hand, a warehouse that was synced, and a clock that the test moves. */
+/** A source whose events are put into an inbox by hand, a synced warehouse, and a clock that the test moves. */
 import { addMicros, canonical, fromMicros } from '../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { TurnEnd } from '../../src/features/events/turn.js'
@@ -23,7 +23,7 @@ export class EventWorld {
   ) {}
 
   static async open(kind: Kind, options: SandboxOptions = {}, runs: RunOptions = {}): Promise<EventWorld> {
-    // A tick, so that no two stamps are the same.
+    // A tick, so that no two stamps are equal.
     const clock = new HandClock(new Date().toISOString(), 1n)
     const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 5, clock, ...options })
     const address = await kind.migrated()
@@ -66,7 +66,7 @@ export class EventWorld {
     return this.events.put({ tenant: this.tenant, resource: list, ...event })
   }
 
-  /** Changes an order at the source; its new `updated_at`. */
+  /** Changes an order at the source; returns its new `updated_at`. */
   change(id: number, fields: Record<string, unknown> = { detail: 'changed' }): string {
     this.sandbox.store.change(this.tenant, list, id, fields)
     return this.version(id)
@@ -77,12 +77,12 @@ export class EventWorld {
     return canonical(String(updated_at)) ?? ''
   }
 
-  /** So many ms later than a time. */
+  /** This many ms after a time. */
   later(time: string, milliseconds: number): string {
     return addMicros(time, BigInt(milliseconds) * 1000n)
   }
 
-  /** Shows a record as it was before, in lists and by id, until the returned function is called. */
+  /** Shows a record in its earlier state, in lists and by id, until the returned function is called. */
   lag(id: number, change: () => void): () => void {
     const collection = this.sandbox.store.collection(this.tenant, list)
     const before = collection.newest(0, collection.size).find(({ key }) => key === id)
@@ -100,7 +100,7 @@ export class EventWorld {
     return rows.find((one) => Number(one.tenant_id) === this.tenant && one.resource === resource)
   }
 
-  /** Requests since the last call: those for lists, and those by id. */
+  /** Requests since the last call: for lists, and by id. */
   requests(): { readonly lists: number; readonly items: number } {
     const all = this.sandbox.requests.filter(({ path }) => !path.includes('authorizations'))
     this.sandbox.resetRequests()

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 
-/** Hands each request on to another server, as what ends TLS before it does. */
+/** Passes each request on to another server, like a proxy that terminates TLS. */
 export const forward =
   (to: string) =>
   (incoming: IncomingMessage, outgoing: ServerResponse): void => {

@@ -7,17 +7,17 @@ import { type SqliteTemplate, startTemplates } from './templates.js'
 declare module 'vitest' {
   interface ProvidedContext {
     warehouses: Chosen
-    /** In `npm run test:search` alone. */
+    /** Only in `npm run test:search`. */
     search: LawSuite
-    /** Where this run's templates are asked for (test/support/templates.ts). */
+    /** Where this run's templates are requested (test/support/templates.ts). */
     templates: string
-    /** Where they are, once they have been asked for. */
+    /** Where they are, once they were requested. */
     sqlite: SqliteTemplate
     postgres: PostgresTemplate
   }
 }
 
-/** One SQLite file and one Postgres for the whole test run; every test makes a warehouse of its own from them. */
+/** One SQLite file and one Postgres for the whole test run; every test makes its own warehouse from them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   expectCompiled()
   const templates = await startTemplates()

@@ -1,7 +1,7 @@
 /**
- * Values that nobody would enter on purpose, spread over the records of a sandbox: barcodes in hours and quantities, the
- * noise of binary floats, prices of billions, nulls, refunds, discounts beyond what they are given on. And records that
- * lack what the document promises.
+ * Values that nobody would enter on purpose, spread over the records of a sandbox: barcodes in hours and quantities,
+ * floating-point noise, prices of billions, nulls, refunds, discounts larger than their base. And records that lack
+ * what the document promises.
  */
 import { Random, type Sandbox } from '../../src/sandbox/index.js'
 
@@ -63,7 +63,7 @@ const amountFields = [
   'quick_price_cents',
 ]
 
-/** Changes a share of the fields of a record, and of everything inside. */
+/** Changes a share of a record's fields, and of everything inside. */
 function spoiled(value: unknown, random: Random, share: number): unknown {
   if (Array.isArray(value)) return value.map((item) => spoiled(item, random, share))
   if (typeof value !== 'object' || value === null) return value
@@ -78,7 +78,7 @@ function spoiled(value: unknown, random: Random, share: number): unknown {
   )
 }
 
-/** A dozen labors of just under the bound: each counts, and their sum has more billionths than 63 bits. */
+/** A dozen labors just under the limit: each counts, and their sum has more billionths than 63 bits can hold. */
 function crowded(order: Fields): Fields {
   const [first, ...others] = (order.services as Fields[] | undefined) ?? []
   if (!first) return order
@@ -91,7 +91,7 @@ function crowded(order: Fields): Fields {
 
 const resources = ['repair_orders', 'recommendations', 'inventories', 'purchase_records', 'payments']
 
-/** Spoils every n-th record of each list with figures. */
+/** Spoils every nth record of each list with figures. */
 export function spoil(
   { store }: Sandbox,
   { every = 2, share = 0.15, seed = 1, tenants = store.tenantIds } = {},
@@ -108,10 +108,10 @@ export function spoil(
   }
 }
 
-/** What a record and an item of it cannot be stored without. */
+/** The fields without which a record or an item can't be stored. */
 const needed = ['id', 'updated_at']
 
-/** Takes a share of the fields away, of a record and of everything inside. */
+/** Removes a share of the fields of a record, and of everything inside. */
 function starved(value: unknown, random: Random, share: number): unknown {
   if (Array.isArray(value)) return value.map((item) => starved(item, random, share))
   if (typeof value !== 'object' || value === null) return value

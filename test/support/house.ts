@@ -1,12 +1,12 @@
 /**
- * The figures of the house: how much code there is, what one has to read to follow one cursor's walk, and whether a thing
- * lies in one place. `npm run house` prints them; two tests hold those that say so.
+ * The figures of the house: how much code there is, what one has to read to follow one cursor's walk, and whether each
+ * thing is in one place. `npm run house` prints them; two tests check them.
  */
 import { basename, dirname } from 'node:path'
 import { arrowsUpwards } from './rooms.js'
 import { filesIn, targetsOf, textOf, withoutComments } from './tree.js'
 
-/** The program's own files: the sandbox is a second program. */
+/** The program's own files: the sandbox is a separate program. */
 export const programFiles = (): string[] =>
   filesIn('src', '.ts').filter((file) => !file.startsWith('src/sandbox/'))
 
@@ -17,10 +17,10 @@ export const linesIn = (files: readonly string[]): number =>
 
 const isDialect = (file: string): boolean => /\/(sqlite|postgres)\//.test(file)
 
-/** A file of src that one cursor's walk begins with. */
+/** The file in src where one cursor's walk starts. */
 export const cursorWalk = 'src/engine/run/cursorwalk.ts'
 
-/** The files of src that a file imports, all told, itself included; imports of types count. */
+/** All files of src that a file imports, directly or indirectly, including itself; type imports count. */
 export function importedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(file) || !file.startsWith('src/')) return found
   found.add(file)
@@ -28,16 +28,16 @@ export function importedBy(file: string, found = new Set<string>()): ReadonlySet
   return found
 }
 
-/** Names that say what part a file has in its feature, and so repeat. */
+/** Names for a file's role in its feature, which therefore repeat. */
 const roles = new Set(['feature', 'command', 'words', 'work', 'sql', 'settings', 'tables', 'step'])
 
-/** File names that stand for more than one thing, each with its files and what to do. */
+/** File names used for more than one thing, each with its files and what to do. */
 export function repeatedNames(): string[] {
   const places = new Map<string, Set<string>>()
   for (const file of programFiles()) {
     const name = basename(file, '.ts')
     if (file.startsWith('src/features/') && roles.has(name)) continue
-    // A method of the dialects is declared in warehouse/, and made in each of their folders, by one name.
+    // A method of the dialects is declared in warehouse/ and implemented in each dialect's folder under the same name.
     const place = file.replace(/warehouse\/(sqlite|postgres)\//, 'warehouse/')
     places.set(name, (places.get(name) ?? new Set()).add(place))
   }
@@ -47,13 +47,13 @@ export function repeatedNames(): string[] {
 }
 
 const verdict = `'(?:proven|repaired|listed|unproven|none)'`
-/** A comparison, a type, or a list of several verdicts: none of them gives one. */
+/** A comparison, a type, or a list of several verdicts: these don't give a verdict. */
 const naming = new RegExp(
   `[!=]== ${verdict}|${verdict}(?: \\| ${verdict})+|(?<=\\[)${verdict}(?:, ${verdict})+|(?<=^\\s*)${verdict},$|case ${verdict}`,
   'g',
 )
 
-/** Where a file gives the verdict `proven`, rather than comparing with it or naming its type: "file:line". */
+/** Where a file gives the verdict `proven`, rather than comparing with it or using it in a type: "file:line". */
 export function placesOfProven(): string[] {
   return programFiles().flatMap((file) =>
     textOf(file)
@@ -75,12 +75,12 @@ export const featureNames = (): string[] => [
 export const filesOfFence = (): string[] =>
   programFiles().filter((file) => /\bfence\b/.test(withoutComments(textOf(file))))
 
-/** Where the engine's own work is: a file there stays, though only one feature may use it yet. */
+/** The engine's own work: a file there stays, even if only one feature uses it yet. */
 const isEngineWork = (file: string): boolean => /^src\/engine\/(run|walk|compare)\//.test(file)
 
 /**
- * The folders that a feature is in: its own, and those of files that nobody else imports, though they belong to no other
- * feature. Of the dialects nothing counts: what only a database can do is there.
+ * The folders a feature is in: its own, and those of files that nothing else imports and that belong to no other
+ * feature. Dialects don't count: what only one database can do belongs there.
  */
 export function foldersOf(feature: string): ReadonlySet<string> {
   const files = programFiles()

@@ -1,4 +1,4 @@
-/** Rows of the inbox as a receiver, and those who ring, leave them. Knows nothing of vitest. */
+/** Rows of the inbox as left by a receiver and by those who ring. Doesn't use vitest. */
 import type { Insertable } from 'kysely'
 import type { RowsOf } from '../../src/engine/model/statetable.js'
 import type { Inbox } from '../../src/features/events/inbox.js'

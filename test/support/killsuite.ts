@@ -18,7 +18,7 @@ function fill(sandbox: Sandbox): void {
     for (let id = 1; id <= 450; id++) sandbox.store.put(1, resource, template(resource, id, time(id)))
 }
 
-/** Changes of the n-th round: three pages of notes, orders with other children, and new customers. */
+/** Changes of the nth round: three pages of notes, orders with different children, and new customers. */
 function change({ store }: Sandbox, round: number): void {
   const at = (n: number): string => time(1000 * round + n)
   for (let n = 1; n <= 230; n++) {
@@ -32,7 +32,7 @@ function change({ store }: Sandbox, round: number): void {
   for (let n = 1; n <= 5; n++) store.put(1, 'customers', template('customers', 1000 + round * 5 + n, at(n)))
 }
 
-/** How a run is started in a process of its own on a warehouse. */
+/** How to start a run in its own process on a warehouse. */
 interface Starter {
   readonly way: string
   readonly kind: Kind
@@ -47,9 +47,8 @@ const asWorker = (sandbox: Sandbox, warehouse: Address): Program =>
 
 /**
  * Law 3, with real processes: the program is killed at random instants, started again and killed again, while the
- * source goes on changing between its deaths; after a run that ends by itself the warehouse is the same as one that
- * was made without any of this. The program itself is killed, and on SQLite two scripts that leave every page, and
- * none, to the writer thread.
+ * source keeps changing in between. After a run that ends by itself, the warehouse is the same as one made without any
+ * of this. It kills the program itself, and on SQLite two scripts that leave every page, or none, to the writer thread.
  */
 export async function killSuite({ kills, seed }: { kills: number; seed: number }): Promise<void> {
   const sandbox = await sandboxOfFile()

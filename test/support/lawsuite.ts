@@ -1,4 +1,7 @@
-/** The laws over random cases, to be called by a test file; a failure prints the smallest case, as test/laws/pins has them. */
+/**
+ * The laws over random cases, to be called by a test file; a failure prints the smallest case, in the form of
+ * test/laws/pins.
+ */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as cost from './laws/cost.js'
@@ -10,7 +13,7 @@ import * as watermark from './laws/watermark.js'
 import type { Address } from './place.js'
 import { bothWarehouses, describeBothWays, type Kind } from './warehouse.js'
 
-/** How many cases of the largest share are played; or until when all shares together look for one (npm run test:search). */
+/** How many cases of the largest share are played; or until when all shares together search (npm run test:search). */
 export type Amount = { readonly cases: number } | { readonly until: number }
 
 export interface LawSuite {
@@ -18,16 +21,16 @@ export interface LawSuite {
   readonly amount: Amount
 }
 
-/** The cases of one law: so many from one seed, or one of each seed until then. */
+/** The cases of one law: this many from one seed, or one from each seed until then. */
 export interface Size {
   readonly law: string
   readonly seed: number
-  /** Added to the seed, so that each way of SQLite has cases of its own. */
+  /** Added to the seed, so that both modes of SQLite have their own cases. */
   readonly shift: number
   readonly amount: Amount
 }
 
-/** Divides an amount among laws that are played one after the other: time that one of them leaves is the others'. */
+/** Divides an amount among laws that are played one after the other: time left by one of them goes to the others. */
 export class Shares {
   constructor(
     private readonly amount: Amount,
@@ -43,14 +46,14 @@ export class Shares {
   }
 }
 
-/** Throws what the law says of the smallest case that breaks it. */
+/** Throws the law's error for the smallest case that breaks it. */
 export async function holds<Case>(law: Law<Case>, cases: fc.Arbitrary<Case>, size: Size): Promise<void> {
   const { amount } = size
   if ('cases' in amount) return check(law, cases, { seed: size.seed + size.shift, numRuns: amount.cases })
   let { seed } = size
   do {
     const again = `SEED=${seed} npm run test:search -- -t '${size.law}'`
-    // A case is made smaller for a minute at most.
+    // A case is shrunk for a minute at most.
     const limits = { numRuns: 1, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: false }
     await check(law, cases, { seed: seed + size.shift, ...limits }, again)
     seed += 2
@@ -79,7 +82,7 @@ async function check<Case>(
   expect(found.numRuns).toBeGreaterThan(0)
 }
 
-/** A law that is open, and the cases that it is to hold for. */
+/** An open law, and the cases for which it must hold. */
 interface OpenLaw {
   holds(size: Size): Promise<void>
   close(): Promise<void>
@@ -93,7 +96,7 @@ const opening =
     return { holds: (size) => holds(law, cases[name]!, size), close: () => law.close() }
   }
 
-/** What share of the amount each law gets, on SQLite and on Postgres. */
+/** Each law's share of the amount, on SQLite and on Postgres. */
 const rows: readonly (readonly [name: string, open: Opening, sqlite: number, postgres: number])[] = [
   ['law 1 (replay)', opening(order, 'replay'), 1, 0.3],
   ['law 2 (order)', opening(order, 'order'), 1, 0.3],
@@ -103,7 +106,7 @@ const rows: readonly (readonly [name: string, open: Opening, sqlite: number, pos
 ]
 
 const ofDialects = 1
-/** SQLite is played both ways. */
+/** SQLite is played in both modes. */
 const allShares = rows.reduce((sum, [, , sqlite, postgres]) => sum + 2 * sqlite + postgres, ofDialects)
 
 export function lawSuite({ seed, amount }: LawSuite): void {
@@ -129,7 +132,7 @@ export function lawSuite({ seed, amount }: LawSuite): void {
   })
 }
 
-/** Each way of SQLite has cases of its own: twice as much is seen. */
+/** Both modes of SQLite have their own cases: this covers twice as many. */
 export const shiftOn = (kind: Kind): number => (kind.threadFrom === 0 ? 1 : 0)
 
 function suiteOf(open: Opening, size: () => Size, addresses: () => Promise<Address[]>): void {

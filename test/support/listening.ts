@@ -3,13 +3,13 @@ import { Program, program } from './process.js'
 
 export interface Listening {
   readonly run: Program
-  /** Where events are to be sent. */
+  /** Where to send events. */
   readonly url: string
   /** What it has written to stderr so far. */
   stderr(): string
 }
 
-/** Sends an event as the source does; resolves to the status of the answer. */
+/** Sends an event as the source does; resolves to the response's status. */
 export async function sendEvent(url: string, secret: string, body: string): Promise<number> {
   const response = await fetch(url, { method: 'POST', headers: { 'x-api-secret': secret }, body })
   await response.arrayBuffer()

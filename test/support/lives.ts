@@ -1,7 +1,7 @@
 /**
- * Lives of orders whose services move, at a source and in a warehouse that follows it: orders are merged, split, deleted
- * and restored, backups are put back, stamps lie ahead, ids come twice, while runs come and go. Whatever a life was, a
- * sync and a reconcile leave the warehouse equal to the source. Knows nothing of how the product finds out.
+ * Lives of orders whose services move, at a source and in a warehouse that follows it: orders are merged, split,
+ * deleted and restored, backups are restored, stamps are ahead, ids occur twice, while runs come and go. Whatever the
+ * life was, a sync and a reconcile leave the warehouse equal to the source. Knows nothing of how the product finds out.
  */
 import fc from 'fast-check'
 import { expect } from 'vitest'
@@ -19,7 +19,7 @@ import { wipe } from './through.js'
 import { rowsOf } from './warehouse.js'
 
 const orders = 'repair_orders'
-/** Both have orders and services of the same ids. */
+/** Both have orders and services with the same ids. */
 const tenants = [7, 8] as const
 const minute = 60_000
 
@@ -30,7 +30,7 @@ interface Order {
   readonly services: readonly Service[]
 }
 
-/** `of`, `from`, `to` count the orders that are there, from 0 and round and round. */
+/** `of`, `from`, `to` are positions among the existing orders, from 0, modulo their number. */
 export type Step =
   | {
       readonly do: 'move'
@@ -48,16 +48,16 @@ export type Step =
   | { readonly do: 'pass'; readonly minutes: number }
   | { readonly do: 'run'; readonly mode: 'sync' | 'full' | 'reconcile' | 'backfill' }
 
-/** A step of one tenant; with `request`, it comes before so many requests of the next run are answered. */
+/** A step of one tenant; with `request`, it happens before that request of the next run is answered. */
 export type LifeStep = Step & { readonly tenant?: 7 | 8; readonly request?: number }
 
 export interface Life {
-  /** Orders of each tenant at the beginning. */
+  /** Orders of each tenant at the start. */
   readonly size: number
   readonly steps: readonly LifeStep[]
 }
 
-/** The clock of program and source, which the life moves on. */
+/** The clock of program and source, which the life moves. */
 export const lifeClock = (): HandClock => new HandClock('2026-03-01T12:00:00Z', 7n)
 
 interface Place {
@@ -80,7 +80,10 @@ const services = (id: number): Record<string, unknown>[] =>
 export class Living {
   #deferred: LifeStep[] = []
   #removeHook: (() => void) | undefined
-  /** Services that left an order without a stamp of it, by tenant: nothing else will say so once their new order is gone. */
+  /**
+   * Services that left an order without giving it a new stamp, by tenant: once their new order is gone, nothing else
+   * will show it.
+   */
   readonly #pending = new Map<number, Set<number>>()
 
   constructor(private readonly place: Place) {}
@@ -103,7 +106,7 @@ export class Living {
     await this.end()
   }
 
-  /** A sync and a plain reconcile, after which the warehouse is the source. */
+  /** A sync and a plain reconcile, after which the warehouse equals the source. */
   async end(): Promise<void> {
     const { clock } = this.place
     this.#deferred = []
@@ -160,7 +163,7 @@ export class Living {
       ...(mode === 'backfill' && { ranges }),
     })
     this.#removeHook()
-    // Whatever was to come in the middle of the run comes behind it at the latest.
+    // What was meant for the middle of the run happens after it at the latest.
     for (const step of waiting) if ((step.request ?? 0) > request) this.#change(step)
     if (waiting.length === 0) this.#pending.clear()
     return report
@@ -176,7 +179,7 @@ export class Living {
     }
   }
 
-  /** Whether the step may take away what alone says that an order has lost a service without a new stamp. */
+  /** Whether the step could remove the only sign that an order has lost a service without a new stamp. */
   #takesProof(step: Step): boolean {
     const destroys = ['give up', 'empty', 'delete', 'merge', 'rewind'].includes(step.do)
     return destroys && [...this.#pending.values()].some((ids) => ids.size > 0)
@@ -352,8 +355,8 @@ const step = (isStamped: boolean): fc.Arbitrary<Step> =>
   )
 
 /**
- * Lives by chance. Where every order that loses a service gets a new stamp, a backup may be restored in them; where some
- * do not, it may not: content that changes under one `updated_at` comes and goes there, and no service says so.
+ * Random lives. If every order that loses a service gets a new stamp, backups may be restored. If some don't, they may
+ * not: content that changes under the same `updated_at` comes and goes, and no service shows it.
  */
 export const lives = (
   isStamped: boolean,

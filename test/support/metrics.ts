@@ -1,4 +1,4 @@
-/** The text of metrics, taken apart; and the metrics of a warehouse in this process. */
+/** Parses the text of metrics, and reads the metrics of a warehouse in this process. */
 
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type MetricsOptions, metricsText } from '../../src/features/telemetry/metrics.js'
@@ -32,7 +32,7 @@ export class Metrics {
     )
   }
 
-  /** The series of a metric that have these labels. */
+  /** The series of a metric with these labels. */
   all(name: string, labels: Record<string, string> = {}): Series[] {
     return this.series.filter(
       (one) =>
@@ -41,7 +41,7 @@ export class Metrics {
     )
   }
 
-  /** Their sum; undefined where there is none. */
+  /** Their sum; undefined if there is none. */
   sum(name: string, labels: Record<string, string> = {}): number | undefined {
     const found = this.all(name, labels)
     return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)

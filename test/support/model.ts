@@ -1,4 +1,4 @@
-/** The model as the program composes it: with the state tables of its features. */
+/** The model as the program builds it: with the state tables of its features. */
 import type { Resource } from '../../schema/resource.js'
 import { model as compose, type Settings } from '../../src/engine/model/registry.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'

@@ -9,25 +9,25 @@ import { type MotionWorld, moving, quiet, resource } from './motionworld.js'
 import { syncInOrder } from './run.js'
 import { wipe } from './through.js'
 
-/** So many syncs a scenario may need, once the source stands still, until one of them says that it is done. */
+/** How many syncs a scenario may need, once the source stops changing, until one of them reports that it is done. */
 const retryWaits = 4
 
 /** Adds up the outcomes of many scenarios. */
 export class Tally {
   readonly verdicts: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
   readonly wrong: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
-  /** Verdicts of walks into which something came late: judged up to the next walk's floor. */
+  /** Verdicts of walks during which something came late: judged up to the next walk's floor. */
   withLate = 0
-  /** Wrong where no counting can know, which docs/guarantees.md excepts: by verdict. */
+  /** Wrong where no counting can know, an exception in docs/guarantees.md: by verdict. */
   readonly beyond: Record<Verdict, number> = { proven: 0, repaired: 0, listed: 0, unproven: 0 }
   /** An exchange in the late zone left no trace in any response: the next run reads the zone again. */
   traceless = 0
   scenarios = 0
   runs = 0
   deaths = 0
-  /** Times that several pages were under way at once. */
+  /** How often several pages were requested at once. */
   windows = 0
-  /** Syncs that were needed beyond the first, after the source stood still. */
+  /** Syncs needed beyond the first, after the source stopped changing. */
   again = 0
 
   toString(): string {
@@ -51,7 +51,7 @@ const tables = [
   'sync_run_cursors',
   'sync_quarantine',
   'sync_drift',
-  // The worlds are sandboxes of their own and share a warehouse.
+  // Each world has its own sandbox, and they share a warehouse.
   'sync_source',
 ]
 
@@ -59,17 +59,17 @@ class Killed extends Error {
   override readonly name = 'Killed'
 }
 
-/** Events that come before each run, and what the run does with them. */
+/** Events that arrive before each run, and what the run does with them. */
 export interface Hears {
   before(): Promise<BesideWork>
-  /** Once the run has ended, or was cut short. */
+  /** Called once the run has ended or was interrupted. */
   after(): Promise<void>
 }
 
-/** What came of one run. */
+/** The outcome of one run. */
 export interface Told {
   readonly claim: Pick<CursorReport, 'completeness' | 'reason' | 'watermark'> | undefined
-  /** Requests for the moving list since the scenario began. */
+  /** Requests for the moving list since the scenario started. */
   readonly requests: number
 }
 
@@ -78,17 +78,17 @@ interface Row {
   readonly updatedAt: string
 }
 
-/** One scenario: plays its script against a real source and warehouse, and watches every promise on the way. */
+/** One scenario: plays its script against a real source and warehouse, and checks every promise on the way. */
 export class Play {
   readonly #world: MotionWorld
   readonly #warehouse: Warehouse
   readonly #script: MotionScript
   readonly #tally: Tally
-  /** The newest version that the warehouse ever held, by id. */
+  /** The newest version that the warehouse ever had, by id. */
   readonly #held = new Map<number, number>()
   readonly #hears: Hears | undefined
   readonly told: Told[] = []
-  /** The number of the request before which the present walk began. */
+  /** The number of the request before which the current walk started. */
   #begun: number | undefined
   #misled = false
 
@@ -146,7 +146,7 @@ export class Play {
     return report
   }
 
-  /** Counts the windows of the walk: from when a second page is asked for until all have come. */
+  /** Counts the walk's windows: from the request for a second page until all have arrived. */
   #watched(source: Source): Source {
     let [under, isWindow] = [0, false]
     return new Between(source, async ({ tenantId, perPage }, ask) => {
@@ -170,7 +170,7 @@ export class Play {
       throw new Error(`The quiet tenant suffers: ${other?.status} ${other?.error ?? ''}`)
   }
 
-  /** Laws 5 and 9, and promise 2, after every run: also after one that was cut short. */
+  /** Laws 5 and 9, and promise 2, after every run, even an interrupted one. */
   async #judge(cursor: CursorReport | undefined): Promise<void> {
     const rows = await rowsById(this.#warehouse)
     for (const [id, serial] of this.#held)
@@ -181,12 +181,12 @@ export class Play {
     const walked = cursor.status === 'ok' || cursor.error?.startsWith('The books do not close')
     if (!walked) return
     this.#tally.verdicts[cursor.completeness]++
-    // What was missed without anybody being able to know stays missed: that is said once.
+    // What was missed without anyone being able to know stays missed: it is reported once.
     if (cursor.completeness !== 'unproven' && !this.#misled) this.#verify(cursor, rows)
     this.#begun = undefined
   }
 
-  /** What the cursor claims by now: rings beside the run, and after it, have moved it. */
+  /** What the cursor claims by now: rings during and after the run have moved it. */
   async #hearOn(): Promise<void> {
     await this.#judgeState()
     this.#begun = this.#world.requests
@@ -207,13 +207,13 @@ export class Play {
     this.#verify({ completeness, watermark: state.watermark }, await rowsById(this.#warehouse))
   }
 
-  /** Every record that lay at or before the watermark when the last answer was given is there, as it was then. */
+  /** Every record at or before the watermark at the time of the last response is there, in its version of that time. */
   #verify(cursor: Pick<CursorReport, 'completeness' | 'watermark'>, rows: ReadonlyMap<number, Row>): void {
     const watermark = micros(cursor.watermark)
     const nextFloor = watermark - BigInt(this.#script.overlapMs) * 1000n
     if (this.#during(this.#world.late)) this.#tally.withLate++
     for (const [id, standing] of this.#world.seen) {
-      // What came late lies within the overlap: the next walk starts in front of it.
+      // What came late is within the overlap: the next walk starts before it.
       const until = this.#world.latecomers.has(id) ? nextFloor : watermark
       if (standing.micros > until || (rows.get(id)?.serial ?? -1) >= standing.serial) continue
       if (cursor.completeness === 'proven' && standing.micros > nextFloor && this.#isTraceless()) {
@@ -239,21 +239,21 @@ export class Play {
   }
 
   /**
-   * What no counting can know (docs/guarantees.md): a record was deleted, and no total fell; and another made up for it
-   * by coming back, where ties may hide a third.
+   * What no counting can know (docs/guarantees.md): a record was deleted without any total decreasing, another made up
+   * for it by coming back, and ties may hide a third.
    */
   #isBeyond(missing: bigint): boolean {
     const { masked, returned } = this.#world
     return this.#during(masked) && this.#during(returned) && this.#world.isTied(missing)
   }
 
-  /** A record was deleted and another came late behind it, where more than a page may be late. */
+  /** A record was deleted and another came late after it, when more than a page may be late. */
   #isTraceless(): boolean {
     const { masked, late, wide } = this.#world
     return this.#during(masked) && this.#during(late) && wide.some((at) => at > (this.#begun ?? 0))
   }
 
-  /** The source stands still: now a sync must say that it is done, and be right. */
+  /** The source stops changing: now a sync must report that it is done, and be right. */
   async #settle(): Promise<void> {
     this.#world.standStill()
     for (let attempt = 1; ; attempt++) {
@@ -271,7 +271,7 @@ export class Play {
   }
 }
 
-/** Ends the run at the n-th request for the moving list, as a crash would: nothing after it happens. */
+/** Ends the run at the nth request for the moving list, like a crash: nothing happens after it. */
 function dying(death: Death): ConstructorParameters<typeof Between>[1] {
   let asked = 0
   return async (request, ask) => {

@@ -26,7 +26,10 @@ class Benches {
   }
 }
 
-/** Some events of either tenant: of records that are there, in their versions or others, and that never were. */
+/**
+ * Some events of either tenant: about existing records, in their versions or others, and about records that never
+ * existed.
+ */
 function someEvents(world: MotionWorld, random: () => number, deletes: boolean): TestEvent[] {
   const standing = [...world.standing()]
   return Array.from({ length: Math.floor(random() * 8) }, () => {
@@ -47,12 +50,12 @@ export interface MotionEventSuite {
   readonly scenarios: number
 }
 
-/** Laws 6 and 9 over random scenarios in which the source is heard. */
+/** Laws 6 and 9 over random scenarios with events from the source. */
 export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
   describe.each(bothWarehouses())('on $name', (kind) => {
     let law: Motion
     const benches = new Benches()
-    /** Events that rings have settled, and of those the deletions. */
+    /** Events that rings have settled, and the deletions among them. */
     const tally = { rung: 0, deleted: 0 }
     beforeAll(async () => {
       law = await Motion.open([await kind.migrated()])
@@ -93,7 +96,7 @@ export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
 
     const sampled = (more: number) => fc.sample(cases.any, { seed: seed + more, numRuns: scenarios })
 
-    /** Without watermarks: each look at the clock moves it by a microsecond. */
+    /** Without watermarks: each reading of the clock moves it by a microsecond. */
     const claims = (told: readonly Told[]) =>
       told.map(({ claim, requests }) => ({
         completeness: claim?.completeness,
@@ -103,7 +106,7 @@ export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
 
     it('verdicts and requests are the same as without events', { timeout: 3_600_000 }, async () => {
       for (const [n, drawn] of sampled(0).entries()) {
-        // How many pages are read together is a matter of speed.
+        // How many pages are read together only affects speed.
         const script = { ...drawn, readAhead: 0 }
         const without = await law.told(script)
         const told = await law.told(script, hearing('settling', randomFrom(seed + n)))
@@ -111,7 +114,7 @@ export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
       }
     })
 
-    it('rings beside the runs claim nothing that is not so', { timeout: 3_600_000 }, async () => {
+    it('rings during the runs claim nothing wrong', { timeout: 3_600_000 }, async () => {
       for (const [n, script] of sampled(1).entries())
         await law.told(script, hearing('beside', randomFrom(seed + n))).catch((error: unknown) => {
           throw new Error(JSON.stringify(script), { cause: error })

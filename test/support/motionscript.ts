@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 
-/** Which records a motion moves, counted from the front, from the page being asked for, or from the end. */
+/** Which records a motion moves, counted from the front, from the requested page, or from the end. */
 export interface Where {
   readonly from: 'front' | 'pointer' | 'end'
   readonly offset: number
   readonly n: number
 }
 
-/** `at`: before the run's n-th request for the list is answered; 0 is before the run begins. */
+/** `at`: before the run's nth request for the list is answered; 0 is before the run starts. */
 export type Step = { readonly at: number } & (
   | { readonly kind: 'create'; readonly n: number }
   | { readonly kind: 'update'; readonly where: Where }
   | { readonly kind: 'delete'; readonly where: Where }
-  /** All of them get one updated_at. */
+  /** All of them get the same updated_at. */
   | { readonly kind: 'touch'; readonly where: Where }
   /** Created and deleted between two requests. */
   | { readonly kind: 'flash'; readonly n: number }
@@ -20,7 +20,7 @@ export type Step = { readonly at: number } & (
   | { readonly kind: 'late'; readonly n: number; readonly lagMs: number }
   /** Deleted records come back, changed. */
   | { readonly kind: 'restore'; readonly n: number }
-  /** Deleted records come back as they were, within the overlap. */
+  /** Deleted records come back unchanged, within the overlap. */
   | { readonly kind: 'undelete'; readonly n: number }
   | { readonly kind: 'shuffle'; readonly on: boolean }
   | { readonly kind: 'revoke' }
@@ -28,7 +28,7 @@ export type Step = { readonly at: number } & (
   | { readonly kind: 'pause'; readonly ms: number }
 )
 
-/** The process ends at its n-th request for the list: before it is sent, when it is answered, or told to by a signal. */
+/** The process ends at its nth request for the list: before it is sent, when it is answered, or by a signal. */
 export interface Death {
   readonly at: number
   readonly how: 'unsent' | 'unstored' | 'signal'
@@ -40,7 +40,7 @@ export interface ScriptRun {
   readonly death: Death | null
 }
 
-/** A whole scenario, as plain JSON: what is printed on failure and read by a replay. */
+/** A whole scenario as plain JSON: printed on failure and read by a replay. */
 export interface MotionScript {
   /** Fraction digits that the source prints: whole seconds, milliseconds or microseconds. */
   readonly digits: 0 | 3 | 6
@@ -72,7 +72,7 @@ const few = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 4, max: 14 }) },
 )
 
-/** Records that come late do so within the overlap, and not at all without one: nothing else is promised. */
+/** Records come late within the overlap, and never without one: nothing else is promised. */
 const steps = (overlapMs: number): fc.Arbitrary<Step> => {
   const lag = fc.integer({ min: 1, max: Math.max(1, overlapMs - 1) })
   return fc.oneof(
@@ -100,7 +100,7 @@ const steps = (overlapMs: number): fc.Arbitrary<Step> => {
   )
 }
 
-/** Between two responses something is deleted and something comes late: the totals agree. */
+/** Between two responses, something is deleted and something comes late: the totals agree. */
 export const exchange = (overlapMs: number): fc.Arbitrary<Step[]> =>
   fc
     .record({ at, where, lag: fc.integer({ min: 1, max: Math.max(1, overlapMs - 1) }), isOld: fc.boolean() })

@@ -8,7 +8,7 @@ import { describeBothWays } from './warehouse.js'
 export interface MotionSuite {
   readonly seed: number
   readonly amount: Amount
-  /** What share of it Postgres gets. */
+  /** Postgres's share of it. */
   readonly onPostgres: number
 }
 
@@ -34,7 +34,8 @@ export function motionSuite({ seed, amount, onPostgres }: MotionSuite): void {
       })
       const { wrong, windows, scenarios } = law.tally
       expect(wrong).toEqual({ proven: 0, repaired: 0, listed: 0, unproven: 0 })
-      // A hundred scenarios have a window of several pages, or the suite would show nothing of them.
+      // At least one in a hundred scenarios has a window of several pages; otherwise the suite would show nothing about
+      // them.
       if (scenarios >= 200) expect(windows).toBeGreaterThan(scenarios / 100)
     })
 

@@ -3,7 +3,7 @@ import { floorOf } from '../../src/engine/run/resumecursor.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { HandClock } from './clocks.js'
 import type { MotionScript, Step, Where } from './motionscript.js'
-/** The tenant whose list moves, and one that stands still beside it. */
+/** The tenant whose list moves, and one whose list doesn't. */
 export const moving = 1
 export const quiet = 2
 export const resource = 'notes'
@@ -11,7 +11,7 @@ export const resource = 'notes'
 const begin = '2026-01-01T00:00:00.000000Z'
 const start = toMicros(begin)
 
-/** What stands at the source: which version of a record, and how far its updated_at really lies. */
+/** What exists at the source: which version of a record, and its exact updated_at. */
 export interface Standing {
   readonly serial: number
   readonly micros: bigint
@@ -21,27 +21,31 @@ interface Version extends Standing {
   readonly createdAt: string
 }
 
-/** The source, moved as scripts say. One is used for many scenarios: starting a server for each would take longer. */
+/**
+ * The source, moved according to scripts. One is used for many scenarios: starting a server for each would take longer.
+ */
 export class MotionWorld {
-  /** The clock of everybody: it moves when a request comes, so that a scenario is the same each time it is run. */
+  /** Everyone's clock: it moves with each request, so a scenario is the same each time. */
   readonly clock = new HandClock(begin, 1n)
   sandbox!: Sandbox
-  /** What the source held when the last request was answered. */
+  /** What the source contained when the last request was answered. */
   seen = new Map<number, Standing>()
-  /** Requests for the moving list since the scenario began, and those before which something came late. */
+  /** Requests for the moving list since the scenario started, and those before which something came late. */
   requests = 0
   readonly late: number[] = []
   /** Requests before which something deleted came back. */
   readonly returned: number[] = []
-  /** Requests before which something was deleted, though the answer counts no fewer than the one before. */
+  /**
+   * Requests before which something was deleted although the response counts no fewer records than the previous one.
+   */
   readonly masked: number[] = []
-  /** Requests for a first page that did not show all that might come late. */
+  /** Requests for a first page that did not show everything that might come late. */
   readonly wide: number[] = []
-  /** What came late, and has not been written since. */
+  /** What came late and was not written since. */
   readonly latecomers = new Set<number>()
   #total = 0
   #isGone = false
-  /** How many versions were ever printed with one updated_at. */
+  /** How many versions were ever printed with the same updated_at. */
   readonly #printed = new Map<bigint, number>()
   #script!: MotionScript
   #steps: readonly Step[] = []
@@ -59,7 +63,7 @@ export class MotionWorld {
     return world
   }
 
-  /** Empties the source and fills it as the script says. */
+  /** Empties the source and fills it according to the script. */
   begin(script: MotionScript): void {
     this.#script = script
     this.sandbox.reset()
@@ -100,13 +104,13 @@ export class MotionWorld {
     this.#move(0, 0)
   }
 
-  /** The newest instant at which a version may be stamped now: no two by accident the same. */
+  /** The newest instant for a version's stamp: no two are equal by accident. */
   #stamp(): bigint {
     this.#last = this.clock.micros > this.#last ? this.clock.micros : this.#last + 1n
     return this.#last
   }
 
-  /** Everything that is there now, of the moving tenant. */
+  /** Everything that the moving tenant has now. */
   standing(): Map<number, Standing> {
     return new Map([...this.#live].map(([id, { serial, micros }]) => [id, { serial, micros }]))
   }
@@ -128,7 +132,7 @@ export class MotionWorld {
     this.onRequest(this.#inRun)
   }
 
-  /** Whether more than a page lies between the newest record and where the next walk would begin. */
+  /** Whether more than a page is between the newest record and the start of the next walk. */
   #isWide(perPage: number): boolean {
     const order = this.sandbox.store.collection(moving, resource).newest(0, perPage)
     const [top, low] = [order[0], order.at(-1)]
@@ -170,7 +174,7 @@ export class MotionWorld {
     this.#write(back.id, this.#stamp(), back.createdAt)
   }
 
-  /** As they were, if that was within the overlap. */
+  /** Unchanged, if they were changed within the overlap. */
   #undelete(n: number): void {
     const since = this.clock.micros - BigInt(this.#script.overlapMs) * 1000n
     for (const back of this.#buried.filter(({ micros }) => micros > since).slice(-n)) {

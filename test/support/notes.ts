@@ -1,4 +1,4 @@
-/** A tenant with notes, one record like the other: what the tests of reconciling fill, lose and look for. */
+/** A tenant with uniform notes, which the tests of reconcile fill, lose and look for. */
 
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
@@ -9,7 +9,7 @@ import { type RunOptions, sync } from './run.js'
 import { rowsOf } from './warehouse.js'
 
 export const base = 1_767_225_600_000_000n
-/** The instant so many seconds, and microseconds, after the beginning of 2026. */
+/** The instant this many seconds and microseconds after the start of 2026. */
 export const at = (seconds: number, micros = 0): string =>
   fromMicros(base + BigInt(seconds) * 1_000_000n + BigInt(micros))
 
@@ -53,7 +53,7 @@ export async function liveIds(warehouse: Warehouse, table = 'notes'): Promise<nu
   return [...(await live(warehouse, table)).keys()].sort((a, b) => a - b)
 }
 
-/** Deletes rows from the warehouse as a person with a database tool would: nothing tells the program. */
+/** Deletes rows from the warehouse as a person with a database tool would: the program isn't told. */
 export async function lose(warehouse: Warehouse, ids: readonly number[], table = 'notes'): Promise<void> {
   if (ids.length === 0) return
   await warehouse.write([

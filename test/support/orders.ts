@@ -1,11 +1,11 @@
-/** Repair orders as the API sends them, made by hand for the tests of what an order comes to. */
+/** Repair orders as the API sends them, made by hand for the tests of order totals. */
 import type { Int64 } from '../../schema/resource.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Applied } from '../../src/engine/warehouse/versionbatch.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'
 
-/** `undefined` leaves a member out. */
+/** `undefined` omits a member. */
 type Item = Readonly<Record<string, unknown>>
 
 export interface ServiceOfOrder {
@@ -29,7 +29,7 @@ export const stamp = (second: number): string =>
 const numbered = (items: readonly Item[] = [], first: number): Item[] =>
   items.map((item, i) => ({ id: first + i, ...item }))
 
-/** A taxable order, with all rates at 10 % and no supply fee. Ids of what is inside follow from its own. */
+/** A taxable order, with all rates at 10 % and no supply fee. The ids inside it are derived from its own. */
 export function order(
   id: number,
   services: readonly ServiceOfOrder[],
@@ -91,7 +91,7 @@ export interface StoreOptions {
   readonly model?: Model
 }
 
-/** Stores orders as one page of a list would be, asked for at that moment. */
+/** Stores orders as one page of a list requested at that moment. */
 export function storeOrders(
   warehouse: Warehouse,
   records: readonly OrderRecord[],

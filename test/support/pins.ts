@@ -1,7 +1,8 @@
 /**
- * `npm run pins [NAME…]`: looks for a case for each mutant of a law, or for those whose pin or law matches a NAME, makes
- * it as small as it gets, and writes it to test/laws/pins. To be run when the program sends its requests or statements in
- * another order, so that a kept case brings its fault to light no more. PINS_SEED=… looks elsewhere, PINS_RUNS=… longer.
+ * `npm run pins [NAME…]`: searches for a case for each mutant of a law, or for those whose pin or law matches a NAME,
+ * shrinks it as far as possible, and writes it to test/laws/pins. Run it when the program sends its requests or
+ * statements in a different order, and a stored case no longer reveals its fault. PINS_SEED=… searches elsewhere,
+ * PINS_RUNS=… longer.
  */
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -22,7 +23,7 @@ const wanted = laws.filter(
   ({ law, pin }) => words.length === 0 || words.some((word) => `${law} ${pin}`.includes(word)),
 )
 
-/** Each law begins with the warehouses of the others of its kind left behind. */
+/** Each law starts with the warehouses left by other laws of its kind. */
 const addressesOn = (postgres: TestPostgres): { sqlite: () => Address; postgres: () => Address } => {
   let n = 0
   return {
@@ -35,7 +36,7 @@ const addressesOn = (postgres: TestPostgres): { sqlite: () => Address; postgres:
   }
 }
 
-/** Looks for a case that the broken program fails, and the sound one does not. */
+/** Searches for a case that the broken program fails and the sound one passes. */
 async function search(mutant: LawMutant, broken: Law<unknown>): Promise<unknown> {
   const seed = Number(PINS_SEED ?? randomInt(2 ** 31))
   let played = 0
@@ -57,7 +58,7 @@ async function search(mutant: LawMutant, broken: Law<unknown>): Promise<unknown>
 
 const postgres = await startPostgres()
 const address = addressesOn(postgres)
-/** The law of the dialects compares two; every other case has to show itself on either. */
+/** The law of the dialects compares two; every other case has to fail on each. */
 const placesOf = ({ played }: LawMutant): Address[][] =>
   played === 'dialects'
     ? [[address.sqlite(), address.postgres()]]

@@ -10,11 +10,11 @@ import { scratch } from './scratch.js'
 export interface Address {
   readonly url: string
   readonly schema: string
-  /** Rows from which a page goes to SQLite's writer thread. */
+  /** From how many rows on a page goes to SQLite's writer thread. */
   readonly threadFrom?: number
 }
 
-/** A folder with a configuration of the sandbox and a warehouse; the configuration's path. */
+/** Makes a folder with a configuration for the sandbox and a warehouse; returns the configuration's path. */
 export function configure(
   sandbox: Target,
   { url, schema }: Address,
@@ -57,7 +57,7 @@ export interface Place {
   readonly folder: string
   readonly sandbox: Sandbox
   run(...words: string[]): Promise<Ended>
-  /** Writes config.json anew, with these settings over the usual ones. */
+  /** Rewrites config.json, with these settings over the usual ones. */
   configure(more?: Record<string, object>): void
   remove(): Promise<void>
 }

@@ -66,6 +66,11 @@ export class PlayedClock implements Clock {
     this.#plan = [...this.#plan, ...all].toSorted((a, b) => a.at - b.at)
   }
 
+  /** Nothing of what was planned happens any more. */
+  rest(): void {
+    this.#plan = []
+  }
+
   pass(milliseconds: number): void {
     this.passTo(this.now + milliseconds)
   }

@@ -46,6 +46,8 @@ export interface PlayedOptions {
   readonly repairOrders?: number
   readonly targets: Readonly<Record<string, string>>
   readonly polling?: object
+  /** The schedule of a copy of the job `due`; without it the shipped one is run, which has none. */
+  readonly schedule?: string
 }
 
 export interface PlayedRun {
@@ -99,7 +101,7 @@ export class PlayedDay {
 
   /** A warehouse that has been synced, without a limit so far. */
   static async open(kind: Kind, options: PlayedOptions): Promise<PlayedDay> {
-    const { tenants, begin, seed, targets, polling, repairOrders = 12 } = options
+    const { tenants, begin, seed, targets, polling, schedule, repairOrders = 12 } = options
     const clock = new PlayedClock(begin)
     const rate = { limit: 1_000_000, window: 3600 }
     const sandbox = await createSandbox({ tenants, repairOrders, seed, clock: clock.source, rate })
@@ -113,6 +115,14 @@ export class PlayedDay {
     mkdirSync(jobs)
     const steps = [{ command: 'sync' }, { command: 'reconcile', full: true }]
     writeFileSync(join(jobs, 'everything.json'), JSON.stringify({ description: 'Everything.', steps }))
+    const due = [
+      { command: 'sync', due: true },
+      { command: 'reconcile', due: true },
+    ]
+    if (schedule) {
+      const copy = { description: 'What is due.', schedule, timeLimit: 'PT4M', steps: due }
+      writeFileSync(join(jobs, 'due.json'), JSON.stringify(copy))
+    }
     const day = new PlayedDay(clock, sandbox, rate, file, await reopen(address), options)
     await day.run('everything')
     return day

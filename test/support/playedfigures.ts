@@ -66,25 +66,28 @@ export async function playPolicy(kind: Kind, policy: PlayedPolicy): Promise<Play
   const [learning, beginning, measured] = policy.hours
   const day = await PlayedDay.open(kind, policy)
   try {
-    day.work(learning + beginning + measured)
+    // The window that the first load has spent is over. Runs may outlast the hours in which they begin.
+    await day.passTo(Math.ceil(day.clock.now / hour) * hour)
+    day.work(learning + beginning + measured + 8)
+    const from = day.clock.now + (learning + beginning) * hour
+    const to = from + measured * hour
+    const left = (until: number): number => Math.max(0, until - day.clock.now) / hour
     day.rate.limit = limit
     const codes = new Set<number>()
     const ended = ({ code }: PlayedRun): void => void codes.add(code)
     await day.repeat('hourly', 60, learning, ended)
     if (policy.hears) await day.listen()
-    await day.repeat(job, every, beginning, ended)
-    const from = day.clock.now
+    await day.repeat(job, every, left(from), ended)
     const proven: number[] = []
     let runs = 0
     let seenTo = 0
-    await day.repeat(job, every, measured, async ({ code }, at) => {
+    await day.repeat(job, every, left(to), async ({ code }, at) => {
       runs++
       codes.add(code)
       if (at < seenTo + hour) return
       seenTo = at
       proven.push(await provenShare(day))
     })
-    const to = from + measured * hour
     const told = await delaysSince(day.warehouse, stamp(from))
     const met = told.reduce((sum, one) => sum + one.met, 0)
     const targetOf = (resource: string): number => parseDuration(targets[resource] ?? targets['*'] ?? '') ?? 0
@@ -92,7 +95,7 @@ export async function playPolicy(kind: Kind, policy: PlayedPolicy): Promise<Play
     return {
       changes: changes.length,
       within: rounded(shareWithin(changes, targetOf, to)),
-      withinSeen: rounded(shareWithin(day.watch.arrivals(from, to), targetOf, to)),
+      withinSeen: rounded(shareWithin(day.watch.arrivals(from, day.clock.now), targetOf, to)),
       told: rounded(met / told.reduce((sum, one) => sum + one.met + one.missed, 0)),
       meanDelay: Math.round(meanDelay(changes, to) / 60_000),
       requests: day.watch.requests(from, to),
@@ -133,8 +136,9 @@ async function provenShare({ warehouse, lists }: PlayedDay): Promise<number> {
   )
 }
 
-/** Reads everything without a limit, and compares every cell with the source. */
+/** The shops close; reads everything without a limit, and compares every cell with the source. */
 export async function catchUp(day: PlayedDay): Promise<number> {
+  day.clock.rest()
   day.rate.limit = 1_000_000
   // The window that was spent with the small limit is over.
   await day.passTo((Math.floor(day.clock.now / hour) + 1) * hour + 60_000)

@@ -1,4 +1,4 @@
-/** Stands between a client and Postgres and drops what a careless pooler drops. */
+/** Sits between a client and Postgres and drops what a careless pooler drops. */
 import { connect, createServer } from 'node:net'
 
 export interface Pooler {
@@ -6,7 +6,7 @@ export interface Pooler {
   close(): Promise<void>
 }
 
-/** The start-up message without the options that the client asks for. */
+/** The start-up message without the options that the client requests. */
 function withoutOptions(message: Buffer): Buffer {
   const words = message.subarray(8, -1).toString().split('\0').slice(0, -1)
   const kept: string[] = []

@@ -17,18 +17,18 @@ import { postgresUrlOf } from './databases.js'
 
 const run = promisify(execFile)
 
-/** A real Postgres of the tests' own: binaries from npm, data in a temporary folder, gone when stopped. */
+/** The tests' own Postgres: binaries from npm, data in a temporary folder, removed when stopped. */
 export interface TestPostgres {
   readonly url: string
   readonly port: number
-  /** Folder of its data, and of its socket. */
+  /** Folder of its data and its socket. */
   readonly data: string
-  /** Ends the server as a crash would: no checkpoint, connections cut. */
+  /** Ends the server like a crash: no checkpoint, connections cut. */
   crash(): Promise<void>
   /** Stops all its processes without ending them: connections stay open, and nothing answers. */
   pause(): void
   resume(): void
-  /** Starts it again on the same data and port, with files of any size. */
+  /** Starts it again on the same data and port, without a limit on file sizes. */
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -49,7 +49,7 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   } catch (error) {
     if (!isRoot) throw error
   }
-  // A checkout below root's home cannot be entered by `nobody`: it gets a copy that can.
+  // `nobody` can't enter a checkout below root's home: it gets a copy that it can.
   const native = dirname(dirname(found.postgres))
   const copy = mkdtempSync(join(tmpdir(), 'shopsync-pgbin-'))
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
@@ -85,7 +85,7 @@ function launch(
 ): Promise<ChildProcess> {
   const flags = [...settings, ...more].flatMap((setting) => ['-c', setting])
   const words = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', data, ...flags]
-  // In kilobytes; a write beyond it fails, as on a disk that is full.
+  // In kilobytes; a write beyond it fails, as on a full disk.
   const limited = ['-c', `ulimit -f ${(megabytes ?? 0) * 1024}; exec "$0" "$@"`, postgres, ...words]
   const [command, args] = megabytes === undefined ? [postgres, words] : ['bash', limited]
   const child = spawn(command, args, {
@@ -113,7 +113,7 @@ const ended = (child: ChildProcess, signal: NodeJS.Signals): Promise<void> =>
     child.kill(signal)
   })
 
-/** The server's own process last: it must not notice that its children do not answer. */
+/** The server's own process last: it must not notice that its children don't answer. */
 function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
   const children = readdirSync('/proc').filter((name) => {
     try {
@@ -132,15 +132,15 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 export interface PostgresOptions {
-  /** Default: one that is free. */
+  /** Default: a free one. */
   readonly port?: number
-  /** How large a file may grow, until it is started again. */
+  /** How large a file may grow, until it is restarted. */
   readonly megabytes?: number
-  /** Files in PEM form: the server then takes encrypted connections alone. */
+  /** Files in PEM format: the server then only accepts encrypted connections. */
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-/** Copies the files to where the server may read them, and gives its settings. */
+/** Copies the files to where the server may read them, and returns its settings. */
 function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']>): string[] {
   const hba = join(data, 'pg_hba.conf')
   for (const [from, name] of [

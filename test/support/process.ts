@@ -1,18 +1,18 @@
-/** The program as it is installed, or a compiled script of the tests, as a process of its own. */
+/** The program as installed, or a compiled script of the tests, in its own process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ended } from './call.js'
 import { root } from './tree.js'
 
-/** What is installed of the program. Nearly every test calls it in its own process instead (call.ts), at a tenth of the cost. */
+/** The installed program. Nearly every test calls it in its own process instead (call.ts), at a tenth of the cost. */
 export const program = join(root, 'dist/bin/shopsync.js')
 
 export interface ProgramOptions {
   readonly cwd?: string
   /** Default: this process's environment. */
   readonly env?: Record<string, string>
-  /** How large a file may grow that the process writes; a write beyond it fails, as on a disk that is full. */
+  /** How large a file written by the process may grow; a write beyond it fails, as on a full disk. */
   readonly kilobytes?: number
 }
 
@@ -23,7 +23,7 @@ interface ShellOptions {
   readonly during?: (child: ChildProcess) => void
 }
 
-/** The program as a shell would run it, with an environment of PATH and `env` alone. */
+/** Runs the program as a shell would, with an environment of only PATH and `env`. */
 export function spawned(
   words: readonly string[],
   { cwd = tmpdir(), env, during }: ShellOptions = {},

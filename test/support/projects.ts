@@ -1,9 +1,9 @@
 /**
- * Which of vitest's projects a file of tests belongs to: what it imports decides, so that nobody keeps a list.
+ * Which vitest project a test file belongs to. Its imports decide, so nobody has to keep a list.
  *
  * pure:      neither a warehouse nor a process. Threads, shared by all files.
  * warehouse: a real SQLite or Postgres, in this process. Processes, each for many files.
- * process:   starts processes: the program, a Postgres of its own, a shell.
+ * process:   starts processes: the program, its own Postgres, a shell.
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -11,10 +11,10 @@ import { filesIn, root, textOf, withoutComments } from './tree.js'
 
 export type ProjectName = 'pure' | 'warehouse' | 'process'
 
-/** Run by a configuration of their own. */
+/** Run by their own configuration. */
 const apart = /^test\/(long|search|browser|clients|deploy|pooler|metrics)\//
 
-/** What a file loads when it is loaded itself: imports of types alone, and those that wait for a call, left out. */
+/** What a file loads when it is loaded itself, without type imports and dynamic imports. */
 const loadedBy = (file: string): string[] =>
   [
     ...withoutComments(textOf(file)).matchAll(/^(?:import|export)(?! type)(?:[^'"()]*? from)?\s*'([^']+)'/gm),
@@ -22,7 +22,7 @@ const loadedBy = (file: string): string[] =>
 
 const loads = new Map<string, readonly string[]>()
 
-/** The files, by their paths from the root, and the packages that a file loads in turn. */
+/** The files, by their paths from the root, and the packages that a file loads directly or indirectly. */
 function closure(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found
   found.add(file)
@@ -38,7 +38,7 @@ function closure(file: string, found = new Set<string>()): Set<string> {
   return found
 }
 
-/** Whoever loads one of these opens warehouses; the program does so when a command asks for it. */
+/** A file that loads one of these opens warehouses; the program does so when a command needs one. */
 const opens = ['better-sqlite3', 'pg', 'src/engine/warehouse/openwarehouse.ts', 'src/main.ts']
 
 export function projectOf(file: string): ProjectName {
@@ -47,7 +47,7 @@ export function projectOf(file: string): ProjectName {
   return opens.some((name) => all.has(name)) ? 'warehouse' : 'pure'
 }
 
-/** The files of tests of `npm test`, by their project. */
+/** The test files of `npm test`, by project. */
 export function testFiles(): Record<ProjectName, string[]> {
   const files: Record<ProjectName, string[]> = { pure: [], warehouse: [], process: [] }
   for (const file of filesIn('test', '.test.ts')) if (!apart.test(file)) files[projectOf(file)].push(file)

@@ -1,16 +1,16 @@
-/** A proxy that opens tunnels and writes down what it was told and what passed through it. */
+/** A proxy that opens tunnels and records what it was told and what passed through it. */
 import { createServer, type Socket } from 'node:net'
 
 export interface TestProxy {
   readonly port: number
-  /** The heads of the requests that it got. */
+  /** The heads of the requests it got. */
   readonly heads: string[]
   /** All bytes that clients sent through the tunnels, as Latin-1. */
   passed(): string
   close(): Promise<void>
 }
 
-/** `answer`: the status line and headers instead of a tunnel; null: no answer at all. */
+/** `answer`: the status line and headers to send instead of a tunnel; null: no answer at all. */
 export async function startProxy(answer?: string | null): Promise<TestProxy> {
   const heads: string[] = []
   const chunks: Buffer[] = []

@@ -1,6 +1,6 @@
 /**
- * Run by vitest before each file of the project *pure*: no process is started there, and no database is opened. What a
- * file imports decides on its project (projects.ts); this notices what only a call loads.
+ * Run by vitest before each file of the project *pure*: no process is started there, and no database is opened. A
+ * file's imports decide its project (projects.ts); this catches what only a call loads.
  */
 import childProcess from 'node:child_process'
 import { createRequire, syncBuiltinESMExports } from 'node:module'

@@ -1,6 +1,6 @@
 /**
- * `npm run quick`: the tests next to what changed since the last commit, on SQLite, in about half a minute. The nearest
- * tests come first; those that do not fit into the time are named, and `npm test` runs them.
+ * `npm run quick`: the tests nearest to what changed since the last commit, on SQLite, in about half a minute. The
+ * nearest tests come first; those that don't fit are listed, and `npm test` runs them.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { testFiles } from './projects.js'
 import { filesIn, root, targetsOf } from './tree.js'
 
-/** Seconds of tests, one after the other, that are run; two files run at once. */
+/** How many seconds of tests are run, counted one after the other; two files run at once. */
 const budget = 50
-/** Seconds that a file is taken to need while no run has measured it; laws and processes take long. */
+/** The assumed seconds of a file that no run has measured; laws and processes take long. */
 const unmeasured = (file: string): number => (/^test\/(laws|shell|features)\//.test(file) ? 25 : 4)
 
 const git = (...words: string[]): string[] =>
@@ -25,7 +25,7 @@ const sources = ['src', 'schema', 'bench', 'test'].flatMap((folder) => filesIn(f
 const known = new Set(sources)
 const targets = new Map(sources.map((file) => [file, targetsOf(file).filter((target) => known.has(target))]))
 
-/** How many imports lie between a test and the nearest changed file; undefined where no import leads to one. */
+/** How many imports are between a test and the nearest changed file; undefined if no import leads to one. */
 function distance(test: string): number | undefined {
   const seen = new Set([test])
   let steps = 0
@@ -38,7 +38,7 @@ function distance(test: string): number | undefined {
   return undefined
 }
 
-/** Seconds that each test file took when it was last run here; vitest keeps them. */
+/** How many seconds each test file took in its last run here; vitest stores them. */
 function durations(): Map<string, number> {
   const seconds = new Map<string, number>()
   const cache = join(root, 'node_modules/.vite/vitest')

@@ -1,7 +1,7 @@
 /**
  * Law 6, extended: whatever happens at the source while reconcile counts, lists and asks, it never marks a live record
- * deleted; and once the source stands still, a sync and a reconcile leave the warehouse equal to it. Rows are lost from
- * the warehouse, records come late, beyond the overlap, and lists hide records for a while that are there: there is
+ * deleted; and once the source stops changing, a sync and a reconcile leave the warehouse equal to it. Rows are lost
+ * from the warehouse, records come late, beyond the overlap, and lists temporarily hide existing records: there is
  * always something to find, and something to be wrong about.
  *
  * A failure prints the seed of its scenario: MOTION_SEED=… MOTION_RUNS=1 plays it again. To be called by a test file.
@@ -33,12 +33,12 @@ afterAll(async () => {
 type Random = () => number
 const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!
 
-/** A source that moves with every request, and remembers when each record was there. */
+/** A source that moves with every request, and remembers when each record existed. */
 class Moving {
   readonly sandbox: Sandbox
   readonly #random: Random
   readonly #buried: ApiRecord[] = []
-  /** Ids that have come back after they were deleted, and when. */
+  /** Ids that came back after they were deleted, and when. */
   readonly restored = new Map<number, bigint>()
   /** Chance of something happening before a request is answered. */
   chance = 0
@@ -57,7 +57,7 @@ class Moving {
     })
   }
 
-  /** Lists that leave out a record for a while. */
+  /** Lists that omit a record for a while. */
   around(source: Source): Source {
     let hidden = { id: 0, updatedAt: '', left: 0 }
     return new Between(source, async (request, ask) => {
@@ -80,7 +80,7 @@ class Moving {
     const count = 650 + Math.floor(this.#random() * 1200)
     let micros = start - 390_000_000_000n
     for (let id = 1; id <= count; id++) {
-      // Bulk updates stamp many with one time; the rest lies unevenly.
+      // Bulk updates stamp many records with the same time; the others are spread unevenly.
       if (this.#random() < 0.9) micros += BigInt(Math.floor(this.#random() ** 4 * 600_000_000))
       this.#put(id, micros)
     }
@@ -92,7 +92,7 @@ class Moving {
     this.sandbox.store.put(1, 'notes', { ...template('notes', id, time), description: `${id} ${micros}` })
   }
 
-  /** Whether a record is there, and did not only come back after that moment. */
+  /** Whether a record exists and did not only come back after that moment. */
   isThereSince(id: number, moment: string): boolean {
     const back = this.restored.get(id)
     const isThere = this.sandbox.store.collection(1, 'notes').get(id) !== undefined
@@ -146,7 +146,7 @@ const microsOf = (time: unknown): bigint =>
 
 type Ask = Confirmation['ask']
 
-/** Looks at the source at the moment at which records are called gone. */
+/** Checks the source at the moment when records are declared gone. */
 function watch(ask: Ask, source: () => Moving): { wrong: string[]; restore: () => void } {
   const wrong: string[] = []
   const spy = vi.spyOn(Confirmation.prototype, 'ask').mockImplementation(async function (
@@ -161,7 +161,7 @@ function watch(ask: Ask, source: () => Moving): { wrong: string[]; restore: () =
   return { wrong, restore: () => spy.mockRestore() }
 }
 
-/** No row is marked deleted whose record was there all the time since. */
+/** No row is marked deleted if its record existed all the time since. */
 async function judge(warehouse: Warehouse, moving: Moving): Promise<void> {
   for (const row of await rowsOf(warehouse, 'notes'))
     if (row._deleted_at !== null && moving.isThereSince(Number(row.id), String(row._deleted_at)))
@@ -190,7 +190,8 @@ async function scenario(warehouse: Warehouse, seed: number): Promise<void> {
   moving.chance = 0
   for (let n = 0; n < 5; n++) moving.move()
   moving.sandbox.store.grant(1)
-  // What cancels out between two cut points is found by another sync, since each cuts elsewhere, or by --full.
+  // Differences that cancel out between two cut points are found by another sync, since each cuts elsewhere, or by
+  // --full.
   for (let attempt = 0; ; attempt++) {
     const synced = await sync(moving.sandbox, warehouse, ask)
     const report = await reconcile(moving.sandbox, warehouse, { ...options, full: attempt > 2 })
@@ -231,7 +232,7 @@ async function empty(warehouse: Warehouse): Promise<void> {
   await warehouse.write(tables.map((table) => warehouse.db.deleteFrom(table).compile()))
 }
 
-/** So many scenarios on each warehouse, and the mutant that they have to notice. */
+/** This many scenarios on each warehouse, and the mutant that they have to notice. */
 export function reconcileMotion(scenariosOn: Readonly<Record<Kind['name'], number>>): void {
   describe.each(warehouses())('$name', (kind) => {
     let warehouse: Warehouse
@@ -253,7 +254,7 @@ export function reconcileMotion(scenariosOn: Readonly<Record<Kind['name'], numbe
       restore()
     })
 
-    it('a reconcile that believes its lists without asking is caught', async () => {
+    it('catches a reconcile that believes its lists without asking', async () => {
       const believe: Ask = async (candidates) => ({
         gone: candidates.map((one) => ({ ...one, askedAt: fromMicros(clock.nowMicros()) })),
         moved: [],

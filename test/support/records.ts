@@ -27,7 +27,7 @@ const right: Readonly<Record<Kind, fc.Arbitrary<unknown>>> = {
   day: fc.constantFrom('2024-02-29', '2024-06-01'),
 }
 
-/** `careful` adds the values that only a careful page may hold. */
+/** `careful` adds the values that only a careful page may contain. */
 export function recordsOf(resource: Resource, embedded: Resource, careful: boolean): fc.Arbitrary<unknown[]> {
   const texts = careful ? fc.oneof(plainText, dirtyText) : plainText
   const numbers = careful
@@ -53,7 +53,7 @@ export function recordsOf(resource: Resource, embedded: Resource, careful: boole
     if (member.type === 'scalars') return mostly(fc.array(mostly(right[member.of.kind]), { maxLength: 3 }))
     return mostly(fc.array(mostly(objectOf(member.fields, ['id'])), { maxLength: 2 }))
   }
-  /** No two tags are equally old: across records, which of those wins is nobody's promise. */
+  /** No two tags are equally old: across records, nobody promises which of those wins. */
   const manyInstants = fc.bigInt({ min: 0n, max: 2n ** 50n }).map(fromMicros)
   const deepTag = tagOf(fc.integer({ min: 101, max: 106 }), manyInstants, fc.constant([]))
   const deepTags = fc.array(mostly(deepTag), { maxLength: 2 })

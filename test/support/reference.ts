@@ -1,6 +1,6 @@
 /**
- * Flattens records a second time, slowly and plainly: differential.test.ts compares the compiled readers with it. It
- * knows rows by column name, and shares the converters alone with the compiled readers; those have tests of their own.
+ * Flattens records a second time, slowly and simply: differential.test.ts compares the compiled readers with it. It
+ * addresses rows by column name, and shares only the converters with the compiled readers; those have their own tests.
  */
 import type { Children, Field, Resource, Scalars, Shape } from '../../schema/resource.js'
 import type { Value } from '../../src/engine/model/flatten/batch.js'
@@ -28,7 +28,7 @@ const join = (path: string, name: string): string => [path, name].filter((part) 
 
 class Reader {
   readonly rows = new Map<string, Row[]>()
-  /** By place; the first entry of a place counts. The value tells records without an id apart. */
+  /** By path; the first entry of a path counts. The value distinguishes records without an id. */
   readonly quarantine = new Map<string, string>()
   readonly drift = new Set<string>()
   readonly tags = new Map<unknown, Row>()
@@ -154,7 +154,7 @@ class Reader {
     this.children(item, child.fields, path, below, extra)
   }
 
-  /** Compared by a reader of its own, whose findings nobody sees. */
+  /** Compared by a separate reader, whose findings are ignored. */
   isEqual(before: Row, owners: Row, item: Json, child: Children): boolean {
     const aside = new Reader(this.resource, this.embedded)
     const row: Row = { ...owners, ...aside.columns(item, child.fields, '', '', '', empty()) }
@@ -214,7 +214,7 @@ function usableKey(record: unknown): { id: Value; version: string } | null {
   return id === null || version === null ? null : { id, version: String(version) }
 }
 
-/** The newest version of each record, newest first; of equally new versions the first counts. */
+/** The newest version of each record, newest first; among equally new versions, the first counts. */
 function newest(records: readonly unknown[]): unknown[] {
   const keys = records.map(usableKey)
   const isBeaten = (i: number): boolean =>
@@ -229,7 +229,7 @@ function newest(records: readonly unknown[]): unknown[] {
   return kept.map(({ record }) => record)
 }
 
-/** The rows of a page of records. `resource` is not the embedded resource itself. */
+/** The rows of a page of records. `resource` isn't the embedded resource itself. */
 export function reference(resource: Resource, embedded: Resource, records: readonly unknown[]): Reference {
   const reader = new Reader(resource, embedded)
   for (const record of newest(records)) reader.record(record)
@@ -250,7 +250,7 @@ export function reference(resource: Resource, embedded: Resource, records: reado
   }
 }
 
-/** Sorts the members: nothing promises their order. */
+/** Sorts the members: their order isn't guaranteed. */
 export const extraText = (extra: unknown): string => {
   const members = Object.entries(extra as Json).map(
     ([name, value]) => jsonText({ [name]: value }, { careful: true, form: 'double' }).text,

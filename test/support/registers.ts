@@ -4,7 +4,7 @@ import { digest, Sketch } from '../../src/engine/warehouse/register/sketch.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { rowsOf } from './rows.js'
 
-/** Every register that is kept says which live rows there are; `least`: so many have to be kept. */
+/** Every register that is kept matches the live rows; `least`: how many have to be kept. */
 export async function registersAgree(warehouse: Warehouse, least = 0): Promise<void> {
   const kept = (await rowsOf(warehouse, 'sync_registers')).filter((row) => row.live_rows !== null)
   ok(kept.length >= least, `${kept.length} registers are kept, expected ${least}`)

@@ -1,9 +1,9 @@
-/** Requests to a sandbox of one test's own, as any client would send them: for the tests of the sandbox. */
+/** Requests to a test's own sandbox, as any client would send them: for the tests of the sandbox. */
 import { afterEach } from 'vitest'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
 import { HandClock } from './clocks.js'
 
-/** When the sandbox's tests begin, if time matters to them. */
+/** When the sandbox's tests start, if time matters to them. */
 export const noon = '2026-03-02T12:00:00Z'
 
 const open: Sandbox[] = []

@@ -1,7 +1,10 @@
 /** The rooms of the code (docs/architecture.md, Rooms): which file is in which, and which may import which. */
 import { importLines } from './tree.js'
 
-/** The room of a file: `schema`, a room of the engine, `features/NAME`, `shell`, `sandbox`, or `main` for the files of src. */
+/**
+ * The room of a file: `schema`, a room of the engine, `features/NAME`, `shell`, `sandbox`, or `main` for the files
+ * directly in src.
+ */
 export const roomOf = (file: string): string => {
   const [first = '', second = '', third = '', name] = file.split('/')
   if (first === 'schema') return 'schema'
@@ -15,7 +18,7 @@ const isFeature = (room: string): boolean => room.startsWith('features/')
 const engine = ['base', 'config', 'model', 'source', 'walk', 'compare', 'warehouse', 'run']
 const leaves = ['schema', 'base', 'config']
 
-/** The rooms below which each room stands; docs/architecture.md draws them. */
+/** The rooms below each room; docs/architecture.md draws them. */
 const below: Record<string, readonly string[]> = {
   schema: [],
   base: ['schema'],
@@ -46,7 +49,7 @@ const needs: Record<string, readonly string[]> = {
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'reconcile', 'targets'],
   quarantine: ['reconcile'],
-  report: ['alerts', 'analytics', 'events', 'runs', 'status'],
+  report: ['alerts', 'analytics', 'events', 'runs', 'status', 'targets'],
   runs: ['jobs'],
   schedule: ['alerts', 'dictionary', 'events', 'jobs', 'listen', 'report', 'runs', 'telemetry'],
   snapshot: ['analytics'],
@@ -59,7 +62,7 @@ const needs: Record<string, readonly string[]> = {
   why: ['events', 'quarantine', 'status', 'verify'],
 }
 
-/** Above the features stands what lists them. */
+/** Above the features is what lists them. */
 const mayImport = (room: string, other: string): boolean => {
   if (room === other || room === 'main') return true
   if (!isFeature(room)) return below[room]?.includes(other) ?? false
@@ -71,7 +74,7 @@ const mayImport = (room: string, other: string): boolean => {
   )
 }
 
-/** Where a file belongs that imports what it may not. */
+/** Where a file belongs if it imports something it may not. */
 const advice = (file: string, target: string): string => {
   const [from, to] = [roomOf(file), roomOf(target)]
   if (isFeature(from) && isFeature(to))

@@ -1,11 +1,11 @@
-/** What a warehouse holds, in a form that is the same for every dialect. Knows nothing of vitest. */
+/** The contents of a warehouse, in a form that is the same for every dialect. Doesn't use vitest. */
 import { sql } from 'kysely'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Table } from '../../src/engine/model/table.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'
 
-/** All rows of a table, in the order of their keys. */
+/** All rows of a table, in key order. */
 export async function rowsOf(warehouse: Warehouse, table: string): Promise<Record<string, unknown>[]> {
   const definition = warehouse.tables.find((candidate) => candidate.name === table)
   if (!definition) throw new Error(`no table ${table}`)
@@ -28,10 +28,7 @@ function plain(value: unknown, kind: string | undefined): unknown {
   return value
 }
 
-/**
- * Every row of every resource table, and of those that follow from them, without the stamps that depend on when it was
- * fetched.
- */
+/** Every row of every resource table and derived table, without the stamps that depend on when it was fetched. */
 export async function contents(
   warehouse: Warehouse,
   model: Model = known,

@@ -1,7 +1,7 @@
 /**
- * One run of the sync as the command line would make it, but in this process and with every seam within reach: the
- * clock, the pages, the source. Every room's tests run the sync through this file. Knows nothing of vitest, so that
- * `test/support/worker.ts` can use it in a process of its own.
+ * One run of the sync as the command line would make it, but in this process and with access to every seam: the clock,
+ * the pages, the source. Every room's tests run the sync through this file. Doesn't use vitest, so
+ * `test/support/worker.ts` can use it in its own process.
  */
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../../src/engine/base/clock.js'
@@ -19,10 +19,10 @@ import { model } from './model.js'
 
 export const known: Model = model(resources)
 
-/** Where a sandbox is reached, and how. */
+/** How to reach a sandbox. */
 export type Target = Pick<Sandbox, 'url' | 'partnerId' | 'secret'>
 
-/** A run's request, and what its dependencies should be where the usual ones do not fit. */
+/** A run's request, and its dependencies if the usual ones don't fit. */
 export interface RunOptions extends Partial<RunRequest> {
   readonly known?: Model
   readonly exceptTenants?: readonly number[]
@@ -37,20 +37,20 @@ export interface RunOptions extends Partial<RunRequest> {
   readonly readAhead?: number
   readonly random?: () => number
   readonly notices?: [string, Record<string, unknown>][]
-  /** Stands between the sync and the API: to end it in the middle, or to lie to it. */
+  /** Sits between the sync and the API: to end it in the middle, or to lie to it. */
   readonly around?: (source: Source) => Source
-  /** How long to wait for an answer, and how much of one to read. */
+  /** How long to wait for a response, and how much of one to read. */
   readonly timeoutMs?: number
   readonly maxBodyBytes?: number
-  /** What comes beside the plan. */
+  /** What happens alongside the plan. */
   readonly beside?: BesideWork
-  /** Told what polls have brought. */
+  /** Called with what polls have fetched. */
   readonly arrived?: NonNullable<Dependencies['arrived']>
-  /** Another address than the sandbox's. */
+  /** A different address than the sandbox's. */
   readonly baseUrl?: string
 }
 
-/** The real client on the sandbox, with short waits between few retries. */
+/** The real client on the sandbox, with few retries and short waits. */
 function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOptions): Source {
   const timeout = options.timeoutMs ?? 5000
   return createSource({

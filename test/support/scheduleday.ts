@@ -1,9 +1,9 @@
 /**
- * A process of `shopsync schedule` for which a day passes in minutes: every wait is skipped. Prints the memory in
- * use after each job, as JSON, when so many hours are over. Words: the configuration's file, the hours.
+ * A process of `shopsync schedule` for which a day passes in minutes: every wait is skipped. When this many hours are
+ * over, it prints the memory use after each job as JSON. Arguments: the configuration's file, the hours.
  *
- * The engine compiles what runs often, and keeps that code: for a day the heap grows by a tenth, while nothing of the
- * program stays behind. So that a leak of a few kilobytes a run shows, nothing is compiled here.
+ * The engine compiles code that runs often, and keeps the result: over a day the heap grows by a tenth, although the
+ * program leaves nothing behind. Nothing is compiled here, so that a leak of a few kilobytes per run shows.
  */
 
 import { Writable } from 'node:stream'
@@ -28,12 +28,12 @@ const memory: { at: number; heap: number; resident: number }[] = []
 
 const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
-// When the log says that a job has ended, the heap is looked at.
+// When the log reports that a job has ended, the heap is measured.
 process.stderr.write = ((text: string | Uint8Array): boolean => {
   const line = String(text)
   if (line.includes('"Job ended"')) {
     collect()
-    // The clock keeps what it skipped: that is no memory of the program.
+    // The clock stores what it skipped: that isn't the program's memory.
     clock.slept.length = 0
     const { heapUsed: heap, rss: resident } = process.memoryUsage()
     memory.push({ at: Number(clock.nowMicros() / 1000n), heap, resident })

@@ -27,14 +27,14 @@ export async function startScheduler(
   return { run, url }
 }
 
-/** Writes a job of one sync; without a schedule it takes the shipped one of its name away. */
+/** Writes a job with one sync; without a schedule, it replaces the shipped job of that name. */
 export function writeJob(folder: string, name: string, more: object = {}): void {
   mkdirSync(join(folder, 'jobs'), { recursive: true })
   const content = { description: 'A job.', steps: [{ command: 'sync' }], ...more }
   writeFileSync(join(folder, 'jobs', `${name}.json`), JSON.stringify(content))
 }
 
-/** A folder whose only job with a schedule is this one. */
+/** A folder whose only scheduled job is this one. */
 export function onlyJob(folder: string, name: string, more: object): void {
   for (const shipped of ['hourly', 'nightly', 'weekly-verify']) writeJob(folder, shipped)
   writeJob(folder, name, more)

@@ -7,7 +7,7 @@ process.once('exit', () => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A temporary folder, gone when the process ends. */
+/** A temporary folder, removed when the process ends. */
 export function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'shopsync-test-'))
   made.push(folder)

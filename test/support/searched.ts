@@ -1,12 +1,15 @@
-/** What `npm run test:search` looks for, and until when: told by its configuration, so that its files share one deadline. */
+/**
+ * What `npm run test:search` looks for, and until when. Its configuration decides, so that its files share one
+ * deadline.
+ */
 import { execFileSync } from 'node:child_process'
 import type { LawSuite } from './lawsuite.js'
 import { root } from './tree.js'
 
-/** Where no commit is known. */
+/** If no commit is known. */
 const usual = 20_260_303
 
-/** The commit as a number: whoever repeats the search on it finds the same. */
+/** The commit as a number: repeating the search on the same commit finds the same. */
 function seedOfCommit(): number | undefined {
   try {
     const words = ['rev-parse', 'HEAD']
@@ -21,7 +24,7 @@ function seedOfCommit(): number | undefined {
   }
 }
 
-/** `SEED`: cases of another commit, or those of a failure; `SECONDS`: how long, instead of 60. */
+/** `SEED`: cases of another commit, or of a failure; `SECONDS`: how long, instead of 60. */
 export function searchOf({ SEED, SECONDS = '60' }: NodeJS.ProcessEnv): LawSuite {
   const given = SEED === undefined ? seedOfCommit() : Number(SEED)
   if (!Number.isSafeInteger(given ?? usual) || !(Number(SECONDS) > 0))

@@ -9,14 +9,14 @@ export const SECRET = 'top-secret-4711'
 
 const opened: Array<() => Promise<void>> = []
 
-/** Ends the servers of a test; every file that starts servers calls it after each test. */
+/** Closes the servers of a test; every file that starts servers calls it after each test. */
 export async function closeAll(): Promise<void> {
   for (const close of opened.splice(0).reverse()) await close()
 }
 
 export interface Stand {
   readonly url: string
-  /** Requests seen: the request line's method and URL, and the headers. */
+  /** Requests seen: the method and URL of the request line, and the headers. */
   readonly seen: Array<{ method: string; url: string; headers: IncomingMessage['headers'] }>
 }
 
@@ -32,7 +32,7 @@ export async function httpServer(
   return { url: await listen(server, () => server.closeAllConnections()), seen }
 }
 
-/** A server that sends exactly the text that a test gives it; the text need not be HTTP. */
+/** A server that sends exactly the text that a test gives it; the text doesn't have to be HTTP. */
 export async function rawServer(answer: (socket: Socket, number: number) => void): Promise<Stand> {
   const seen: Stand['seen'] = []
   const sockets = new Set<Socket>()

@@ -2,12 +2,12 @@ import { Budget, type RequestOutcome, type Ticket } from '../../src/engine/sourc
 import { randomFrom } from './random.js'
 
 export interface Scenario {
-  /** Length of a window in ms, and what it allows. */
+  /** Length of a window in ms, and its limit. */
   readonly window: number
   readonly limit: number
   /** Mean time from request to answer in ms; each varies by ±30 %. */
   readonly latency: number
-  /** The share of the limit that others use, spread evenly by chance. */
+  /** The share of the limit that others use, evenly spread at random. */
   readonly others: number
   readonly connections: number
   readonly reserve: number
@@ -15,26 +15,26 @@ export interface Scenario {
   /** The server's clock minus ours, in ms. */
   readonly skew: number
   readonly seed: number
-  /** How the server names the end of a window that does not end on a whole second. */
+  /** How the server rounds the end of a window that doesn't end on a whole second. */
   readonly rounding?: 'floor' | 'ceil'
-  /** Windows begin at multiples of their length, or this many ms later. */
+  /** Windows start at multiples of their length, or this many ms later. */
   readonly phase?: number
-  /** Processes of ours on the same limit, each with its own throttle; default 1. */
+  /** Our processes with the same limit, each with its own throttle; default 1. */
   readonly processes?: number
 }
 
 export interface Tally {
-  /** Windows counted: whole ones, from the third on. */
+  /** Windows counted: complete ones, from the third on. */
   readonly windows: number
   readonly sent: number
   readonly refused: number
-  /** Refused by windows that came after the first whole one. */
+  /** Refused by windows after the first complete one. */
   readonly refusedLater: number
   readonly sentLater: number
-  /** Mean and least share of the limit that was used by anyone. */
+  /** Mean and smallest share of the limit that was used by anyone. */
   readonly use: number
   readonly leastUse: number
-  /** As `use`, of what could be used at all. */
+  /** Like `use`, but of what could be used at most. */
   readonly useOfPossible: number
   readonly mostInflightUnknown: number
 }
@@ -119,7 +119,7 @@ class Windows {
 
 const START = 1_700_000_000_000
 
-/** Gives one throttle, or several, endless work against one server, in virtual time. */
+/** Gives one or several throttles endless work against one server, in virtual time. */
 export function simulate(scenario: Scenario): Tally {
   const world = new World(scenario)
   const begin = START + world.random() * scenario.window
@@ -221,7 +221,7 @@ class Client {
   }
 }
 
-/** The requests of a window that our connections, at this latency, and the other clients can send at all. */
+/** The requests of a window that our connections, at this latency, and the other clients can send at most. */
 export function sendable(scenario: Omit<Scenario, 'windows' | 'skew' | 'seed' | 'reserve'>): number {
   const { limit, processes = 1, connections, window, latency, others } = scenario
   return Math.min(limit, (processes * connections * window) / latency + others * limit)

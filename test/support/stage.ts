@@ -1,6 +1,6 @@
 /**
- * A copy of the project in a folder of its own whose program may be broken: tests run there as they do here, and what they
- * import, their threads and their processes are all of that program. Knows nothing of vitest but how to start it.
+ * A copy of the project in its own folder, with a program that may be broken. Tests run there as they do here, and
+ * their imports, threads and processes all use that program. Doesn't use vitest except to start it.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface Played {
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /**
- * Behind a symbolic link Node 20 takes a CommonJS module for an empty one that a script of the test's own has loaded before
+ * Behind a symbolic link, Node 20 takes a CommonJS module for an empty one if a test's own script has loaded it before
  * the program does.
  */
 const loadedBefore = '@opentelemetry'
@@ -33,7 +33,7 @@ function linkPackages(folder: string): void {
 export class Stage {
   readonly #folder: string
 
-  /** `postgresUrl`: that of the tests that play; empty where they play on SQLite alone. */
+  /** `postgresUrl`: for the tests that are played; empty if they only run on SQLite. */
   constructor(
     private readonly postgresUrl: string,
     breakage?: PlantedBreakage,
@@ -44,16 +44,16 @@ export class Stage {
     for (const name of readdirSync(root))
       if (!made.has(name)) linked(join(root, name), join(this.#folder, name))
     linkPackages(join(this.#folder, 'node_modules'))
-    // The bundle holds the sound program.
+    // The bundle contains the sound program.
     mkdirSync(join(dist, 'bin'))
     writeFileSync(join(dist, 'bin/shopsync.js'), "import '../src/entry.js'\n")
   }
 
-  /** Runs the tests of these files whose names hold one of the texts. */
+  /** Runs the tests in these files whose names contain one of the texts. */
   async play(files: readonly string[], names: readonly string[]): Promise<Played[]> {
     const output = join(this.#folder, 'result.json')
     const words = ['run', ...files, '-t', names.map(escaped).join('|')]
-    // One that hangs has failed, and need not hang for long.
+    // A test that hangs has failed, and doesn't have to hang for long.
     const how = ['--testTimeout=60000', '--hookTimeout=60000', '--reporter=json', `--outputFile=${output}`]
     const child = spawn('node', [join(this.#folder, 'node_modules/vitest/vitest.mjs'), ...words, ...how], {
       cwd: this.#folder,
@@ -66,7 +66,7 @@ export class Stage {
       timeout: 1_800_000,
     })
     await new Promise((resolve) => child.once('exit', resolve))
-    // A program that does not even begin has been noticed by no test.
+    // If a program doesn't even start, no test has noticed the fault.
     if (!existsSync(output)) return []
     const report = JSON.parse(readFileSync(output, 'utf8')) as {
       testResults: { assertionResults: { fullName: string; status: string }[] }[]

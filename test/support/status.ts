@@ -4,7 +4,7 @@ import type { Sandbox } from '../../src/sandbox/index.js'
 
 const day = 86_400_000
 
-/** The status of the notes in a warehouse of a sandbox, with the usual limits. */
+/** The status of the notes in a sandbox's warehouse, with the usual limits. */
 export const statusOf = (
   sandbox: Pick<Sandbox, 'url' | 'partnerId'>,
   warehouse: Warehouse,

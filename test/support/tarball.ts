@@ -1,4 +1,4 @@
-/** The package as `npm pack` makes it of the compiled program: for the tests of what people install. */
+/** The package that `npm pack` makes from the compiled program: for the tests of what people install. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,7 +7,7 @@ import { root } from './tree.js'
 
 const run = promisify(execFile)
 
-/** Makes the tarball without building again; its path. */
+/** Makes the tarball without building again; returns its path. */
 export async function pack(): Promise<string> {
   const folder = scratch()
   const words = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
@@ -22,7 +22,7 @@ export interface Said {
   readonly stderr: string
 }
 
-/** A command in a folder, with no configuration of the tests' own. Rejects when it does not exit with 0. */
+/** A command in a folder, without any configuration from the tests. Rejects if it doesn't exit with 0. */
 export function inFolder(cwd: string, file: string, ...words: readonly string[]): Promise<Said> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_OPTIONS|npm_)/.test(name)),

@@ -1,6 +1,6 @@
 /**
- * Warehouses that a whole test run copies from: migrated once, with the usual model. They are made when the first test asks
- * for them, in vitest's own process, while other tests run; tests are elsewhere, and ask over HTTP.
+ * Warehouses that a whole test run copies: migrated once, with the usual model. They are made in vitest's main process
+ * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface SqliteTemplate {
 }
 
 export interface Templates {
-  /** `GET /sqlite` and `GET /postgres` answer when the template is there. */
+  /** `GET /sqlite` and `GET /postgres` answer when the template is ready. */
   readonly url: string
   readonly sqlite: SqliteTemplate
   readonly postgres: PostgresTemplate

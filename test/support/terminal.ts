@@ -1,4 +1,4 @@
-/** The program on a terminal of some width: a pseudo terminal of util-linux, on which stdout and stderr meet. */
+/** The program on a terminal of a given width: a pseudo terminal of util-linux, which combines stdout and stderr. */
 import { spawn } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
 import { program } from './process.js'
@@ -11,15 +11,15 @@ export interface TerminalOptions {
 
 export interface OnTerminal {
   readonly code: number | null
-  /** Everything that was written, control characters included. */
+  /** Everything that was written, including control characters. */
   readonly raw: string
-  /** The lines as they stand there at the end. */
+  /** The lines as they are at the end. */
   readonly lines: readonly string[]
 }
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
-/** What is left of a line after parts of it were cleared and written anew. */
+/** What is left of a line after parts of it were cleared and rewritten. */
 const leftOf = (line: string): string => line.slice(line.lastIndexOf('\r\u001B[2K') + 1)
 
 export function onTerminal(words: readonly string[], options: TerminalOptions): Promise<OnTerminal> {

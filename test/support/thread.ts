@@ -4,10 +4,10 @@ import { Worker } from 'node:worker_threads'
 let sent = 0
 const original = Worker.prototype.postMessage
 Worker.prototype.postMessage = function (this: Worker, ...given: Parameters<Worker['postMessage']>): void {
-  // A thread is told to close by a word; every other message is a page.
+  // A string tells a thread to close; every other message is a page.
   if (typeof given[0] === 'object') sent++
   original.apply(this, given)
 }
 
-/** Pages that this process has sent to writer threads since it began. */
+/** How many pages this process has sent to writer threads since it started. */
 export const pagesToThreads = (): number => sent

@@ -31,7 +31,7 @@ export const work = (tenantId = 1, priority: RequestClaim['priority'] = 'increme
   priority,
 })
 
-/** Asks for permits, and records those that the throttle grants, in the order of granting, with the claim's name. */
+/** Requests permits, and records those that the throttle grants, in the order of granting, with the claim's name. */
 export function ask(
   throttle: Throttle,
   claims: ReadonlyArray<[name: string, claim: RequestClaim]>,

@@ -3,7 +3,7 @@ import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from './run.js'
 
-/** A session whose calls may be replaced one by one. */
+/** A session whose calls can be replaced one by one. */
 export function sessionOf(session: Session, instead: Partial<Session>): Session {
   return {
     run: (query) => session.run(query),
@@ -21,7 +21,7 @@ export function sessionOf(session: Session, instead: Partial<Session>): Session 
   }
 }
 
-/** The same warehouse, with something else in the place of some of its dialect's methods. */
+/** The same warehouse with some of its dialect's methods replaced. */
 export function through(warehouse: Warehouse, instead: Partial<Dialect>, Kind = Warehouse): Warehouse {
   return new Kind({
     dialect: { ...warehouse.dialect, ...instead },
@@ -55,7 +55,7 @@ export function watched(session: Session, moment: () => void): Session {
   }
 }
 
-/** Empties tables, all of them unless some are named: quicker than making a warehouse anew. */
+/** Empties tables, by default all: faster than making a warehouse again. */
 export async function wipe(warehouse: Warehouse, tables?: readonly string[]): Promise<void> {
   const names = tables ?? warehouse.tables.map((table) => table.name).filter((name) => name !== 'sync_meta')
   await warehouse.write(names.map((name) => warehouse.db.deleteFrom(name as 'tenants').compile()))

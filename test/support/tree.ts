@@ -1,11 +1,11 @@
 /**
- * The project's files and what they import: for the test of the architecture, for `npm run quick`, and for the check
- * that the compiled program is as new as its sources.
+ * The project's files and their imports: for the test of the architecture, for `npm run quick`, and for the check that
+ * the compiled program is as new as its sources.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** The folder of package.json, from the sources and from their compiled files alike. */
+/** The folder of package.json, the same for the sources and their compiled files. */
 export const root = ((): string => {
   let folder = import.meta.dirname
   while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
@@ -23,13 +23,13 @@ export const textOf = (file: string): string => readFileSync(join(root, file), '
 
 export const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
 
-/** What a file imports, as it is written there. */
+/** The imports of a file, as written. */
 export const importsOf = (file: string): string[] =>
   [...withoutComments(textOf(file)).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
     (match) => match[1] ?? '',
   )
 
-/** The project's own files that a file imports, for their types or for more, by their paths from the root. */
+/** The project's own files that a file imports, including type imports, by their paths from the root. */
 export const targetsOf = (file: string): string[] =>
   importsOf(file)
     .filter((path) => path.startsWith('.'))

@@ -1,13 +1,13 @@
 /**
- * Records that show the services of others under the same ids, as a service that moved is shown until the first order is
- * read again, and as a source does whose ids are not unique: with other rates, hours, prices and discounts, so that a
- * join by the service alone gives other sums.
+ * Records that show the services of others under the same ids. A moved service is shown like this until the first order
+ * is read again, and so is any record of a source whose ids aren't unique. They have different rates, hours, prices and
+ * discounts, so a join by the service only gives different sums.
  */
 import type { Sandbox } from '../../src/sandbox/index.js'
 
 type Fields = Record<string, unknown>
 
-/** Ids of the copies: those of the originals, so much higher. */
+/** Ids of the copies: those of the originals plus this number. */
 export const beyond = 5_000_000
 
 const lists = (service: Fields, name: string): Fields[] => (service[name] as Fields[] | undefined) ?? []

@@ -1,4 +1,4 @@
-/** Warehouses that earlier programs have made, kept in test/fixtures, each with the source that it was filled from. */
+/** Warehouses made by earlier programs, stored in test/fixtures, each with the source that it was filled from. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import type { Address } from './place.js'
 import { scratch } from './scratch.js'
 import type { Kind } from './warehouse.js'
 
-/** `schema-2`: the last one in whose tables a nested row had one owner in the whole tenant. */
+/** `schema-2`: the last version in which a nested row had a single owner in the whole tenant. */
 export type Fixture = '0.1.0' | 'schema-2'
 
 const read = (fixture: Fixture, name: string): Buffer =>
@@ -45,7 +45,7 @@ async function execute(url: string, text: string): Promise<void> {
   await client.end()
 }
 
-/** A copy of the kept warehouse, of the test's own. On Postgres it has a database of its own on the `server`. */
+/** The test's own copy of the stored warehouse. On Postgres, it has its own database on the `server`. */
 export async function keptWarehouse({ name }: Kind, fixture: Fixture, server?: string): Promise<Address> {
   if (name === 'sqlite') {
     const file = join(scratch(), 'warehouse.db')

@@ -1,6 +1,6 @@
 /**
- * What a history has to hold, found out without it: an observer looks at the tables after every write, and notes which
- * version of which record was there, from when to when. Knows nothing of how versions are kept.
+ * What a history has to contain, found without it: an observer reads the tables after every write, and records which
+ * version of which record was there, from when to when. Knows nothing of how versions are stored.
  */
 import { sql } from 'kysely'
 import { resources } from '../../schema/index.js'
@@ -19,13 +19,13 @@ export const keeping: Model = model(
 
 type Row = Record<string, unknown>
 
-/** A version that has ended, as the history should have it. */
+/** An ended version, as the history should have it. */
 export interface Ended {
   readonly record: string
   readonly from: string
   readonly to: string
   readonly by: string
-  /** All that the version was. */
+  /** The whole content of the version. */
   readonly content: string
 }
 
@@ -40,7 +40,7 @@ const sorted = (row: Row, without: ReadonlySet<string>): Row =>
 
 const later = (a: string, b: string): string => (a > b ? a : b)
 
-/** A text that is the same for the same content, whatever the order of rows and members. */
+/** A text that is the same for the same content, in any order of rows and members. */
 function contentOf(root: Row, children: ReadonlyMap<string, readonly Row[]>): string {
   const nested = [...children].map(([table, rows]) => [
     table,
@@ -51,7 +51,7 @@ function contentOf(root: Row, children: ReadonlyMap<string, readonly Row[]>): st
 
 const recordOf = (row: Row): string => `${row.tenant_id}/${row.id}`
 
-/** What is computed of a row is no part of its version. */
+/** Computed columns of a row are not part of its version. */
 const withoutOwner = ({ owner = '', columns }: Table, row: Row): Row => {
   const computed = columns.flatMap(({ name, computedBy }) => (computedBy === undefined ? [] : [name]))
   return sorted(row, new Set(['tenant_id', '_synced_at', owner, ...computed]))
@@ -74,7 +74,7 @@ export class Observer {
     return keeping.byName.get(name)!
   }
 
-  /** Looks at the tables after a write whose request was sent at `stamp`. */
+  /** Reads the tables after a write whose request was sent at `stamp`. */
   async look(stamp: string): Promise<void> {
     const [root, ...children] = this.#tables
     const rows = await Promise.all(children.map(({ name }) => rowsOf(this.warehouse, name)))
@@ -103,7 +103,7 @@ export class Observer {
     }
   }
 
-  /** Since when the present versions have been there, as the rows should say. */
+  /** Since when the current versions have been there, as the rows should show. */
   get present(): Record<string, string> {
     return Object.fromEntries([...this.#present].map(([record, { from }]) => [record, from]).sort())
   }
@@ -113,7 +113,7 @@ const order = (a: Ended, b: Ended): number => (JSON.stringify(a) < JSON.stringif
 
 export const inOrder = (ended: readonly Ended[]): Ended[] => ended.toSorted(order)
 
-/** What the history holds, in the form of the observer. */
+/** The contents of the history, in the observer's form. */
 export async function kept(warehouse: Warehouse, resource: string): Promise<Ended[]> {
   const rows = await rowsOf(warehouse, `${resource}_history`)
   return inOrder(
@@ -134,7 +134,7 @@ export async function kept(warehouse: Warehouse, resource: string): Promise<Ende
   )
 }
 
-/** Since when the present versions have been there, as the rows say. */
+/** Since when the current versions have been there, according to the rows. */
 export async function begun(warehouse: Warehouse, resource: string): Promise<Record<string, string>> {
   const rows = await warehouse.db
     .selectFrom(rootTable({ name: resource }))

@@ -1,5 +1,5 @@
 /**
- * Views in a test's warehouse, and what they show in a form that is the same for every dialect. The tests of views of
+ * Views in a test's warehouse, and their rows in a form that is the same for every dialect. The tests of
  * src/features/analytics and of single views go through this file.
  */
 import { sql } from 'kysely'
@@ -12,7 +12,7 @@ import type { ReportConfig } from '../../src/features/analytics/settings.js'
 import type { ZonesNow } from '../../src/features/analytics/zones.js'
 import { known } from './run.js'
 
-/** A configuration of the report, with the usual settings where a test has none of its own. */
+/** A report configuration, with the usual settings unless a test has its own. */
 export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig => ({
   timeZone: 'UTC',
   shopTimeZones: {},
@@ -65,7 +65,7 @@ function plain(value: unknown, kind: string | undefined): unknown {
   return typeof value === 'bigint' ? String(value) : value
 }
 
-/** The rows of a query, as the driver gives them. Views stand in braces. */
+/** The rows of a query, as the driver returns them. Views are in braces. */
 export async function query(warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> {
   const store = warehouse.dialect.views()
   const named = text.replaceAll(/\{(\w+)\}/g, (_, view: string) => store.relation(view))
@@ -73,7 +73,7 @@ export async function query(warehouse: Warehouse, text: string): Promise<Record<
   return rows
 }
 
-/** The rows of a query on a view, which stands for `{view}` in its text. Columns of the view have the same form everywhere. */
+/** The rows of a query on a view, written as `{view}` in its text. The view's columns have the same form everywhere. */
 export async function ask(
   warehouse: Warehouse,
   view: string,

@@ -16,11 +16,11 @@ export { contents, rowsOf } from './rows.js'
 /** One kind of warehouse that a test body runs on. */
 export interface Kind {
   readonly name: 'sqlite' | 'postgres'
-  /** Rows from which a page goes to SQLite's writer thread, where a test does not leave that to the program. */
+  /** From how many rows on a page goes to SQLite's writer thread, if a test sets that. */
   readonly threadFrom?: number
-  /** Where a warehouse of the test's own may be made: nothing is there yet. */
+  /** Where a test can make its own warehouse: nothing is there yet. */
   address(): Address
-  /** Where a warehouse of the test's own is, with the tables of the usual model: a copy of the run's template. */
+  /** Where a test's own warehouse is, with the tables of the usual model: a copy of the run's template. */
   migrated(): Promise<Address>
 }
 
@@ -45,19 +45,19 @@ const postgres: Kind = {
   migrated: async () => ({ url: await clonePostgres(), schema: templateSchema }),
 }
 
-/** SQLite and Postgres, whatever WAREHOUSES says: for what a dialect itself does, and for the laws. */
+/** SQLite and Postgres, whatever WAREHOUSES is: for what a dialect itself does, and for the laws. */
 export function bothWarehouses(): Kind[] {
   postgresOfRun()
   return [sqlite, postgres]
 }
 
 /**
- * For tests of what lies above the dialects, where one warehouse is like the other: SQLite, and with WAREHOUSES=both
+ * For tests of everything above the dialects, for which all warehouses are the same: SQLite, and with WAREHOUSES=both
  * Postgres too.
  */
 export const warehouses = (): Kind[] => (inject('warehouses') === 'both' ? bothWarehouses() : [sqlite])
 
-/** The address of the run's Postgres where tests of what lies above the dialects run on it; else empty. */
+/** The address of the run's Postgres if tests of everything above the dialects run on it; otherwise empty. */
 export const postgresUrl = (): string => (inject('warehouses') === 'both' ? postgresOfRun().url : '')
 
 /** SQLite with every page written by the writer thread, and without that thread. */
@@ -68,7 +68,7 @@ export const sqliteBothWays = (): [way: string, kind: Kind][] => [
 
 /**
  * For the laws: SQLite with every page written by the writer thread, SQLite without that thread, and Postgres. Which
- * pages take which way is a matter of speed, so that every law has to hold on both.
+ * pages go to the thread only affects speed, so every law has to hold both ways.
  */
 export function describeBothWays(describeKind: (kind: Kind) => void): void {
   const others = bothWarehouses().filter(({ name }) => name !== 'sqlite')
@@ -85,7 +85,7 @@ export function describeBothWays(describeKind: (kind: Kind) => void): void {
   })
 }
 
-/** Waits between attempts of a warehouse that is away: short, so that a test of it takes no time. */
+/** Waits between attempts when a warehouse is down: short, so that a test of it takes no time. */
 const retryWaits = [0, 5, 20, 50, 100, 200, 400, 800]
 
 const textOf = ({ tables, histories }: Model): string => JSON.stringify([tables, histories])
@@ -94,7 +94,7 @@ const usual = textOf(known)
 /** Whether the templates have the tables of this model. */
 const fitsTemplate = (model: Model): boolean => model === known || textOf(model) === usual
 
-/** A warehouse of the test's own, with the tables of the model. */
+/** A test's own warehouse, with the tables of the model. */
 export async function open(kind: Kind, model: Model = known): Promise<Warehouse> {
   return fitsTemplate(model) ? reopen(await kind.migrated(), model) : openAt(kind.address(), model)
 }

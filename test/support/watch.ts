@@ -1,7 +1,7 @@
 /**
  * Days of a warehouse as Prometheus sees them: hourly and nightly runs against the sandbox on a clock that is moved by
- * hand, and every half hour a scrape of the product's own `/metrics` over HTTP. What was scraped becomes the series of
- * `promtool test rules`, whose time begins at 0.
+ * hand, and every half hour a scrape of the product's own `/metrics` over HTTP. The scrapes become the series of
+ * `promtool test rules`, whose time starts at 0.
  */
 
 import { execFile } from 'node:child_process'
@@ -25,13 +25,13 @@ const run = promisify(execFile)
 const begin = '2026-03-02T00:00:00Z'
 const halfHour = 1_800_000
 
-/** Which alerts are firing, by hours since the beginning. */
+/** Which alerts are firing, by hours since the start. */
 export type Firing = Readonly<Record<number, readonly string[]>>
 
 export interface DayPlan {
-  /** Of the hourly sync; null: none runs. */
+  /** Options of the hourly sync; null: none runs. */
   readonly hourly?: Partial<RunRequest> | null
-  /** Of the nightly reconcile; null: none runs. */
+  /** Options of the nightly reconcile; null: none runs. */
   readonly nightly?: Partial<RunRequest> | null
 }
 
@@ -82,7 +82,7 @@ export class Watch {
     await this.sandbox.close()
   }
 
-  /** So many hours: at each a sync, at 2 o'clock the nightly job in its place; each half hour a scrape. */
+  /** This many hours: a sync every hour, at 2 o'clock the nightly job instead, and a scrape each half hour. */
   async hours(hours: number, { hourly = {}, nightly = {} }: DayPlan = {}): Promise<void> {
     for (let half = 0; half < hours * 2; half++) {
       const at = this.scrapes.length
@@ -94,12 +94,12 @@ export class Watch {
       }
       const answer = await fetch(`${this.#server?.url}/metrics`)
       this.scrapes.push(new Metrics(await answer.text()))
-      // Runs take time of the same clock.
+      // Runs take time on the same clock.
       this.clock.micros = begun + BigInt(halfHour) * 1000n
     }
   }
 
-  /** So many hours in which nobody answers: the process is gone. */
+  /** This many hours without an answer: the process is gone. */
   silent(hours: number): void {
     for (let half = 0; half < hours * 2; half++) this.scrapes.push(new Metrics(''))
     this.clock.pass(hours * 2 * halfHour)
@@ -110,13 +110,13 @@ export class Watch {
     try {
       await runSync(deps, begun({ tenants: null, resources: ['notes'], ...request }))
     } catch {
-      // What a run could not do shows in the metrics, or it is missed.
+      // If a run failed, the metrics show it, or it is missed.
     } finally {
       await close()
     }
   }
 
-  /** The scrapes as series of `promtool test rules`: times of the wall count from the beginning. */
+  /** The scrapes as series of `promtool test rules`: wall clock times count from the start. */
   #series(honorLabels: boolean): { series: string; values: string }[] {
     const since = Date.parse(begin) / 1000
     const all = new Map<string, (number | undefined)[]>()
@@ -138,7 +138,7 @@ export class Watch {
     }))
   }
 
-  /** Throws what promtool says where other alerts fire at these hours than are meant. */
+  /** Throws promtool's output if the alerts firing at these hours aren't the expected ones. */
   async expect(firing: Firing): Promise<void> {
     const rule_files = [join(root, 'deploy/prometheus/rules.yml')]
     const tests = [true, false].map((honorLabels) => ({

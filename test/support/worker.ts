@@ -1,6 +1,6 @@
 /**
- * Makes one run of the sync in a process of its own, `node worker.js '{…}'`. The tests choose the length of its lease and
- * its use of the writer thread here, because the program's configuration offers neither.
+ * Makes one run of the sync in its own process, `node worker.js '{…}'`. The tests set the length of its lease and its
+ * use of the writer thread here, because the program's configuration offers neither.
  */
 import { Stop } from '../../src/engine/base/errors.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
@@ -19,7 +19,7 @@ export interface Order {
 
 export const workerScript = compiledOf('test/support/worker.ts')
 
-/** An order as the process's argument: JSON knows no Infinity. */
+/** An order as the process's argument: JSON has no Infinity. */
 export const orderText = ({ sandbox, warehouse, ...rest }: Order): string => {
   const { url, partnerId, secret } = sandbox
   return JSON.stringify({

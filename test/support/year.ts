@@ -1,7 +1,7 @@
 /**
- * A year in the life of one warehouse, on a simulated clock: a sync each hour, of all lists every fourth hour, a reconcile
- * each night, and each month all that befalls a warehouse. After every run it holds what the run claims; at the end of each month `verify --full` is
- * equal.
+ * A year in the life of one warehouse, on a simulated clock: a sync each hour, of all lists every fourth hour, a
+ * reconcile each night, and each month everything that can happen to a warehouse. After every run, what the run claims
+ * is true; at the end of each month, `verify --full` is equal.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -38,7 +38,7 @@ class Killed extends Error {
 export interface YearTally {
   runs: number
   whole: number
-  /** Runs that were less than whole, and said so. */
+  /** Incomplete runs that reported it. */
   less: number
   kills: number
   requests: number
@@ -48,22 +48,22 @@ export interface YearTally {
 type Connected = { readonly deps: Dependencies; readonly close: () => Promise<void> }
 
 const first = { nth: 1 } as const
-/** Faults and motions of the source, from which moment on. */
+/** Faults and motions of the source, and from which moment on. */
 const scripts: Readonly<Record<string, readonly Rule[]>> = {
   '8.6': [{ when: { probability: 0.08, seed: 8 }, fault: { kind: 'status', status: 500 } }],
   '8.18': [],
-  // Two records make each answer that would show them a 500.
+  // Two records turn each response that would show them into a 500.
   '17.6': [{ when: first, before: { kind: 'poison', tenant: 4, resource: 'notes', ranks: [0, 1] } }],
   '17.18': [{ when: first, before: { kind: 'heal', tenant: 4, resource: 'notes' } }],
-  // A record stands in its list twice.
+  // A record is in its list twice.
   '18.6': [{ when: first, before: { kind: 'twice', tenant: 5, resource: 'customers', ranks: [3] } }],
   '18.18': [{ when: first, before: { kind: 'heal', tenant: 5, resource: 'customers' } }],
-  // Totals go missing, and come back.
+  // Totals disappear and come back.
   '20.6': [
     { when: { tenant: 3, resource: 'customers', kind: 'list' }, fault: { kind: 'total', remove: true } },
   ],
   '20.18': [],
-  // The server's own clock is wrong for some hours, to either side.
+  // The server's own clock is wrong for a few hours, in both directions.
   '24.6': [{ when: { probability: 0.3, seed: 24 }, fault: { kind: 'skew', seconds: 3600 } }],
   '24.12': [{ when: { probability: 0.3, seed: 25 }, fault: { kind: 'skew', seconds: -3600 } }],
   '24.18': [],
@@ -83,9 +83,9 @@ export class Year {
   #host = '127.0.0.1'
   #connected: Connected | undefined
   #isKilled = false
-  /** The source is reached by another address, and nobody has said that it is the same. */
+  /** The source is reached by another address, and nobody has told the program that it is the same. */
   #isForeign = false
-  /** Brings back the warehouse as it was when it was backed up. */
+  /** Restores the warehouse from its backup. */
   #restored: (() => Promise<void>) | undefined
 
   constructor(
@@ -95,7 +95,7 @@ export class Year {
     this.#random = randomFrom(seed)
   }
 
-  /** From day `from` of the year on. */
+  /** Starts at day `from` of the year. */
   async run(days: number, from = 0): Promise<YearTally> {
     this.#clock.micros += BigInt(from) * 24n * hour
     this.#source = await YearSource.open(this.#clock, this.#random)
@@ -120,7 +120,7 @@ export class Year {
     await this.#open()
   }
 
-  /** Connections stay from run to run: 8,760 new ones would take longer than the runs. */
+  /** Connections stay open from run to run: 8,760 new ones would take longer than the runs. */
   async #connect(): Promise<Dependencies> {
     if (!this.#connected) {
       const { url, partnerId, secret } = this.#source.sandbox
@@ -157,7 +157,7 @@ export class Year {
     if (isLast) await this.#endOfMonth()
   }
 
-  /** What happens on which day and hour of each month, before the run of that hour. */
+  /** What happens on which day and hour of each month, before that hour's run. */
   async #befall(day: number, at: number, month: number): Promise<void> {
     this.#source.motion = day % 2 === 0 && day < 28 ? 0.01 : 0
     await this.#atSource(`${day}.${at}`, (month % tenants.length) + 1)
@@ -196,7 +196,7 @@ export class Year {
     })
   }
 
-  /** Whatever came since the backup is owed again. */
+  /** Everything since the backup is owed again. */
   async #restore(): Promise<void> {
     const restored = this.#restored
     if (!restored) return
@@ -204,7 +204,7 @@ export class Year {
     this.#source.owesAll()
   }
 
-  /** The API answers under another address; runs are refused until somebody says that it is the same. */
+  /** The API answers at another address; runs are refused until the program is told that it is the same. */
   async #move(): Promise<void> {
     await this.#disconnect()
     this.#host = this.#host === 'localhost' ? '127.0.0.1' : 'localhost'
@@ -217,7 +217,7 @@ export class Year {
     this.#isForeign = false
   }
 
-  /** The configuration gives a field a column of its own, or takes the column away. */
+  /** The configuration gives a field its own column, or takes the column away. */
   async #grow(): Promise<void> {
     this.#model = this.#model === plain ? promoted : plain
     await this.#reopen()
@@ -238,9 +238,9 @@ export class Year {
     else this.tally.less++
   }
 
-  /** Ends the run at some commit, as a crash would: nothing after it happens. */
+  /** Ends the run at some commit, like a crash: nothing happens after it. */
   async #killed(deps: Dependencies, request: RunRequest): Promise<RunReport | undefined> {
-    // A run of ten cursors has some 20 transactions, and two moments in each; the long walks come last.
+    // A run of ten cursors has about 20 transactions with two moments each; the long walks come last.
     let left = 1 + Math.floor(this.#random() * 60)
     const moment = (): void => {
       if (--left <= 0) throw new Killed()
@@ -267,7 +267,7 @@ export class Year {
     } catch (error) {
       if (!(error instanceof Killed)) throw error
       this.tally.kills++
-      // Connections go with the process. Its lease expires: by the next hour on this clock, at once on a server's own.
+      // Connections end with the process. Its lease expires: by the next hour on this clock, at once on a server's own.
       await this.#disconnect()
       await pause(5)
       if (!this.address.url.startsWith('sqlite:')) await this.#expire()
@@ -280,7 +280,7 @@ export class Year {
     await this.#warehouse.write([db.updateTable('sync_lease').set({ expires_at: begin }).compile()])
   }
 
-  /** Every cursor that a run calls whole holds all that was owed when the run began. */
+  /** Every cursor that a run calls complete has everything that was owed when the run started. */
   async #judge(
     report: RunReport | undefined,
     { mode, resources }: RunRequest,
@@ -344,7 +344,7 @@ export class Year {
   }
 }
 
-/** A run that throws has said that it is not whole; what the program itself has done wrong is thrown on. */
+/** A run that throws has reported that it is incomplete; the program's own bugs are rethrown. */
 async function said(run: Promise<RunReport>): Promise<RunReport | undefined> {
   try {
     return await run

@@ -1,4 +1,6 @@
-/** The source of a simulated year: five tenants whose lists move by the hour, and what a warehouse should know of it. */
+/**
+ * The source of a simulated year: five tenants whose lists change each hour, and what a warehouse should know about it.
+ */
 
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
@@ -7,10 +9,10 @@ import type { HandClock } from './clocks.js'
 export const tenants = Array.from({ length: 5 }, (_, i) => i + 1)
 export const lists = ['notes', 'customers', 'canned_jobs', 'inventories'] as const
 export type List = (typeof lists)[number]
-/** What each run syncs; the others are synced every fourth hour. */
+/** Lists that every run syncs; the others are synced every fourth hour. */
 export const busy: readonly List[] = ['notes', 'customers']
 
-/** The last change of a record that no whole run has shown yet; `updatedAt` is null where it was deleted. */
+/** The last change of a record that no complete run has shown yet; `updatedAt` is null if it was deleted. */
 export interface Change {
   readonly updatedAt: string | null
   readonly serial: number
@@ -22,19 +24,22 @@ const isLong = (tenant: number, list: List): boolean => list === 'notes' && tena
 export const cursorOf = (tenant: number, list: string): string => `${tenant} ${list}`
 
 export class YearSource {
-  /** By cursor and id: what a run that is whole must have brought. */
+  /** By cursor and id: what a complete run must have fetched. */
   readonly owed = new Map<string, Map<number, Change>>()
   readonly #buried: { tenant: number; list: List; record: ApiRecord }[] = []
-  /** Counts the changes: a run owes those that were made before it began. */
+  /** Counts the changes: a run owes those made before it started. */
   serial = 0
-  /** A field that the document does not show, from some day on. */
+  /** A field that the document doesn't show, from some day on. */
   hasColour = false
   /** Chance of a change before a request is answered. */
   motion = 0
   #nextId = 10_000
   /** Records that are stamped ahead: their next version would be older. */
   readonly #ahead = new Set<number>()
-  /** A record whose transaction is under way at the source: it takes its stamp now, and shows in the next hour. */
+  /**
+   * A record whose transaction is still open at the source: it gets its stamp now, and becomes visible in the next
+   * hour.
+   */
   #late: { tenant: number; list: List; at: bigint } | undefined
 
   private constructor(
@@ -106,13 +111,13 @@ export class YearSource {
     this.#owe(tenant, list, id, null)
   }
 
-  /** The record that was deleted last comes back, with a new stamp. */
+  /** The last deleted record comes back, with a new stamp. */
   restore(): void {
     const back = this.#buried.pop()
     if (back) this.#stored(back.tenant, back.list, back.record, this.sandbox.store.stamp())
   }
 
-  /** The warehouse may lack anything: every record is owed, and that a deleted one is gone. */
+  /** The warehouse may lack anything: every record is owed, and so is the absence of every deleted one. */
   owesAll(): void {
     for (const { tenant, list, record } of this.#buried) this.#owed(tenant, list, Number(record.id), null, 0)
     for (const tenant of tenants)
@@ -121,21 +126,23 @@ export class YearSource {
           this.#owed(tenant, list, Number(id), String(updatedAt), 0)
   }
 
-  /** A bulk change: every record of one list gets one stamp. */
+  /** A bulk change: every record of one list gets the same stamp. */
   touch(tenant: number, list: List): void {
     const at = this.sandbox.store.stamp()
     for (const id of this.sandbox.store.ids(tenant, list))
       if (!this.#ahead.has(id)) this.#update(tenant, list, id, at)
   }
 
-  /** A record that is stamped hours ahead of every clock. */
+  /** A record stamped hours ahead of every clock. */
   stampAhead(tenant: number, list: List, hours: number): void {
     const at = this.clock.micros + BigInt(hours) * 3_600_000_000n
     this.#ahead.add(this.#nextId)
     this.#stored(tenant, list, template(list, this.#nextId++, fromMicros(at)), at)
   }
 
-  /** Changes every record of the long lists, some seconds apart: more than two pages are new, and more than an overlap. */
+  /**
+   * Changes every record of the long lists, a few seconds apart: more than two pages and more than an overlap are new.
+   */
   rewrite(): void {
     for (const tenant of tenants)
       for (const list of lists.filter((one) => isLong(tenant, one)))
@@ -145,14 +152,14 @@ export class YearSource {
         }
   }
 
-  /** A transaction that takes its stamp a minute before the run, and commits when the run is over. */
+  /** A transaction that gets its stamp a minute before the run and commits when the run is over. */
   #beginLate(until: bigint): void {
     if (this.random() > 0.2) return
     const [tenant, list] = [this.#pick(tenants), this.#pick(lists)]
     const minute = until - 60_000_000n
     if (this.clock.micros < minute) this.clock.micros = minute
     this.#late = { tenant, list, at: this.sandbox.store.stamp() }
-    // The run's watermark comes to lie behind the stamp.
+    // The run's watermark moves past the stamp.
     this.clock.micros += 30_000_000n
     this.#create(tenant, list)
   }

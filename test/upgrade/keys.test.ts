@@ -1,7 +1,7 @@
 /**
- * Warehouses in which a nested row had one owner in the whole tenant: services moved between orders, and orders have lost
- * rows since (test/fixtures/schema-2). Their keys change where the rows are, and the lists with such rows are read whole
- * once, behind the rest of the run's work: then everything is as at the source.
+ * Warehouses in which a nested row had a single owner in the whole tenant: services moved between orders, and orders
+ * have lost rows since (test/fixtures/schema-2). Their keys are changed in place, and the lists with such rows are read
+ * completely once, after the rest of the run's work. Then everything matches the source.
  */
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
@@ -42,7 +42,7 @@ const run = (warehouse: Warehouse, options: RunOptions = {}): Promise<RunReport>
 const of = (report: RunReport, resource: string, tenant = 1): CursorReport =>
   report.cursors.find(({ resource: name, tenant_id }) => name === resource && tenant_id === tenant)!
 
-/** Rows of the orders and notes that are gone at the source; the order 7 had lost a service before it went. */
+/** Rows of the orders and notes that are gone at the source; order 7 had lost a service before it was deleted. */
 const isGone = ({ tenant_id, repair_order_id, id }: Record<string, unknown>, table: string): boolean =>
   tenant_id === 1 &&
   ((table.startsWith('repair_order') && [7, 9].includes(Number(repair_order_id ?? id))) ||
@@ -60,7 +60,7 @@ const split = (all: Record<string, unknown>): { live: Rows; gone: Rows } => {
   return { live: part(false), gone: part(true) }
 }
 
-/** What a warehouse holds that was never anything but new. */
+/** The contents of a warehouse that was never anything but new. */
 async function fresh(kind: Kind): Promise<Rows> {
   const warehouse = await reopen(kind.address(), known)
   await warehouse.migrate()
@@ -79,7 +79,7 @@ const watermarks = async (warehouse: Warehouse) =>
     watermark,
   ])
 
-/** Ends the reading of whole lists at a page; what is new is asked for with a later floor, and comes. */
+/** Interrupts the reading of whole lists at a page; new records are requested with a later floor, and still come. */
 const cutWhole =
   (page: number, tenant = 2) =>
   (source: Source): Source =>
@@ -91,7 +91,7 @@ const cutWhole =
     })
 
 describe.each(warehouses())('$name', (kind) => {
-  it('is as the source after a migration and a sync, totals and history too', async () => {
+  it('matches the source after a migration and a sync, including totals and history', async () => {
     const warehouse = await begin(kind)
     const before = await contents(warehouse, known)
     expect((await rowsOf(warehouse, 'sync_quarantine')).length).toBeGreaterThan(0)
@@ -102,9 +102,9 @@ describe.each(warehouses())('$name', (kind) => {
       what: 'change key to tenant_id, repair_order_id, id',
       size: { rows: (before.repair_order_parts as unknown[]).length, bytes: expect.any(Number) },
     })
-    // Columns that came since are not in `before`.
+    // Newer columns aren't in `before`.
     expect(await contents(warehouse, known)).toMatchObject(before)
-    // Those of the owner are gone with the keys that needed them.
+    // The owner's indexes are gone with the keys that needed them.
     const indexes = (await warehouse.dialect.liveIndexes()).filter(({ isPrimary }) => !isPrimary)
     expect(
       indexes.filter(({ table }) => known.tableByName.get(table)?.formerIndexes).map(({ name }) => name),
@@ -118,11 +118,11 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await refills(warehouse)).toEqual([])
     const { live: now, gone } = split(await contents(warehouse, known))
     expect(now).toEqual(await fresh(kind))
-    // Totals are of today's rule.
+    // Totals follow the current rule.
     const { repair_order_totals: _totals, ...others } = split(before).gone
     expect(gone).toMatchObject(others)
     expect(await rowsOf(warehouse, 'sync_quarantine')).toEqual([])
-    // The version that lacked a service has ended; what was whole has no other version.
+    // The version that lacked a service has ended; complete records have no other version.
     const history = (await rowsOf(warehouse, 'repair_orders_history')).slice()
     expect(history.length - versions).toBe(5)
     const ended = history.filter(({ tenant_id, id }) => tenant_id === 1 && id === 1)
@@ -137,7 +137,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('what is new comes first, also while the whole list is cut short; it goes on, and no watermark goes back', async () => {
+  it('new records come first, even if the whole list is interrupted; it continues, and no watermark goes back', async () => {
     const warehouse = await begin(kind)
     await warehouse.migrate()
     const order = (id: number): object | undefined =>
@@ -179,7 +179,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(notices.map(([message]) => message)).toContain('Resuming a walk')
     expect(await isHere(51)).toBe(true)
     expect(await watermark()).toBe(newest)
-    // Rows may be lacking below the new watermark until the list was read whole.
+    // Rows may be missing below the new watermark until the list was read completely.
     expect((await progress())?.complete_through).toBe(claimed)
     expect((await progress())?.refill_progress?.read).toBeGreaterThan(20)
     expect((await refills(warehouse)).map(({ tenant_id }) => tenant_id)).toEqual([2])
@@ -196,7 +196,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('whole lists are read behind everything else, and a run that is told to end there leaves them to the next', async () => {
+  it('whole lists are read after everything else, and a run that is told to end leaves them to the next one', async () => {
     const warehouse = await begin(kind)
     await warehouse.migrate()
     const stop = new AbortController()
@@ -208,7 +208,7 @@ describe.each(warehouses())('$name', (kind) => {
         if (isWhole && request.path === 'canned_jobs' && request.tenantId === 1) stop.abort()
         return ask()
       })
-    // Of tenant 3, no list was read to its end before: what is whole there is a first load.
+    // No list of tenant 3 was read to its end before: reading it completely is a first load.
     const marks = new Map(
       (await watermarks(warehouse)).map(([tenant, name, mark]) => [`${tenant} ${name}`, mark]),
     )
@@ -232,7 +232,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('plan tells before the upgrade what it changes and costs; status, report and the next plan tell how far it is', async () => {
+  it('plan shows before the upgrade what it changes and costs; status, report and the next plan show its progress', async () => {
     const warehouse = await begin(kind)
     const options = { resources: chosen, known }
     const plan = async () => {
@@ -271,9 +271,9 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.migrate()
     await computeAnew(warehouse, known)
     await make(warehouse, {}, known)
-    // Its lists are proven by their counts; rows of them may be missing all the same.
+    // Its lists are proven by their counts, but rows of them may still be missing.
     expect(await answer()).toContain(
-      '2 of 2 lists must be read whole once, and may lack rows until shopsync sync has done so',
+      '2 of 2 lists must be read again in full, and may lack rows until shopsync sync has done that',
     )
     const after = await plan()
     expect(after.table_changes).toEqual([])
@@ -285,12 +285,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect(statusText(status)).toMatch(
       /! tenant 2, repair_orders: the whole list is being read, because the keys .*: 20 of 45 records so far; shopsync sync goes on/,
     )
-    expect(await answer()).not.toContain('read whole once')
+    expect(await answer()).not.toContain('read again in full')
     const agreed = await plan()
     const report = await run(warehouse, { readAhead: 1 })
     const requests = (cursors: readonly { tenant_id: unknown; resource: string; requests: number }[]) =>
       new Map(cursors.map(({ tenant_id, resource, requests: n }) => [`${tenant_id} ${resource}`, n]))
-    // One order is asked for by its id at the end: which services two orders show, plan does not foresee.
+    // One order is requested by its id at the end: plan can't foresee which services two orders show.
     const read = requests(report.cursors)
     read.set('2 repair_orders', Number(read.get('2 repair_orders')) - 1)
     expect(requests(agreed.cursors)).toEqual(read)

@@ -1,6 +1,6 @@
 /**
- * The change of keys itself: what others have made of a table stays, or is named; whatever ends it in the middle leaves the
- * warehouse as it was; older programs refuse what it has made.
+ * The change of keys itself: what others have added to a table stays, or is reported; any interruption leaves the
+ * warehouse as it was; older programs refuse the result.
  */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ const newKey = ['tenant_id', 'repair_order_id', 'id']
 const keyOf = async ({ dialect }: Warehouse): Promise<unknown> =>
   (await dialect.liveIndexes()).find((index) => index.table === table && index.isPrimary)?.columns
 
-/** All that is written down of tables, indexes, triggers and views, and what the program knows of its work. */
+/** Everything recorded about tables, indexes, triggers and views, and what the program knows about its work. */
 async function outline(warehouse: Warehouse, kind: Kind): Promise<unknown> {
   const catalog =
     kind.name === 'sqlite'
@@ -46,7 +46,7 @@ async function outline(warehouse: Warehouse, kind: Kind): Promise<unknown> {
   return { state, catalog: rows, indexes: await warehouse.dialect.liveIndexes() }
 }
 
-/** That, and all rows. */
+/** The same, and all rows. */
 async function everything(warehouse: Warehouse, kind: Kind): Promise<unknown> {
   const live = new Set((await warehouse.dialect.liveColumns()).map((column) => column.table))
   const tables = [...known.tables, ...known.histories].filter(({ name }) => live.has(name))
@@ -98,7 +98,7 @@ describe.each(warehouses())('$name', (kind) => {
       'repair_order_services_by_title',
       'services_of_mine',
     ])
-    // No row was stored anew for it, and whatever is stored from now on is seen.
+    // No row was stored again for it, and everything stored from now on is seen.
     expect(await query(warehouse, `select n from ${place}seen`)).toEqual([])
     await run(warehouse, `update ${place}${table} set title = 'x' where id = 12`)
     expect((await query(warehouse, `select n from ${place}seen`)).map(({ n }) => Number(n))).toEqual([12])
@@ -108,7 +108,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('names a foreign key on the old key, and changes nothing', async () => {
+  it('reports a foreign key on the old key, and changes nothing', async () => {
     const { warehouse } = await open()
     await run(
       warehouse,
@@ -136,7 +136,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it.runIf(!isSqlite)(
-    'names a view and a function that stand on the old key, and the replica identity',
+    'reports a view and a function that depend on the old key, and the replica identity',
     async () => {
       const { warehouse } = await open()
       await run(
@@ -155,7 +155,7 @@ describe.each(warehouses())('$name', (kind) => {
   )
 
   it.each(['0.1.0', 'schema-2'] as const)(
-    'of %s ends right when it was ended at any statement',
+    'of %s ends correctly after an interruption at any statement',
     async (fixture) => {
       const { warehouse } = await open(fixture)
       const before = await outline(warehouse, kind)
@@ -173,7 +173,7 @@ describe.each(warehouses())('$name', (kind) => {
         const dialect = { ...warehouse.dialect, ...dying }
         return { warehouse: new Warehouse({ dialect, model: known, retryWaits: [0] }), moments: () => n }
       }
-      // On a server, each attempt takes longer, and its statements are the same.
+      // On a server, each attempt takes longer, and the statements are the same.
       const step = isSqlite ? 23 : 29
       for (let at = 1; ; at += step) {
         const attempt = disturbed(at)
@@ -191,11 +191,11 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('is of a version that older programs refuse', async () => {
+  it('produces a version that older programs refuse', async () => {
     const { warehouse } = await open()
     const version = async (): Promise<unknown> =>
       (await rowsOf(warehouse, 'sync_meta')).find(({ name }) => name === 'schema_version')?.value
-    // A program refuses what is above its own version.
+    // A program refuses anything newer than its own version.
     expect(await version()).toBe('2')
     await warehouse.migrate()
     expect(await version()).toBe('3')
@@ -208,13 +208,13 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-/** Rows of which a new key takes more than is left: the log of SQLite, or what Postgres sorts for an index. */
+/** Rows whose new key needs more room than is left: SQLite's log, or what Postgres sorts for an index. */
 const fatten = (place: string, numbers: string): string =>
   `insert into ${place}repair_order_parts (tenant_id, repair_order_id, service_id, position, id, brand, _synced_at)
    select 1, 4, 41, 0, 100000 + i, 'a brand of parts that takes some room, number ' || i, '2026-03-01T00:00:00.000000Z'
    from (${numbers}) as numbers`
 
-describe.skipIf(process.platform === 'win32')('no room in the middle', () => {
+describe.skipIf(process.platform === 'win32')('running out of disk space halfway', () => {
   const migrate = (address: Address, options: ProgramOptions = {}): Program => {
     const nowhere = { url: 'http://127.0.0.1:9', partnerId: '42', secret: 'secret' }
     const history = { repair_orders: { history: true }, canned_jobs: { history: true } }
@@ -236,7 +236,7 @@ describe.skipIf(process.platform === 'win32')('no room in the middle', () => {
     await sql.raw(fatten('', numbers)).execute(warehouse.db)
     await sql`pragma wal_checkpoint(truncate)`.execute(warehouse.db)
     const before = await everything(warehouse, kind)
-    // The file itself has 12 megabytes; the log of the transaction may not grow to as many.
+    // The file itself has 12 megabytes; the log of the transaction may not grow that large.
     const full = await migrate(address, { kilobytes: 6144 }).ended
     expect(full.code, full.stderr).toBe(1)
     expect(full.stderr).toMatch(/cannot be written: .*SQLITE_(FULL|IOERR)/)

@@ -1,6 +1,6 @@
 /**
- * Lines and services of a warehouse of before get what is computed of them from what is stored: without a request,
- * whatever kills the work, and while it is under way the views that there are stay as they were.
+ * Lines and services of an older warehouse get their computed values from the stored rows: without a request, whatever
+ * kills the work. While it is running, the existing views stay as they were.
  */
 import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
@@ -29,14 +29,14 @@ const lines = known.tables.flatMap(({ name, columns }): ComputedTable[] => {
 })
 const services = lines.filter(({ name }) => name === 'repair_order_services')
 
-/** What a warehouse lacks whose rows are of that version of the rule. */
+/** What a warehouse lacks if its rows come from that version of the rule. */
 const lackedBy: readonly (readonly [version: number, lacked: readonly ComputedTable[]])[] = [
   [1, lines],
   [2, services],
 ]
 const sandbox = await sandboxOfFile()
 
-/** Makes it a warehouse of an older version: without the columns, its rows by the rule of then. */
+/** Turns it into an older version's warehouse: without the columns, and with the rows of the old rule. */
 async function forgetNets(
   warehouse: Warehouse,
   version = 1,
@@ -45,7 +45,7 @@ async function forgetNets(
   const { db, dialect } = warehouse
   const store = dialect.views()
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)
-  // Views stand on the columns: what is there in their stead is as old as the tables.
+  // Views depend on the columns: what replaces them is as old as the tables.
   for (const { name } of await viewsOf(warehouse)) await run(`drop view ${store.relation(name)}`)
   for (const { name, computed } of lacked)
     for (const column of computed) await run(`alter table ${store.sql.table(name)} drop column ${column}`)
@@ -104,7 +104,7 @@ const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
 
 describe.each(warehouses())('$name', (kind) => {
   it.each(lackedBy)(
-    'of rule %s: migrate computes them from the stored rows, and asks nothing',
+    'of rule %s: migrate computes them from the stored rows, without any request',
     async (version, lacked) => {
       const { address, warehouse } = await filled(kind)
       const before = await rowsOfLines(warehouse)
@@ -124,14 +124,14 @@ describe.each(warehouses())('$name', (kind) => {
       const after = await reopen(address)
       expect(await rowsOfLines(after)).toEqual(before)
       expect(await expectOracle(after)).toBeGreaterThan(5)
-      // Nothing is read whole for them: an idle run costs each cursor its one request.
+      // Nothing is read completely for them: an idle run costs each cursor its one request.
       const report = await sync(sandbox, after)
       expect(new Set(report.cursors.map(({ requests }) => requests))).toEqual(new Set([1]))
       await after.close()
     },
   )
 
-  it('the views of before stay until all lines have them, though a run is killed half-way', async () => {
+  it('the old views stay until all lines have them, even if a run is killed halfway', async () => {
     const { warehouse } = await filled(kind)
     await forgetNets(warehouse)
     await warehouse.migrate()
@@ -160,7 +160,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a run makes the new views itself, once the lines are computed', async () => {
+  it('a run makes the new views itself once the lines are computed', async () => {
     const { address, warehouse } = await filled(kind)
     await forgetNets(warehouse)
     await warehouse.close()
@@ -176,7 +176,7 @@ describe.each(warehouses())('$name', (kind) => {
     await after.close()
   })
 
-  it('so do tables that get another key in the same migration', async () => {
+  it('so do tables that get a new key in the same migration', async () => {
     const address = await keptWarehouse(kind, 'schema-2')
     const config = configure(sandbox, address, ['repair_orders'])
     expect((await shopsync(['migrate', '--config', config])).code).toBe(0)

@@ -1,6 +1,6 @@
 /**
- * Warehouses that 0.1.0 wrote, with tombstones, quarantine, drift and a walk of notes that was killed half-way, are
- * brought up to date by the next run: nothing is lost, and an idle cursor costs one request, as in 0.1.0.
+ * Warehouses written by 0.1.0, with tombstones, quarantine, drift and a walk of notes that was killed halfway, are
+ * upgraded by the next run: nothing is lost, and an idle cursor costs one request, as in 0.1.0.
  */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -11,7 +11,7 @@ import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
 import { ask, prepareViews } from '../support/views.js'
 import { contents, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
-/** How many live rows and tombstones a table of records has. */
+/** How many live rows and tombstones a record table has. */
 async function counts(warehouse: Warehouse, table: string): Promise<{ live: number; deleted: number }> {
   const rows = await rowsOf(warehouse, table)
   const deleted = rows.filter((row) => row._deleted_at !== null).length
@@ -32,16 +32,16 @@ const sandbox = await sandboxOfFile()
 fillAsThen(sandbox, '0.1.0')
 
 describe.each(warehouses())('$name', (kind) => {
-  it('is brought up to date, resumes what was killed, and costs no request more', async () => {
+  it('is upgraded, resumes what was killed, and costs no extra request', async () => {
     const warehouse = await reopen(await keptWarehouse(kind, '0.1.0'))
     const tables = known.list.flatMap((resource) => resource.tables)
     const before = await contents(warehouse, known, tables)
     const turns = await rowsAsTheyAre(warehouse)
     await warehouse.migrate()
-    // The key of these rows has grown: each is the first step of its run, and nothing else of it has changed.
+    // The key of these rows has grown: each is the first step of its run, and nothing else about it has changed.
     expect(turns.length).toBeGreaterThan(0)
     expect(await rowsAsTheyAre(warehouse)).toMatchObject(turns.map((row) => ({ ...row, step: 1 })))
-    // Columns that came since are not in `before`.
+    // Newer columns aren't in `before`.
     expect(await contents(warehouse)).toMatchObject(before)
 
     const notices: [string, Record<string, unknown>][] = []
@@ -52,14 +52,14 @@ describe.each(warehouses())('$name', (kind) => {
     const notes = report.cursors.find(({ tenant_id, resource }) => tenant_id === 102 && resource === 'notes')
     expect(notes).toMatchObject({ completeness: 'proven', rows_deleted: 0 })
     expect(notices.map(([message]) => message)).toContain('Resuming a walk')
-    // Lists whose nested rows have new keys are read whole, once; what else is idle costs what it costs every day.
+    // Lists whose nested rows have new keys are read completely, once; other idle lists cost what they cost every day.
     const nested = ['repair_orders', 'recommendations', 'canned_jobs']
     const idle = report.cursors.filter((cursor) => cursor !== notes)
     expect(idle.map(({ requests }) => requests)).toEqual(
       idle.map(({ resource }) => (nested.includes(resource) ? 2 : 1)),
     )
 
-    // 0.1.0 stored no source: the warehouse belongs to the first one that it meets, and refuses another from now on.
+    // 0.1.0 stored no source: the warehouse belongs to the first one it meets, and refuses any other from now on.
     expect(await rowsOf(warehouse, 'sync_source')).toMatchObject([
       { base_url: sandbox.url, partner_id: '42' },
     ])
@@ -72,7 +72,7 @@ describe.each(warehouses())('$name', (kind) => {
     const all = [101, 102].reduce((sum, tenant) => sum + sandbox.store.count(tenant, 'notes'), 0)
     expect(await counts(warehouse, 'notes')).toEqual({ live: all, deleted: 6 })
 
-    // The views stand on its tables as on those of a new warehouse: each id once, and flagged where it is deleted.
+    // The views work on its tables as in a new warehouse: each id once, and flagged if it is deleted.
     await prepareViews(warehouse)
     const { live, deleted } = await counts(warehouse, 'customers')
     const customers = await ask(warehouse, 'dim_customers')

@@ -1,6 +1,6 @@
 /**
- * As Promise.all, but throws the first failure only when all works have ended. A work that was still under way, or
- * began, while its transaction is rolled back would write outside of the transaction.
+ * Like Promise.all, but waits for all work to end before it throws the first failure. Work that is still running while
+ * its transaction is rolled back would write outside the transaction.
  */
 export async function allSettled<T extends readonly unknown[] | []>(
   works: T,

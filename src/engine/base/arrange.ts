@@ -1,12 +1,12 @@
 import { Bug } from './errors.js'
 
-/** What may say behind which other one it is placed. */
+/** Something that can name what it comes after. */
 interface Placed {
-  /** The name of the one that it follows; default: the one before it in its group, else the last. */
+  /** The name of the one it follows. Default: the one before it in its group, or the last one. */
   readonly after?: string
 }
 
-/** Named things, and groups of more of them, each in its place. */
+/** Named things and groups of further ones, each put in its place. */
 export function arrange<T extends Placed>(
   own: Readonly<Record<string, T>>,
   groups: readonly Readonly<Record<string, T>>[],

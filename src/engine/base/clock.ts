@@ -1,12 +1,11 @@
-/** Time as a parameter: tests give a clock of their own. */
+/** Time as a parameter, so tests can pass their own clock. */
 export interface Clock {
   /** Microseconds since the epoch. */
   nowMicros(): bigint
-  /** Resolves after so many milliseconds, or at once when the signal fires (it never rejects). */
+  /** Resolves after this many milliseconds, or as soon as the signal fires. Never rejects. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The machine's clock. */
 export const systemClock: Clock = {
   nowMicros: () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)),
   sleep: (milliseconds, signal) =>
@@ -23,9 +22,9 @@ export const systemClock: Clock = {
 }
 
 /**
- * Unique, increasing stamps for requests, in microseconds. The rows of a request carry its stamp as `_synced_at`. Of two
- * versions with one `updated_at`, the version with the later stamp wins. `floor` is the newest stamp that the warehouse
- * has seen: after a clock was set back, new requests still get later stamps than old ones.
+ * Unique, increasing stamps for requests, in microseconds. The rows of a request carry its stamp as `_synced_at`. Of
+ * two versions with the same `updated_at`, the one with the later stamp wins. `floor` is the newest stamp in the
+ * warehouse: after a clock is set back, new requests still get later stamps than old ones.
  */
 export class Stamps {
   #last: bigint
@@ -37,7 +36,7 @@ export class Stamps {
     this.#last = floor
   }
 
-  /** Takes note of a stamp in the warehouse: every later stamp is newer. */
+  /** Makes every later stamp newer than this one, which is in the warehouse. */
   raise(floor: bigint): void {
     if (floor > this.#last) this.#last = floor
   }

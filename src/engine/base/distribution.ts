@@ -1,12 +1,12 @@
 /**
- * How values are spread over ranges, and what they come to: a histogram that is gathered in memory. The API client
- * measures answers with it, and a run the lateness of records.
+ * An in-memory histogram with a sum. The API client measures response times with it, and a run measures how late
+ * records are.
  */
 export class Distribution {
   readonly #counts: number[]
   #sum = 0
 
-  /** `bounds`: the upper ends of the ranges, ascending; what is larger than the last falls into one more range. */
+  /** `bounds`: the upper bounds of the ranges, ascending. Larger values fall into one extra range. */
   constructor(readonly bounds: readonly number[]) {
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0)
   }
@@ -18,13 +18,13 @@ export class Distribution {
     this.#sum += value
   }
 
-  /** Takes what another one of the same ranges has taken. */
+  /** Adds another distribution with the same ranges. */
   add({ counts, sum }: Pick<Distribution, 'counts' | 'sum'>): void {
     for (const [range, count] of counts.entries()) this.#counts[range] = (this.#counts[range] ?? 0) + count
     this.#sum += sum
   }
 
-  /** Values by range, the ones beyond the last bound at the end; no range counts those of another. */
+  /** Counts per range, not cumulative. The last one is for values beyond the last bound. */
   get counts(): readonly number[] {
     return this.#counts
   }

@@ -1,10 +1,10 @@
 import pLimit from 'p-limit'
 
 /**
- * Works on every item, at most so many at once. Takes an item only when the work on it can start, so that thousands of
- * waiting items cost nothing. After a failure nothing more is started; the first failure is thrown when all that is
- * under way has ended. The work may call this function again: every call has a limit of its own, while one limit that
- * is nested in itself would wait for itself.
+ * Works on every item, at most `most` at a time. Takes an item only when its work can start, so thousands of waiting
+ * items cost nothing. After a failure, nothing more starts, and the first failure is thrown once all running work has
+ * ended. The work may call this function again: every call has its own limit, while a single limit nested in itself
+ * would deadlock.
  */
 export async function eachLimited<T>(
   items: Iterable<T>,
@@ -14,7 +14,7 @@ export async function eachLimited<T>(
   const limit = pLimit(most)
   const underWay = new Set<Promise<void>>()
   const failures: unknown[] = []
-  // Fails within the limit, so that the limit starts no waiting item between the failure and its mark.
+  // Fails inside the limit, so the limit starts no waiting item before the failure is recorded.
   const attempt = async (item: T): Promise<void> => {
     try {
       if (failures.length === 0) await work(item)
@@ -36,7 +36,7 @@ export async function eachLimited<T>(
   if (failures.length > 0) throw failures[0]
 }
 
-/** As eachLimited; returns the results in the order of the items. */
+/** Like eachLimited, but returns the results in the order of the items. */
 export async function mapLimited<T, R>(
   items: Iterable<T>,
   most: number,

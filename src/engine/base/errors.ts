@@ -1,7 +1,8 @@
 /*
- * The four classes of errors. A class says what the loop does next: Retry, Skip the cursor, Stop the run, or report a
- * Bug. Nothing else subclasses Error, and a loop tests the class, never the message. A message says what was found and
- * what was expected, the hint says what to type. Both may carry keys and sizes, never a secret or a customer's data.
+ * The four classes of errors. The class tells the loop what to do next: Retry, Skip the cursor, Stop the run, or report
+ * a Bug. Nothing else subclasses Error, and a loop tests the class, never the message. A message says what was found
+ * and what was expected; the hint says what to type. Both may carry keys and sizes, never a secret or a customer's
+ * data.
  */
 import type { Reason } from './reasons.js'
 
@@ -10,7 +11,7 @@ export interface ErrorDetails {
   readonly resource?: string
   readonly status?: number
   readonly requestId?: string
-  /** What the failure is counted as; without it, what its class and kind say. */
+  /** The code the failure is counted under; by default, the class and kind decide. */
   readonly code?: Reason
   /** What to type, or where to look. */
   readonly hint?: string
@@ -25,13 +26,16 @@ abstract class ShopsyncError extends Error {
     super(message, { cause: details.cause })
   }
 
-  /** What to type, or where to look. It is no part of the message: whoever prints the error decides where it stands. */
+  /**
+   * What to type, or where to look. It isn't part of the message: the code that prints the error decides where to put
+   * it.
+   */
   get hint(): string | undefined {
     return this.details.hint || undefined
   }
 }
 
-/** The same request may succeed later: after `after` milliseconds, where the source said so. */
+/** The same request may succeed later. `after`: how many milliseconds to wait, if the source said. */
 export class Retry extends ShopsyncError {
   override readonly name = 'Retry'
   readonly after: number | undefined
@@ -41,10 +45,10 @@ export class Retry extends ShopsyncError {
   }
 }
 
-/** This cursor cannot go on; the others can. */
+/** This cursor can't continue; the others can. */
 export class Skip extends ShopsyncError {
   override readonly name = 'Skip'
-  /** `absent`: 404; `refused`: 403, 422; `failed`: retries are used up; `suspicious`: the answer is not believed. */
+  /** `absent`: 404; `refused`: 403, 422; `failed`: retries are used up; `suspicious`: we don't trust the response. */
   readonly reason: 'absent' | 'refused' | 'failed' | 'suspicious'
   constructor(message: string, details: ErrorDetails & { reason: Skip['reason'] }) {
     super(message, details)
@@ -52,7 +56,7 @@ export class Skip extends ShopsyncError {
   }
 }
 
-/** The run cannot go on. `exitCode`: 2 wrong usage, 3 could not start, 4 locked, 1 failed on the way. */
+/** The run can't continue. `exitCode`: 2 wrong usage, 3 could not start, 4 locked, 1 failed on the way. */
 export class Stop extends ShopsyncError {
   override readonly name = 'Stop'
   readonly exitCode: 1 | 2 | 3 | 4
@@ -67,13 +71,13 @@ export class Bug extends ShopsyncError {
   override readonly name = 'Bug'
 }
 
-/** What an error says, its hint apart. */
+/** An error's message and hint. */
 export function wordsOf(error: unknown): { readonly message: string; readonly hint: string | undefined } {
   const message = error instanceof Error ? error.message : String(error)
   return { message, hint: error instanceof ShopsyncError ? error.hint : undefined }
 }
 
-/** What an error says, in one text: "message. hint". People read this text, and the column last_error holds it. */
+/** An error as one text: "message. hint". People read it, and the column last_error holds it. */
 export function describeError(error: unknown): string {
   const { message, hint } = wordsOf(error)
   return hint === undefined ? message : `${message}. ${hint}`

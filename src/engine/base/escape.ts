@@ -1,4 +1,4 @@
-/* Foreign text on its way to where some characters are commands: pages of HTML, and terminals. */
+/* Escapes outside text where some characters act as commands: in HTML pages and on terminals. */
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -8,13 +8,13 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text into HTML: nothing reaches the pages of the report and of the dictionary in another way. */
+/** Escapes text for HTML. Everything that the pages of the report and the dictionary show goes through this. */
 export const escaped = (text: string): string => text.replace(/[&<>"']/g, (found) => entities[found] ?? found)
 
 const asEscape = (control: string): string => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * Text for a terminal: a control character, of C0, C1 or DEL, could move the cursor, retitle the window or type for the
- * reader, and is shown as JSON would write it. So a document of JSON stays the same document.
+ * Escapes text for a terminal. A control character (C0, C1 or DEL) could move the cursor, change the window title or
+ * type for the reader, so it is shown the way JSON would write it. A JSON document keeps its meaning.
  */
 export const visible = (text: string): string => text.replaceAll(/(?![\n\t])\p{Cc}/gu, asEscape)

@@ -1,10 +1,13 @@
 import { toMillis } from './timestamp.js'
 
-/* Numbers, times and lists, written one way wherever a person reads them: texts of the commands, the bench. */
+/* One format for numbers, times and lists wherever a person reads them: command output and the bench. */
 
 const beforeThousands = /\B(?=(\d{3})+$)/g
 
-/** Whole numbers without Intl, whose first number takes a hundredth of a second: every command writes some. */
+/**
+ * Formats whole numbers without Intl, which takes a hundredth of a second for its first number; every command prints a
+ * few.
+ */
 export const count = (value: number | bigint): string =>
   typeof value === 'bigint' || Number.isSafeInteger(value)
     ? String(value).replaceAll(beforeThousands, ',')
@@ -23,7 +26,7 @@ const units = [
   { name: 's', seconds: 1 },
 ] as const
 
-/** A length of time by its two largest units: `4.2 s`, `3 min 5 s`, `2 d 4 h`. */
+/** A duration in its two largest units: `4.2 s`, `3 min 5 s`, `2 d 4 h`. */
 export function span(milliseconds: number): string {
   if (milliseconds < 9950) return `${(Math.max(0, milliseconds) / 1000).toFixed(1)} s`
   let rest = Math.round(milliseconds / 1000)
@@ -37,7 +40,7 @@ export function span(milliseconds: number): string {
   return parts.slice(0, 2).join(' ')
 }
 
-/** A size with two digits at least: `640 kB`, `3.2 MB`, `41 GB`. */
+/** A size with at least two digits: `640 kB`, `3.2 MB`, `41 GB`. */
 export function bytesText(bytes: number): string {
   const names = ['kB', 'MB', 'GB', 'TB']
   let size = bytes / 1000
@@ -48,7 +51,7 @@ export function bytesText(bytes: number): string {
   return `${size < 9.95 ? size.toFixed(1) : count(Math.round(size))} ${names[0]}`
 }
 
-/** A canonical timestamp to the minute, for tables, whose headings say UTC. */
+/** A canonical timestamp to the minute, for tables whose headings say UTC. */
 export const atMinute = (timestamp: string): string => `${timestamp.slice(0, 10)} ${timestamp.slice(11, 16)}`
 
 /** A canonical timestamp to the second. */
@@ -59,19 +62,19 @@ export const atSecond = (timestamp: string): string =>
 export const since = (timestamp: string, nowMicros: bigint): number =>
   Math.round(Number(nowMicros) / 1000 - toMillis(timestamp))
 
-/** The clocks of two machines differ by less where nothing is wrong. */
+/** How far apart two machines' clocks may be when nothing is wrong. */
 export const clocksApartMs = 60_000
 
 /**
- * Milliseconds from a canonical timestamp to now; undefined where it lies ahead of now: a clock that was wrong has
- * written it, and nobody knows how old it is.
+ * Milliseconds from a canonical timestamp to now. undefined if it is ahead of now: a wrong clock wrote it, and its age
+ * is unknown.
  */
 export function ageOf(timestamp: string, nowMicros: bigint): number | undefined {
   const age = since(timestamp, nowMicros)
   return age <= -clocksApartMs ? undefined : Math.max(0, age)
 }
 
-/** Whether it is longer ago than that. What is of unknown age is too old: to call it fresh was judged worse. */
+/** Whether the timestamp is older than that. An unknown age counts as too old: calling it fresh was judged worse. */
 export const isOlderThan = (timestamp: string, nowMicros: bigint, milliseconds: number): boolean =>
   (ageOf(timestamp, nowMicros) ?? Number.POSITIVE_INFINITY) > milliseconds
 
@@ -82,8 +85,8 @@ export function ago(timestamp: string, nowMicros: bigint): string {
 }
 
 /**
- * A text with its requests as people read them: the list and its page, in place of a whole address with encoded times.
- * The log and the documents of --json keep the address.
+ * Shortens the requests in a text for people: the list and its page instead of a whole address with encoded times. The
+ * log and --json keep the address.
  */
 export const shortRequests = (text: string): string =>
   text.replaceAll(/GET (\/[^\s?,:)]*)(\?[^\s,:)]*)?/g, (_, path: string, query = '') => {
@@ -94,11 +97,11 @@ export const shortRequests = (text: string): string =>
 
 export const indent = (text: string, by = '  '): string => text.replaceAll(/^(?=.)/gm, by)
 
-/** The parts that say anything, with an empty line between two. */
+/** Joins the non-empty parts, with an empty line between them. */
 export const paragraphs = (parts: readonly string[]): string =>
   parts.filter((part) => part !== '').join('\n\n')
 
-/** The first lines of a list; `more` says how many others there are. */
+/** The first items of a list; `more` says how many are left out. */
 export function firstOf<T>(
   items: readonly T[],
   most: number,

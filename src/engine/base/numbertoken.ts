@@ -1,13 +1,13 @@
 /**
- * Numbers as they were sent. A double would round 123456789012345.123456, and forget the zero of `1.10`; a token keeps
- * the text. src/engine/source makes tokens, src/engine/model/flatten converts them.
+ * Numbers as they were sent. A double would round 123456789012345.123456 and drop the zero of `1.10`; a token keeps the
+ * text. src/engine/source makes tokens, src/engine/model/flatten converts them.
  */
 
 export class NumberToken {
   constructor(readonly text: string) {}
 }
 
-/** How a warehouse holds the values of number columns: as doubles, or with every digit. */
+/** How a warehouse stores number columns: as doubles, or with every digit. */
 export type NumberForm = 'double' | 'numeric'
 
 /** A number without zeros at either end: `0.digits` times ten to the power of `point`. */
@@ -28,33 +28,33 @@ export function decimalOf(text: string): Decimal {
   return { negative: sign === '-', digits: digits.replace(/0+$/, ''), point: digits === '' ? 0 : point }
 }
 
-/** Whether two texts are of one number. */
+/** Whether two texts write the same number. */
 export function isSameNumber(a: string, b: string): boolean {
   const [one, other] = [decimalOf(a), decimalOf(b)]
   if (one.digits !== other.digits || one.point !== other.point) return false
   return one.digits === '' || one.negative === other.negative
 }
 
-/** The nearest double, where it has the value of the text exactly; undefined where digits would be lost. */
+/** The nearest double if it has exactly the value of the text. undefined if digits would be lost. */
 export function exactDouble(text: string): number | undefined {
   const near = Number(text)
   return Number.isFinite(near) && isSameNumber(String(near), text) ? near + 0 : undefined
 }
 
 const decimals = 30
-/** Half a unit of the ninth decimal, with that many decimals. */
+/** Half a unit of the ninth decimal place, scaled to that many decimals. */
 const tolerance = 5n * 10n ** BigInt(decimals - 10)
-/** From here on doubles are printed with an exponent; their distance from any other number is large. */
+/** Doubles from here on print with an exponent, and are far apart. */
 const largest = 1e21
 
-/** A number with 30 decimals, without the point; what lies behind is cut off. */
+/** A number with 30 decimals, without the point. Further decimals are cut off. */
 function scaled({ negative, digits, point }: Decimal): bigint {
   const places = point + decimals
   const value = places <= 0 ? 0n : BigInt(digits.slice(0, places).padEnd(places, '0') || '0')
   return negative ? -value : value
 }
 
-/** The nearest double, where it agrees with the text to nine decimals. */
+/** The nearest double if it agrees with the text to nine decimals. */
 export function nearDouble(text: string): number | undefined {
   const near = Number(text)
   if (!(Math.abs(near) < largest)) return undefined
@@ -62,7 +62,7 @@ export function nearDouble(text: string): number | undefined {
   return (distance < 0n ? -distance : distance) <= tolerance ? near + 0 : undefined
 }
 
-/** Digits before the point, and behind it, that Postgres' numeric can hold. */
+/** How many digits Postgres' numeric can hold before and after the point. */
 const mostBefore = 131_000
 const mostBehind = 16_000
 
@@ -77,7 +77,7 @@ export function fitsNumeric(text: string): boolean {
   )
 }
 
-/** The digits of a whole number; undefined where it has a fraction, or more than 40 digits. */
+/** The digits of a whole number. undefined if it has a fraction or more than 40 digits. */
 export function wholeDigits(text: string): string | undefined {
   const { negative, digits, point } = decimalOf(text)
   if (digits.length > point && digits !== '') return undefined

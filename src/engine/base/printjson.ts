@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
-/** As JSON.stringify, with bigints printed as integers, digit by digit. A value that JSON cannot hold becomes null. */
+/** Like JSON.stringify, but prints bigints as integers with every digit. A value that JSON can't hold becomes null. */
 export function toJson(value: unknown, indent?: number): string {
-  // JSON.stringify refuses a bigint: each one passes as a string with a mark that no other text can hold.
+  // JSON.stringify rejects bigints, so each one passes through as a string with a mark that no other text can contain.
   const mark = `int64:${randomUUID()}:`
   const text: string | undefined = JSON.stringify(
     value,

@@ -1,7 +1,7 @@
 /**
- * Why a verdict is not `proven`, or why a run is not whole: a short code that people count, and what it says. The codes
- * stand in `sync_cursors`, `sync_run_cursors`, `sync_runs` and in the JSON of runs; docs/guarantees.md says what each
- * does to verdict, watermark and exit code.
+ * Why a verdict isn't `proven`, or why a run is incomplete: a short code that people count, and its text. The codes are
+ * in `sync_cursors`, `sync_run_cursors`, `sync_runs` and in the JSON of runs. docs/guarantees.md shows how each affects
+ * verdict, watermark and exit code.
  */
 export const reasons = {
   read_again: 'places in doubt were read again',
@@ -33,7 +33,7 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons
 
-/** The exit code of a run with each reason, and what its reader does: for docs/messages.md. */
+/** For each reason, the exit code of a run and what the reader should do; for docs/messages.md. */
 export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: string]>> = {
   read_again: ['0', 'nothing'],
   ties: ['0', 'nothing'],

@@ -1,6 +1,6 @@
 /**
- * Exact instants in microseconds, as canonical text `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts as time does. Used
- * wherever a timestamp is read, compared or computed. Date and luxon hold milliseconds, so nothing here uses them.
+ * Exact instants in microseconds, as canonical text `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts in time order. Used
+ * wherever a timestamp is read, compared or computed. Date and luxon only hold milliseconds, so nothing here uses them.
  */
 import { Bug } from './errors.js'
 
@@ -35,19 +35,19 @@ const isReal = (
   minute <= 59 &&
   second <= 59
 
-/** The number that two digits make. */
+/** The number that two digits form. */
 const two = (text: string, at: number): number =>
   (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48
 
-/** Negative when the character is no digit: one of the two is negative then, and `|` keeps the sign. */
+/** Negative if the character isn't a digit: then one of the two is negative, and `|` keeps the sign. */
 const bad = (text: string, at: number): number => {
   const digit = text.charCodeAt(at) - 48
   return digit | (9 - digit)
 }
 
 /**
- * Whether a text of at least 19 characters begins with `YYYY-MM-DDTHH:MM:SS` that is a real date and time. Every
- * timestamp of every record comes here, so each character is read once, and the tests do not branch.
+ * Whether a text of at least 19 characters begins with `YYYY-MM-DDTHH:MM:SS` and is a real date and time. Every
+ * timestamp of every record passes through here, so it reads each character once and its checks don't branch.
  */
 function startsWell(text: string): boolean {
   const m0 = text.charCodeAt(5) - 48
@@ -95,8 +95,8 @@ function startsWell(text: string): boolean {
 }
 
 /**
- * The canonical text of an ISO 8601 date and time; null when the text is none, has no zone, or is finer than a
- * microsecond (docs/api.md, Timestamps). The length tells the three shapes that the API is most likely to print.
+ * The canonical text of an ISO 8601 date and time. null if the text isn't one, has no zone, or is finer than a
+ * microsecond (docs/api.md, Timestamps). The length identifies the three forms the API is most likely to print.
  */
 export function canonical(text: string): string | null {
   const length = text.length
@@ -130,11 +130,11 @@ function anyShape(text: string): string | null {
   return print(seconds, fraction.slice(0, 6).padEnd(6, '0'))
 }
 
-/** A time of 0000-12-31 can be one of 0001-01-01 in UTC: `print` tests the year after the conversion. */
+/** A time on 0000-12-31 can be on 0001-01-01 in UTC: `print` checks the year after the conversion. */
 const isYearZero = (part: (n: number) => number): boolean =>
   part(1) === 0 && isReal(400, part(2), part(3), part(4), part(5), part(6))
 
-/** Days since 0001-01-01 of the proleptic Gregorian calendar. */
+/** Days since 0001-01-01 in the proleptic Gregorian calendar. */
 function dayNumber(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year
   const inYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
@@ -143,7 +143,7 @@ function dayNumber(year: number, month: number, day: number): number {
 
 const pad = (value: number, digits = 2): string => String(value).padStart(digits, '0')
 
-/** Seconds since 0001-01-01 and six fraction digits as canonical text; null outside the years 1 to 9999. */
+/** Seconds since 0001-01-01 and six fraction digits, as canonical text. null outside the years 1 to 9999. */
 function print(seconds: number, fraction: string): string | null {
   const days = Math.floor(seconds / SECONDS_A_DAY)
   if (days < 0 || days >= LAST_DAY) return null
@@ -171,7 +171,7 @@ export const minuteOf = (instant: string): number =>
 const dayOfEpoch = (instant: string): number =>
   dayNumber(two(instant, 0) * 100 + two(instant, 2), two(instant, 5), two(instant, 8)) - EPOCH_DAY
 
-/** Milliseconds since 1970-01-01T00:00:00Z: for ages that a person reads, of many instants. */
+/** Milliseconds since 1970-01-01T00:00:00Z. For ages that people read, computed for many instants. */
 export const toMillis = (instant: string): number =>
   (dayOfEpoch(instant) * SECONDS_A_DAY + two(instant, 11) * 3600 + two(instant, 14) * 60 + two(instant, 17)) *
     1000 +
@@ -185,7 +185,7 @@ export function toMicros(instant: string): bigint {
   return BigInt(dayOfEpoch(instant) * SECONDS_A_DAY + clock) * SECOND + BigInt(fraction)
 }
 
-/** Canonical text of an instant in the years 1 to 9999. */
+/** The canonical text of an instant in the years 1 to 9999. */
 export function fromMicros(micros: bigint): string {
   const fraction = ((micros % SECOND) + SECOND) % SECOND
   const seconds = Number((micros - fraction) / SECOND) + EPOCH_DAY * SECONDS_A_DAY
@@ -196,5 +196,5 @@ export function fromMicros(micros: bigint): string {
 
 export const addMicros = (instant: string, micros: bigint): string => fromMicros(toMicros(instant) + micros)
 
-/** The last microsecond of the second: as `updated_after` it means the same at any precision that the API prints. */
+/** The last microsecond of the second. As `updated_after` it means the same at any precision the API prints. */
 export const endOfSecond = (instant: string): string => `${instant.slice(0, 19)}.999999Z`

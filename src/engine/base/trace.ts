@@ -1,25 +1,25 @@
 /*
- * Traces: a run, its cursors, their requests and stored pages as spans, through the API of OpenTelemetry alone
+ * Traces: a run, its cursors, their requests and stored pages as spans. Uses only OpenTelemetry's API
  * (docs/operations.md, Traces).
  */
 import type { Span } from '@opentelemetry/api'
 import { Retry, Skip, Stop } from './errors.js'
 
-/** Keys, names, counts and words of ours: nothing of a customer, and no text that somebody else wrote. */
+/** Keys, names, counts and our own words: no customer data, and no text that came from outside. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Adds facts that are known at the end only; one named `error.type` makes the span a failed one. */
+/** Adds facts that are known only at the end. A fact named `error.type` marks the span as failed. */
 export type TellSpan = (facts: SpanFacts) => void
 
 /**
- * Where all copies of OpenTelemetry's API of one major version meet. Whoever attaches an SDK does so before the program
- * begins; without one, the API is not even loaded, since that takes longer than all spans of a run.
+ * Where all copies of OpenTelemetry's API with the same major version meet. An SDK is attached before the program
+ * starts. Without one, we don't even load the API, since loading takes longer than all spans of a run.
  */
 const meeting = Symbol.for('opentelemetry.js.api.1')
 const api = meeting in globalThis ? await import('@opentelemetry/api') : undefined
 const tracer = api?.trace.getTracer('shopsync')
 
-/** Does the work within a span. What it throws shows by its class and code: a message may quote the source. */
+/** Runs the work inside a span. An error shows only its class and code, because a message may quote the source. */
 export function inSpan<T>(
   name: 'run' | 'cursor' | 'request' | 'store',
   facts: SpanFacts,
@@ -54,10 +54,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
 }
 
-/** A collector that says nothing must not keep a command from its end. */
+/** A collector that doesn't answer must not keep a command from ending. */
 const flushPatience = 5000
 
-/** Sends what the SDK holds back: the program ends without waiting for anybody's timers. Never throws. */
+/** Sends what the SDK has buffered, because the program ends without waiting for timers. Never throws. */
 export async function flushSpans(): Promise<void> {
   const provider = api?.trace.getTracerProvider()
   if (!api || !provider) return

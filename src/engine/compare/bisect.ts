@@ -1,6 +1,5 @@
 /**
- * Finds where the warehouse and the source differ, by counting.
- * features/reconcile/comparing.ts runs one for each cursor.
+ * Finds where the warehouse and the source differ, by counting. features/reconcile/comparing.ts runs one per cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'
@@ -13,40 +12,42 @@ import { type Candidate, type ComparePort, type Comparison, notShown, notTaken }
 import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './comparisoncost.js'
 import { Differences, type Move, RowHistogram } from './histogram.js'
 
-/** A range whose ends were counted, and the requests that looking into it will cost. */
+/** A range with counted ends, and how many requests it will cost to look into it. */
 interface CountedSpan {
   readonly lo: string
   readonly hi: string
   readonly cost: number
 }
 
-/** How often a comparison is made while the source moves. */
+/** How often to repeat a comparison while the source moves. */
 const rounds = 4
 
 /**
- * Asks the source how many records are newer than t, at cut points that part the warehouse's rows evenly. Where the
- * difference of the counts is the same at both ends of a range, both sides hold as many records in the range. Where the
- * difference is not the same, the bisection parts the range, until a list of the range costs less
- * (docs/architecture.md, What else the engine rests on).
+ * Queries the source for how many records are newer than t, at cut points that divide the warehouse's rows evenly. If
+ * the counts differ by the same number at both ends of a range, both sides hold equally many records in it. If not, the
+ * bisection divides the range until listing it costs less (docs/architecture.md, What else the engine rests on).
  *
  * The source may move meanwhile. A created or updated record goes to the top of the list, and every response shows the
- * newest record. If the newest record is not known, the bisection asks for a whole page and stores it before it
- * compares, so that both counts are of one moment. A record that was deleted meanwhile or came late shows as a
- * difference, and the comparison is made again. A count alone never marks a row as deleted.
+ * newest record. If that record is unknown, the bisection requests a whole page and stores it before it compares, so
+ * both counts are of the same moment. A record that was deleted meanwhile or came late shows up as a difference, and
+ * the comparison is repeated. A count alone never marks a row as deleted.
  */
 export class Bisection<P> {
   #differences = new Differences()
   #rows = new RowHistogram([])
-  /** The newest records known, with the `updated_at` that the source showed. */
+  /** The newest known records, with the `updated_at` that the source showed. */
   #top = new Map<Int64 | string, string>()
   #newest = ''
   #listed = 0
   #requests = 0
-  /** Records of the ranges listed so far that were shown in another version than their row's, and taken for a second place. */
+  /**
+   * Records in the ranges listed so far that the source showed in a different version from their row, taken for a
+   * second place.
+   */
   #strays = 0
-  /** Records of a page. */
+  /** Records per page. */
   #page: number
-  /** The source has shown records that its totals leave out: no count says anything. */
+  /** The source has shown records that its totals leave out, so no count can be trusted. */
   #isUncounted = false
 
   constructor(private readonly port: ComparePort<P>) {
@@ -57,7 +58,8 @@ export class Bisection<P> {
     this.#rows = new RowHistogram(await this.port.cells(epoch, forever))
     const rows = this.#rows.after(epoch)
     if (rows > this.#page && fullCost(rows, this.#page) <= 1 + gridSize(rows)) return this.#ended('listing')
-    // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows to have lost come first.
+    // A lost row and a deleted record cancel out in the counts. So the rows that the warehouse knows it has lost come
+    // first.
     const found = await this.port.recall()
     if (!found) return this.#ended('listing')
     this.#moved(found)
@@ -83,14 +85,17 @@ export class Bisection<P> {
     }
   }
 
-  /** The source's count at a cut point, by the last comparison there. */
+  /** The source's count at a cut point, as of the last comparison there. */
   #sourceAfter(cut: string): number {
     return (
       this.#rows.after(cut) + sumAnomalies(this.#differences.anomaliesAfter(cut)) + this.#differences.at(cut)
     )
   }
 
-  /** Reads the first page, which shows the newest records and may be the whole list; true: the comparison is done. */
+  /**
+   * Reads the first page, which shows the newest records and may be the whole list. Returns true if that completes the
+   * comparison.
+   */
   async #open(): Promise<boolean> {
     const page = await this.#fetch(epoch, 1, this.#page)
     await this.#absorb(page)
@@ -107,7 +112,7 @@ export class Bisection<P> {
     return this.#differences.isEven
   }
 
-  /** Prepares another comparison: the warehouse and the source may both have moved. */
+  /** Prepares for comparing again: both the warehouse and the source may have moved. */
   async #again(): Promise<void> {
     this.port.note('Counts do not agree: records moved meanwhile; comparing again', {
       cut_points: this.#differences.uneven,
@@ -123,7 +128,7 @@ export class Bisection<P> {
     const grid = [epoch, forever]
     const rows = this.#rows.after(epoch)
     let open = await this.#part(grid, gridSize(rows))
-    // Near one difference there may be others of the opposite sign, which a closer grid shows.
+    // Other differences of the opposite sign may be nearby; a finer grid shows them.
     if (open.length > 0) {
       if (mayList && this.#isDearerThanAll(open, closerGrid(rows))) return 'listing'
       open = await this.#part(grid, closerGrid(rows))
@@ -146,21 +151,23 @@ export class Bisection<P> {
     return 'done'
   }
 
-  /** Counts at further cut points, about so many; returns the ranges that differ. */
+  /** Counts at about this many further cut points. Returns the ranges that differ. */
   async #part(cuts: string[], size: number): Promise<CountedSpan[]> {
     cuts.splice(0, cuts.length, ...new Set([...cuts, ...this.#grid(size)].sort()))
     for (const cut of cuts) if (!this.#differences.has(cut)) await this.#probe(cut)
     return cuts.slice(1).flatMap((hi, i) => this.#span(cuts[i] ?? epoch, hi))
   }
 
-  /** One random cut point in each of so many equal parts: another run finds the differences that cancel out in this one. */
+  /**
+   * One random cut point in each of `size` equal parts: another run finds the differences that cancel out in this one.
+   */
   #grid(size: number): string[] {
     const rows = this.#rows.after(epoch)
     const places = Array.from({ length: size }, (_, i) => ((i + this.port.random()) * rows) / size)
     return places.flatMap((place) => this.#rows.cutAt(Math.max(1, place)) ?? [])
   }
 
-  /** How many more records of a range the source holds than the warehouse. */
+  /** How many more records the source has in a range than the warehouse. */
   #off(lo: string, hi: string): number {
     return this.#differences.at(lo) - this.#differences.at(hi)
   }
@@ -170,7 +177,7 @@ export class Bisection<P> {
     return Math.max(rows, rows + this.#off(lo, hi))
   }
 
-  /** The range if its ends differ, else nothing. */
+  /** The range if its ends differ; otherwise empty. */
   #span(lo: string, hi: string): CountedSpan[] {
     const off = Math.abs(this.#off(lo, hi))
     const records = this.#records(lo, hi)
@@ -181,14 +188,14 @@ export class Bisection<P> {
     return Math.min(listCost(records, this.#page), bisectCost(records, off, this.#page))
   }
 
-  /** Whether a list of everything costs less than the open ranges will cost, or than the comparison has cost so far. */
+  /** Whether listing everything costs less than the open ranges will cost, or than the comparison has cost so far. */
   #isDearerThanAll(open: readonly CountedSpan[], more = 0): boolean {
     const rest = open.reduce((sum, { cost }) => sum + cost, more)
     const all = fullCost(this.#sourceAfter(epoch), this.#page)
     return rest > all || (rest > 0 && this.#requests > all)
   }
 
-  /** The cut point at which to part a range; undefined where a list of the range costs no more. */
+  /** The cut point that divides a range. undefined if listing the range costs no more. */
   async #middle(lo: string, hi: string): Promise<string | undefined> {
     const records = this.#records(lo, hi)
     const off = Math.abs(this.#off(lo, hi))
@@ -204,7 +211,7 @@ export class Bisection<P> {
     return this.port.fetch(after, page, perPage)
   }
 
-  /** Counts the records newer than the cut point on both sides, at one moment. */
+  /** Counts the records newer than the cut point on both sides, at the same moment. */
   async #probe(cut: string): Promise<void> {
     let page = await this.#fetch(cut, 1, 1)
     const [newest] = page.observed
@@ -215,7 +222,7 @@ export class Bisection<P> {
     this.#differences.enter(cut, page.total, this.#rows.after(cut))
   }
 
-  /** Stores a first page in the warehouse, so that both sides have the newest records in one version. */
+  /** Stores a first page in the warehouse, so both sides have the newest records in the same version. */
   async #absorb(page: WalkPage<P>): Promise<void> {
     this.#moved(await this.port.store(page))
     await this.#settle([])
@@ -223,7 +230,7 @@ export class Bisection<P> {
     for (const { updatedAt } of page.observed) if (updatedAt > this.#newest) this.#newest = updatedAt
   }
 
-  /** A row that moved to the top just now has moved on both sides. Every other move has mended a difference. */
+  /** A row that has just moved to the top moved on both sides. Every other move fixed a difference. */
   #moved(moves: readonly Move[]): void {
     for (const move of moves) {
       this.#rows.move(move)
@@ -236,7 +243,7 @@ export class Bisection<P> {
     this.#moved(await this.port.settle(missing))
   }
 
-  /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list does not show. */
+  /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list doesn't show. */
   async #list(lo: string, hi: string): Promise<readonly Candidate[]> {
     const rows = await this.port.rows(lo, hi)
     const shown = new Set<Int64 | string>()
@@ -267,8 +274,8 @@ export class Bisection<P> {
   }
 
   /**
-   * What walks have found odd about the list explains a difference; anything more stays one. The numbers are those of the
-   * whole list: what they explain in one range, they do not explain in another.
+   * Known anomalies of the list explain a difference; anything beyond them stays a difference. The counts are for the
+   * whole list: what they explain in one range can't explain another range too.
    */
   #explain(
     lo: string,

@@ -4,7 +4,7 @@ import type { ObservedRecord } from '../walk/observed.js'
 import type { ListPort, WalkPage } from '../walk/types.js'
 import type { Cell, Move } from './histogram.js'
 
-/** A live row that a list of its range does not show. */
+/** A live row that a list of its range doesn't show. */
 export interface Candidate {
   readonly id: Int64
   readonly updatedAt: string
@@ -16,49 +16,49 @@ export interface ComparePort<P> extends ListPort<P> {
   cells(after: string, until: string): Promise<readonly Cell[]>
   /** The live rows of a range: `updated_at` by id. */
   rows(after: string, until: string): Promise<ReadonlyMap<Int64, string>>
-  /** Stores a page in the warehouse; returns how rows moved by that. */
+  /** Stores a page in the warehouse. Returns how rows moved. */
   store(page: WalkPage<P>): Promise<readonly Move[]>
   /**
-   * Asks the source about each candidate, marks deleted records and stores moved ones; asks about the records, too, that
-   * were stored before and that the source showed in older versions than their rows. Returns how rows moved by that.
+   * Queries the source for each candidate, marks deleted records and stores moved ones. Also queries records stored
+   * earlier that the source showed in an older version than their row. Returns how rows moved.
    */
   settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
   /**
-   * Mends the rows that the last run counted and that have vanished from the warehouse or changed in it since; returns
-   * how rows moved by that. undefined: there are such rows, and a list of everything is the better way to find them.
+   * Restores the rows that the last run counted and that have since vanished from the warehouse or changed in it.
+   * Returns how rows moved. undefined: there are such rows, and listing everything is the better way to find them.
    */
   recall(): Promise<readonly Move[] | undefined>
-  /** Stores the records that have come since, before another comparison. */
+  /** Stores the records that have arrived since, before comparing again. */
   refresh(): Promise<void>
-  /** What walks have found odd about the list. */
+  /** Anomalies that walks have found in the list. */
   readonly known: Finding
   random(): number
   note(message: string, fields: Record<string, unknown>): void
 }
 
 export interface Comparison {
-  /** `counting`: at cut points. `listing`: a list of everything costs fewer requests; the caller has yet to read it. */
+  /** `counting`: at cut points. `listing`: listing everything costs fewer requests; the caller still has to do it. */
   readonly method: 'counting' | 'listing'
-  /** Every count agrees at the end. */
+  /** Whether every count agrees at the end. */
   readonly isEven: boolean
-  /** What the source counts and can never be a row. */
+  /** What the source counts but can never be a row. */
   readonly anomalies: AnomalyCounts
-  /** Records at the source by its count, less the places that show none, or none of their own. */
+  /** Records at the source by its count, minus the places that show no record, or a record shown elsewhere. */
   readonly source: number
   readonly warehouse: number
-  /** Cut points at which counts were compared, the total included. */
+  /** Cut points at which counts were compared, including the total. */
   readonly counted: number
   /** Ranges that were listed. */
   readonly listed: number
 }
 
-/** Records that were shown in another version than their row's, and that storing them did not move. */
+/** Records that were shown in a different version from their row's, and that storing them didn't move. */
 export const notTaken = (other: readonly ObservedRecord[], moves: readonly Move[]): Int64[] => {
   const taken = new Set(moves.map(({ after }) => after))
   return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))
 }
 
-/** Rows that a list of their range did not show. */
+/** Rows that a list of their range didn't show. */
 export const notShown = (
   rows: ReadonlyMap<Int64, string>,
   shown: ReadonlySet<Int64 | string>,

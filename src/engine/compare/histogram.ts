@@ -1,18 +1,18 @@
 /**
- * What a comparison counts: how the live rows of a cursor lie in time, cell by cell, and by how much the source's counts
- * differ from them. Bisection (bisect.ts) asks; features/reconcile makes the cells.
+ * What a comparison counts: how the live rows of a cursor are spread over time, cell by cell, and how far the source's
+ * counts differ from them. bisect.ts uses it; features/reconcile makes the cells.
  */
 import { endOfSecond } from '../base/timestamp.js'
 import { type AnomalyCounts, addAnomalies, noAnomalies, sumAnomalies } from '../walk/anomalies.js'
 import { epoch, forever } from '../walk/cutpoint.js'
 
-/** Rows of the warehouse between two cut points; `end` is the last microsecond of a second, or `forever`. */
+/** Rows of the warehouse between two cut points. `end` is the last microsecond of a second, or `forever`. */
 export interface Cell {
   readonly end: string
   readonly count: number
 }
 
-/** One record's row before and after a change: `updated_at` of the live row, null where there is no live row. */
+/** One record's row before and after a change: `updated_at` of the live row, null if there isn't one. */
 export interface Move {
   readonly before: string | null
   readonly after: string | null
@@ -22,7 +22,10 @@ export interface Move {
 const gain = ({ before, after }: Move, t: string): number =>
   (after !== null && after > t ? 1 : 0) - (before !== null && before > t ? 1 : 0)
 
-/** The first of the places `from` to `to` for which the test holds, if it holds for every later place; else `to`. */
+/**
+ * The first place from `from` to `to` for which the test holds, provided it holds for every later place; otherwise
+ * `to`.
+ */
 function firstPlace(from: number, to: number, holds: (i: number) => boolean): number {
   let [low, high] = [from, to]
   while (low < high) {
@@ -34,16 +37,16 @@ function firstPlace(from: number, to: number, holds: (i: number) => boolean): nu
 }
 
 /**
- * The warehouse counts its rows once; from then on the histogram is kept up to date move by move, so that a comparison
- * with the source asks the warehouse for no more counts.
+ * The warehouse counts its rows once. After that, the histogram is updated move by move, so a comparison needs no more
+ * counts from the warehouse.
  */
 export class RowHistogram {
   readonly #ends: string[]
   readonly #counts: number[]
-  /** Rows behind each cell; undefined after a change, until a count is asked for. */
+  /** Rows after each cell. undefined after a change, until the next count is needed. */
   #behind: number[] | undefined
 
-  /** Takes cells in order, oldest first. The cells made of them begin with `epoch` and end with `forever`. */
+  /** Takes cells in order, oldest first. The stored cells begin with `epoch` and end with `forever`. */
   constructor(cells: readonly Cell[]) {
     const whole = [{ end: epoch, count: 0 }, ...endingAt(forever, cells)]
     this.#ends = whole.map(({ end }) => end)
@@ -67,13 +70,13 @@ export class RowHistogram {
     return this.after(lo) - this.after(hi)
   }
 
-  /** Enters a change of the warehouse. */
+  /** Records a change in the warehouse. */
   move({ before, after }: Move): void {
     if (before !== null) this.#add(before, -1)
     if (after !== null) this.#add(after, 1)
   }
 
-  /** The cut point inside the range that parts its rows most evenly; undefined where the range is one cell. */
+  /** The cut point that divides the range's rows most evenly. undefined if the range is one cell. */
   middle(lo: string, hi: string): string | undefined {
     const [first, last] = [this.#find(lo) + 1, this.#find(hi)]
     if (first >= last) return undefined
@@ -84,7 +87,7 @@ export class RowHistogram {
     return this.#ends[isNearer ? i - 1 : i]
   }
 
-  /** The cut point at or behind the n-th row from the oldest; undefined where that is the end. */
+  /** The cut point at or after the n-th row from the oldest. undefined if that is the end. */
   cutAt(n: number): string | undefined {
     const rows = this.after(epoch)
     const i = this.#sums().findIndex((behind) => rows - behind >= n)
@@ -115,7 +118,7 @@ export class RowHistogram {
 const endingAt = (end: string, cells: readonly Cell[]): readonly Cell[] =>
   cells.at(-1)?.end === end ? cells : [...cells, { end, count: 0 }]
 
-/** Cells of about so many rows each, from times in order. A cell never parts a second. */
+/** Cells of about this many rows each, from times in order. A cell never splits a second. */
 export function cellsOf(times: readonly string[], rowsEach: number): Cell[] {
   const cells: Cell[] = []
   let count = 0
@@ -131,19 +134,19 @@ export function cellsOf(times: readonly string[], rowsEach: number): Cell[] {
 }
 
 /**
- * Counts at cut points: how many more records newer than a cut point the source has than the warehouse has rows. Where
- * the difference is the same at both ends of a range, both sides hold as many in the range.
+ * Counts at cut points: how many more records newer than a cut point the source has than the warehouse. If the
+ * difference is the same at both ends of a range, both sides hold equally many records in it.
  */
 export class Differences {
   readonly #at = new Map<string, number>([[forever, 0]])
-  /** What the source counts and can never be a row, by the cut point before it. */
+  /** What the source counts but can never be a row, by the cut point before it. */
   readonly #anomalies = new Map<string, AnomalyCounts>()
 
   get isEven(): boolean {
     return this.uneven === 0
   }
 
-  /** The number of cut points at which the counts do not agree. */
+  /** The number of cut points at which the counts differ. */
   get uneven(): number {
     return [...this.#at.values()].filter((difference) => difference !== 0).length
   }
@@ -172,12 +175,12 @@ export class Differences {
     this.#at.set(cut, records - rows - sumAnomalies(this.anomaliesAfter(cut)))
   }
 
-  /** A change that brought the warehouse nearer to the source: the row no longer counts as a difference. */
+  /** A change that brought the warehouse closer to the source: the row no longer counts as a difference. */
   mended(move: Move): void {
     for (const [cut, difference] of this.#at) this.#at.set(cut, difference - gain(move, cut))
   }
 
-  /** So much that can never be a row, newer than the cut point, explains as much of the difference. */
+  /** These records, newer than the cut point, can never be rows, so they explain that much of the difference. */
   explain(anomalies: AnomalyCounts, at: string): void {
     const records = sumAnomalies(anomalies)
     if (records === 0) return

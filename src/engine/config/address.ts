@@ -6,7 +6,7 @@ const isLoopback = (host: string): boolean =>
 
 const example = 'Type "baseUrl": "https://api.example.com"'
 
-/** The mistake in an address of the API; messages quote `shown`, the spelling of the file. */
+/** The problem with an address of the API. Messages quote `shown`, the spelling in the file. */
 export function baseUrlProblem(url: string, shown: string, allowInsecure: boolean): Problem | undefined {
   const problem = (expected: string, hint: string): Problem => ({
     path: 'api.baseUrl',
@@ -34,7 +34,10 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
   return undefined
 }
 
-/** The mistake in an address that messages are sent to. Whoever knows it may write there, so that no message quotes it. */
+/**
+ * The problem with an address that messages are sent to. Anyone who knows such an address may write to it, so no
+ * message quotes it.
+ */
 export function addressProblem(path: string, url: string, allowInsecure: boolean): Problem | undefined {
   const expected = 'an address that begins with https://'
   const parsed = URL.canParse(url) ? new URL(url) : undefined
@@ -54,7 +57,7 @@ export function addressProblem(path: string, url: string, allowInsecure: boolean
   }
 }
 
-/** The mistake in an address of a warehouse. The address may hold a password, so that no message quotes it. */
+/** The problem with a warehouse address. It may hold a password, so no message quotes it. */
 export function warehouseProblem(url: string): Problem | undefined {
   const problem = (found: string, hint = 'Type "url": "sqlite:./warehouse.db"'): Problem => ({
     path: 'warehouse.url',
@@ -82,7 +85,7 @@ export function warehouseProblem(url: string): Problem | undefined {
 
 const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full']
 
-/** The mistake in what a Postgres address says about TLS. */
+/** The problem with the TLS settings in a Postgres address. */
 function tlsProblem({ searchParams }: URL): Problem | undefined {
   const mode = searchParams.get('sslmode')
   if (mode === null) return undefined
@@ -106,7 +109,7 @@ function tlsProblem({ searchParams }: URL): Problem | undefined {
 const escapes =
   'In user, password and database, type % as %25, @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F'
 
-/** Whether every part of an address can be unescaped: the driver fails where one cannot. */
+/** Whether every part of an address can be unescaped; the driver fails if one can't. */
 function isEscaped({ username, password, hostname, pathname, search }: URL): boolean {
   try {
     for (const part of [username, password, hostname, pathname, search]) decodeURIComponent(part)
@@ -116,14 +119,17 @@ function isEscaped({ username, password, hostname, pathname, search }: URL): boo
   }
 }
 
-/** The address with ~/ replaced by the home directory, as a shell would: no shell reads the configuration. */
+/** The address with ~/ replaced by the home directory. A shell would do that, but no shell reads the configuration. */
 export const atHome = (url: string, home: string): string =>
   url.replace(/^sqlite:~(?=\/)/, () => `sqlite:${home}`)
 
-/** Parameters of a Postgres address that are paths. "system" is libpq's word for what the system trusts. */
+/**
+ * Parameters of a Postgres address that are paths. "system" is libpq's word for the certificates that the system
+ * trusts.
+ */
 const pathParameter = /(?<=[?&](?:sslrootcert|sslcert|sslkey)=)(?!system(?:&|$))[^&]+/g
 
-/** The address with absolute paths; relative ones begin in the folder. */
+/** The address with absolute paths. Relative ones start in the folder. */
 export const inFolder = (url: string, folder: string): string =>
   url.startsWith('sqlite:')
     ? `sqlite:${resolve(folder, url.slice('sqlite:'.length))}`

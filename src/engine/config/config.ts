@@ -5,28 +5,28 @@ import type { Secret } from './secret.js'
 /** Settings of one resource. */
 export interface ResourceConfig {
   readonly enabled: boolean
-  /** Path below `tenants/:tenant_id/`, when it is not the declared one. */
+  /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
   readonly path: string | undefined
-  /** Fields that the API's document does not show and that get columns of their own. */
+  /** Fields that aren't in the API's document and get their own columns. */
   readonly columns: Readonly<Record<string, Kind>>
-  /** Whether versions that are replaced or deleted are kept. */
+  /** Whether replaced or deleted versions are kept. */
   readonly history: boolean
 }
 
-/** The configuration, checked, with every default filled in. Durations are milliseconds. Frozen all the way down. */
+/** The configuration: checked, with every default filled in. Durations are in milliseconds. Deeply frozen. */
 export interface Config {
-  /** The file that was read; undefined when the program made the document. */
+  /** The file that was read. undefined if the program made the document. */
   readonly file: string | undefined
   readonly api: {
-    /** Without a slash at its end. */
+    /** Without a trailing slash. */
     readonly baseUrl: string
     readonly partnerId: string
     readonly secret: Secret
     readonly rateReserve: number
     readonly allowInsecure: boolean
-    /** Through which the API is reached. */
+    /** The proxy through which the API is reached. */
     readonly proxy: ProxyAddress | undefined
-    /** The longest wait that is sat out, where the API asks to wait. */
+    /** The longest wait that we accept if the API tells us to wait. */
     readonly maxWait: number
     readonly timeouts: {
       readonly connect: number
@@ -45,16 +45,16 @@ export interface Config {
     /** The address without its password, for people. */
     readonly label: string
     readonly schema: string
-    /** A pooler in transaction mode stands before Postgres. */
+    /** Postgres is behind a pooler in transaction mode. */
     readonly pooler: boolean
     readonly autoMigrate: boolean
   }
   readonly sync: {
     readonly tenants: 'all' | readonly Int64[]
-    /** Tenants that are not walked, and not complained about. */
+    /** Tenants that aren't walked or reported as missing. */
     readonly exceptTenants: readonly Int64[]
     readonly resources: 'all' | readonly string[]
-    /** Milliseconds; `auto`: from the lateness measured. */
+    /** Milliseconds. `auto`: based on the measured lateness. */
     readonly overlap: number | 'auto'
     readonly concurrency: number
   }
@@ -63,7 +63,7 @@ export interface Config {
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }
-  /** What features read of their sections, by the sections' names: see section.ts. */
+  /** What features read from their sections, by section name: see section.ts. */
   readonly sections: Readonly<Record<string, unknown>>
 }
 

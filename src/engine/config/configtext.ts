@@ -1,14 +1,15 @@
 /*
- * JSON files that people write, read by momoa: a mistake is told with its line and column, every value with its line.
- * Stricter than momoa where JSON is (control characters in strings) and where people err (one key twice); integers
- * beyond 2^53 stay exact, as bigint, since ids of tenants may be that large. Read by load.ts and features/jobs/jobfile.ts.
+ * JSON files that people write, parsed by momoa, which reports a mistake with its line and column and has the line of
+ * every value. Stricter than momoa where JSON is (control characters in strings) and where people slip (a duplicate
+ * key). Integers beyond 2^53 stay exact, as bigint, since tenant ids may be that large. Used by load.ts and
+ * features/jobs/jobfile.ts.
  */
 import { parse, type ValueNode } from '@humanwhocodes/momoa'
 import { Bug } from '../base/errors.js'
 
 export interface JsonDocument {
   readonly value: unknown
-  /** Line of each value, by its path, such as `sync.tenants[2]`. */
+  /** The line of each value, by path, such as `sync.tenants[2]`. */
   readonly lines: ReadonlyMap<string, number>
 }
 
@@ -78,10 +79,10 @@ function textOf({ value, loc }: NodeOf<'String'>, source: string): string {
 const isLocation = (error: unknown): error is Location =>
   error instanceof Error && 'line' in error && 'column' in error && 'offset' in error
 
-/** No file of ours is nested deeper than a few levels, and the stack of a parser has an end. */
+/** None of our files is nested more than a few levels deep, and a parser's stack is finite. */
 const deepest = 100
 
-/** Where brackets are nested too deep; strings, which end with their line at the latest, are passed over. */
+/** Refuses brackets that are nested too deep. Strings, which end with their line at the latest, are skipped. */
 function refuseDepth(text: string): void {
   let depth = 0
   for (const { 0: found, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"?|[[\]{}]/g)) {
@@ -101,7 +102,8 @@ function parsed(text: string): ValueNode {
   } catch (error) {
     if (!isLocation(error)) throw error
   }
-  // Where a file ends too early, momoa points at its last word. A character that is in no JSON makes it point behind.
+  // If a file ends too early, momoa points at its last word. A character that no JSON contains makes it point past the
+  // end.
   try {
     return parse(`${text}\u0000`, { mode: 'json' }).body
   } catch (error) {
@@ -114,7 +116,7 @@ function parsed(text: string): ValueNode {
 
 const brokenString = 'found a string without its closing quote, or with a line break or a lone \\ in it'
 
-/** The mistake in words: momoa names its own kinds of tokens, which nobody has typed. */
+/** Describes the mistake in words: momoa names its own kinds of tokens, which nobody has typed. */
 function mistake(text: string, offset: number): string {
   const open = structure(text.slice(0, offset))
   const next = /^(?:[\w.+-]+|\/[/*]|.)/s.exec(text.slice(offset))?.[0]
@@ -125,7 +127,7 @@ function mistake(text: string, offset: number): string {
   return `found ${next === undefined ? 'the end of the file' : JSON.stringify(next)}, expected ${expectedAfter(open)}`
 }
 
-/** The brackets that are open at the end of a text, and what stands in them: `s` for a string, `v` for other values. */
+/** The brackets that are open at the end of a text, and what is in them: `s` for a string, `v` for other values. */
 function structure(text: string): string {
   const closed = /\{[^{}[\]]*\}|\[[^{}[\]]*\]/g
   let shape = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, 's').replaceAll(/\s+/g, '')

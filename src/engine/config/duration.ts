@@ -1,9 +1,9 @@
 import { DateTime, Duration } from 'luxon'
 
-/** Named, since asking the machine for its own takes a hundredth of a second. Durations are not printed. */
+/** Set explicitly, since looking up the machine's locale takes a hundredth of a second. Durations aren't printed. */
 const locale = { locale: 'en-US' }
 
-/** Milliseconds of an ISO 8601 duration such as PT5M; undefined when it is none, or negative. */
+/** Milliseconds of an ISO 8601 duration such as PT5M. undefined if the text isn't one, or is negative. */
 export function parseDuration(text: string): number | undefined {
   const milliseconds = Duration.fromISO(text, locale).toMillis()
   return milliseconds >= 0 ? milliseconds : undefined
@@ -20,7 +20,7 @@ export function isDays(text: string): boolean {
   return isWhole && parts.some(([, amount]) => amount > 0)
 }
 
-/** The days (UTC) of such a duration that were over at the beginning of today. */
+/** The days (UTC) of such a duration that had ended when today began. */
 export function lastDays(text: string, now: Date): { readonly from: Date; readonly to: Date } {
   const to = DateTime.fromJSDate(now, { zone: 'utc' }).startOf('day')
   return { from: to.minus(Duration.fromISO(text, locale)).toJSDate(), to: to.toJSDate() }

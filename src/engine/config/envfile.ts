@@ -1,6 +1,6 @@
 /*
- * shopsync.env: the variables that a configuration refers to, such as the secret, for programs that nobody gives an
- * environment. Used by src/shell/configuration.ts.
+ * shopsync.env: the variables that a configuration refers to, such as the secret, for when a program is started without
+ * an environment. Used by src/shell/configuration.ts.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { parseEnv } from 'node:util'
 import { Stop } from '../base/errors.js'
 import type { Environment } from './expand.js'
 
-/** The file's name beside a configuration. */
+/** The name of the file next to a configuration. */
 export const usualEnvFile = 'shopsync.env'
 
 export interface EnvFile {
@@ -19,21 +19,21 @@ export interface EnvFile {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 
-/** Where containers mount secrets: their modes are those of who runs them, and nobody else is in there. */
+/** Where containers mount secrets. Their modes are set by whoever runs the container, and nobody else is in it. */
 const mounted = /^(\/var)?\/run\/secrets\//
 
-/** Whether others than its owner and group may read a file. */
+/** Whether users other than its owner and group may read a file. */
 export const isOpenToAll = (file: string): boolean =>
-  // The mode's last three bits are those of everybody.
+  // The last three bits of the mode are for everybody.
   !mounted.test(file) && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o004) !== 0
 
-/** A statement: a name, and a value that a quote may stretch over several lines. */
+/** A statement: a name, and a value that may span several lines if quoted. */
 const statement =
   /^(?<name>[^=\n]*?)[ \t]*=[ \t]*(?:(?<quote>["'`]).*?\k<quote>(?<behind>[^\n]*)|(?<plain>[^\n]*))/s
 
 /**
- * Node reads a file of variables without a word about what it cannot read: a secret would be lost, or taken with its
- * quote, and the API would seem to refuse it. No message quotes a line, which may be the secret itself.
+ * Node silently skips what it can't read in a file of variables: a secret would be lost, or taken with its quote, and
+ * the API would seem to refuse it. No message quotes a line, which may be the secret itself.
  */
 function refuseMistakes(text: string, file: string): void {
   let line = 1
@@ -65,7 +65,7 @@ function mistakeIn(found: RegExpExecArray | null): string | undefined {
   return undefined
 }
 
-/** Reads the named file, else the usual one beside the configuration; undefined where there is none. */
+/** Reads the named file, or else the usual one next to the configuration. undefined if there isn't one. */
 export function readEnvFile(
   named: string | undefined,
   { workingDirectory, config }: { readonly workingDirectory: string; readonly config: string },

@@ -10,13 +10,13 @@ export interface Expansion {
   readonly problems: Problem[]
   /** Names of the environment variables that were used. */
   readonly variables: ReadonlySet<string>
-  /** Files that secrets were read from. */
+  /** Files from which secrets were read. */
   readonly files: readonly SecretFile[]
   /** The settings whose secrets are in the document itself. */
   readonly held: readonly string[]
 }
 
-/** A file that holds a secret, and the setting that it is of. */
+/** A file that holds a secret, and the setting it belongs to. */
 export interface SecretFile {
   readonly file: string
   readonly key: string
@@ -24,13 +24,13 @@ export interface SecretFile {
 
 interface Context {
   readonly environment: Environment
-  /** Folder of the configuration file: a relative PATH in `{"file": PATH}` starts here. */
+  /** Folder of the configuration file, where a relative PATH in `{"file": PATH}` starts. */
   readonly folder: string
   /** Settings that may be written as `{"file": PATH}`. */
   readonly secrets: SettingPaths
 }
 
-/** Replaces `${NAME}` and `{"file": PATH}` by their values. A value is taken as it is, even if it holds a `${`. */
+/** Replaces `${NAME}` and `{"file": PATH}` with their values. A value is used as it is, even if it contains `${`. */
 export function expand(value: unknown, context: Context): Expansion {
   const problems: Problem[] = []
   const variables = new Set<string>()
@@ -49,7 +49,7 @@ export function expand(value: unknown, context: Context): Expansion {
   return { value: expanded, problems, variables, files, held }
 }
 
-/** Of the addresses, those of alerts are secrets whole; others are where they hold a password. */
+/** An alert's address is secret as a whole; other addresses are secret if they hold a password. */
 const isSecret = (text: string, path: string): boolean =>
   !text.includes('${') &&
   (path.startsWith('alerts') || !/^(sqlite:|\w+:\/\/(?![^/@\s]*:[^/@\s]+@))/.test(text))

@@ -1,19 +1,19 @@
 /*
- * When a schedule is due in a time zone. croner says which readings of the clock on the wall a schedule means; this file
- * says which instants these are, since croner leaves out some of those that fall into a gap of daylight saving time, and
- * has some of those twice that come twice.
+ * When a schedule is due in a time zone. croner decides which local clock readings a schedule means. This file decides
+ * which instants these are, since croner drops some of those in a gap of daylight saving time, and repeats some of
+ * those that come twice.
  *
- * A fixed hour is meant once a day: in a gap it is due when the gap ends, and of two it is due at the first. Where the
- * hour is `*` or a step, the schedule means intervals: every real hour that shows the reading counts.
+ * A fixed hour means once a day: in a gap it is due when the gap ends, and if it comes twice, it is due the first time.
+ * If the hour is `*` or a step, the schedule means intervals: every real hour that shows the reading counts.
  */
 import { Cron } from 'croner'
 import { IANAZone } from 'luxon'
 
 const hour = 3_600_000
-/** Around an instant, within which one change of the zone's offset can matter to it; no change is larger than a day. */
+/** How far around an instant a change of the zone's offset can matter to it. No change is larger than a day. */
 const around = 26 * hour
 
-/** What a schedule means, whatever the zone: readings of the clock on the wall, written as if they were UTC. */
+/** What a schedule means, whatever the zone: local clock readings, written as if they were UTC. */
 const readingsOf = (schedule: string): Cron =>
   new Cron(schedule, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
 
@@ -31,7 +31,7 @@ class Offsets {
     return Math.round(this.#zone.offset(instant) * 60_000)
   }
 
-  /** The instants at which the clock on the wall shows a reading: none in a gap, two where an hour comes twice. */
+  /** The instants at which the local clock shows a reading: none in a gap, two if an hour comes twice. */
   showing(reading: number): number[] {
     const offsets = new Set([this.at(reading - around), this.at(reading), this.at(reading + around)])
     return [...offsets]
@@ -40,7 +40,7 @@ class Offsets {
       .sort((a, b) => a - b)
   }
 
-  /** The instant at which the gap ends that a reading lies in. */
+  /** The instant at which the gap that contains a reading ends. */
   endOfGap(reading: number): number {
     let [before, after] = [reading - around, reading + around]
     const isBefore = (instant: number): boolean => instant + this.at(instant) < reading
@@ -53,7 +53,7 @@ class Offsets {
   }
 }
 
-/** The first instant at which the clock on the wall shows a reading, both in microseconds, or the end of its gap. */
+/** The first instant at which the local clock shows a reading, or the end of its gap; both in microseconds. */
 export function firstShowing(reading: bigint, zone: string): bigint {
   const offsets = new Offsets(zone)
   const milliseconds = Number(reading / 1000n)
@@ -72,14 +72,14 @@ export class Instants {
     this.#isEvery = meansIntervals(schedule)
   }
 
-  /** The instants that a reading stands for. */
+  /** The instants that a reading means. */
   #of(reading: number): number[] {
     const shown = this.#offsets.showing(reading)
     if (this.#isEvery) return shown
     return [shown[0] ?? this.#offsets.endOfGap(reading)]
   }
 
-  /** The first instant behind a moment, both in milliseconds of the epoch; undefined where the schedule never comes. */
+  /** The first instant after a moment, both in milliseconds since the epoch. undefined if the schedule never comes. */
   next(after: number): number | undefined {
     const near = [after - around, after, after + around].map((instant) => this.#offsets.at(instant))
     const least = Math.min(...near)
@@ -88,7 +88,7 @@ export class Instants {
     for (let from = after + least - 1; ; ) {
       const reading = this.#readings.nextRun(new Date(from))?.getTime()
       if (reading === undefined) return best
-      // No later reading stands for an earlier instant.
+      // No later reading means an earlier instant.
       if (best !== undefined && reading - most > best) return best
       for (const instant of this.#of(reading))
         if (instant > after && (best === undefined || instant < best)) best = instant
@@ -96,7 +96,7 @@ export class Instants {
     }
   }
 
-  /** The next instants behind a moment, at most so many. */
+  /** The next instants after a moment, at most `most`. */
   list(after: number, most: number): number[] {
     const found: number[] = []
     for (let at = this.next(after); at !== undefined && found.length < most; at = this.next(at))

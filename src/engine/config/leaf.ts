@@ -1,5 +1,5 @@
 /*
- * Kinds of settings that the configuration and the jobs share. The error of each names the value that is expected;
+ * Kinds of settings that the configuration and the jobs share. Each one's error names the value that is expected;
  * problems.ts adds the value that was found and a hint. Used by schema.ts and features/jobs/jobfile.ts.
  */
 import { z } from 'zod'
@@ -8,12 +8,12 @@ import { parseId } from '../base/int64.js'
 import { parseDuration } from './duration.js'
 import { isTimeZone, nearestTimeZone } from './timezone.js'
 
-// A configuration is checked once: a program of its own for each check would cost more than it saves.
+// A configuration is checked once, so compiling each check would cost more than it saves.
 z.config({ jitless: true })
 
 export type Resources = Readonly<Record<string, Resource>>
 
-/** The tables of a resource, as far as a configuration names tables and columns: the model's `tablesOf`. */
+/** The tables of a resource, as far as a configuration refers to tables and columns: the model's `tablesOf`. */
 export type TableLister = (resource: Resource) => readonly {
   readonly name: string
   readonly columns: readonly { readonly name: string }[]
@@ -24,7 +24,7 @@ export const textLeaf = (error: string) => z.string({ error }).min(1, { error })
 export const flag = (doc: string, preset = false) =>
   z.boolean({ error: 'true or false' }).default(preset).describe(doc)
 
-/** A list of words to choose from. */
+/** A choice from a list of words. */
 export const choice = <const T extends readonly string[]>(words: T, error = `one of ${words.join(', ')}`) =>
   z.enum(words, { error })
 
@@ -38,14 +38,14 @@ export const share = (most: number) => {
   return z.number({ error }).min(0, { error }).max(most, { error })
 }
 
-/** A group of settings that may be left out: every one of them has a default. */
+/** An optional group of settings, each with a default. */
 export const section = <T extends z.core.$ZodShape>(shape: T, doc: string) =>
   z
     .strictObject(shape)
     .prefault({} as never)
     .describe(doc)
 
-/** A duration; one of more than `most` is a mistake, and the sums of times that it would go into have an end. */
+/** A duration of at most `most`. The limit keeps times that are computed with it within range. */
 export const durationLeaf = (preset: string, doc: string, most = 'P3650D') => {
   const error = `an ISO 8601 duration such as "${preset}"`
   const longest = parseDuration(most) ?? 0
@@ -59,7 +59,7 @@ export const durationLeaf = (preset: string, doc: string, most = 'P3650D') => {
     .describe(doc)
 }
 
-/** A text, or `{"file": PATH}`: the loader puts the text of the file in its place before the check. */
+/** A text, or `{"file": PATH}`, which the loader replaces with the text of the file before the check. */
 export const secret = (error: string) =>
   z.union(
     [textLeaf(error), z.strictObject({ file: textLeaf('the path of a file').describe('Path of the file.') })],
@@ -90,17 +90,17 @@ export const tenantList = (doc: string) =>
 export const resourceChoice = (resources: Resources, doc: string) =>
   allOr(choice(Object.keys(resources), 'the name of a resource'), '"all" or a list of resource names', doc)
 
-/** Where the JSON Schema of a file is: every file may say so. */
+/** The location of the file's JSON Schema; every file may have it. */
 export const schemaReference = z
   .string()
   .optional()
   .describe('Where the JSON Schema of this file is, for editors.')
 
-/** JSON Schema of the text of a file, for editors; defaults and transformed values are not in it. */
+/** JSON Schema of a file's text, for editors. Defaults and transformed values aren't in it. */
 export function jsonSchema(shape: z.ZodType, head: { title: string; description: string }): object {
   const { $schema, ...body } = z.toJSONSchema(shape, {
     io: 'input',
-    // The settings of every resource look the same. Written out for each, an editor shows their texts in place.
+    // The settings of every resource look the same. Written out for each, their descriptions show up in the editor.
     reused: 'inline',
     unrepresentable: 'any',
   })
@@ -111,7 +111,7 @@ const zoneError = 'the name of a time zone such as "America/Chicago"'
 const placeHint =
   'Name a place, as the IANA list does: an offset knows no daylight saving time, and databases read it backwards'
 
-/** A duration, or "auto" for one that is measured. */
+/** A duration, or "auto" for a measured one. */
 export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D') => {
   const error = `an ISO 8601 duration such as "${preset}", or "auto"`
   const longest = parseDuration(most) ?? 0
@@ -127,7 +127,7 @@ export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D')
     .describe(doc)
 }
 
-/** The name of a time zone, as the IANA list has it. */
+/** The name of a time zone from the IANA list. */
 export const timeZoneLeaf = (doc: string) =>
   z
     .string({ error: zoneError })

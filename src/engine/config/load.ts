@@ -1,5 +1,5 @@
 /*
- * From a file, or a document in memory, to the configuration that the program works with: checked, complete, frozen.
+ * Turns a file, or a document in memory, into the configuration that the program works with: checked, complete, frozen.
  * Used by src/shell/configuration.ts.
  */
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ import { proxyFor, proxyProblem } from './proxy.js'
 import { type Checks, type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
-/** A document that the shape has accepted, by the names of its sections. */
+/** A document that matches the shape, by section name. */
 type Found = Readonly<Record<string, unknown>>
 
 /** What a configuration is checked against, and where its values come from. */
@@ -43,19 +43,19 @@ export interface Loaded {
   readonly config: Config
   /** Names of the environment variables that the file refers to. */
   readonly variables: readonly string[]
-  /** Files that hold a secret, the configuration itself included. */
+  /** Files that hold a secret, including the configuration itself. */
   readonly secretFiles: readonly SecretFile[]
 }
 
-/** Settings that hold secrets: never shown, and may be written as `{"file": PATH}`. */
+/** Settings that hold secrets: they are never shown, and may be written as `{"file": PATH}`. */
 const secretPaths = ({ sections }: Checks): SettingPaths =>
   settingPaths(['api.secret', 'api.proxy', 'warehouse.url', ...sections.flatMap(({ secrets }) => secrets)])
 
-/** The configuration's file as --config, else SHOPSYNC_CONFIG names it, else config.json. */
+/** The configuration file: from --config, or else SHOPSYNC_CONFIG, or else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
   file ?? (environment.SHOPSYNC_CONFIG || 'config.json')
 
-/** Reads and checks the configuration that --config, else SHOPSYNC_CONFIG names, else config.json. */
+/** Reads and checks the configuration file (see configName). */
 export function load(options: LoadOptions): Loaded {
   const name = configName(options)
   const file = resolve(options.workingDirectory, name)
@@ -68,7 +68,7 @@ export interface DocumentOptions extends Surroundings {
   /** What messages call the document. */
   readonly name: string
   readonly file?: string | undefined
-  /** Line of each value, where the document was read from a file. */
+  /** The line of each value, if the document was read from a file. */
   readonly lines?: ReadonlyMap<string, number>
 }
 
@@ -98,7 +98,7 @@ export function readDocument(raw: unknown, options: DocumentOptions): Loaded {
   return { config, variables: [...variables], secretFiles: [...files, ...own] }
 }
 
-/** A value that could not be filled in is one problem, not two. */
+/** A value that couldn't be filled in is one problem, not two. */
 export const withoutDoubles = (more: readonly Problem[], known: readonly Problem[]): Problem[] =>
   more.filter(
     (problem) => !known.some(({ path }) => path === problem.path || path === `${problem.path}.file`),
@@ -124,7 +124,7 @@ const textOf = (value: string | { file: string }): string => (typeof value === '
 const proxyText = (value: ConfigDocument['api']['proxy']): string | false | undefined =>
   value === 'environment' ? undefined : typeof value === 'object' ? textOf(value) : value
 
-/** The text of a configuration file; a Stop says how to make one where there is none. */
+/** The text of a configuration file. If there isn't one, throws a Stop that tells you how to make one. */
 export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'environment'>): string {
   try {
     return readFileSync(file, 'utf8')
@@ -149,7 +149,7 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
   }
 }
 
-/** Parses a JSON file that a person wrote; messages call the file `name`. */
+/** Parses a JSON file that a person wrote. `name` is what messages call it. */
 export function parseFile(text: string, name: string): ReturnType<typeof parseDocument> {
   try {
     return parseDocument(text)

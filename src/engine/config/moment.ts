@@ -1,6 +1,4 @@
-/*
- * Moments as people type them: an instant, a bare date, or how long ago. Used wherever a flag or a job asks for one.
- */
+/* Moments as people type them: an instant, a date, or how long ago. Used by every flag and job that takes one. */
 import { Stop } from '../base/errors.js'
 import { canonical, fromMicros, toMicros } from '../base/timestamp.js'
 import { parseDuration } from './duration.js'
@@ -21,10 +19,10 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Nothing is older; and a number of days that reaches further back means everything. */
+/** Nothing is older. A number of days that reaches further back means everything. */
 const oldest = '0001-01-01T00:00:00.000000Z'
 
-/** Milliseconds of `7d`, `26h` or `P7D`; undefined where the text is no length of time. */
+/** Milliseconds of `7d`, `26h` or `P7D`. undefined if the text isn't a duration. */
 function lengthOf(text: string): number | undefined {
   const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?) ?(s|min|h|d|w)$/i.exec(text) ?? []
   return amount === '' ? parseDuration(text) : Number(amount) * (unitMs[unit.toLowerCase()] ?? 0)
@@ -35,13 +33,13 @@ function ago(milliseconds: number, now: string): string {
   return fromMicros(toMicros(now) - BigInt(Math.round(milliseconds * 1000)))
 }
 
-/** The first instant of a day in a zone; undefined where the calendar has no such day. */
+/** The first instant of a day in a zone. undefined if the calendar has no such day. */
 function startOf(date: string, timeZone: string): string | undefined {
   const midnight = canonical(`${date}T00:00:00Z`)
   return midnight === null ? undefined : fromMicros(firstShowing(toMicros(midnight), timeZone))
 }
 
-/** `flag`: what messages call the text. Throws Stop where it is no moment. */
+/** `flag`: what messages call the text. Throws Stop if it isn't a moment. */
 export function parseMoment(flag: string, text: string, { now, timeZone }: Surroundings): string {
   const plain = text.trim()
   const time = canonical(plain)

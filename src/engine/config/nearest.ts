@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 
-/** Whether a swap of two neighbours, and nothing else, turns one word into the other. */
+/** Whether a swap of two neighboring characters, and nothing else, turns one word into the other. */
 function isSwap(a: string, b: string): boolean {
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
@@ -8,17 +8,19 @@ function isSwap(a: string, b: string): boolean {
   return a !== b && swapped === b
 }
 
-/** Edits (insert, delete, replace) that turn one word into the other; a swap of two neighbours is one edit, too. */
+/**
+ * Edits (insert, delete, replace) that turn one word into the other. A swap of two neighbors also counts as one edit.
+ */
 const edits = (a: string, b: string): number => (isSwap(a, b) ? 1 : distance(a, b))
 
-/** A longer word is no slip of the finger; comparing it would take as long as the square of its length. */
+/** A longer word isn't a typo, and the time to compare it would grow with the square of its length. */
 const longestWord = 64
 
-/** Whether a word is one slip of the finger away from another: an edit, or a swap of neighbours. */
+/** Whether a word is one typo away from another: an edit, or a swap of neighbors. */
 export const isSlip = (word: string, meant: string): boolean =>
   word.length <= longestWord && edits(word, meant) <= 1
 
-/** The known word that a person most likely meant; undefined when every word differs too much. */
+/** The known word that a person most likely meant. undefined if every word differs too much. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > longestWord) return undefined
   const candidates = [...known]
@@ -32,14 +34,14 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return calledBy(word, candidates) ?? near
 }
 
-/** The only name that ends in this word, such as repair_orders for `order`: people leave out what seems plain. */
+/** The only name that ends in this word, such as repair_orders for `order`: people leave out what seems obvious. */
 function calledBy(word: string, candidates: readonly string[]): string | undefined {
   const ending = `_${word.toLowerCase().replace(/s$/, '')}`
   const called = candidates.filter((name) => name.endsWith(ending) || name.endsWith(`${ending}s`))
   return called.length === 1 ? called[0] : undefined
 }
 
-/** The known key nearest to an unknown one, however different: an error about a key always names one. */
+/** The known key nearest to an unknown one, however different: an error about a key always suggests one. */
 export function nearestOrFirst(word: string, known: readonly string[]): string | undefined {
   const begin = word.slice(0, longestWord)
   return (

@@ -1,6 +1,4 @@
-/*
- * The section `privacy` of the configuration: how columns are stored. Used by schema.ts and load.ts.
- */
+/* The section `privacy` of the configuration: how columns are stored. Used by schema.ts and load.ts. */
 import { z } from 'zod'
 import type { Resource } from '../../../schema/resource.js'
 import { type Resources, section, type TableLister } from './leaf.js'
@@ -39,7 +37,7 @@ interface Document {
   readonly resources: Readonly<Record<string, { readonly columns?: object | undefined } | undefined>>
 }
 
-/** A misspelt column would be stored in a way that nobody chose. */
+/** A misspelled column would be stored in a way that nobody chose. */
 export function privacyProblems(
   { privacy: chosen, resources: settings }: Document,
   tablesOf: TableLister,

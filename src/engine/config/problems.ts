@@ -1,5 +1,5 @@
 /*
- * Mistakes in a file that a person wrote, in words: place, value found, value expected, hint. Used by load.ts for the
+ * Describes mistakes in a file that a person wrote: place, value found, value expected, hint. Used by load.ts for the
  * configuration and by features/jobs/jobfile.ts for jobs.
  */
 import type { z } from 'zod'
@@ -7,19 +7,18 @@ import { toJson } from '../base/printjson.js'
 import { memberPath } from './configtext.js'
 import { nearest, nearestOrFirst } from './nearest.js'
 
-/** One mistake in a file that a person wrote. */
 export interface Problem {
-  /** Place in the file, such as `sync.tenants[2]`; empty for the whole file. */
+  /** Place in the file, such as `sync.tenants[2]`. Empty for the whole file. */
   readonly path: string
   readonly found: string
   readonly expected: string
   readonly hint?: string
 }
 
-/** Settings by their paths. */
+/** Settings by path. */
 export type SettingPaths = Pick<ReadonlySet<string>, 'has'>
 
-/** The settings of these paths; `[]` stands for every place of a list. */
+/** The settings at these paths. `[]` matches every position in a list. */
 export function settingPaths(paths: readonly string[]): SettingPaths {
   const known = new Set(paths)
   return { has: (path) => known.has(path.replaceAll(/\[\d+\]/g, '[]')) }
@@ -42,7 +41,10 @@ export const pathText = (path: Path): string =>
     '',
   )
 
-/** The mistakes that a check found, in words. `raw` is the text of the file: values of the environment are not shown. */
+/**
+ * Describes the mistakes that a check found. `raw` is the text of the file, so values from the environment aren't
+ * shown.
+ */
 export function problemsOf(
   error: z.ZodError,
   context: { raw: unknown; schema: object; secrets: SettingPaths },
@@ -60,11 +62,11 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** What a check expects that has no words of its own: the validator's are for programmers. */
+/** What a check expects if it has no words of its own: the validator's words are for programmers. */
 export const inWords = (issue: Pick<z.core.$ZodRawIssue, 'code'> & { readonly expected?: unknown }): string =>
   (issue.code === 'invalid_type' && kinds[String(issue.expected)]) || 'another value'
 
-/** Of a choice between shapes, the mistakes in the shape that the person evidently meant. */
+/** For a choice between shapes, the mistakes in the shape that the person evidently meant. */
 function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const meant = issue.errors.find(
@@ -85,7 +87,7 @@ function describe(
   const value = valueAt(context.raw, issue.path)
   const node = nodeAt(context.schema as Node, issue.path)
   const words = node?.enum?.filter((word) => typeof word === 'string') ?? []
-  // A key that is no name has a value that may well be one of the words.
+  // A key that isn't a name may have a value that is one of the words.
   const isKey = issue.code === 'invalid_key' || (issue.code === 'custom' && issue.params?.isKey === true)
   const near = typeof value === 'string' && words.length > 0 && !isKey ? nearest(value, words) : undefined
   const example = node?.examples?.[0] ?? node?.default
@@ -94,7 +96,7 @@ function describe(
     example === undefined || typeof example === 'object'
       ? undefined
       : `Type "${String(key)}": ${toJson(example)}`
-  // A check that knows better what is meant says so itself.
+  // A check that knows better what was meant supplies its own hint.
   const told: unknown = issue.code === 'custom' ? issue.params?.hint : undefined
   const hint = typeof told === 'string' ? told : near ? `Did you mean "${near}"?` : typed
   const expected = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
@@ -102,7 +104,7 @@ function describe(
   return [{ path, found: what, expected, ...(hint ? { hint } : {}) }]
 }
 
-/** A key that is none of those there are. */
+/** A key that doesn't exist. */
 export const unknownKey = (
   path: string,
   key: string,
@@ -166,7 +168,7 @@ function found(value: unknown, hidden: boolean): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }
 
-/** One line a mistake, with the number of its line in the file. */
+/** One line per mistake, with its line number in the file. */
 export function listProblems(problems: readonly Problem[], lines: ReadonlyMap<string, number>): string {
   return problems
     .map((problem) => {

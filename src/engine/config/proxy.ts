@@ -1,6 +1,6 @@
 /*
- * Which proxy a request goes through: the one that a setting names, else HTTPS_PROXY and NO_PROXY of the environment.
- * Used by load.ts for the API, and by whoever calls webhooks and heartbeats.
+ * Which proxy a request goes through: the one from a setting, or else from HTTPS_PROXY and NO_PROXY in the environment.
+ * Used by load.ts for the API, and by callers of webhooks and heartbeats.
  */
 import type { Environment } from './expand.js'
 import type { Problem } from './problems.js'
@@ -8,7 +8,7 @@ import { Secret } from './secret.js'
 
 /** An HTTP proxy that opens tunnels (CONNECT). */
 export interface ProxyAddress {
-  /** The address may hold user and password. */
+  /** May contain user and password. */
   readonly url: Secret
   /** The address without them, for people. */
   readonly label: string
@@ -16,15 +16,15 @@ export interface ProxyAddress {
   readonly from: string
 }
 
-/** The address of a proxy as a setting or a variable gives it, not checked yet. */
+/** The address of a proxy as a setting or a variable has it, not checked yet. */
 interface Named {
   readonly url: string
   readonly from: string
 }
 
 /**
- * `configured`: the setting, where there is one; false: no proxy, whatever the environment says. The variables concern
- * addresses with https alone, as with other programs; a host without a scheme counts as http://HOST.
+ * `configured`: the setting, if there is one; false: no proxy, whatever the environment has. As in other programs, the
+ * variables only apply to https addresses. A host without a scheme counts as http://HOST.
  */
 function namedProxy(
   target: string,
@@ -43,7 +43,7 @@ function namedProxy(
   return { url: value.includes('://') ? value : `http://${value}`, from }
 }
 
-/** The mistake in the address of the proxy. The address may hold a password, so that no message quotes it. */
+/** The problem with the proxy's address. It may hold a password, so no message quotes it. */
 export function proxyProblem(...which: Parameters<typeof namedProxy>): Problem | undefined {
   const named = namedProxy(...which)
   if (!named || (URL.canParse(named.url) && /^https?:$/.test(new URL(named.url).protocol))) return undefined
@@ -55,13 +55,16 @@ export function proxyProblem(...which: Parameters<typeof namedProxy>): Problem |
   }
 }
 
-/** The proxy for an address: `proxyProblem` has found nothing wrong with it. */
+/** The proxy for an address. Call it only after `proxyProblem` found nothing wrong. */
 export function proxyFor(...which: Parameters<typeof namedProxy>): ProxyAddress | undefined {
   const named = namedProxy(...which)
   return named && { url: new Secret(named.url), label: new URL(named.url).host, from: named.from }
 }
 
-/** Whether NO_PROXY's rule names the host: a name with all names below it, `*`, an address, each perhaps with a port. */
+/**
+ * Whether a NO_PROXY rule matches the host: a name with all names below it, `*`, or an address, each with an optional
+ * port.
+ */
 function excepts(rule: string, host: string, port: string): boolean {
   if (rule === '*') return true
   const [, name = '', onPort = port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(rule) ?? ['', rule]

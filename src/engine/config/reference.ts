@@ -1,6 +1,6 @@
 /*
- * The reference of the configuration and of job files, as Markdown from their JSON Schemas: docs/configuration.md. Used by
- * the build (src/artifacts.ts).
+ * The reference for the configuration and for job files, as Markdown generated from their JSON Schemas:
+ * docs/configuration.md. Used by the build (src/artifacts.ts).
  */
 
 /** The parts of a JSON Schema that settings use. */
@@ -21,7 +21,7 @@ export interface SettingSchema {
   readonly maximum?: number
 }
 
-/** Sections whose members are all alike, by the names of resources or tables: one stands for all. */
+/** Sections with members named after resources or tables that are all alike: one is shown for all. */
 const alike: Readonly<Record<string, string>> = { resources: 'NAME', privacy: 'TABLE' }
 
 interface Row {
@@ -30,7 +30,7 @@ interface Row {
   readonly isRequired: boolean
 }
 
-/** The settings below a section, with their paths from the section's own name on. */
+/** The settings below a section, with their paths starting with the section's name. */
 function rowsOf(path: string, schema: SettingSchema, isRequired = false): Row[] {
   const standIn = alike[path]
   const members = Object.entries(schema.properties ?? {})
@@ -48,7 +48,7 @@ function rowsOf(path: string, schema: SettingSchema, isRequired = false): Row[] 
 
 const code = (value: unknown): string => `\`${JSON.stringify(value)}\``
 
-/** What a setting takes, in words. */
+/** The values that a setting takes, in words. */
 function valueText(schema: SettingSchema): string {
   const { anyOf, enum: words, minimum, maximum, items, additionalProperties } = schema
   if (anyOf) return [...new Set(anyOf.map(valueText))].join(' or ')
@@ -76,7 +76,7 @@ function boundsText(from: number | undefined, to: number | undefined): string {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-/** A long list of words says more in the description than in the column of defaults. */
+/** A long list of words is better in the description than in the column of defaults. */
 function defaultText({ schema, isRequired }: Row): string {
   if (schema.default === undefined) return isRequired ? 'required' : ''
   const text = JSON.stringify(schema.default)
@@ -93,7 +93,7 @@ function tableOf(rows: readonly Row[]): string {
   return ['| setting | takes | default | meaning |', '| --- | --- | --- | --- |', ...lines].join('\n')
 }
 
-/** The sections of a schema, each with a table of its settings; settings without a section come first. */
+/** The sections of a schema, each with a table of its settings. Settings without a section come first. */
 function sections(schema: SettingSchema, level: string): string[] {
   const members = Object.entries(schema.properties ?? {}).filter(([name]) => name !== '$schema')
   const single = members.filter(([, { properties }]) => !properties)
@@ -111,7 +111,7 @@ function sections(schema: SettingSchema, level: string): string[] {
   ]
 }
 
-/** docs/configuration.md, whole. */
+/** The whole docs/configuration.md. */
 export function configReference(config: SettingSchema, job: SettingSchema): string {
   const parts = [
     '# Configuration reference',

@@ -185,7 +185,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
           error: 'an object such as {"vin": "text"}',
         })
         .superRefine((columns, context) => {
-          // SQLite takes names that differ in capitals for one column; one configuration fits both databases.
+          // SQLite doesn't distinguish names that only differ in case, and one configuration fits both databases.
           const known = new Map(taken.map((name) => [name.toLowerCase(), name]))
           for (const name of Object.keys(columns)) {
             const other = known.get(name.toLowerCase())
@@ -207,7 +207,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
     .describe(of.doc)
 }
 
-/** The sections that the engine itself goes by, as people write them, `${NAME}` and `{"file"}` already replaced. */
+/** The engine's own sections as people write them, with `${NAME}` and `{"file"}` already replaced. */
 const ownSections = (tablesOf: TableLister, resources: Resources) => ({
   $schema: schemaReference,
   api,
@@ -243,12 +243,12 @@ const ownSections = (tablesOf: TableLister, resources: Resources) => ({
 /** What a configuration is checked against. */
 export interface Checks {
   readonly tablesOf: TableLister
-  /** Those of the features. */
+  /** The sections of the features. */
   readonly sections: readonly ConfigSection[]
   readonly resources?: Resources
 }
 
-/** The configuration with the sections of the features. */
+/** The configuration, including the features' sections. */
 export function configShape({ tablesOf, sections, resources = declared }: Checks) {
   const own = Object.entries(ownSections(tablesOf, resources)).map(
     ([name, shape]) => [name, { shape }] as const,
@@ -260,7 +260,7 @@ export function configShape({ tablesOf, sections, resources = declared }: Checks
   })
 }
 
-/** The engine's own sections, checked. */
+/** The engine's own sections, after the check. */
 export type ConfigDocument = {
   [N in keyof ReturnType<typeof ownSections>]: z.output<ReturnType<typeof ownSections>[N]>
 }

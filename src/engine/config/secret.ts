@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 
 const mask = '[secret]'
 
-/** A value that no accident prints: every conversion to text but `reveal` gives the mask. */
+/** A value that can't be printed by accident: every conversion to text except `reveal` returns the mask. */
 export class Secret {
   constructor(private readonly value: string) {}
 

@@ -1,32 +1,31 @@
 /*
- * Sections of the configuration that features declare, each in a settings.ts in its folder; src/main.ts lists the features.
- * The engine reads and checks them, and knows none of them.
+ * Sections of the configuration that features declare, each in a settings.ts in its folder; src/main.ts lists the
+ * features. The engine reads and checks them without knowing any of them.
  */
 import type { z } from 'zod'
 import type { Problem } from './problems.js'
 
-/** What a section is checked against: `sections` are those of all features, as the check of single values gave them. */
+/** What a section is checked against. `sections`: the sections of all features, after the check of single values. */
 interface Around {
   readonly allowInsecure: boolean
   readonly sections: Readonly<Record<string, unknown>>
 }
 
-/** A section as its feature declares it. `S`: as people write it; `V`: as the program works with it. */
+/** A section as its feature declares it. `S`: as people write it. `V`: as the program works with it. */
 interface DeclaredSection<S extends z.ZodType, V> {
   /** Its key in the configuration. */
   readonly name: string
-  /** The section that it follows in the reference; default: the last. */
+  /** The section that it follows in the reference. Default: the last one. */
   readonly after?: string
   readonly shape: S
-  /** The paths of its settings that hold secrets; `[]` stands for every place of a list. */
+  /** The paths of its settings that hold secrets. `[]` matches every position in a list. */
   readonly secrets?: readonly string[]
-  /** Mistakes that the check of a single value does not see. */
+  /** Mistakes that the check of a single value can't see. */
   problems?(document: z.output<S>, around: Around): Problem[]
   /** Default: the values as checked. */
   read?(document: z.output<S>): V
 }
 
-/** A section of some feature. */
 export interface ConfigSection<V = unknown> {
   readonly name: string
   readonly after?: string
@@ -50,12 +49,12 @@ export function configSection<S extends z.ZodType, V = z.output<S>>({
   }
 }
 
-/** What was read of the sections, by their names. */
+/** What was read from the sections, by section name. */
 export interface WithSections {
   readonly sections?: Readonly<Record<string, unknown>>
 }
 
-/** How a feature reads its section of a configuration; where there is none of that name, its defaults. */
+/** How a feature reads its section of a configuration. If the section is missing, this returns its defaults. */
 export const settingsOf =
   <V>({ name, shape, read }: ConfigSection<V>) =>
   ({ sections = {} }: WithSections): V =>

@@ -1,16 +1,16 @@
-/** Names of time zones. Used by the check of the configuration, and wherever the API names a shop's zone. */
+/** Names of time zones. Used to check the configuration, and wherever the API names a shop's zone. */
 import { nearest } from './nearest.js'
 
 interface ZoneNames {
-  /** What Intl lists; it takes others besides: names of the IANA list that are links, such as US/Central. */
+  /** The names that Intl lists. It accepts more: IANA names that are links, such as US/Central. */
   readonly listed: ReadonlySet<string>
-  /** To tell a link of the list from a listed name in other capitals, both of which Intl takes. */
+  /** Distinguishes an IANA link from a listed name in different case; Intl accepts both. */
   readonly capitalized: ReadonlySet<string>
 }
 
 let names: ZoneNames | undefined
 
-/** Asked once, and not before a name is met: most commands meet none. */
+/** Computed once, and only when a name is needed: most commands need none. */
 function zoneNames(): ZoneNames {
   if (names === undefined) {
     const all = Intl.supportedValuesOf('timeZone')
@@ -28,15 +28,15 @@ function isTaken(name: string): boolean {
   }
 }
 
-/** Names without a place that mean one thing, daylight saving time included. */
+/** Names without a place that have one clear meaning, including daylight saving time. */
 const placeless: ReadonlySet<string> = new Set(
   'UTC GMT CET EET MET WET EST5EDT CST6CDT MST7MDT PST8PDT'.split(' '),
 )
 
 /**
- * Whether a text is the name of a time zone of the IANA list. Offsets such as `UTC-6` are none: databases read them
- * backwards, and they know no daylight saving time. Neither are names in other capitals, nor EST and the like, which
- * stand for an hour that never changes, although people think of a place where it does.
+ * Whether a text is a time zone name from the IANA list. Offsets such as `UTC-6` aren't accepted: databases read them
+ * backwards, and they have no daylight saving time. Neither are names in different case, nor EST and the like, which
+ * mean an offset that never changes, although people think of a place where it does.
  */
 export function isTimeZone(name: string): boolean {
   const { listed, capitalized } = zoneNames()
@@ -46,7 +46,7 @@ export function isTimeZone(name: string): boolean {
   )
 }
 
-/** What people type, and mean a place by. */
+/** What people type when they mean a place. */
 const abbreviations: Readonly<Record<string, string>> = {
   EST: 'America/New_York',
   EDT: 'America/New_York',
@@ -67,7 +67,7 @@ const abbreviations: Readonly<Record<string, string>> = {
 export function nearestTimeZone(name: string): string | undefined {
   const short = abbreviations[name.toUpperCase()]
   if (short) return short
-  // Nobody knows which place an offset is meant for.
+  // An offset doesn't show which place is meant.
   if (/^(UTC|GMT)?[+-]?\d/i.test(name)) return undefined
   const { listed } = zoneNames()
   const city = name.split('/').at(-1) ?? name

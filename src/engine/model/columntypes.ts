@@ -1,6 +1,8 @@
 import type { Kind } from '../../../schema/resource.js'
 
-/** Column types by kind, in both databases: the dialects make columns of them, and the data dictionary shows them. */
+/**
+ * Column types by kind, in both databases: the dialects create columns from them, and the data dictionary shows them.
+ */
 export const columnTypes: Readonly<Record<Kind, { readonly postgres: string; readonly sqlite: string }>> = {
   id: { postgres: 'bigint', sqlite: 'INTEGER' },
   integer: { postgres: 'bigint', sqlite: 'INTEGER' },
@@ -10,6 +12,6 @@ export const columnTypes: Readonly<Record<Kind, { readonly postgres: string; rea
   text: { postgres: 'text', sqlite: 'TEXT' },
   timestamp: { postgres: 'timestamptz', sqlite: 'TEXT' },
   json: { postgres: 'jsonb', sqlite: 'TEXT' },
-  // Text all the same: clients take the column for one of days, and order and ranges are those of the text.
+  // Stored as text all the same. The type tells clients that the column holds dates; text sorts and compares correctly.
   day: { postgres: 'date', sqlite: 'DATE' },
 }

@@ -3,8 +3,8 @@ import { Bug } from '../base/errors.js'
 import { type Column, type Table, tablesOf } from './table.js'
 
 /**
- * The table that keeps the versions of a resource's records which were seen replaced or deleted (docs/history.md).
- * src/engine/warehouse/versions.ts writes it.
+ * The table of versions that were found to be replaced or deleted (docs/history.md). src/engine/warehouse/versions.ts
+ * writes it.
  */
 
 const column = (name: string, kind: Column['kind'], nullable: boolean, doc: string): Column => ({
@@ -18,7 +18,7 @@ const seenFrom = column(
   '_seen_from',
   'timestamp',
   false,
-  'When the request was sent that first brought this version; of a version that was there before its history was kept: when it had last been seen by then.',
+  'When the request that first fetched this version was sent. For a version that existed before its history was kept: when it had last been seen by then.',
 )
 
 const own: readonly Column[] = [
@@ -26,28 +26,28 @@ const own: readonly Column[] = [
     '_children',
     'json',
     false,
-    'The rows of its nested arrays: an object with a list for each table, the rows without tenant_id, the id of the record and _synced_at.',
+    'The rows of its nested arrays: an object with one list per table. Rows omit tenant_id, the id of the record and _synced_at.',
   ),
-  column('_valid_from', 'timestamp', false, 'updated_at of the version: since when the source had it.'),
+  column('_valid_from', 'timestamp', false, 'updated_at of the version: when the source got it.'),
   column(
     '_seen_to',
     'timestamp',
     false,
-    'When the request was sent that showed another version, or that the record is gone. The version itself may have ended earlier.',
+    'When the request that showed another version, or that the record was gone, was sent. The version itself may have ended earlier.',
   ),
   column(
     '_ended_by',
     'text',
     false,
-    '`replaced`: another version came; `deleted`: the record was found to be gone.',
+    '`replaced` by another version, or `deleted`: the record was found to be gone.',
   ),
 ]
 
-/** Every resource may have one that has records with versions. */
+/** Every resource whose records have versions may have one. */
 export const historyName = ({ name, list }: Pick<Resource, 'name' | 'list'>): string | undefined =>
   list === 'records' ? `${name}_history` : undefined
 
-/** Undefined where the configuration keeps no versions of the resource. */
+/** undefined if the configuration keeps no versions of the resource. */
 export function historyTable(resource: Resource): Table | undefined {
   const name = historyName(resource)
   if (!resource.history || name === undefined) return undefined
@@ -56,11 +56,12 @@ export function historyTable(resource: Resource): Table | undefined {
   return {
     name,
     resource: resource.name,
-    doc: `Versions of ${resource.name.replaceAll('_', ' ')} that were seen replaced or deleted. The present one is in ${resource.name}.`,
-    grain: `one version that was observed and has ended, of ${root.grain.replace(/^one /, 'a ')}`,
+    doc: `Versions of ${resource.name.replaceAll('_', ' ')} that shopsync saw replaced or deleted. The current one is in ${resource.name}.`,
+    grain: `one observed version, now ended, of ${root.grain.replace(/^one /, 'a ')}`,
     role: 'history',
     columns: [...root.columns.filter((known) => known.name !== seenFrom.name), seenFrom, ...own],
-    // Of requests under way together, one may end a version at the instant at which it began, where the next one begins.
+    // If requests were under way at the same time, one may end a version at the instant at which it began, where the
+    // next one begins.
     key: [...root.key, seenFrom.name, '_valid_from'],
     indexes: [],
   }

@@ -1,6 +1,6 @@
 /**
- * The resources as the rest of the product knows them: composed once, from the declarations and the configuration.
- * Used wherever a resource, its tables or its flatten is needed.
+ * The resources as the rest of the product knows them: composed once, from the declarations and the configuration. Used
+ * wherever a resource, its tables or its flatten is needed.
  */
 import { derivedTables } from '../../../schema/index.js'
 import { field, type Kind, kinds, type Resource } from '../../../schema/resource.js'
@@ -27,8 +27,8 @@ export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
 ]
 
 /**
- * The names of all tables that hold versions, where a configuration keeps or has kept them: whoever copies or erases a
- * warehouse looks which of them are there (Warehouse.histories).
+ * The names of all tables that hold versions, if a configuration keeps or kept them. Code that copies or erases a
+ * warehouse checks which of them exist (Warehouse.histories).
  */
 export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
   list.flatMap(({ resource }) => historyName(resource) ?? [])
@@ -45,7 +45,7 @@ function checkNames(resources: Readonly<Record<string, Resource>>, settings: Set
   }
 }
 
-/** `features`: the state tables of the features, for whoever opens a warehouse. */
+/** `features`: the features' state tables, for opening a warehouse. */
 export function model(
   resources: Readonly<Record<string, Resource>>,
   settings: Settings = {},
@@ -88,7 +88,7 @@ export function model(
   }
 }
 
-/** Postgres cuts longer names off, and two columns could get one name. */
+/** Postgres truncates longer names, so two columns could get the same name. */
 const MAX_NAME = 63
 
 function problem(resource: Resource, name: string, kind: string): string | undefined {
@@ -102,8 +102,8 @@ function problem(resource: Resource, name: string, kind: string): string | undef
 }
 
 /**
- * The resource with fields of its own that the configuration adds: the API's document does not show them, and without
- * the configuration their values would be in `_extra`. They are nullable.
+ * The resource with additional fields from the configuration. They aren't in the API's document, and without the
+ * configuration their values would be in `_extra`. They are nullable.
  */
 export function withColumns(resource: Resource, columns: Readonly<Record<string, Kind>>): Resource {
   const promoted = Object.entries(columns)

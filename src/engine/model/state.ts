@@ -8,11 +8,11 @@ const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
 
 /**
  * The engine's own tables, which BI tools may read: the warehouse writes them, the data dictionary describes them.
- * Features have tables of their own beside them.
+ * Features have their own tables in addition.
  */
 export const stateTables = {
   tenants: define({
-    doc: 'The tenants that have granted access, and those that once had. From the API document, Resources: Authorization.',
+    doc: 'Tenants that grant access, and those that did in the past. From the API document, Resources: Authorization.',
     key: ['tenant_id'],
     fields: {
       tenant_id: id('Tenant.'),
@@ -20,13 +20,13 @@ export const stateTables = {
       api_partner_id: id('Identifier of the API partner.'),
       api_tenant_id: id('Identifier of the API tenant.'),
       writable: boolean('true if write actions are enabled for this authorization.'),
-      revoked_at: timestamp('When the tenant was found to be no longer granted; its rows are kept.'),
-      _synced_at: timestamp('When the request was sent that brought this version of the row.'),
-      _extra: json('What the API sent and its document does not show.'),
+      revoked_at: timestamp('When shopsync found that access was revoked. The rows are kept.'),
+      _synced_at: timestamp('When the request that fetched this version was sent.'),
+      _extra: json("Fields the API sent that its document doesn't show."),
     },
   }),
   sync_forgotten: define({
-    doc: 'Tenants that were forgotten: runs leave them out, granted or not, until shopsync forget --tenant ID --lift.',
+    doc: 'Forgotten tenants. Runs skip them, granted or not, until `shopsync forget --tenant ID --lift`.',
     vouches: true,
     key: ['tenant_id'],
     fields: {
@@ -35,7 +35,7 @@ export const stateTables = {
     },
   }),
   sync_cursors: define({
-    doc: 'How far each resource of each tenant has come.',
+    doc: 'The progress of each cursor: one resource of one tenant.',
     vouches: true,
     key: ['tenant_id', 'resource'],
     fields: {
@@ -44,79 +44,81 @@ export const stateTables = {
       status: text('`ok`, `failed`, `unavailable` or `skipped` after the last run.'),
       completeness: text('Verdict of the last walk: `proven`, `repaired`, `listed` or `unproven`.'),
       reason: text(
-        'Why the verdict is not `proven`, or an oddity of the source: a short code (docs/guarantees.md); null where nothing is odd.',
+        'Why the verdict is not `proven`, or what is odd about the source, as a short code (docs/guarantees.md); null if nothing is odd.',
       ),
       last_success_at: timestamp('End of the last walk that was complete.'),
-      last_error: text('Why the last run of this cursor failed; null when it did not.'),
+      last_error: text('Why the last run of this cursor failed; null if it did not.'),
       last_run_id: text('The last run that worked on it.'),
-      walk: json('What a resumed walk needs; null when none is under way.'),
+      walk: json('What an unfinished walk needs to resume; null if there is none.'),
       remembered: json(
-        'What is odd about the list (docs/guarantees.md, Premises): records never shown, holes, places shown twice, no true order or total; null where nothing is.',
+        'What is odd about the list (docs/guarantees.md, Premises): records never shown, holes, positions shown twice, a wrong order or total; null if nothing is.',
       ),
       stamps_ahead: integer(
-        "Records stamped ahead of the source's clock by a minute or more, when the last walk read them; null where there are none.",
+        "Records whose updated_at was a minute or more ahead of the source's clock when the last walk read them; null if there are none.",
       ),
-      stamps_ahead_until: timestamp('The newest of their stamps: until then each run reads them again.'),
+      stamps_ahead_until: timestamp('The newest of their updated_at. Each run reads them again until then.'),
       walked_at: timestamp(
-        "When the last proven or repaired walk began, by the source's clock: what is stamped earlier and found later was late by so much.",
+        "When the last proven or repaired walk began, by the source's clock. A record found later with an earlier updated_at is late by the difference.",
       ),
       complete_through: timestamp(
         'Every creation and update up to then is in the warehouse, unless it became visible later than any in the last 30 days.',
       ),
       complete_through_before: timestamp(
-        'What complete_through was before a late record set it back; null when it has caught up.',
+        'The value of complete_through before a late record set it back; null once it has caught up.',
       ),
       deletes_checked_at: timestamp(
-        'Every deletion up to then is in the warehouse: the start of the last reconcile that found, or made, the cursor equal, or of its first load.',
+        'Every deletion up to this time is in the warehouse: the start of the last reconcile that found or made the cursor match, or of its first load.',
       ),
       polled_at: timestamp(
-        'When the last walk began that came to its end, whatever it was for (docs/freshness.md); null before the first.',
+        'When the last finished walk of any kind began (docs/freshness.md); null before the first.',
       ),
       news: number(
-        'New and changed records that polls found, at most 20 of each poll; a week later a count weighs a third.',
+        'New and changed records found by polls, at most 20 per poll. A week-old count weighs a third.',
       ),
-      news_unannounced: number('Of these, the ones that no event had announced.'),
-      news_hours: number('Hours between the polls that found them, weighed likewise.'),
-      shared_services: json('Services that two live orders show (docs/reconcile.md); null where none do.'),
+      news_unannounced: number('Of these, the ones no event announced.'),
+      news_hours: number('Hours between the polls that found them, weighted the same way.'),
+      shared_services: json(
+        'Services that two live orders have (docs/reconcile.md); null if there are none.',
+      ),
       refill: text(
-        'Why the whole list is read once more, such as a table that had to be created anew; null when nothing is to be filled.',
+        'Why the whole list must be read again, such as a recreated table; null if it need not be.',
       ),
       refill_walk: json(
-        'What that reading needs to go on where it was cut short; null when it was not begun. Meanwhile `walk` brings what is new.',
+        'What that reading needs to resume after an interruption; null if it has not started. Meanwhile, `walk` fetches what is new.',
       ),
     },
   }),
   sync_registers: define({
-    doc: 'Which live rows each resource of each tenant should have: kept in the transaction of every row that comes or goes, so that rows which vanish otherwise are noticed, and which they were.',
+    doc: 'Which live rows each cursor should have. Updated in the same transaction as the rows, so shopsync notices if rows vanish any other way, and which ones.',
     vouches: true,
     key: ['tenant_id', 'resource'],
     fields: {
       ...cursor,
-      live_rows: integer('How many; null where that is not known.'),
+      live_rows: integer('Number of live rows; null if unknown.'),
       sketch: text(
-        'Their ids and versions in a kilobyte: what differs between two such texts can be read from them.',
+        'A one-kilobyte sketch of their ids and versions. Comparing two sketches shows which rows differ.',
       ),
     },
   }),
   sync_walk_parts: define({
-    doc: 'The ids that a walk under way has seen, a row a page; empty when none is.',
+    doc: 'Ids that an unfinished walk has seen, one row per page; empty if there is no such walk.',
     vouches: true,
     key: ['tenant_id', 'resource', 'fills', 'part'],
     grown: { column: 'fills', value: 0 },
     fields: {
       ...cursor,
-      fills: integer('1: of the walk in sync_cursors.refill_walk; 0: of the one in sync_cursors.walk.'),
+      fills: integer('1 for the walk in sync_cursors.refill_walk; 0 for the one in sync_cursors.walk.'),
       part: integer('Number of the part.'),
-      ids: text('Ids first seen on that page: sorted, as differences in base 36.'),
-      entered: text('Ids that entered the list while it was read, likewise.'),
+      ids: text('Ids first seen on that page, sorted, as differences in base 36.'),
+      entered: text('Ids that entered the list while it was being read, in the same form.'),
     },
   }),
   sync_quarantine: define({
-    doc: 'Values that could not be stored as they came. Tenant 0: of authorizations that name no tenant.',
+    doc: 'Values that could not be stored as received. Tenant 0: authorizations that name no tenant.',
     key: ['tenant_id', 'resource', 'record_id', 'path'],
     fields: {
       ...cursor,
-      record_id: text('Id of the record; `?` and a digest of the record when it has none.'),
+      record_id: text('Id of the record; if it has none, `?` and a digest of the record.'),
       path: text(
         'Where in the record, such as services[2].parts[0].cost_cents; empty for the record itself.',
       ),
@@ -127,13 +129,13 @@ export const stateTables = {
     },
   }),
   sync_drift: define({
-    doc: 'Fields and enumeration values that the API sends and its document does not show.',
+    doc: "Fields and enumeration values the API sends that its document doesn't show.",
     key: ['resource', 'path', 'kind', 'detail'],
     fields: {
       resource: text('Resource.'),
       path: text('Where in the record, without array positions, such as services[].warranty.'),
       kind: text('`unknown_field`, `unknown_value` or `replaced_character`.'),
-      detail: text('The unknown value of an enumeration; empty for the other kinds.'),
+      detail: text('The unknown enumeration value; empty for the other kinds.'),
       example: text('An example, shortened, as JSON text.'),
       tenant_id: id('The tenant in whose data it was first seen.'),
       first_seen_at: timestamp('First seen.'),
@@ -141,68 +143,68 @@ export const stateTables = {
     },
   }),
   sync_source: define({
-    doc: 'Which source this warehouse belongs to, and what `shopsync check` found out about its ways.',
+    doc: 'Which source this warehouse belongs to, and what `shopsync check` learned about how it behaves.',
     key: ['name'],
     fields: {
       name: text('Always `source`.'),
       base_url: text(
-        'Address of the source, without a slash at its end: stored with the first run that a tenant was granted to. Runs from another address are refused.',
+        'Address of the source, without a trailing slash, stored by the first run with a granted tenant. Runs with another address are refused.',
       ),
-      partner_id: text('Partner identifier, likewise.'),
+      partner_id: text('Partner identifier, stored the same way.'),
       since: timestamp('When it was stored, or last adopted.'),
       lists_from: text(
-        'The earliest `updated_after` that the API accepts, where it refuses 0001-01-01T00:00:00+12:00; else null.',
+        'The earliest `updated_after` the API accepts, if it refuses 0001-01-01T00:00:00+12:00; otherwise null.',
       ),
-      probe: json('What the last probe of `shopsync check` found; null when none was made.'),
-      probed_at: timestamp('When that was.'),
+      probe: json('What the last probe by `shopsync check` found; null if there was none.'),
+      probed_at: timestamp('When that probe ran.'),
     },
   }),
   sync_columns: define({
-    doc: 'Columns that the configuration made of unknown fields, and columns whose values are still on their way; and `_seen_from` of the resources whose history is kept.',
+    doc: 'Columns that the configuration adds for unknown fields, including those still being filled or emptied, and `_seen_from` of resources whose history is kept.',
     key: ['resource', 'name'],
     fields: {
       resource: text('Resource.'),
-      name: text('The column, and the member of `_extra` that its values come from.'),
+      name: text('The column, and the `_extra` field its values come from.'),
       kind: text('Its kind, such as `text`.'),
       state: text(
-        '`column`: the values are in the column; `filling`: they move there from `_extra`; `emptying`: they move back.',
+        '`column`: the values are in the column. `filling`: they are moving there from `_extra`. `emptying`: they are moving back.',
       ),
     },
   }),
   sync_lateness: define({
-    doc: 'How late records became visible, by resource and day: the distribution, all tenants together.',
+    doc: 'How late records became visible: a distribution by resource and day, over all tenants.',
     vouches: true,
     key: ['resource', 'day', 'way', 'up_to_ms'],
     fields: {
       resource: text('Resource.'),
       day: text('Day of the run, in UTC, such as 2026-01-31.'),
-      way: text('`walk`: found by a walk, late or not. `reconcile`: late, and found by reconcile alone.'),
+      way: text('`walk`: found by a walk, late or not. `reconcile`: late, and found only by reconcile.'),
       up_to_ms: integer(
-        'Milliseconds by which the records were late at most: a power of two; 0 for records in time.',
+        'Upper bound of the lateness in milliseconds, a power of two; 0 for records that were on time.',
       ),
       records: integer('How many.'),
       largest_us: integer('The largest lateness among them, in microseconds.'),
     },
   }),
   sync_lease: define({
-    doc: 'Who may write: one row while a run is under way.',
+    doc: 'Which process may write: one row while a run is in progress.',
     key: ['name'],
     fields: {
       name: text('Always `run`.'),
-      token: integer('Fencing token: every claim takes a higher one, and every commit checks it.'),
-      owner: text('Run id of the holder; null when nobody holds it.'),
-      host: text('Where the holder runs.'),
-      pid: integer('Its process.'),
-      command: text('What it does.'),
+      token: integer('Fencing token. Every claim takes a higher one, and every commit checks it.'),
+      owner: text('Run id of the holder; null if nobody holds it.'),
+      host: text('Host the holder runs on.'),
+      pid: integer('Its process id.'),
+      command: text('What it is doing.'),
       claimed_at: timestamp('Since when.'),
-      expires_at: timestamp('From then on others may take it; the holder moves it forward while it lives.'),
+      expires_at: timestamp('When others may take it. The holder moves this forward while it is alive.'),
       wanted_at: timestamp(
-        'When somebody last said that a listener is to give it back; null where nobody waits for it.',
+        'When a waiting process last asked a listener to give it back; null if nobody is waiting.',
       ),
     },
   }),
   sync_meta: define({
-    doc: 'What the program remembers of the tables: their version, and which columns they had.',
+    doc: 'What shopsync keeps about the tables: their version and the columns they had.',
     key: ['name'],
     fields: {
       name: text(
@@ -213,31 +215,31 @@ export const stateTables = {
   }),
   ...runTables,
   sync_derived: define({
-    doc: 'With which rule and which settings the derived tables of each tenant were computed: when either changes, they are computed anew.',
+    doc: 'The rule and settings that the derived tables of each tenant were computed with. If either changes, they are recomputed.',
     key: ['tenant_id', 'name'],
     fields: {
       tenant_id: id('Tenant.'),
       name: text('The derived table.'),
       version: integer('Version of the rule.'),
-      settings: text('The settings that the rule used, as JSON.'),
-      done_to: id('While rows are computed anew: the last record that is done; null before the first.'),
-      records: integer('Records whose rows were computed anew; 0 where all came with their records.'),
+      settings: text('The settings the rule used, as JSON.'),
+      done_to: id('While rows are being recomputed: the last finished record; null before the first.'),
+      records: integer('Records whose rows were recomputed; 0 if all rows were stored with their records.'),
       finished_at: timestamp(
-        'When all rows were of this rule and these settings; null while they are computed anew.',
+        'When all rows had this rule and these settings; null while they are being recomputed.',
       ),
     },
   }),
   sync_counters: define({
-    doc: 'Lifetime totals of the runs on record, for the metrics (docs/operations.md, Metrics): a process that cron started does not begin at 0.',
+    doc: "Lifetime totals for the metrics (docs/operations.md, Metrics), so a process started by cron doesn't start at 0.",
     key: ['metric', 'labels', 'part'],
     fields: {
       metric: text('Name of the metric, such as shopsync_runs_total.'),
-      labels: text('Its labels, as JSON: jobs, resources, outcomes and the like, and nothing of a tenant.'),
+      labels: text('Its labels, as JSON: jobs, resources, outcomes and so on, nothing about a tenant.'),
       part: text(
-        'Of a histogram: the upper end of a range that counts what lies in it alone, or `sum`. Else empty.',
+        'For a histogram: the upper end of a range that counts only what lies in it, or `sum`. Otherwise empty.',
       ),
       value: integer(
-        'The total so far; where the metric is no total, what the last run found. Seconds are kept as microseconds.',
+        "The total so far; if the metric isn't a total, what the last run found. Seconds are kept as microseconds.",
       ),
     },
   }),
@@ -246,7 +248,7 @@ export const stateTables = {
 /** The engine's state tables as Kysely sees them. */
 export type StateRows = RowsOf<typeof stateTables>
 
-/** A state table as a table of the warehouse, so that one generator makes the DDL of both. */
+/** A state table in the form of a warehouse table, so one generator makes the DDL of both. */
 const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   name,
   resource: '',
@@ -265,7 +267,6 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   })),
 })
 
-/** State tables as tables. */
 export const asTables = (tables: StateTables): Table[] => Object.entries(tables).map(asTable)
 
 /** The state tables of the engine and of the features, in the order of the data dictionary. */

@@ -1,19 +1,19 @@
 import type { Field, Kind, KindValue } from '../../../schema/resource.js'
 
 /**
- * A table of the product's own, in the vocabulary of the resources. The engine declares its tables in state.ts, a feature
- * its own in its folder (tables.ts), and src/main.ts lists the features.
+ * One of the product's own tables, in the vocabulary of the resources. The engine declares its tables in state.ts, a
+ * feature its own in its folder (tables.ts), and src/main.ts lists the features.
  */
 export interface StateTable {
   readonly doc: string
   readonly key: readonly string[]
   readonly fields: Readonly<Record<string, Field>>
   readonly indexes?: readonly (readonly string[])[]
-  /** A column that became part of the key later, and what the rows have in it that were there before. */
+  /** A column that became part of the key later, and its value in the rows that already existed. */
   readonly grown?: GrownKey
-  /** What it says was found out by asking the source: nothing of it stays when the warehouse gets another source. */
+  /** Its content was found out by querying the source, so none of it stays when the warehouse gets another source. */
   readonly vouches?: true
-  /** The table that it follows in the data dictionary; default: the one before it in its feature, else the last. */
+  /** The table that it follows in the data dictionary. Default: the one before it in its feature, or else the last. */
   readonly after?: string
 }
 
@@ -45,5 +45,5 @@ type RowOf<T> =
       }
     : never
 
-/** State tables as Kysely sees them. A feature sees its own by `db.withTables<RowsOf<typeof …>>()`. */
+/** State tables as Kysely sees them. A feature sees its own through `db.withTables<RowsOf<typeof …>>()`. */
 export type RowsOf<T> = { [N in keyof T]: RowOf<T[N]> }

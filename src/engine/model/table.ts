@@ -4,44 +4,42 @@ import { Bug } from '../base/errors.js'
 import { computedColumns } from './computedcolumns.js'
 import type { GrownKey } from './statetable.js'
 
-/**
- * The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary.
- */
+/** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
 
 /** One column of a warehouse table. */
 export interface Column {
   readonly name: string
   readonly kind: Kind
-  /** false for keys and versions, which every row must have; a value that goes to quarantine leaves null behind. */
+  /** false for keys and versions, which every row must have. A value that goes to quarantine leaves null behind. */
   readonly nullable: boolean
-  /** The API's document says that the value may be null; absent on columns that do not come from the API. */
+  /** The API's document says that the value may be null. Absent on columns that don't come from the API. */
   readonly mayBeNull?: boolean
   readonly doc: string
   /** The documented values of an enumeration. */
   readonly values?: readonly string[]
   /** The table whose id this is. */
   readonly references?: string
-  /** The derived table whose rule computes it from the whole record: no page of the source brings it. */
+  /** The derived table whose rule computes it from the whole record. No page of the source contains it. */
   readonly computedBy?: string
 }
 
-/** One warehouse table, in the order in which its columns are created and its tuples are written. */
+/** One warehouse table, with its columns in the order in which they are created and its tuples are written. */
 export interface Table {
   readonly name: string
   readonly resource: string
   readonly doc: string
   readonly grain: string
   /**
-   * `root`: one row a record, with version, tombstone and `_extra`; `child`: owned by a root row; `derived`: computed
-   * from a root row and its children, deleted and revived with it; `history`: versions of a root row that have ended.
+   * `root`: one row per record, with version, tombstone and `_extra`. `child`: owned by a root row. `derived`: computed
+   * from a root row and its children, deleted and revived with it. `history`: ended versions of a root row.
    */
   readonly role: 'root' | 'child' | 'derived' | 'history'
   readonly columns: readonly Column[]
-  /** Names of the key's columns; the first is always tenant_id. */
+  /** Names of the key's columns. The first is always tenant_id. */
   readonly key: readonly string[]
-  /** Of a child: the column that holds its root's id. */
+  /** For a child: the column that holds its root's id. */
   readonly owner?: string
-  /** Of a child: its rows move from record to record, and keep their ids (warehouse/sharedrows.ts). */
+  /** For a child: its rows move from record to record and keep their ids (warehouse/sharedrows.ts). */
   readonly moves?: boolean
   /** Secondary indexes, each a list of columns. */
   readonly indexes: readonly (readonly string[])[]
@@ -51,7 +49,7 @@ export interface Table {
   readonly grown?: GrownKey
   /** See `StateTable.vouches`. */
   readonly vouches?: true
-  /** Indexes that earlier versions made and that serve no longer: migration drops them. */
+  /** Indexes that earlier versions created and that are no longer needed: migration drops them. */
   readonly formerIndexes?: readonly (readonly string[])[]
 }
 
@@ -67,30 +65,30 @@ const syncedAt = column(
   '_synced_at',
   'timestamp',
   false,
-  'When the request was sent that brought this version of the row; the row is as the source was then, or later.',
+  'When the request that fetched this version was sent. The row is as the source had it then or later.',
 )
 const deletedAt = column(
   '_deleted_at',
   'timestamp',
   true,
-  'When the record was found to be gone at the source; null while it exists there.',
+  'When shopsync found the record gone from the source; null while it exists there.',
 )
 const extra = column(
   '_extra',
   'json',
   true,
-  'What the API sent and its document does not show, by path; null when there is nothing.',
+  "Fields the API sent that its document doesn't show, by path; null if there are none.",
 )
 
-/** Only where the versions of a resource are kept (src/engine/model/historytable.ts). */
+/** Only if versions of the resource are kept (src/engine/model/historytable.ts). */
 const seenFrom = column(
   '_seen_from',
   'timestamp',
   true,
-  'When the request was sent that first brought this version; of a row that was there before its history was kept: when it had last been seen by then.',
+  'When the request that first fetched this version was sent. For a row that existed before its history was kept: when it had last been seen by then.',
 )
 
-/** Columns whose value is the same in every row of a batch: apply writes them, flatten does not. */
+/** Columns whose value is the same in every row of a batch: apply writes them, flatten doesn't. */
 export const stampColumns: ReadonlySet<string> = new Set([
   'tenant_id',
   '_synced_at',
@@ -108,7 +106,7 @@ const ofField = (name: string, field: Field, nullable: boolean): Column => ({
   ...(field.references ? { references: field.references } : {}),
 })
 
-/** The columns of an object's own values, nested objects included, in declared order. */
+/** The columns of an object's own values, including nested objects, in declared order. */
 const ownColumns = (fields: Shape, required: ReadonlySet<string>, prefix = ''): Column[] =>
   Object.entries(fields).flatMap(([name, member]) => {
     if (member.type === 'field') return [ofField(prefix + name, member, !required.has(prefix + name))]
@@ -151,7 +149,10 @@ interface Owner {
   readonly rootColumn: string
   /** Owner columns below the root's, such as service_id, with the tables whose ids they hold. */
   readonly path: readonly { readonly column: string; readonly table: string }[]
-  /** The item that its children cannot name, where there is one: their places would stand for those of several items. */
+  /**
+   * An enclosing item that its children can't refer to, if there is one: their positions would be ambiguous between
+   * several items.
+   */
   readonly nameless?: string
   readonly grain: string
 }
@@ -174,9 +175,9 @@ const ownerNames = ({ rootColumn, path }: Owner): string[] => [
   ...path.map(({ column: name }) => name),
 ]
 
-const position = column('position', 'integer', false, 'Its 0-based place in the array.')
+const position = column('position', 'integer', false, 'Its 0-based position in the array.')
 
-/** The key of rows that only their owner and a column of their own tell apart. */
+/** The key of rows that are identified only by their owner and one column of their own. */
 function placedKey(owner: Owner, table: string, column: string): string[] {
   const { resource, nameless } = owner
   if (nameless !== undefined)
@@ -188,7 +189,7 @@ function placedKey(owner: Owner, table: string, column: string): string[] {
 
 const childrenTable = (owner: Owner, child: Children): Table => {
   const hasId = child.key === 'id'
-  // A record's rows follow from that record alone: an id that two records show is a row of each.
+  // A record's rows follow from that record only: an id that appears in two records is a row of each.
   const key = hasId ? ['tenant_id', owner.rootColumn, 'id'] : placedKey(owner, child.table, 'position')
   return {
     name: `${owner.resource.singular}_${child.table}`,
@@ -208,7 +209,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
     owner: owner.rootColumn,
     ...(child.moves && { moves: true }),
     indexes: child.moves ? [['tenant_id', 'id']] : [],
-    // Of the time when the key did not begin with the record.
+    // From when the key didn't begin with the record.
     ...(hasId && { formerIndexes: [['tenant_id', ...ownerNames(owner)]] }),
   }
 }
@@ -242,7 +243,7 @@ const childTables = (owner: Owner, fields: Shape): Table[] =>
     return [childrenTable(owner, member), ...childTables(ownerBelow(owner, member), member.fields)]
   })
 
-/** The owner of what stands inside an item. An object that is the only one of its record needs no name. */
+/** The owner of what is inside an item. An object that is the only one of its record needs no name. */
 function ownerBelow(owner: Owner, member: Children): Owner {
   const { resource, path } = owner
   const { table, ownerColumn, key, type } = member
@@ -267,12 +268,12 @@ export function tablesOf(resource: Resource): Table[] {
   return [rootTable(resource), ...childTables(owner, resource.fields)]
 }
 
-/** The table of a declaration of schema/derived/. */
+/** The table for a declaration in schema/derived/. */
 export function derivedTable(derived: Derived): Table {
   const { name, of, doc, grain, ownerColumn, key = [], fields, indexes = [], unique = [] } = derived
   const required = new Set<string>([...key, ...unique])
   const owner = {
-    ...column(ownerColumn, 'id', false, 'Id of the record that it follows from.'),
+    ...column(ownerColumn, 'id', false, 'Id of the record it is derived from.'),
     references: of,
   }
   return {
@@ -289,10 +290,10 @@ export function derivedTable(derived: Derived): Table {
   }
 }
 
-/** The columns of a tuple, in order: all columns but those whose values a whole batch shares. */
+/** The columns of a tuple, in order: all columns except those whose values a whole batch shares. */
 export const tupleColumns = (table: Table): readonly Column[] =>
   table.columns.filter((c) => !stampColumns.has(c.name))
 
-/** Where a column's value stands in the tuples of a table; -1 when there is none. */
+/** The position of a column's value in the tuples of a table. -1 if it isn't there. */
 export const placeOf = (table: Table, column: string): number =>
   tupleColumns(table).findIndex((c) => c.name === column)

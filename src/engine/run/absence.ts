@@ -1,7 +1,8 @@
 /*
- * What a 404 means for a cursor: the tenant is revoked, the resource is gone, or the API never offered it. The
- * authorizations decide about the tenant, asked again; what the cursor once answered decides about the rest. A revoked
- * tenant must not look like a resource that is not offered, because the advice would be to switch the resource off.
+ * What a 404 means for a cursor: the tenant is revoked, the resource is gone, or the API never offered it. For the
+ * tenant, the run requests the authorizations again; for the rest, it depends on whether the cursor ever answered. A
+ * revoked tenant must not look like a resource that isn't offered, because the advice would be to switch the resource
+ * off.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
@@ -10,12 +11,11 @@ import type { CursorState } from '../warehouse/cursors.js'
 import type { ReadingCursor, Run, TenantAccess } from './tenant.js'
 import { type CursorTask, stateOf } from './tenant.js'
 
-/** What a failure means for a cursor. */
 export interface Explained {
   readonly text: string
   readonly status: 'failed' | 'skipped'
   readonly reason: Reason
-  /** A 404 on a resource whose path the document does not show, and that never answered. */
+  /** A 404 on a resource whose path the API's document doesn't have, and that never answered. */
   readonly absent: boolean
 }
 
@@ -28,14 +28,14 @@ export const revokedText = (tenantId: Int64): string =>
 const missingText = (tenantId: Int64): string =>
   `The list of authorizations does not show tenant ${tenantId}, and is shorter than its total, shows others twice, or cannot be read whole. Nothing of the tenant was asked for; the next run looks again`
 
-/** What a tenant that is not granted means for each of its cursors. */
+/** What it means for each of a tenant's cursors that the tenant isn't granted. */
 export function notGranted(tenantId: Int64, access: Exclude<TenantAccess, 'granted'>): Explained {
   if (access === 'revoked')
     return { text: revokedText(tenantId), status: 'skipped', reason: 'revoked', absent: false }
   return { text: missingText(tenantId), status: 'failed', reason: 'grants_incomplete', absent: false }
 }
 
-/** What an answer 404 means for the cursor. */
+/** What a 404 response means for the cursor. */
 export async function explainAbsence(
   { tenant, resource, state }: Pick<ReadingCursor, 'tenant' | 'resource' | 'state'>,
   error: Skip,
@@ -51,7 +51,7 @@ export async function explainAbsence(
   return { text: gone, status: 'failed', reason: 'gone', absent: false }
 }
 
-/** Where the source cannot be asked now, a tenant counts as granted: the cursor then reports its own failure. */
+/** If the source can't be reached now, a tenant counts as granted, and the cursor reports its own failure. */
 async function accessesOf(
   { authorizations, signal }: Pick<Run, 'authorizations' | 'signal'>,
   tenantIds: readonly Int64[],
@@ -65,8 +65,9 @@ async function accessesOf(
 }
 
 /**
- * The tenants of these cursors that are not granted. The cursors answered 404 and never answered otherwise: a revoked
- * tenant answers so too. One question for all of them, and none for a cursor that was not offered before either.
+ * Those tenants of these cursors that aren't granted. The cursors returned 404 and never anything else, which is also
+ * how a revoked tenant answers. One request covers all of them; none is made for a cursor that wasn't offered before
+ * either.
  */
 export async function ungrantedOf(
   run: Pick<Run, 'cursors' | 'authorizations' | 'signal'>,
@@ -84,7 +85,7 @@ export async function ungrantedOf(
   )
 }
 
-/** The tenants that answer: in this run, or by what is known of the resources that this run leaves out. */
+/** The tenants that answer: in this run, or according to earlier runs of resources that this run leaves out. */
 export function answeringTenants(
   { cursors }: Pick<Run, 'cursors'>,
   ends: readonly { readonly task: CursorTask; readonly report: { readonly status: string } }[],

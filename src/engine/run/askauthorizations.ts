@@ -1,9 +1,9 @@
 /*
- * Which tenants have granted access. Every run asks first, and again where a 404 casts doubt on a tenant. The
- * authorizations alone say that a tenant is revoked, twice in one run: a list that shows less than it counts revokes
- * nobody, since rows that stop being fetched in a green run were judged worse than a run that fails.
- * What is found is recorded: the table `tenants` follows it, and what could not be stored as it came, or is not in the
- * API's document, is kept as that of any other record.
+ * Which tenants have granted access. Every run asks first, and again if a 404 casts doubt on a tenant. Only the
+ * authorizations can say that a tenant is revoked, and they must say so twice in one run. A list that shows less than
+ * it counts revokes nobody: a run that silently stops fetching rows but stays green was judged worse than a run that
+ * fails. The result is recorded: the table `tenants` follows it, and values that couldn't be stored as they came, or
+ * that aren't in the API's document, are kept like those of any other record.
  */
 
 import { authorizations } from '../../../schema/authorizations.js'
@@ -14,7 +14,7 @@ import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
 import {
-  grantTenant,
+  grantTenants,
   type KnownTenant,
   knownTenants,
   revokeTenant,
@@ -32,19 +32,19 @@ import type { Dependencies, WritingRun } from './runcontext.js'
 import type { TenantAccess } from './tenant.js'
 
 export interface Authorizations {
-  /** In the order of their ids. Tenants of sync.exceptTenants, and forgotten ones, are in none of these lists. */
+  /** In order of their ids. Tenants in sync.exceptTenants, and forgotten ones, are in none of these lists. */
   readonly granted: readonly Int64[]
-  /** Tenants that the warehouse knows and that the authorizations do not name. */
+  /** Tenants that the warehouse knows and that the authorizations don't name. */
   readonly revoked: readonly Int64[]
-  /** Tenants that the warehouse knows, and of which the authorizations do not say anything. */
+  /** Tenants that the warehouse knows and that the authorizations say nothing about. */
   readonly missing: readonly Int64[]
-  /** What concerns the whole run. */
+  /** A problem with the whole run. */
   readonly reason: Reason | null
-  /** The tenants that are revoked since this question. */
+  /** The tenants that this query found newly revoked. */
   readonly fresh: readonly Int64[]
-  /** Tenants that stay away, granted or not. */
+  /** Tenants that stay out of the warehouse, whether granted or not. */
   readonly forgotten: ReadonlySet<Int64>
-  /** Without those that stay away: nothing is kept of them. */
+  /** Without the forgotten tenants: nothing about them is kept. */
   readonly list: AuthorizationList
 }
 
@@ -60,8 +60,8 @@ type AuthorizationQuestion = Pick<
 >
 
 /**
- * Asks which tenants there are, and writes nothing. Costs one request a hundred tenants; as many again where a tenant
- * is missing that was granted before.
+ * Asks which tenants there are, without writing anything. Costs one request per hundred tenants, and as many again if a
+ * tenant is missing that was granted before.
  */
 export async function askAuthorizations(
   run: AuthorizationQuestion,
@@ -93,7 +93,7 @@ export async function askAuthorizations(
   }
 }
 
-/** A list that says nothing of some tenants; how long it is, it tells all the same. */
+/** A list with some tenants removed. It still reports its full length. */
 function without(list: AuthorizationList, tenants: ReadonlySet<Int64>): AuthorizationList {
   if (tenants.size === 0) return list
   return {
@@ -103,7 +103,7 @@ function without(list: AuthorizationList, tenants: ReadonlySet<Int64>): Authoriz
   }
 }
 
-/** `isLacking`: nothing tells of some tenant. `isAlone`: somebody ought to be granted, and nobody is. */
+/** `isLacking`: the list says nothing about some tenant. `isAlone`: tenants are expected to be granted, and none is. */
 function reasonOf(
   list: AuthorizationList,
   { isLacking, isAlone }: { readonly isLacking: boolean; readonly isAlone: boolean },
@@ -114,14 +114,14 @@ function reasonOf(
   return isAlone ? 'no_grants' : null
 }
 
-/** Asks at the beginning of a run. Throws Stop when the API does not answer: no run can start. */
+/** Asks at the beginning of a run. Throws Stop if the API doesn't answer: no run can start. */
 export async function firstAuthorizations(ask: () => Promise<Authorizations>): Promise<Authorizations> {
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof Skip)) throw error
     const { code = 'unreachable', status } = error.details
-    // An API that asks to wait has been found, and has said itself what it wants.
+    // An API that tells us to wait has been reached and has already said what it wants.
     const isBusy = code === 'told_to_wait' || status === 429
     throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
       exitCode: 3,
@@ -134,12 +134,12 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
   }
 }
 
-/** The tenant of an authorization that names none: nobody has this id. */
+/** The tenant of an authorization that names none. No tenant has this id. */
 const noTenant = 0
 
 const tenantOf = ({ row }: FlatAuthorization): Int64 => row?.tenant_id ?? noTenant
 
-/** Records which tenants there are. Returns what it was given, to stand behind the question. */
+/** Records which tenants there are. Returns its input, so it can be chained after the query. */
 export async function recordAuthorizations(
   { warehouse, observer, stats }: Pick<WritingRun, 'warehouse' | 'observer' | 'stats'>,
   found: Authorizations,
@@ -148,16 +148,19 @@ export async function recordAuthorizations(
   const { db } = warehouse
   const { syncedAt } = list
   const { name: resource } = authorizations
-  const statements = [
-    ...[...list.rows.values()].map((row) => grantTenant(db, { ...row, _synced_at: syncedAt })),
-    ...fresh.map((tenantId) => revokeTenant(db, tenantId, syncedAt)),
-    ...list.findings.flatMap((found) =>
-      quarantineStatements(db, { tenantId: tenantOf(found), resource, syncedAt }, found.quarantine),
-    ),
-    ...(reason === 'grants_incomplete' ? [] : [forgetUnseen(db, resource, syncedAt)]),
-  ]
+  const rows = Array.from(list.rows.values(), (row) => ({ ...row, _synced_at: syncedAt }))
   const drift = await warehouse.transaction(async (session) => {
-    for (const statement of statements) await session.run(statement)
+    // One at a time: of ten thousand tenants, all of them together take 50 MB.
+    for (const statement of grantTenants(db, rows)) await session.run(statement)
+    for (const tenantId of fresh) await session.run(revokeTenant(db, tenantId, syncedAt))
+    for (const found of list.findings)
+      for (const statement of quarantineStatements(
+        db,
+        { tenantId: tenantOf(found), resource, syncedAt },
+        found.quarantine,
+      ))
+        await session.run(statement)
+    if (reason !== 'grants_incomplete') await session.run(forgetUnseen(db, resource, syncedAt))
     const entries = []
     for (const found of list.findings)
       entries.push(...(await writeDrift(db, session, { tenantId: tenantOf(found), syncedAt }, found.drift)))
@@ -186,13 +189,13 @@ export async function recordAuthorizations(
 const accessIn = ({ granted, revoked }: Authorizations, tenantId: Int64): TenantAccess =>
   granted.includes(tenantId) ? 'granted' : revoked.includes(tenantId) ? 'revoked' : 'missing'
 
-/** Asks for the authorizations again: once a run and tenant that a 404 casts doubt on. */
+/** Requests the authorizations again: once per run and tenant that a 404 casts doubt on. */
 export class AuthorizationWatch {
   readonly #asked = new Map<Int64, Promise<TenantAccess>>()
 
   constructor(private readonly ask: () => Promise<Authorizations>) {}
 
-  /** One question for all of them that nobody has asked about. */
+  /** One request for all of them that haven't been checked yet. */
   accessOf(tenantIds: readonly Int64[]): Promise<TenantAccess[]> {
     const unasked = tenantIds.filter((id) => !this.#asked.has(id))
     const answer = unasked.length > 0 ? this.ask() : undefined

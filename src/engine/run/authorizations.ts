@@ -1,6 +1,6 @@
 /*
  * The list of authorizations as the API shows it: which tenants are granted, and whether every authorization that the
- * list counts was seen. run/askauthorizations.ts judges with it which tenants are revoked.
+ * list counts was seen. run/askauthorizations.ts uses it to decide which tenants are revoked.
  */
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
@@ -15,22 +15,22 @@ import { isJsonObject } from '../source/http/envelope.js'
 import type { Page } from '../source/source.js'
 import type { Dependencies } from './runcontext.js'
 
-/** What one or more readings of the list have shown. */
+/** What one or more readings of the list showed. */
 export interface AuthorizationList {
   readonly rows: ReadonlyMap<Int64, AuthorizationRow>
-  /** Authorizations with something that could not be stored as it came, or that the API's document does not show. */
+  /** Authorizations with values that couldn't be stored as they came, or that the API's document doesn't have. */
   readonly findings: readonly FlatAuthorization[]
-  /** Authorizations that cannot be told apart from others are the same one, on however many pages they stand. */
+  /** Authorizations that can't be told apart count as the same one, on however many pages they appear. */
   readonly ids: ReadonlySet<string>
-  /** Places at which the list shows an authorization again; each authorization at two of them. */
+  /** Places where the list shows an authorization again, for authorizations that appear at two places. */
   readonly again: readonly string[]
-  /** Two readings agree on what stands twice: the total counts places, and `again` makes up for what it lacks. */
+  /** Two readings agree on the duplicates: the total counts places, and `again` makes up the difference. */
   readonly isConsistent: boolean
-  /** `total_count`; undefined where the pages of one reading did not agree. */
+  /** `total_count`. undefined if the pages of one reading disagreed. */
   readonly total: number | undefined
-  /** Authorizations of which nobody can tell which tenant they grant. */
+  /** Authorizations that don't say which tenant they grant. */
   readonly unusable: number
-  /** The server's `Date` of the last page, in microseconds. */
+  /** The server's `Date` on the last page, in microseconds. */
   readonly serverDate: bigint | undefined
   /** When the last of its requests was sent. */
   readonly syncedAt: string
@@ -46,30 +46,30 @@ export const isShort = ({ ids, again, isConsistent, total }: AuthorizationList):
 export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && list.unusable === 0
 
 /**
- * A tenant that none of the authorizations names is not granted. A list that shows one twice never says so: whether the
- * second place is that of the missing one, nobody can tell. Nor does one that shows more than it counts.
+ * Whether a tenant that no authorization names is surely not granted. A list with duplicates can't show that: the
+ * second place may be that of the missing one. Nor can a list that shows more than it counts.
  */
 export const saysWhoIsGranted = (list: AuthorizationList): boolean =>
   isWhole(list) && !list.isConsistent && list.ids.size === list.total
 
-/** Records of a page; another size cuts a list without an order at another place. */
+/** Records per page. A different size cuts a list without an order in other places. */
 const pageSize = 100
 const otherPageSize = 97
 
-/** Pages in a row that show nothing new: the source answers every page, whatever it counts. */
+/** Consecutive pages that show nothing new: the source answers every page, whatever it counts. */
 const mostQuiet = 3
 
 /**
- * Reads page after page; `take` returns how many authorizations of a page are new. The list ends as every list does, with
- * its pages: `total_pages` does not end it, a page that is shorter than asked only where all are shown that are counted,
- * and behind a full page there may be another. Returns the last page.
+ * Reads page after page; `take` returns how many authorizations of a page are new. As with every list, the pages
+ * themselves show its end: `total_pages` doesn't end it, a page shorter than requested ends it only if everything
+ * counted has been shown, and a full page may be followed by another. Returns the last page.
  */
 async function readPages(
   run: AskingAuthorizations,
   perPage: number,
   take: (page: Page) => number,
 ): Promise<Page | undefined> {
-  // Places so far, pages in a row that show nothing new, and the places of a page: fewer where the source serves fewer.
+  // Places so far, consecutive pages that show nothing new, and the places per page: fewer if the source serves fewer.
   let [places, quiet, size] = [0, 0, perPage]
   let last: Page | undefined
   for (let number = 1; quiet < mostQuiet; number++) {
@@ -87,7 +87,7 @@ async function readPages(
   return last
 }
 
-/** undefined where the source refuses a page behind the first: some do so behind the end. */
+/** undefined if the source refuses a page after the first; some do so past the end. */
 async function pageAt(run: AskingAuthorizations, number: number, perPage: number): Promise<Page | undefined> {
   try {
     return await run.source.authorizations(number, run.signal, perPage)
@@ -109,7 +109,7 @@ async function readOnce(run: AskingAuthorizations, perPage = pageSize): Promise<
     const known = ids.size
     totals.add(page.total)
     const names = page.records.map(nameOf)
-    // The last page again, or the first, is no place of the list.
+    // A repeat of the last page, or of the first, isn't a place in the list.
     const isShownAgain = known >= page.total && names.every((name) => ids.has(name))
     for (const [i, record] of page.records.entries()) {
       const name = names[i] ?? ''
@@ -143,8 +143,8 @@ async function readOnce(run: AskingAuthorizations, perPage = pageSize): Promise<
 }
 
 /**
- * The id of an authorization and the tenant that it names; of one without an id a digest, so that it is counted once
- * wherever it stands.
+ * The id of an authorization and the tenant that it names. An authorization without an id gets a digest, so it is
+ * counted once wherever it appears.
  */
 function nameOf(record: unknown): string {
   const { id, tenant_id: tenant } = isJsonObject(record) ? record : {}
@@ -153,7 +153,7 @@ function nameOf(record: unknown): string {
   return `?${createHash('sha256').update(toJson(record)).digest('hex').slice(0, 16)}`
 }
 
-/** What either list shows. Its total is that of the later one. */
+/** What either list shows. The total is that of the later one. */
 function joined(before: AuthorizationList, after: AuthorizationList): AuthorizationList {
   return {
     ...after,
@@ -162,7 +162,10 @@ function joined(before: AuthorizationList, after: AuthorizationList): Authorizat
   }
 }
 
-/** Whether two readings, cut into pages at different places, show the same authorizations at as many places as are counted. */
+/**
+ * Whether two readings, cut into pages at different places, show the same authorizations at as many places as are
+ * counted.
+ */
 const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolean =>
   one.again.length > 0 &&
   one.again.join() === other.again.join() &&
@@ -172,9 +175,9 @@ const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolea
   [...one.ids].every((name) => other.ids.has(name))
 
 /**
- * Reads the list. It has no order that the API's document promises: an authorization may stand on two pages of one
- * reading and another on none. A list that is short of its total is read again, and both readings count together.
- * Where both show the same ones twice, the list does so for good.
+ * Reads the list. The API's document promises no order: an authorization may appear on two pages of one reading, and
+ * another on none. A list that falls short of its total is read again, and both readings count together. If both show
+ * the same duplicates, the list really has them.
  */
 export async function readAuthorizations(run: AskingAuthorizations): Promise<AuthorizationList> {
   const first = await readOnce(run)
@@ -184,13 +187,15 @@ export async function readAuthorizations(run: AskingAuthorizations): Promise<Aut
   return areConsistent(first, second) ? { ...second, isConsistent: true } : joined(first, second)
 }
 
-/** Reads the list once more, before a tenant that it lacks counts as revoked: a tenant that one of both shows is granted. */
+/**
+ * Reads the list again before a tenant that it lacks counts as revoked: a tenant that either reading shows is granted.
+ */
 export async function readAuthorizationsAgain(
   run: AskingAuthorizations,
   before: AuthorizationList,
 ): Promise<AuthorizationList> {
   const after = await readAuthorizations(run)
   const rows = new Map([...before.rows, ...after.rows])
-  // A list that lacked nothing before says nothing for the one that came after.
+  // The first list lacking nothing proves nothing about the second.
   return { ...after, rows }
 }

@@ -1,7 +1,7 @@
 /*
- * What a run brings up to date besides the rows of its cursors: values that the configuration wants elsewhere, what
- * follows from stored records, and what the features keep beside the rows. When the run begins, since the configuration
- * may have changed, and when it ends, since shops may have come.
+ * What a run brings up to date in addition to the rows of its cursors: values that the configuration wants elsewhere,
+ * rows that follow from stored records, and what features keep alongside the rows. This happens when the run begins,
+ * since the configuration may have changed, and when it ends, since shops may have been added.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
@@ -20,8 +20,8 @@ const words: Readonly<Record<MovedColumn['to'], string>> = {
 }
 
 /**
- * Moves values to where the configuration wants them, before a run stores anything: a record that comes during the move
- * would else be moved or not, as chance has it.
+ * Moves values to where the configuration wants them, before a run stores anything. Otherwise it would be random
+ * whether a record that arrives during the move is moved.
  */
 export async function migrateColumns({
   warehouse,
@@ -33,7 +33,7 @@ export async function migrateColumns({
   return moved
 }
 
-/** Computes anew what a changed rule, or changed settings, have left behind (src/engine/warehouse/recompute.ts). */
+/** Recomputes what a changed rule, or changed settings, made stale (src/engine/warehouse/recompute.ts). */
 export async function recomputeDerived({
   warehouse,
   model,
@@ -48,9 +48,9 @@ export async function recomputeDerived({
     observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
   const how = { signal, at: () => now({ clock }), progress }
   const done = await recompute(warehouse, model, how).catch((error) => {
-    // The next run goes on where a signal has ended the work.
+    // If a signal ended the work, the next run continues.
     if (signal.aborted) return []
-    // One table's trouble is that table's: the next run tries again.
+    // A problem with one table doesn't affect the others. The next run tries again.
     if (!(error instanceof Skip)) throw error
     observer.warning?.('Rows that follow from others were not computed anew', { error: describeError(error) })
     return []
@@ -68,7 +68,7 @@ export async function recomputeDerived({
   return done
 }
 
-/** As `migrateColumns`, without a run; claims the warehouse only where something is to be moved. */
+/** Like `migrateColumns`, but without a run. Claims the warehouse only if there is something to move. */
 export async function migrateStored(
   deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer' | 'afterRecompute'>,
 ): Promise<{ readonly moved: readonly MovedColumn[]; readonly recomputed: readonly Recomputed[] }> {
@@ -85,13 +85,13 @@ export async function migrateStored(
   return done
 }
 
-/** What follows from stored records is computed anew where the rules have changed. */
+/** Recomputes what follows from stored records if the rules have changed. */
 export async function beforeCursors(run: Writing): Promise<void> {
   await run.besideRows?.(run)
   await recomputeDerived(run)
 }
 
-/** Computes anew where a zone has come with the records. A run that is to end leaves that to the next one. */
+/** Recomputes if a new zone came with the records. A run that is ending leaves that to the next one. */
 export async function afterCursors(run: Writing): Promise<void> {
   await run.besideRows?.(run)
   if (run.signal.aborted) return
@@ -99,7 +99,7 @@ export async function afterCursors(run: Writing): Promise<void> {
   await recomputeDerived(run)
 }
 
-/** Takes a tenant's zones for its rules, and notes that it has no rows of other ones. */
+/** Uses a tenant's zones for its rules, and notes that it has no rows from other zones. */
 export async function learnZones(run: Writing, tenantId: Int64): Promise<void> {
   const { warehouse } = run
   const before = warehouse.rules.textOf(tenantId)

@@ -13,7 +13,7 @@ import type { Run } from './tenant.js'
 import { type CursorTask, keyOf, stateOf } from './tenant.js'
 import { isFirstLoad, zonesFirst } from './zonesfirst.js'
 
-/** The tenants that are meant, granted or not. Throws Stop for a tenant that is not known, or not to be walked. */
+/** The selected tenants, granted or not. Throws Stop for a tenant that is unknown or excluded. */
 export function chooseTenants(
   { config, observer }: Pick<Dependencies, 'config' | 'observer'>,
   choice: CursorChoice,
@@ -41,9 +41,9 @@ export function chooseTenants(
       },
     )
   const unknown = chosen.filter((tenant) => !known.includes(tenant))
-  // A list that is short of its total says nothing of a tenant, and the run says so.
+  // A list that falls short of its total says nothing about a tenant, and the run reports that.
   if (unknown.length === 0 || authorizations.reason === 'grants_incomplete') return chosen
-  // Nobody is granted: that is what the run says, and of whom the warehouse has rows.
+  // If nobody is granted, the run reports that, and it names the tenants that the warehouse has rows of.
   if (authorizations.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
   throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
     exitCode: 2,
@@ -51,7 +51,7 @@ export function chooseTenants(
   })
 }
 
-/** The resources of a run. Throws Stop for a name that is no resource, or is switched off. */
+/** The resources of a run. Throws Stop for a name that isn't a resource or is switched off. */
 export function chooseResources(
   { config, model }: Pick<Dependencies, 'config' | 'model'>,
   choice: CursorChoice,
@@ -80,13 +80,13 @@ interface TaskChoice {
 }
 
 /**
- * The cursors of a run, longest first, so that no large cursor runs alone at the end: first the walks that were cut
- * short, by the records still before them; then resources by the number of their tables. Among equals tenants take
- * turns, so that a large tenant does not hold up the small ones. Tells the observer how many there are. The cursors of
- * tenants that are not granted are left out, and said.
+ * The cursors of a run, longest first, so that no large cursor runs by itself at the end: first the interrupted walks,
+ * by how many records they have left, then resources by number of tables. Among equals, tenants take turns, so a large
+ * tenant doesn't hold up the small ones. Tells the observer how many there are. Cursors of tenants that aren't granted
+ * are left out and reported.
  *
- * With `turns` (the last turn of each cursor, by name) those that have waited longest come before all others: under a
- * time limit that ends every run, the same cursors would starve otherwise. Shops come before what waits for their zones.
+ * With `turns` (the last turn of each cursor, by name), those that have waited longest come first: otherwise, under a
+ * time limit that ends every run, the same cursors would starve. Shops come before whatever waits for their zones.
  */
 export function planTasks(
   run: Choosing,

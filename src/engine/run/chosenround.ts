@@ -1,6 +1,6 @@
 /*
- * A run on the cursors that are worth it now, in place of all. Who chooses them is the business of a feature
- * (features/targets); here is what holds for each such round: it ends with its time, and what it leaves out is no failure.
+ * A run on the cursors that are worth it now, instead of all. A feature chooses them (features/targets). This file has
+ * what applies to every such round: it ends when its time is up, and whatever it leaves out isn't a failure.
  */
 import { type CursorState, readCursorsOf } from '../warehouse/cursors.js'
 import { lastAuthorizations, readGranted } from '../warehouse/tenants.js'
@@ -11,27 +11,27 @@ import type { WritingRun } from './runcontext.js'
 import type { RunEnd } from './runend.js'
 import type { CursorTask, Run } from './tenant.js'
 
-/** Whose authorizations are known. */
+/** Tenants whose authorizations are known. */
 export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | 'forgotten' | 'reason'>
 
 /** What a round works on. */
 export interface ChosenRound {
   readonly tasks: readonly CursorTask[]
-  /** When no cursor is begun any more, in ms since the epoch. */
+  /** No cursor starts after this time, in ms since the epoch. */
   readonly endsAt: number
 }
 
-/** Chooses the cursors of a round, of tenants that are granted and wanted. */
+/** Chooses a round's cursors, from tenants that are granted and selected. */
 export type ChooseRound = (run: WritingRun, granted: Granted) => Promise<ChosenRound>
 
-/** Who was asked for a shorter time ago is not asked for again: rounds come every few minutes. */
+/** Authorizations younger than this aren't requested again: rounds come every few minutes. */
 const askedAnewAfter = 3_600_000_000n
-/** One request tells of so many tenants. */
+/** One request covers this many tenants. */
 const inOneAnswer = 100
 
 /**
- * Who is granted: asked as every run asks, where that costs one request; else once an hour. Between that one request tells
- * how many there are, and what the rate limit is.
+ * Which tenants are granted: requested as in every run if that costs one request, otherwise once an hour. In between,
+ * one request finds out how many there are and what the rate limit is.
  */
 export async function grantedOf(
   run: WritingRun,
@@ -56,7 +56,7 @@ export async function grantedOf(
   return { granted: { granted, revoked, missing: [], forgotten, reason: null } }
 }
 
-/** Lets the run know the states of the cursors that it works on. `cursors`: the map that it reads them from. */
+/** Gives the run the states of the cursors that it works on. `cursors`: the map that the run reads them from. */
 export async function readStates(
   { warehouse }: Pick<Run, 'warehouse'>,
   tasks: readonly CursorTask[],
@@ -69,7 +69,7 @@ export async function readStates(
   }
 }
 
-/** Works on the cursors until all are done, or the round is over. */
+/** Works on the cursors until all are done or the round is over. */
 export async function workOnRound(
   run: WritingRun,
   { tasks, endsAt }: ChosenRound,
@@ -80,7 +80,7 @@ export async function workOnRound(
   const left = endsAt - Number(run.clock.nowMicros() / 1000n)
   using limited = timeLimit(Math.max(1, left), run)
   const ends = await work({ ...run, signal: limited.signal, timeLimited: true }, { tasks, left: [] })
-  // What the round did not reach waits for the next one: that is what rounds are for.
+  // What the round didn't reach waits for the next one; that is by design.
   const reached = ends.filter(({ report }) => report.reason !== 'time_limit')
   return { ends: reached, reason: endingOf(run.signal) === 'interrupted' ? 'interrupted' : null }
 }

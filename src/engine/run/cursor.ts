@@ -1,6 +1,6 @@
 /*
- * Works on one cursor of a tenant to its end, or on all cursors of a run. A cursor's failure stays with the cursor; only
- * what concerns every cursor is thrown on.
+ * Works on one cursor of a tenant to its end, or on all cursors of a run. A cursor's failure only affects that cursor;
+ * only failures that concern every cursor are rethrown.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { eachLimited } from '../base/eachlimited.js'
@@ -30,26 +30,26 @@ import {
 } from './tenant.js'
 
 /**
- * How the work on a cursor is begun: each feature that works on cursors hands it to the run. `isNews`: what is new, though
- * the list has to be read whole, since another work of the run does that.
+ * Starts the work on a cursor. Each feature that works on cursors passes one to the run. `isNews`: fetch only what is
+ * new, although the list has to be read whole, because another part of the run does that.
  */
 export type Begin<W extends ReadingWarehouse = LeasedWarehouse> = (
   cursor: CursorRun<W>,
   isNews: boolean,
 ) => CursorWork
 
-/** A cursor of a tenant that is not granted: it is not asked for. */
+/** A cursor of a tenant that isn't granted. It isn't requested. */
 export interface LeftOut extends CursorTask {
   readonly access: Exclude<TenantAccess, 'granted'>
 }
 
-/** The cursors of a run, in the order in which they begin, and those that are left out. */
+/** The cursors of a run, in the order in which they start, and those that are left out. */
 export interface ChosenCursors {
   readonly tasks: readonly CursorTask[]
   readonly left: readonly LeftOut[]
 }
 
-/** What came of one cursor, before it is known whether the tenant's other resources answer. */
+/** The result of one cursor, before it is known whether the tenant's other resources answer. */
 export interface CursorEnd {
   readonly task: CursorTask
   readonly report: CursorReport
@@ -57,9 +57,9 @@ export interface CursorEnd {
   readonly finishedAt: string
   readonly quarantined: number
   readonly books: unknown
-  /** A 404 on a resource whose path the document does not show: "not offered", if the tenant answers otherwise. */
+  /** A 404 on a resource whose path the API's document doesn't have: "not offered", if the tenant answers otherwise. */
   readonly absent: boolean
-  /** The run was told to end: stored rows stay, and the next run goes on here. This is no failure. */
+  /** The run was told to end: stored rows stay, and the next run continues from here. This isn't a failure. */
   readonly interrupted: boolean
 }
 
@@ -84,7 +84,7 @@ const claimed = ({
   reason,
 })
 
-/** What can be claimed of a cursor that is not asked for, or whose work failed. */
+/** What can be claimed about a cursor that isn't requested, or whose work failed. */
 const nothingSeen = (reason: Reason | null): Claim => verdict({ basis: { by: 'nothing', reason } })
 
 function claimOf({ unstorable, outcome }: CursorResult): Claim {
@@ -103,7 +103,7 @@ const undone = (ending: Ending): Explained => ({
 async function explain(cursor: ReadingCursor, error: unknown): Promise<Explained> {
   const { signal } = cursor
   const ending = endingOf(signal)
-  // What the signal itself threw is no failure; a warehouse that was lost meanwhile is one of the whole run.
+  // What the signal itself threw isn't a failure. A warehouse that was lost meanwhile is a failure of the whole run.
   if (error instanceof Stop && error !== signal.reason) throw error
   if (ending) return undone(ending)
   if (!(error instanceof Skip)) throw error
@@ -117,7 +117,7 @@ function booksOf({ outcome, reconciled }: CursorResult): unknown {
   return reconciled ? { ...outcome?.books, reconciled } : (outcome?.books ?? null)
 }
 
-/** What came of a cursor: the result of its work, and the failure that ended it. */
+/** The result of a cursor: what its work returned, and the failure that ended it. */
 function endOf(
   cursor: ReadingCursor,
   { startedAt, quarantined }: Pick<CursorEnd, 'startedAt' | 'quarantined'>,
@@ -150,7 +150,7 @@ function endOf(
   }
 }
 
-/** Does the work on a cursor; throws only a failure that concerns the whole run. */
+/** Does the work on a cursor. Throws only failures that concern the whole run. */
 async function carryOut(cursor: ReadingCursor, work: CursorWork): Promise<CursorEnd> {
   const startedAt = cursor.now()
   const { tenant, stats } = cursor
@@ -168,8 +168,8 @@ async function carryOut(cursor: ReadingCursor, work: CursorWork): Promise<Cursor
 }
 
 /**
- * Works on one cursor of a tenant to its end, if its turn comes at all: not where the run is to end, or where another
- * cursor has shown that the tenant is revoked. That the cursor is due is all that anybody has to know.
+ * Works on one cursor of a tenant to its end, unless the run is ending or another cursor has shown that the tenant is
+ * revoked. The caller only needs to know that the cursor is due.
  */
 export async function workOnCursor<W extends ReadingWarehouse>(
   tenant: TenantRun<W>,
@@ -197,7 +197,7 @@ export async function workOnCursor<W extends ReadingWarehouse>(
 
 const isEnding = (reason: Reason): boolean => reason === 'interrupted' || reason === 'time_limit'
 
-/** The end of a cursor that is not asked for: its tenant is not granted, or its turn did not come. */
+/** The end of a cursor that wasn't requested: its tenant isn't granted, or its turn didn't come. */
 function notBegun(
   run: Pick<Run, 'clock' | 'cursors'>,
   task: CursorTask,
@@ -228,7 +228,7 @@ function notBegun(
   }
 }
 
-/** A 404 means "not offered" only where the tenant is granted and answers otherwise. */
+/** A 404 means "not offered" only if the tenant is granted and answers otherwise. */
 async function judgeAbsent<W extends ReadingWarehouse>(
   run: Run<W>,
   ends: readonly CursorEnd[],
@@ -259,7 +259,10 @@ function judgedReport(
   return { ...report, status, reason, error: text }
 }
 
-/** Works on every cursor, at most `sync.concurrency` at once. A failure of the run lets no further cursor begin. */
+/**
+ * Works on every cursor, at most `sync.concurrency` at a time. After a failure of the whole run, no further cursor
+ * starts.
+ */
 export async function workOnCursors<W extends ReadingWarehouse>(
   run: Run<W>,
   { tasks, left }: ChosenCursors,
@@ -277,7 +280,7 @@ export async function workOnCursors<W extends ReadingWarehouse>(
   return judgeAbsent(run, ends)
 }
 
-/** A time limit that came when all was done has ended nothing. */
+/** A time limit that was reached when everything was done has cut nothing short. */
 export function endingOfRun({ signal }: Pick<Run, 'signal'>, ends: readonly CursorEnd[]): Ending | null {
   const ending = endingOf(signal)
   return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending

@@ -1,13 +1,13 @@
 /*
- * Which cursors of a run are in hand. A cursor is worked on by one work at a time, whoever found it due: the run's plan,
- * or what comes beside it (`BesideWork` of runcontext.ts).
+ * Which cursors of a run are in progress. Only one piece of work at a time may hold a cursor, whether it is due by the
+ * run's plan or by work alongside the plan (`BesideWork` in runcontext.ts).
  */
 import { type CursorKey, type CursorState, cursorName } from '../warehouse/cursors.js'
 
 export class CursorHands {
-  /** Cursors in hand, and what resolves when they are given back. */
+  /** Cursors in progress, and what resolves when they are released. */
   readonly #held = new Map<string, Promise<void>>()
-  /** Cursors of the plan whose work has not begun. */
+  /** Cursors of the plan whose work hasn't started. */
   readonly #planned = new Set<string>()
   readonly #urgent = new Set<string>()
 
@@ -18,12 +18,12 @@ export class CursorHands {
     this.#cursors = cursors
   }
 
-  /** The run has read the states of all cursors anew. */
+  /** The run has read the states of all cursors again. */
   readAnew(cursors: Map<string, CursorState>): void {
     this.#cursors = cursors
   }
 
-  /** The cursor, unless somebody has it in hand. */
+  /** Takes the cursor unless it is already held. */
   tryHold(key: CursorKey): Disposable | undefined {
     const name = cursorName(key)
     if (this.#held.has(name)) return undefined
@@ -37,7 +37,7 @@ export class CursorHands {
     }
   }
 
-  /** The cursor, as soon as nobody else has it. */
+  /** Takes the cursor as soon as it is free. */
   async hold(key: CursorKey): Promise<Disposable> {
     for (;;) {
       const hold = this.tryHold(key)
@@ -46,27 +46,30 @@ export class CursorHands {
     }
   }
 
-  /** The state of a cursor has changed: work that begins later begins there. */
+  /** The state of a cursor has changed: later work starts from there. */
   moved(key: CursorKey, state: CursorState): void {
     this.#cursors.set(cursorName(key), state)
   }
 
-  /** Whether the plan comes to the cursor later. */
+  /** Whether the plan will still get to the cursor. */
   isPlanned(key: CursorKey): boolean {
     return this.#planned.has(cursorName(key))
   }
 
-  /** Whether the plan comes to any cursor later, or has one in hand. `beside`: so many are in hand that it knows nothing of. */
+  /**
+   * Whether the plan still has cursors to do or is working on one. `beside`: how many held cursors the plan doesn't
+   * know about.
+   */
   isBusy(beside: number): boolean {
     return this.#planned.size > 0 || this.#held.size > beside
   }
 
-  /** Lets the plan come to a cursor before all others. */
+  /** Moves a cursor to the front of the plan. */
   hurry(key: CursorKey): void {
     this.#urgent.add(cursorName(key))
   }
 
-  /** The tasks of a plan in their order, those before all others that have become urgent. */
+  /** The tasks of a plan in order, urgent ones first. */
   *inTurn<T>(tasks: readonly T[], keyOf: (task: T) => CursorKey): Generator<T> {
     const left = new Map(tasks.map((task) => [cursorName(keyOf(task)), task]))
     for (const name of left.keys()) this.#planned.add(name)

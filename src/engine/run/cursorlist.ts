@@ -15,29 +15,28 @@ import type { CursorTask } from './tenant.js'
 
 interface ListOptions {
   readonly priority: Priority
-  /** Of lists whose pages are stored as they come. */
+  /** For lists whose pages are stored as they arrive. */
   readonly flow?: Flow
 }
 
 interface FetchOptions {
-  /** Only the records that it accepts are kept of the page. */
+  /** Only the page's records that it accepts are kept. */
   readonly wanted?: (record: unknown) => boolean
-  /** Another one than the list's. */
+  /** Replaces the list's own. */
   readonly flow?: Flow | undefined
 }
 
-/** A cursor whose list is read. */
 interface ListedCursor extends CursorTask {
   readonly source: Source
   readonly signal: AbortSignal
   readonly warehouse: Pick<ReadingWarehouse, 'numbers'>
 }
 
-/** One cursor's list whose pages are compared, or encoded when they are stored. */
+/** One cursor's list whose pages are compared, or only encoded when they are stored. */
 export const flatList = (cursor: ListedCursor, priority: Priority, flow?: Flow): CursorList<Flattened> =>
   new CursorList(cursor, { priority, ...(flow && { flow }) }, (flattened) => flattened)
 
-/** The first year that no timestamp can name. */
+/** The first year that no timestamp can express. */
 const year10000 = 253_402_300_800_000_000n
 
 /** A `Date` has whole seconds: within its second, every stamp is possible. */
@@ -48,19 +47,21 @@ export function clocksOf({ serverDate, startedAt }: Pick<Page, 'serverDate' | 's
 
 /** One cursor's list at the source: its pages, its counts, and single records. */
 export class CursorList<P extends FlatPage = Flattened> {
-  /** Records that were read. */
   records = 0
   /** A record that the list showed on its last page. */
   probeId: Int64 | undefined
   /** The source has counted this list before. */
   #isCounted = false
-  /** Pages that failed before: they are asked for once before they are read in smaller ones again. */
+  /** Pages that failed before: they are requested once more before they are read in smaller pages again. */
   readonly #failed = new Set<string>()
 
   constructor(
     private readonly cursor: ListedCursor,
     private readonly options: ListOptions,
-    /** Runs on each page before a promise holds the page: the tuples of a page that waits would be copied again and again. */
+    /**
+     * Runs on each page before a promise holds it: otherwise the tuples of a waiting page would be copied again and
+     * again.
+     */
     private readonly form: (flattened: Flattened) => P,
   ) {}
 
@@ -69,7 +70,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     return { tenantId, path: resource.path, priority: this.options.priority, signal }
   }
 
-  /** A page of what is newer than `after`. */
+  /** A page of everything newer than `after`. */
   async fetch(
     after: string,
     page: number,
@@ -90,7 +91,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     }
   }
 
-  /** A page that is asked for once, whatever comes of it; undefined where the source fails. */
+  /** A page that is requested only once, whatever happens. undefined if the source fails. */
   async attempt(after: string, page: number, perPage: number): Promise<WalkPage<Fetched<P>> | undefined> {
     const request = { ...this.#request, updatedAfter: after, page, perPage, attempts: 1 }
     try {
@@ -106,7 +107,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     return (await this.fetch(cutPoint(t), 1, 1)).total
   }
 
-  /** How many records there are, by the source's count without a filter by time. */
+  /** How many records there are, by the source's count without a time filter. */
   async countAll(): Promise<number> {
     return (await this.fetch(unfiltered, 1, 1)).total
   }
@@ -138,7 +139,7 @@ export class CursorList<P extends FlatPage = Flattened> {
       ...(isUncounted && { isUncounted }),
       page,
       totalPages: byTotal,
-      // What the source says of its pages never ends a list; where it says that more follow, that is looked at.
+      // What the source says about its pages never ends a list. If it says that more follow, the walk checks.
       ...(totalPages > page && byTotal <= page && { goesOn: true }),
       records: records.length,
       observed,
@@ -153,7 +154,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     }
   }
 
-  /** One record; undefined where the source answers that it does not exist. */
+  /** One record. undefined if the source answers that it doesn't exist. */
   async item(id: Int64): Promise<Fetched<P> | undefined> {
     const item = await this.cursor.source.item({ ...this.#request, id })
     if (!item) return undefined

@@ -1,5 +1,5 @@
 /*
- * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Users: `sync`,
+ * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Used by `sync`,
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -33,7 +33,6 @@ import { type Fetched, PageStore } from './store.js'
 import type { CursorRun } from './tenant.js'
 import { giveUp, isSearchDue, pageStatements, type WalkUnderWay, watermarkAfter } from './walkend.js'
 
-/** One cursor's incremental walk. */
 export class CursorWalk implements CursorWork {
   #floor: string
   #before: string | null
@@ -43,20 +42,20 @@ export class CursorWalk implements CursorWork {
   readonly #startedAt: string
   readonly #store: PageStore
   #memory: Memory
-  /** The last walk's outcome, as it was committed: limited by what is remembered of the list. */
+  /** The last walk's outcome as committed: limited by what is remembered about the list. */
   #committed: WalkOutcome | undefined
-  /** Of the last walk, whatever is remembered of the list. */
+  /** The last walk's evidence, regardless of what is remembered about the list. */
   evidence: Evidence | undefined
-  /** Of the walk under way; undefined where it was begun by an earlier run. */
+  /** Of the current walk. undefined if an earlier run began it. */
   #freshness: Freshness | undefined
-  /** Records that the last walk has met in older versions than their rows. */
+  /** Records for which the last walk met an older version than their row. */
   #older = 0
   readonly #asked: AskedWalk
   /** See `AskedWalk`. */
   readonly #isQuick: boolean
-  /** Nothing of the list is here yet. */
+  /** Nothing of the list is in the warehouse yet. */
   #isFirstLoad = false
-  /** The list was read whole: what follows brings what is new. */
+  /** The list was read whole; what follows fetches what is new. */
   #isFilled = false
   readonly mode: WalkMode
 
@@ -112,17 +111,17 @@ export class CursorWalk implements CursorWork {
     return { ...this.#store.counts, watermark: this.#watermark }
   }
 
-  /** When the last walk began; null where that is not known. */
+  /** When the last walk began. null if unknown. */
   get walkedAt(): string | null {
     return this.#freshness?.walkedAt ?? null
   }
 
-  /** Records that the last walk has met in older versions than their rows. */
+  /** Records for which the last walk met an older version than their row. */
   get older(): ReadonlySet<Int64> {
     return this.#freshness?.older ?? new Set()
   }
 
-  /** What is remembered of the list, this walk included. */
+  /** What is remembered about the list, including this walk. */
   get memory(): Memory {
     return this.#memory
   }
@@ -131,7 +130,8 @@ export class CursorWalk implements CursorWork {
     const { key, root, state, tenantId, warehouse } = this.cursor
     await this.#doubtWatermark()
     await this.#settleFloor()
-    // Never synced, cut short, or all of it again: a long walk. An idle cursor must not pay for the preparation.
+    // A cursor that never synced, was cut short, or is fully synced again has a long walk. An idle cursor must not pay
+    // for the preparation.
     if (this.mode === 'full' || !state || (state.walk && !this.#isQuick)) warehouse.warm()
     const refill = this.#refill
     if (refill) this.cursor.note('Reading the whole list once', { reason: refill })
@@ -149,8 +149,8 @@ export class CursorWalk implements CursorWork {
     if (!resume || !movesWatermark(outcome))
       return { ...this.progress, ...sourceRegression(this.#asked === 'full' ? this.#older : 0, outcome) }
     this.#isFilled = true
-    // A resumed walk claims completeness for the time when it began. Records that have come since, within the overlap
-    // or within the second of its ceiling, need another walk: a run that reports success must not leave them out.
+    // A resumed walk claims completeness as of the time it began. Records that arrived since, within the overlap or
+    // within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark
     this.#floor = floorOf(this.#before, this.#overlapMs)
     const next = await this.#walk({})
@@ -160,7 +160,7 @@ export class CursorWalk implements CursorWork {
     }
   }
 
-  /** Lets the walk begin at the list's start where that is to be searched, or behind what fails there. */
+  /** Starts the walk at the list's beginning if that is due for a search, or behind the part that fails. */
   async #settleFloor(): Promise<void> {
     const { holes } = this.#memory
     if (this.#asked === 'quick') {
@@ -177,7 +177,7 @@ export class CursorWalk implements CursorWork {
     this.#memory = memory
   }
 
-  /** Rows may be here without a watermark: of another source, or of a first load that was cut short. */
+  /** Rows may exist without a watermark: from another source, or from an interrupted first load. */
   async #hasNoRows(): Promise<boolean> {
     const { root, tenantId, warehouse } = this.cursor
     return (await warehouse.countRows(root, tenantId)) === 0
@@ -192,7 +192,7 @@ export class CursorWalk implements CursorWork {
     this.#floor = floorOf(this.mode === 'full' ? null : believed, this.#overlapMs)
   }
 
-  /** A page of the list, with our own clock: the stamp of a request may run ahead of it. */
+  /** A page of the list, with our own clock, because the stamp of a request may be ahead of it. */
   async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
     const own = this.cursor.now()
     const answer = await this.#list.fetch(this.#floor, page, perPage)
@@ -228,7 +228,7 @@ export class CursorWalk implements CursorWork {
     return outcome
   }
 
-  /** Tries one remembered hole again, the one that has waited longest, and begins behind those that are left. */
+  /** Retries the remembered hole that has waited longest, and begins behind those that remain. */
   async #tryHole([hole, ...others]: readonly Hole[]): Promise<void> {
     const answer = hole && (await tryHole(this.#list, hole, this.#memory.size))
     const left = hole && !answer?.isClosed ? [...others, hole] : others

@@ -1,6 +1,6 @@
 /*
- * The work on one cursor, whatever its mode: how it is begun, what it counts, what comes of it. Every walk and
- * comparison is such a work, and run/cursor.ts runs it to its end.
+ * The work on one cursor, whatever its mode: how it starts, what it counts, what it returns. Every walk and comparison
+ * is such work, and run/cursor.ts runs it to its end.
  */
 
 import type { WalkOutcome } from '../walk/types.js'
@@ -11,9 +11,9 @@ import type { Reconciled } from './runreport.js'
 export interface Counts {
   /** Records that the source showed. */
   readonly records: number
-  /** Records that were new to the warehouse, or other than it had them; the rest was read again. */
+  /** Records that were new to the warehouse or different from what it had. The rest were read again. */
   readonly changed: number
-  /** Records that could not be stored. */
+  /** Records that couldn't be stored. */
   readonly unstorable: number
   /** Rows written. */
   readonly written: number
@@ -31,26 +31,25 @@ export const addCounts = (a: Counts, b: Counts): Counts => ({
   removed: a.removed + b.removed,
 })
 
-/** How far a cursor has come; also after a failure. */
+/** How far a cursor has come; also available after a failure. */
 export interface CursorProgress extends Counts {
   readonly watermark: string | null
 }
 
-/** What came of one cursor, before the run judges it. */
+/** The result of one cursor, before the run judges it. */
 export interface CursorResult extends CursorProgress {
   readonly outcome: WalkOutcome | null
   readonly reconciled?: Reconciled
-  /** What kept the work from being complete, where no walk is to blame. */
+  /** What kept the work from being complete, if it wasn't a walk. */
   readonly problem?: string
 }
 
-/** Work on one cursor. */
 export interface CursorWork {
   run(): Promise<CursorResult>
   readonly progress: CursorProgress
 }
 
-/** The outcome where a list of so many records was shown whole by one answer. */
+/** The outcome if one response showed a whole list of this many records. */
 export const wholeOutcome = (records: number): WalkOutcome =>
   judged(
     { basis: { by: 'page', missing: 0 } },

@@ -1,6 +1,6 @@
 /*
- * Why a run is to end before its work is done: a signal, or its time limit. What is in hand is committed, the cursors
- * that are not done are skipped, and the next run goes on with them. Used by the run, and by the command line.
+ * Why a run ends before its work is done: a signal, or its time limit. Work in progress is committed, unfinished
+ * cursors are skipped, and the next run continues with them. Used by the run and by the command line.
  */
 import type { Clock } from '../base/clock.js'
 import { Stop } from '../base/errors.js'
@@ -8,29 +8,28 @@ import type { Reason } from '../base/reasons.js'
 
 export type Ending = Extract<Reason, 'interrupted' | 'time_limit'>
 
-/** What ends a run whose time is over. */
 const timeIsOver = (): Stop =>
   new Stop('The time limit ended the run; the next run goes on with the cursors that have waited longest', {
     exitCode: 1,
     code: 'time_limit',
   })
 
-/** Why the signal has fired; null while it has not. */
+/** Why the signal fired. null if it hasn't. */
 export function endingOf(signal: AbortSignal): Ending | null {
   if (!signal.aborted) return null
   const { reason } = signal
   return reason instanceof Stop && reason.details.code === 'time_limit' ? 'time_limit' : 'interrupted'
 }
 
-/** What a run with a time limit listens to; `using` ends the waiting for it. */
+/** What a run with a time limit listens to. `using` stops the timer. */
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal
-  /** When it fires, in ms since the epoch; undefined without a limit. */
+  /** When it fires, in ms since the epoch. undefined without a limit. */
   readonly endsAt?: number
   readonly timeLimited: boolean
 }
 
-/** A signal that fires when the given one does, or when so many milliseconds are over. */
+/** A signal that fires when the given one does, or after this many milliseconds. */
 export function timeLimit(
   milliseconds: number | undefined,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

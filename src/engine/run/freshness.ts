@@ -1,6 +1,6 @@
 /*
- * How far a cursor is complete after a walk, and how late the records were that the walk found. The incremental walk and
- * the sync of names use it.
+ * How far a cursor is complete after a walk, and how late the records were that the walk found. Used by the incremental
+ * walk and the sync of names.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clocks } from '../walk/clocks.js'
@@ -13,28 +13,28 @@ import { OlderVersions } from './olderversions.js'
 import { Arrivals, polled } from './polls.js'
 import type { CursorRun } from './tenant.js'
 
-/** When the request of a walk's first response was answered: the earlier of the source's clock and ours. */
+/** When the request for a walk's first response was answered: the earlier of the source's clock and ours. */
 const beginningOf = ({ source, own }: Clocks): string => {
   const date = source === null ? own : `${source.slice(0, 19)}.000000Z`
   return date < own ? date : own
 }
 
-/** A walk that proved nothing: the next one has nothing to measure from. */
+/** A walk that proved nothing leaves the next one nothing to measure from. */
 export const unmeasured = { walked_at: null }
 
 export class Freshness {
   #clocks: Clocks | undefined
   readonly #meter: LatenessMeter
   readonly #older: OlderVersions
-  /** undefined where the walk reads what earlier ones have left out on purpose. */
+  /** undefined if the walk reads what earlier ones left out on purpose. */
   readonly #arrivals: Arrivals | undefined
 
-  /** Rows of the list may be lacking until another walk reads it whole: what is complete moves with that one. */
+  /** Rows of the list may be missing until another walk reads it whole; that walk moves the complete-through time. */
   readonly #isLacking: boolean
 
   /**
-   * Where a walk reads what earlier ones have left out on purpose, `isMeasured` is false. `isNews`: it reads only what is
-   * new, whatever else the list is to be read for.
+   * `isMeasured` is false if a walk reads what earlier ones left out on purpose. `isNews`: it reads only what is new,
+   * whatever else the list has to be read for.
    */
   constructor(
     private readonly cursor: CursorRun,
@@ -49,19 +49,19 @@ export class Freshness {
     this.#arrivals = isMeasured ? new Arrivals() : undefined
   }
 
-  /** Takes the clocks of a response: those of the walk's first one count. */
+  /** Takes the clocks of a response. Those of the walk's first response count. */
   answered(clocks: Clocks | undefined): void {
     this.#clocks ??= clocks
   }
 
-  /** By the source's clock; by ours where the source has none. */
+  /** By the source's clock, or by ours if the source has none. */
   get walkedAt(): string | null {
     if (!this.#clocks) return null
     const { source, own } = this.#clocks
     return source === null ? own : `${source.slice(0, 19)}.000000Z`
   }
 
-  /** Takes stored records. `clocks`: of the answer that brought them. */
+  /** Takes stored records. `clocks`: those of the response that contained them. */
   stored(
     records: Parameters<LatenessMeter['take']>[0],
     { previous }: Pick<Applied, 'previous'>,
@@ -72,7 +72,7 @@ export class Freshness {
     this.#older.take(records, previous)
   }
 
-  /** The columns of the cursor after a walk: one that proves nothing leaves the next one nothing to measure from. */
+  /** The cursor's columns after a walk. A walk that proves nothing leaves the next one nothing to measure from. */
   columns({ verdict }: WalkOutcome) {
     if (verdict !== 'proven' && verdict !== 'repaired') return unmeasured
     if (!this.#clocks) return {}
@@ -88,25 +88,25 @@ export class Freshness {
     }
   }
 
-  /** The columns of a poll that began then. What its last page has brought is added by `keep`. */
+  /** The columns of a poll that began at that time. `keep` adds what its last page contained. */
   polled(at: string) {
     return polled(this.cursor.state?.polls, at, this.#arrivals && { news: 0, unannounced: 0 })
   }
 
-  /** The column of a first load, which is a check for deletions as well. */
+  /** The column of a first load, which also checks for deletions. */
   firstLoad({ verdict }: WalkOutcome) {
     const isWhole = verdict === 'proven' || verdict === 'repaired'
     return isWhole && this.#clocks ? { deletes_checked_at: beginningOf(this.#clocks) } : {}
   }
 
-  /** Records that the walk has met in older versions than their rows. */
+  /** Records for which the walk met an older version than their row. */
   get older(): ReadonlySet<Int64> {
     return this.#older.ids
   }
 
   /**
-   * Keeps what was measured. It comes after the walk's last page, which may have brought late records and news itself.
-   * `twice`: places at which the list is known to show a record again. Returns how many records have older versions than
+   * Stores what was measured. Comes after the walk's last page, which may have contained late records and news itself.
+   * `twice`: places where the list is known to show a record again. Returns how many records have older versions than
    * their rows.
    */
   async keep(
@@ -127,7 +127,10 @@ export class Freshness {
     return this.#older.tell(this.cursor.warn, Math.max(twice, outcome.finding?.twice ?? 0))
   }
 
-  /** What a poll has found. A process that is killed before this is stored forgets some news: it estimates a rate, no more. */
+  /**
+   * What a poll has found. A process that is killed before this is stored forgets some news; that only affects an
+   * estimated rate.
+   */
   async #news(startedAt: string) {
     const arrivals = this.#arrivals
     if (!arrivals || arrivals.count === 0) return { columns: {}, statements: [] }

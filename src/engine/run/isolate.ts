@@ -1,7 +1,7 @@
 /*
- * Reads a page that never answers in smaller pages, so that one record that breaks every answer keeps back itself
- * alone. CursorList (cursorlist.ts) turns to it when a page has failed for good. What is left are holes: records that no
- * answer shows. Where they stand is told by the records around them; an incremental walk tries a remembered hole again.
+ * Reads a page that never answers in smaller pages, so that a record that breaks every response only blocks itself.
+ * cursorlist.ts turns to it when a page has failed for good. What is left are holes: records that no response shows.
+ * The records around them show where they are, and an incremental walk retries a remembered hole.
  */
 
 import { Skip } from '../base/errors.js'
@@ -14,26 +14,26 @@ import type { WalkPage } from '../walk/types.js'
 import { timeOf } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
 
-/** A page with the places that no answer shows. */
+/** A page with the places that no response shows. */
 export interface IsolatedPage extends Page {
-  /** Places on the page, from 0, in order; the records at them are missing from `records`. */
+  /** Places on the page, from 0, in order. The records at them are missing from `records`. */
   readonly unread: readonly number[]
-  /** The records before and behind each place that stand on other pages, where they were needed. */
+  /** The records before and behind each place that are on other pages, if they were needed. */
   readonly around: { readonly before: unknown; readonly behind: unknown }
 }
 
-/** A page far behind the end of any list shows its total and no record. */
+/** A page far past the end of any list shows its total and no record. */
 const farPage = 1_000_000
 /** Records of the smaller pages. */
 const few = 10
-/** More of the smaller pages than this fail where not some records are the cause, but the source. */
+/** If more of the smaller pages than this fail, the cause is the source, not some records. */
 const mostBroken = 3
 const attemptsOfFew = 2
 const attemptsOfOne = 3
 
 type Ask = (page: number, perPage: number, attempts: number) => Promise<Page>
 
-/** Whether a failure may be of the page's records: the source answered wrongly or not at all, as often as it was asked. */
+/** Whether a failure may be caused by the page's records: the source answered wrongly or not at all, every time. */
 export const mayBeOfRecords = (error: unknown): error is Skip =>
   error instanceof Skip &&
   error.reason === 'failed' &&
@@ -49,13 +49,13 @@ async function orFailure<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Numbers of a page are read out while it is held: its body is released with the request. */
+/** Number tokens are read while the page is held, because its body is released with the request. */
 const keepTokens = (page: Page): Page => {
   const [tokens, isOdd] = [page.tokens(), page.isOdd()]
   return { ...page, tokens: () => tokens, isOdd: () => isOdd }
 }
 
-/** Reads the places of a page one by one, or in small pages where they answer. */
+/** Reads the places of a page one by one, or in small pages if those answer. */
 class Isolation {
   readonly #answers: Page[] = []
   readonly #places = new Map<number, { readonly record: unknown; readonly token: unknown }>()
@@ -68,7 +68,7 @@ class Isolation {
 
   async run({ page, perPage }: ListRequest): Promise<IsolatedPage> {
     const far = await orFailure(this.ask(farPage, 1, 1))
-    // Nothing is answered at all, or nothing that tells how long the list is: the failure is no record's.
+    // Nothing is answered, or nothing that shows how long the list is: no record is to blame for the failure.
     if (!far || far.isUncounted || far.records.length > 0) throw this.failure
     const from = (page - 1) * perPage
     const to = Math.min(from + perPage, far.total)
@@ -81,7 +81,7 @@ class Isolation {
     const last = answers.at(-2) ?? far
     return {
       ...far,
-      // The guard takes the rows for as old as the first answer that brought any of them.
+      // The guard treats the rows as being as old as the first response that contained any of them.
       startedAt: stamps[0] ?? far.startedAt,
       careful: answers.some(({ careful }) => careful),
       isOdd: () => answers.some((answer) => answer.isOdd()),
@@ -118,7 +118,7 @@ class Isolation {
     for (const [i, record] of records.entries()) this.#places.set(from + i, { record, token: tokens[i] })
   }
 
-  /** A record at the edge of the page has its neighbour on another page. */
+  /** A record at the edge of the page has its neighbor on another page. */
   async #around(unread: readonly number[], { from, to }: { readonly from: number; readonly to: number }) {
     const neighbour = async (place: number): Promise<unknown> => {
       if (this.#places.has(place)) return this.#places.get(place)?.record
@@ -133,14 +133,14 @@ class Isolation {
   }
 }
 
-/** Throws the failure where it is not of single records. */
+/** Throws the failure if single records didn't cause it. */
 export function isolate(source: Source, request: ListRequest, failure: Skip): Promise<IsolatedPage> {
   const ask: Ask = (page, perPage, attempts) =>
     source.take({ ...request, page, perPage, attempts }, keepTokens)
   return new Isolation(ask, failure).run(request)
 }
 
-/** The page with a place for each record that is missing from it, and the holes that they make. */
+/** The page with a place for each record that is missing from it, and the resulting holes. */
 export function withHoles<P extends FlatPage>(
   page: WalkPage<Fetched<P>>,
   isolated: IsolatedPage,
@@ -168,12 +168,12 @@ export function withHoles<P extends FlatPage>(
 }
 
 /**
- * Where nothing newer than the record is known: it was stamped before the source answered. Another record may yet come
- * in the second of the answer, so that the end of the second before is taken: the hole is met once more at worst.
+ * For when no newer record is known: the record was stamped before the source answered. Another record may still arrive
+ * in the second of the response, so this takes the end of the second before it. At worst, the hole is met again.
  */
 const lastSecond = ({ serverDate, startedAt }: IsolatedPage): string =>
   cutBefore(serverDate === undefined ? startedAt : fromMicros(serverDate))
 
-/** The books count what the total counts: each record of a hole stands there under a text that stays the same. */
+/** The books count what the total counts: each record of a hole is in them under a text that stays the same. */
 const inHole = (updatedAt: string, name: string, records: number): ObservedRecord[] =>
   Array.from({ length: records }, (_, i) => ({ id: `~${name} ${i}`, updatedAt, createdAt: null }))

@@ -25,11 +25,11 @@ export interface LastRun {
   readonly finished_at: string | null
   readonly error: string | null
   readonly reason: string | null
-  /** Nobody recorded its end, and nobody is at work on it: it was killed, or its machine went down. */
+  /** Its end wasn't recorded and it is no longer running: it was killed, or its machine went down. */
   readonly ended_without_a_word: boolean
 }
 
-/** The run that holds the lease and lives; null where there is none. */
+/** The live run that holds the lease. null if there isn't one. */
 export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolder | null> {
   const row = await db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst()
   if (!row?.owner || isOver(row.expires_at, fromMicros(nowMicros)) || isDead(row)) return null
@@ -37,9 +37,9 @@ export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolde
   return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
 }
 
-/** The run that was recorded last. */
+/** The most recently recorded run. */
 export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<LastRun | null> {
-  // All columns, by no name: an older version's warehouse, which nobody has migrated yet, has fewer.
+  // Selects all columns without naming them: a warehouse of an older version that hasn't been migrated has fewer.
   const row = await db
     .selectFrom('sync_runs')
     .selectAll()

@@ -1,6 +1,7 @@
 /*
- * How late records become visible, measured: a record that a walk finds, and that is stamped before the cursor's walk
- * before began, was not there then. From it follow the overlap "auto", and how far a cursor is complete.
+ * Measures how late records become visible: a record that a walk finds, and whose stamp is older than the start of the
+ * cursor's previous walk, wasn't visible then. The overlap "auto" is based on this, and so is how far a cursor is
+ * complete.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, toMicros } from '../base/timestamp.js'
@@ -8,14 +9,14 @@ import { unixEpoch } from '../walk/cutpoint.js'
 import type { LatenessBucket, LatenessRow } from '../warehouse/latenessrows.js'
 import type { Version } from '../warehouse/versionbatch.js'
 
-/** What the last 30 days tell of one resource, all tenants together. */
+/** The last 30 days of one resource, all tenants together. */
 export interface ResourceLateness {
   /** Records that walks found while lateness could be measured. */
   readonly records: number
   readonly largestMicros: number
-  /** Of a thousand records, 999 were no later; to a power of two milliseconds. */
+  /** Of a thousand records, 999 were no later than this, rounded to a power of two milliseconds. */
   readonly mostMicros: number
-  /** What only reconcile brought. */
+  /** Records that only reconcile found. */
   readonly reconciled: { readonly records: number; readonly largestMicros: number }
 }
 
@@ -55,7 +56,7 @@ export function latenessOf(rows: readonly LatenessRow[]): ReadonlyMap<string, Re
 const minuteMs = 60_000
 const mostOverlapMs = 6 * 3_600_000
 const usualOverlapMs = 5 * minuteMs
-/** Fewer records say nothing of how late the next ones will be. */
+/** Fewer records say nothing about how late the next ones will be. */
 const fewRecords = 1000
 
 /** How far before its watermark a walk of the resource begins, in milliseconds. */
@@ -73,7 +74,10 @@ export function overlapOf(
 
 const quickOverlapMs = 30_000
 
-/** The same for a quick walk: no further than records of the resource were late, once enough is known of them. */
+/**
+ * The same for a quick walk: only as far back as records of the resource have been late, once enough is known about
+ * them.
+ */
 export function quickOverlapOf(
   overlap: number | 'auto',
   lateness: ReadonlyMap<string, ResourceLateness>,
@@ -94,8 +98,8 @@ export class LatenessMeter {
   readonly #lateOnly: boolean
 
   /**
-   * `since`: when the walk before began; null where lateness cannot be measured. `lateOnly`: what came in time is not
-   * counted. `tell` hears of each record that is.
+   * `since`: when the previous walk began; null if lateness can't be measured. `lateOnly`: records that came in time
+   * aren't counted. `tell` is called for each counted record.
    */
   constructor(
     private readonly since: string | null,
@@ -116,7 +120,7 @@ export class LatenessMeter {
     return [...this.#buckets].map(([upToMs, bucket]) => ({ upToMs, ...bucket }))
   }
 
-  /** Takes stored records: new ones and newer versions count, but not what came back from deletion. */
+  /** Takes stored records: counts new ones and newer versions, but not those that came back from deletion. */
   take(
     records: readonly { readonly id: Int64; readonly updatedAt: string }[],
     previous: ReadonlyMap<Int64, Version>,
@@ -125,7 +129,7 @@ export class LatenessMeter {
     for (const { id, updatedAt } of records) {
       const stored = previous.get(id)
       if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) continue
-      // Stamps before 1970 are no stamps: nobody can tell when such a record was made.
+      // Stamps before 1970 aren't real: nothing shows when such a record was made.
       if (updatedAt < unixEpoch) continue
       this.#count(updatedAt < this.since ? Number(toMicros(this.since) - toMicros(updatedAt)) : 0)
     }
@@ -143,7 +147,9 @@ export class LatenessMeter {
 
 const secondMicros = 1_000_000
 
-/** Up to when a cursor is complete whose walk began then: less the largest lateness, and at least a second. */
+/**
+ * Up to when a cursor is complete if its walk began at that time: minus the largest lateness, and at least a second.
+ */
 export function completeThrough(
   began: string,
   { largestMicros, reconciled }: ResourceLateness = unknown,

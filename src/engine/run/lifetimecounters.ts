@@ -1,7 +1,7 @@
 /*
- * What a run adds to the lifetime totals of its warehouse, in the transaction that records its end: so that the metrics
- * of a process that cron started, and of `shopsync schedule`, are the same. A run that was killed has recorded no end; its
- * counts are lost with it, and the next run counts that it was interrupted.
+ * What a run adds to the lifetime totals of its warehouse, in the transaction that records its end. This gives the same
+ * metrics whether cron or `shopsync schedule` started the process. A killed run records no end: its counts are lost,
+ * and the next run counts it as interrupted.
  */
 
 import { Distribution } from '../base/distribution.js'
@@ -12,7 +12,7 @@ import type { CounterEntry } from '../warehouse/counters.js'
 import type { CursorReport, RunReport } from './runreport.js'
 import { latenessBounds, type RunStats } from './runstats.js'
 
-/** What is said of a metric; the kept ones have their numbers in sync_counters. */
+/** The description of a metric. The values of the kept ones are in sync_counters. */
 export interface Metric {
   readonly help: string
   readonly labels: readonly string[]
@@ -42,7 +42,7 @@ export const keptCounters = {
   },
 } as const satisfies Record<string, Metric>
 
-/** Totals by ranges of a value in seconds. */
+/** Totals by range, for values in seconds. */
 export const keptHistograms = {
   shopsync_run_duration_seconds: {
     help: 'How long runs took, from the lock to the end, in seconds.',
@@ -77,7 +77,7 @@ export const keptGauges = {
   },
 } as const satisfies Record<string, Metric>
 
-/** In the part of an entry: the sum of a histogram's values, and the range without an upper end. */
+/** In the part of an entry: the sum of a histogram's values, and the range without an upper bound. */
 export const sumPart = 'sum'
 export const lastPart = '+Inf'
 
@@ -93,7 +93,7 @@ const entry = (metric: CounterName, labels: Labels, value: number): CounterEntry
   value,
 })
 
-/** The ranges that hold something, and the sum. */
+/** The nonempty ranges, and the sum. */
 function spread(
   metric: keyof typeof keptHistograms,
   labels: Labels,
@@ -103,7 +103,7 @@ function spread(
   return [...ranges, { metric, labels, part: sumPart, value: micros(sum) }].filter(({ value }) => value > 0)
 }
 
-/** What a run is called in metrics: its job, else its command. */
+/** What a run is called in metrics: its job, or else its command. */
 export const jobLabel = (job: string | null, mode: string | null): string =>
   job ?? (mode === 'full' ? 'sync' : (mode ?? 'unknown'))
 
@@ -121,7 +121,7 @@ export interface EndedWork {
   readonly traffic: Pick<SourceStats, 'window'> & SourceTraffic
 }
 
-/** What the run adds to totals, and what it found in place of what runs before it found. */
+/** What the run adds to totals, and what it found that replaces what earlier runs found. */
 export function entriesOf(work: EndedWork): {
   readonly added: readonly CounterEntry[]
   readonly found: readonly CounterEntry[]

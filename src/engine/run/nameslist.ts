@@ -1,6 +1,6 @@
 /*
- * A resource that is a bare list of strings: no ids, no times, no pages. Each sync reads the list whole and marks the
- * rows deleted, in the same transaction, whose names are no longer in it. `verify` reads the same list and its rows.
+ * A resource that is a bare list of strings: no ids, no times, no pages. Each sync reads the whole list and, in the
+ * same transaction, marks the rows deleted whose names are no longer in it. `verify` reads the same list and its rows.
  */
 
 import type { Value } from '../model/flatten/batch.js'
@@ -94,7 +94,7 @@ export class NamesSync implements CursorWork {
     const cursor = moveCursor(warehouse.db, key, {
       ...freshness.columns(outcome),
       ...polled(polls, began, counted),
-      // The list is read whole: what it no longer shows is deleted.
+      // The whole list is read: what it no longer shows is deleted.
       deletes_checked_at: began,
       status: 'ok',
       completeness: outcome.verdict,
@@ -105,7 +105,7 @@ export class NamesSync implements CursorWork {
     })
     const store = new PageStore(this.cursor, undefined)
     await store.storeFlat(read, { statements: [gone, cursor] })
-    // Every name's row is written each time, for its stamp: new names alone count as written.
+    // Every name's row is written each time, for its stamp. Only new names count as written.
     const written = news
     observer.page?.({ ...key, records, changed: written, expected: records, done: records })
     return {

@@ -8,13 +8,13 @@ import { type ObservedRecord, observedRecords } from '../walk/observed.js'
 const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
 
-/** `updated_at` of a record as it came; empty when it has none that can be used. */
+/** `updated_at` of a record as it came. Empty if it has no usable one. */
 export function timeOf(record: unknown): string {
   const time = member(record, 'updated_at')
   return (typeof time === 'string' ? canonical(time) : null) ?? ''
 }
 
-/** The record's id as flatten stores it; a digest of the content where it has none that can be used. */
+/** The record's id as flatten stores it, or a digest of the content if it has no usable id. */
 function keyOf(record: unknown): string {
   const id = member(record, 'id') ?? null
   const usable = id === null ? null : convert.id(id, 'double').value
@@ -22,7 +22,7 @@ function keyOf(record: unknown): string {
   return `?${createHash('sha256').update(readJsonText(record)).digest('base64url').slice(0, 16)}`
 }
 
-/** The observed of a page's records. Where flatten stored every record, its records are the observed. */
+/** The records of a page in the form the books take. If flatten stored every record, these are simply its records. */
 export function recordsObservedIn(
   records: readonly unknown[],
   flattened: Flattened,

@@ -1,6 +1,6 @@
 /*
- * Older versions than the warehouse has: what a walk meets where the source was restored from a backup. The guard keeps
- * the newer rows, and the walk says so, since only reconcile may follow the source.
+ * Older versions than the warehouse has: a walk meets them if the source was restored from a backup. The guard keeps
+ * the newer rows, and the walk reports them, since only reconcile may follow the source.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -14,7 +14,7 @@ import type { Note } from './runreport.js'
 export class OlderVersions {
   readonly #ids = new Set<Int64>()
 
-  /** `since`: rows that this run has brought may be newer than a page that was under way meanwhile. */
+  /** `since`: rows that this run stored may be newer than a page that was under way at the time. */
   constructor(private readonly since: string) {}
 
   take(
@@ -32,7 +32,9 @@ export class OlderVersions {
     return this.#ids
   }
 
-  /** Returns how many there are. `twice`: places at which the list shows a record again, perhaps as it was. */
+  /**
+   * Returns how many there are. `twice`: places where the list shows a record again, perhaps an older version of it.
+   */
   tell(note: Note, twice: number): number {
     const records = this.#ids.size
     if (records <= twice) return 0
@@ -45,9 +47,9 @@ export class OlderVersions {
 }
 
 /**
- * A walk of everything that was asked for, and that leaves rows as the source does not have them, proves nothing of
- * them. A source whose copy lags behind for a moment fails such a run, too; that was judged better than to call rows
- * whole that nobody mends.
+ * A walk of everything it was asked for that leaves rows different from the source proves nothing about them. A source
+ * whose replica lags for a moment also fails such a run; that was judged better than calling rows whole that nobody
+ * fixes.
  */
 export const sourceRegression = (
   records: number,

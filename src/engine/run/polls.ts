@@ -1,6 +1,7 @@
 /*
- * What the polls of a cursor find: how many new and changed records, in how many hours. From it follows how often a poll
- * is worth its request (features/targets). Every walk keeps it, so that targets have something to go by when they are set.
+ * What the polls of a cursor find: how many new and changed records, in how many hours. That determines how often a
+ * poll is worth its request (features/targets). Every walk keeps it, so that targets have data to work with when they
+ * are set.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros, toMillis } from '../base/timestamp.js'
@@ -9,9 +10,9 @@ import { unixEpoch } from '../walk/cutpoint.js'
 import type { Polls } from '../warehouse/cursors.js'
 import type { Version } from '../warehouse/versionbatch.js'
 
-/** After so many hours a count weighs a third. */
+/** After this many hours, a count has a third of its weight. */
 const memoryHours = 168
-/** Of one poll, so that a single import does not rule for weeks. */
+/** A limit per poll, so a single import doesn't dominate for weeks. */
 const mostNews = 20
 /** The longest interval that counts: a clock that jumped ahead by years must not hide what is found afterwards. */
 const mostHours = 720
@@ -20,15 +21,14 @@ const hoursBetween = (from: string, to: string): number => (toMillis(to) - toMil
 
 const rounded = (value: number): number => Math.round(value * 1e6) / 1e6
 
-/** What a poll has found. */
 interface Found {
   readonly news: number
   readonly unannounced: number
 }
 
 /**
- * The columns of a cursor after a poll that began then. Without `found` the walk was a first load, or read again what was
- * there: it says nothing of how often the list changes.
+ * The columns of a cursor after a poll that began at that time. Without `found`, the walk was a first load or a
+ * rereading, which says nothing about how often the list changes.
  */
 export function polled(before: Polls | undefined, at: string, found?: Found) {
   const polled_at = { polled_at: at }
@@ -49,11 +49,11 @@ export interface Arrival {
   readonly updatedAt: string
 }
 
-/** New and changed records that a poll has brought. */
+/** New and changed records that a poll has found. */
 export class Arrivals {
-  /** So many of them as count as news. */
+  /** The ones that count as news. */
   readonly first: Arrival[] = []
-  /** How long each of them took to get here, in milliseconds, by the clock of the source. */
+  /** How long each of them took to get here, in milliseconds, by the source's clock. */
   readonly delays: number[] = []
 
   get count(): number {
@@ -65,13 +65,13 @@ export class Arrivals {
     return this.first.length
   }
 
-  /** Takes the stored records of a page. What came back from deletion was there before. */
+  /** Takes the stored records of a page. Records that came back from deletion aren't new. */
   take(records: readonly Arrival[], previous: ReadonlyMap<Int64, Version>, clocks: Clocks | undefined): void {
     const answered = clocks && (clocks.source ? `${clocks.source.slice(0, 19)}.000000Z` : clocks.own)
     for (const { id, updatedAt } of records) {
       const stored = previous.get(id)
       if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) continue
-      // Stamps before 1970 are no stamps: nobody can tell when such a record was made.
+      // Stamps before 1970 aren't real: nothing shows when such a record was made.
       if (updatedAt < unixEpoch || answered === undefined) continue
       if (this.first.length < mostNews) this.first.push({ id, updatedAt })
       this.delays.push(Math.max(0, Number((toMicros(answered) - toMicros(updatedAt)) / 1000n)))

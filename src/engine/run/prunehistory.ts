@@ -1,7 +1,7 @@
 /*
- * Keeps the history of runs small: what is older than `history.keep` goes, and of the idle runs that are older than a
- * week one row a day and cursor stays. Once a day, at the end of a run, under its lease; a bounded amount of work, in
- * transactions of one run each, so that nobody waits for it. What is left over is the next run's.
+ * Keeps the history of runs small: rows older than `history.keep` are removed, and of idle runs older than a week, one
+ * row per day and cursor remains. Done once a day, at the end of a run, under its lease. The amount of work is bounded,
+ * and each transaction covers one run, so nobody has to wait. The next run does what is left over.
  */
 import { describeError, Retry, Skip } from '../base/errors.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
@@ -23,7 +23,7 @@ const dayMicros = 86_400_000_000n
 const whole = 7n
 /** 90 days, in milliseconds. */
 const usualKeep = 7_776_000_000
-/** Rows, and runs, that one run removes or looks at, at most. */
+/** The most rows that one run removes, and the most runs that it looks at. */
 const mostRows = 5000
 const mostRuns = 2000
 const epoch = '1970-01-01T00:00:00.000000Z'
@@ -33,7 +33,7 @@ const dayOf = (time: string): string => `${time.slice(0, 10)}T00:00:00.000000Z`
 
 type Needs = Pick<Writing, 'warehouse' | 'source' | 'clock' | 'config' | 'observer' | 'signal'>
 
-/** History promises nothing: where it cannot be put in order, the run that has ended loses nothing by it. */
+/** History promises nothing: if pruning it fails, the run that has ended isn't affected. */
 export async function pruneHistory(run: Needs): Promise<void> {
   if (run.signal.aborted) return
   try {
@@ -54,14 +54,14 @@ async function prune(run: Needs): Promise<void> {
   const kept = before(time, BigInt(config.history?.keep ?? usualKeep) * 1000n)
   await removeOld(run, kept, budget)
   const thinned = marks.get('history_thinned_to') ?? epoch
-  // A mark that lies ahead was set by a clock that was wrong.
+  // A mark in the future was set by a wrong clock.
   await thin(run, { from: thinned > today ? epoch : thinned, today }, budget)
   if (budget.rows > 0) await warehouse.write([setMark(warehouse.db, 'history_pruned_on', dayOf(now(run)))])
 }
 
 /**
- * The time that the age of runs is reckoned from: our clock, and no later than the source's, or than the run before where
- * the source tells no time. A clock that jumps a year ahead would make all of history too old to be kept.
+ * The time from which the age of runs is computed: our clock, but no later than the source's, or than the previous run
+ * if the source sends no time. Otherwise a clock that jumps a year ahead would make all history too old to keep.
  */
 async function believedNow({ warehouse, source, clock }: Needs): Promise<string> {
   const own = now({ clock })
@@ -89,7 +89,7 @@ async function removeOld({ warehouse }: Needs, kept: string, budget: Budget): Pr
   }
 }
 
-/** Goes from day to day; a day that is thinned is not looked at again. */
+/** Goes day by day. A day that has been thinned isn't looked at again. */
 async function thin(
   { warehouse }: Needs,
   { from, today }: { readonly from: string; readonly today: string },

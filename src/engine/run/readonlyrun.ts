@@ -20,16 +20,16 @@ import { RunStats } from './runstats.js'
 import { now } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
-/** What came of a run that writes nothing. */
+/** The result of a run that writes nothing. */
 export interface ReadOnlyEnd {
   readonly ends: readonly CursorEnd[]
-  /** What concerns the whole run; null where nothing does. */
+  /** A problem with the whole run; null if there is none. */
   readonly reason: Reason | null
 }
 
 /**
  * Works on every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
- * so that nothing is read from it either.
+ * so nothing is read from it either.
  */
 export async function readOnlyRun<W extends ReadingWarehouse>(
   deps: Dependencies<W>,
@@ -56,7 +56,7 @@ export async function readOnlyRun<W extends ReadingWarehouse>(
     authorizations: new AuthorizationWatch(ask),
   }
   const { tasks, left } = planTasks(run, choice, { resources, authorizations })
-  // Nothing records whose turn comes next: the order begins anywhere, so that no cursor is always too late.
+  // Nothing records whose turn is next, so the order starts at a random place. That way no cursor is always too late.
   const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
   const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }
   const ends = await workOnCursors(run, turned, begin)

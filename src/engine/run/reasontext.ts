@@ -1,7 +1,7 @@
-/* What concerns a whole run, in words. Used by the texts of the commands and by the alerts. */
+/* Problems with a whole run, in words. Used by the output of commands and by the alerts. */
 import { type Reason, reasons } from '../base/reasons.js'
 
-/** What to do about what concerns a whole run. */
+/** What to do about a problem with the whole run. */
 export const reasonAdvice: Partial<Record<Reason, string>> = {
   no_grants:
     "Ask the tenants' owners for authorizations, or the API's operator what became of this partner; shopsync forget --tenant ID takes a tenant away that is not to come back",
@@ -10,7 +10,7 @@ export const reasonAdvice: Partial<Record<Reason, string>> = {
   record_unstorable: 'Some authorizations cannot be read: see shopsync quarantine list',
 }
 
-/** What concerns the whole run, in a line; an empty text where nothing does. */
+/** A problem with the whole run, in one line. Empty if there is none. */
 export function reasonText(reason: Reason | null): string {
   if (reason === null || reason === 'interrupted' || reason === 'time_limit') return ''
   const hint = reasonAdvice[reason]

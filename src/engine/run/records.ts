@@ -1,6 +1,6 @@
 /*
- * What a run records of itself: its beginning and end in sync_runs, its cursors in sync_run_cursors, and failures in
- * sync_cursors. run/run.ts calls it.
+ * What a run records about itself: its beginning and end in sync_runs, its cursors in sync_run_cursors, and failures in
+ * sync_cursors. Called by run/run.ts.
  */
 import { hostname } from 'node:os'
 import { describeError } from '../base/errors.js'
@@ -23,12 +23,12 @@ import type { Dependencies, Writing, WritingRun } from './runcontext.js'
 import type { Mode, RunReport, RunRequest } from './runreport.js'
 import { keyOf, stateOf } from './tenant.js'
 
-/** Cursors in one statement. */
+/** Cursors per statement. */
 const cursorsAtOnce = 200
 
 /**
- * Records that the run has begun. Killed runs are recorded as interrupted, and the stamps of this run begin after
- * theirs, even if the clock was set back since. Unknown fields that have columns by now are known, and no drift.
+ * Records that the run has begun. Killed runs are recorded as interrupted, and this run's stamps begin after theirs,
+ * even if the clock has been set back since. Unknown fields that have columns by now are known and no longer drift.
  */
 export async function recordStart(
   { warehouse, model, stamps, runId, startedAt }: Writing & { readonly startedAt: string },
@@ -51,7 +51,8 @@ export async function recordStart(
   })
   const { db } = warehouse
   await warehouse.transaction(async (session) => {
-    // The work is repeated when the answer to its commit was lost: this run is on record then, and no orphan.
+    // The work is repeated if the response to its commit was lost. Then this run is on record and must not count as an
+    // orphan.
     const orphans = await session.run(orphansBeside(db, runId))
     const killed = new Map<string, number>()
     for (const { job: name, mode: its } of orphans.rows) {
@@ -65,9 +66,9 @@ export async function recordStart(
 }
 
 /**
- * Records what failed in the cursors themselves; a success was recorded in the transaction of its last rows. A backfill
- * moves no cursor, and so says nothing of how fresh one is. What is recorded of a revoked tenant already is not written
- * again by each run.
+ * Records what failed in the cursors themselves; successes were recorded in the transaction of their last rows. A
+ * backfill doesn't move a cursor, so it says nothing about how fresh one is. What is already recorded about a revoked
+ * tenant isn't written again by each run.
  */
 export async function recordFailures(run: WritingRun, ends: readonly CursorEnd[]): Promise<void> {
   const { warehouse, runId } = run
@@ -113,8 +114,8 @@ export async function recordCursors(
 type Ended = Pick<EndedWork, 'cursors'> & { readonly status: string; readonly error: unknown }
 
 /**
- * Records the end of the run, and adds it to the lifetime totals once, however often its end is recorded. In the
- * warehouse as everybody writes it: a run that has lost its lease records its end all the same.
+ * Records the end of the run and adds it to the lifetime totals once, however often its end is recorded. Writes without
+ * the lease, so that a run that lost its lease can still record its end.
  */
 export async function recordEnd(
   {

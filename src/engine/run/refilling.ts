@@ -1,7 +1,7 @@
 /*
- * Lists that have to be read whole once, though their cursors have watermarks (`refill`, src/engine/warehouse/layout.ts). Such a
- * reading may take hours, and several runs. So a run first does its work on all cursors, of which these bring only what
- * is new, and then reads the lists: one that is cut short keeps nothing new from coming.
+ * Lists that have to be read whole once, although their cursors have watermarks (`refill`,
+ * src/engine/warehouse/layout.ts). Such a reading may take hours, and several runs. So a run first does its work on all
+ * cursors, fetching only what is new for these, and then reads the lists. If it is cut short, nothing new is held up.
  */
 
 import { cursorName, readCursors } from '../warehouse/cursors.js'
@@ -27,7 +27,7 @@ const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
 
 const nameIn = ({ tenant_id: tenantId, resource }: CursorReport): string => cursorName({ tenantId, resource })
 
-/** Begins with what is new of these cursors, and notes those whose work came to its end. */
+/** Starts with what is new in these cursors, and notes those whose work finished. */
 function newsFirst(begin: Begin, refilled: ReadonlySet<string>, ended: Set<string>): Begin {
   return (cursor) => {
     const work = begin(cursor, refilled.has(nameOf(cursor)))
@@ -67,7 +67,7 @@ export async function workOnAll(
   run.hands?.readAnew(cursors)
   const now = { ...run, cursors }
   const left = (task: CursorTask): number => remaining(stateOf(now, task), 'refill_walk')
-  // What was begun goes on first: a time limit that ends every run would else leave all of them half done.
+  // Interrupted readings continue first: otherwise a time limit that ends every run would leave all of them half done.
   const tasks = chosen.tasks
     .filter((task) => isGoingOn(nameOf(task)))
     .toSorted((a, b) => Number(left(b) > 0) - Number(left(a) > 0))
@@ -76,7 +76,7 @@ export async function workOnAll(
   return ends.map((end) => joined(end, byName.get(nameOf(end.task))))
 }
 
-/** What came of a cursor's two works. */
+/** Combines the results of a cursor's two pieces of work. */
 function joined(first: CursorEnd, second: CursorEnd | undefined): CursorEnd {
   if (!second) return first
   const sum = (name: 'requests' | 'records' | 'records_changed' | 'rows_upserted' | 'rows_deleted'): number =>

@@ -12,25 +12,25 @@ import {
 } from '../warehouse/cursors.js'
 import type { Run } from './tenant.js'
 
-/** The progress of a walk that was cut short, and its mode: a sync does not continue the walk of a full sync. */
+/** The progress of an interrupted walk, and its mode: a sync doesn't continue the walk of a full sync. */
 export interface StoredWalk extends WalkProgress {
   readonly mode: WalkMode
-  /** The demand that the walk fills (CursorState.refill). */
+  /** The refill that the walk carries out (CursorState.refill). */
   readonly refill?: string | null
 }
 
 export type WalkMode = 'sync' | 'full'
 
 /**
- * `news`: what is new, though the list has to be read whole: another walk of the run does that.
- * `quick`: what is new, and nothing besides: a cursor is due between its planned walks. It goes back no further than
- * records come late, and leaves the progress of a planned walk as it is.
+ * `news`: what is new, although the list has to be read whole, because another walk of the run does that. `quick`: only
+ * what is new, because a cursor is due between its planned walks. It goes back no further than records come late, and
+ * doesn't touch the progress of a planned walk.
  */
 export type AskedWalk = WalkMode | 'news' | 'quick'
 
 const isOfNews = (asked: AskedWalk): asked is 'news' | 'quick' => asked === 'news' || asked === 'quick'
 
-/** Why a walk reads the list whole, whatever the run was asked for; null where it does not. */
+/** Why a walk reads the list whole, whatever the run was asked to do. null if it doesn't. */
 export const refillOf = (state: CursorState | undefined, asked: AskedWalk): string | null =>
   isOfNews(asked) ? null : (state?.refill ?? null)
 
@@ -39,14 +39,14 @@ export function walkMode(state: CursorState | undefined, asked: AskedWalk): Walk
   return state?.refill ? 'full' : asked
 }
 
-/** A cursor whose planned walk was cut short goes on with it: a quick one would read the same again. */
+/** A cursor whose planned walk was interrupted continues it: a quick one would read the same again. */
 export const isQuick = (state: CursorState | undefined, asked: AskedWalk): boolean =>
   asked === 'quick' && storedWalk(state, 'walk')?.mode !== 'sync'
 
 export function storedWalk(state: CursorState | undefined, slot: WalkSlot): StoredWalk | undefined {
   const stored = slot === 'walk' ? state?.walk : state?.refillWalk
   const walk = (stored as StoredWalk | null | undefined) ?? undefined
-  // Walks of 0.1.0 began a whole list there.
+  // In 0.1.0, the walk of a whole list began there.
   return walk?.floor === unixEpoch ? { ...walk, floor: epoch } : walk
 }
 
@@ -58,7 +58,7 @@ interface BegunWalk {
   readonly refill: string | null
 }
 
-/** The walk that was cut short, if a walk that begins so goes on with it. */
+/** The interrupted walk, if a walk that begins this way continues it. */
 export async function resumable(
   warehouse: Reader,
   key: WalkKey,
@@ -67,24 +67,24 @@ export async function resumable(
 ): Promise<WalkPlan['resume']> {
   const progress = storedWalk(state, key.slot)
   if (progress?.floor !== floor || (progress.mode !== mode && !isFirst)) return undefined
-  // Its pages were stored before the table was created that is to be filled.
+  // Its pages were stored before the table that needs the refill was created.
   if ((progress.refill ?? null) !== refill) return undefined
   const parts = await readWalkParts(warehouse, key, progress.part)
   const all = (name: 'ids' | 'entered') => parts.flatMap((part) => decodeIds(part[name] ?? ''))
   return { progress, ids: all('ids'), entered: all('entered') }
 }
 
-/** How many records a walk that was cut short had still before it. */
+/** How many records an interrupted walk still had to read. */
 export const remaining = (state: CursorState | undefined, slot: WalkSlot = 'walk'): number =>
   storedWalk(state, slot)?.below ?? 0
 
-/** 0001-01-01: before it, no instant has a name. */
+/** 0001-01-01: no earlier instant can be expressed. */
 const firstMicros = toMicros('0001-01-01T00:00:00.000000Z')
 
 /**
- * Where a walk starts: the watermark less the overlap, for records that become visible late. Always at the last
- * microsecond of a second, where "newer than" means the same whatever precision the source prints
- * (docs/api.md, Timestamps).
+ * Where a walk starts: the watermark minus the overlap, for records that become visible late. Always at the last
+ * microsecond of a second, where "newer than" means the same at whatever precision the source prints (docs/api.md,
+ * Timestamps).
  */
 export function floorOf(watermark: string | null, overlapMs: number): string {
   if (watermark === null) return epoch

@@ -1,5 +1,5 @@
 /*
- * Tries the remembered holes of a cursor again, at two requests a run, and lets walks begin behind those that stay.
+ * Retries the remembered holes of a cursor, with two requests per run, and lets walks begin behind those that remain.
  * cursorwalk.ts does so before each walk.
  */
 import { endOfSecond } from '../base/timestamp.js'
@@ -10,12 +10,15 @@ import type { WalkPage } from '../walk/types.js'
 import type { CursorList } from './cursorlist.js'
 import type { Fetched, FlatPage } from './store.js'
 
-/** Places more than the hole has, since times may be printed with less than they hold, and the list may move. */
+/**
+ * Extra places in addition to the hole's own, since times may be printed with less precision than they have, and the
+ * list may move.
+ */
 const margin = 2
 
 /**
- * Tries a hole again by two requests: how many records are newer than the one behind it, and the page on which it then
- * stands. Returns the page if it answers, and whether it shows all that is there: then nothing is missing.
+ * Retries a hole with two requests: how many records are newer than the one behind it, and the page on which it then
+ * is. Returns the page if it answers, and whether it shows everything there: then nothing is missing.
  */
 export async function tryHole<P extends FlatPage>(
   list: CursorList<P>,
@@ -31,7 +34,7 @@ export async function tryHole<P extends FlatPage>(
   return { page, isClosed: isEnd || page.observed.some(({ updatedAt }) => updatedAt <= after) }
 }
 
-/** The smallest page that holds the places from one to another, where the source serves pages of that size. */
+/** The smallest page that holds the places from `from` to `to`, if the source serves pages of that size. */
 function pageOver(from: number, to: number, most = 100): { page: number; perPage: number } {
   for (let perPage = to - from; perPage < most; perPage++) {
     const page = Math.floor(from / perPage)
@@ -41,8 +44,8 @@ function pageOver(from: number, to: number, most = 100): { page: number; perPage
 }
 
 /**
- * Where a walk begins so that it does not meet a remembered hole: behind it. A record that becomes visible late there
- * waits for the hole to close; then the list is read from `from`.
+ * Where a walk begins so that it doesn't meet a remembered hole: behind it. A record that becomes visible late there
+ * waits until the hole closes; then the list is read from `from`.
  */
 export function beyondHoles(
   floor: string,

@@ -43,8 +43,8 @@ import { Beginning, WholeLists } from './wholelists.js'
 
 /**
  * Runs `sync`, `reconcile` or `backfill`: claims the warehouse, asks which tenants there are, does the work on every
- * cursor, and records what came of it. A cursor's failure stays with the cursor. Throws Stop when the run as a whole
- * cannot go on. When the signal fires, what is in hand is committed, and the report says what was not reached.
+ * cursor, and records the results. A cursor's failure only affects that cursor. Throws Stop if the run as a whole can't
+ * continue. When the signal fires, work in progress is committed, and the report shows what was not reached.
  */
 export async function runSync(deps: Dependencies, request: StepRequest): Promise<RunReport> {
   // A wrong choice is refused before anything is claimed.
@@ -56,14 +56,14 @@ export async function runSync(deps: Dependencies, request: StepRequest): Promise
   return report
 }
 
-/** What a run, or a step of a job, is to do, and how its work on a cursor is begun. */
+/** What a run, or a step of a job, should do, and how its work on a cursor starts. */
 export interface StepRequest extends RunRequest {
   readonly begin: Begin
-  /** Chooses the cursors in place of all. */
+  /** Chooses the cursors instead of taking all. */
   readonly round?: ChooseRound
 }
 
-/** The work of a run, or of one step of a job: `recorded` is on record already. */
+/** The work of a run, or of one step of a job. `recorded` is already on record. */
 export async function runStep(recorded: RecordedRun, request: StepRequest, step = 1): Promise<RunReport> {
   const startedAt = now(recorded)
   const { warehouse, signal, asked, stamps } = recorded
@@ -74,7 +74,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   const { round } = request
   const cursors = round ? new Map<string, CursorState>() : await readCursors(warehouse)
   const { run, ask } = await openRun(recorded, cursors)
-  // A long walk is ahead: what it needs is started while the source is asked for the tenants.
+  // A long walk is ahead: start preparing for it while the source is queried for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && !round && cursors.size === 0)) warehouse.warm()
   const since = fromMicros(stamps.next())
   const done = round
@@ -90,8 +90,8 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
 }
 
 /**
- * What a writer is to know before it works on cursors: how late records come, where lists begin, who is granted. `ask`
- * asks the source that, and records what it finds.
+ * Everything a writer needs to know before it works on cursors: how late records come, where lists begin, who is
+ * granted. `ask` queries the source for that and records what it finds.
  */
 export async function openRun(
   writing: Writing & Pick<WritingRun, 'stats'>,
@@ -119,7 +119,9 @@ export async function openRun(
   return { run, ask }
 }
 
-/** Statistics help the planner and promise nothing: a table that refuses them takes nothing from a run that has ended. */
+/**
+ * Statistics help the planner and promise nothing: if analyzing a table fails, the run that has ended isn't affected.
+ */
 async function optimize(
   { warehouse, observer }: WritingRun,
   resources: readonly ResourceModel[],
@@ -152,11 +154,11 @@ async function workOnChosen(
 interface DueWork {
   readonly round: ChooseRound
   readonly ask: () => Promise<Authorizations>
-  /** In which the run looks its cursors up. */
+  /** The map in which the run looks up its cursors. */
   readonly cursors: Map<string, CursorState>
 }
 
-/** Works on the cursors of a round. Time that is over before it can begin is no failure of a round either. */
+/** Works on the cursors of a round. If its time is up before it can begin, that isn't a failure either. */
 async function workOnDue(run: WritingRun, request: StepRequest, due: DueWork): Promise<RunEnd> {
   try {
     return await workOnChosenRound(run, request, due)
@@ -183,7 +185,7 @@ async function workOnChosenRound(
   return { ends, reason: reason ?? granted.reason, quarantined: run.stats.quarantined }
 }
 
-/** Does the planned work, and beside it what becomes due meanwhile. */
+/** Does the planned work and, alongside it, whatever becomes due meanwhile. */
 async function workBeside<T>(run: WritingRun, { mode }: StepRequest, planned: () => Promise<T>): Promise<T> {
   const { beside, hands } = run
   await using _ = beside && hands ? beside.during(run, { mode, hands }) : null
@@ -191,8 +193,8 @@ async function workBeside<T>(run: WritingRun, { mode }: StepRequest, planned: ()
 }
 
 /**
- * A warehouse without a source takes the first one that grants a tenant: a mistyped address or partner, which grants
- * none, must not have to be adopted away.
+ * A warehouse without a source takes the first one that grants a tenant. A mistyped address or partner grants no
+ * tenant; it must not become this warehouse's source.
  */
 async function takeSource(run: WritingRun, { granted }: Authorizations): Promise<void> {
   const { warehouse, source } = run

@@ -1,6 +1,4 @@
-/*
- * What a run is given by the command line, and what it is once it has the lease.
- */
+/* What a run is given by the command line, and what it has once it holds the lease. */
 import type { Config } from '../config/config.js'
 import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
@@ -17,19 +15,19 @@ export interface Dependencies<W extends ReadingWarehouse = Warehouse>
   extends Omit<Run<W>, FoundOut | 'config'> {
   readonly config: Pick<Config, 'sync'> & Run['config']
   /**
-   * Brings up to date what is kept beside the rows, when a run begins and when it ends: what days the shops have, and what
-   * people call things (src/features/analytics). Without it a run leaves that as it is.
+   * Updates what is kept alongside the rows, when a run begins and when it ends: the days of the shops, and the names
+   * people use (src/features/analytics). Without it, a run leaves that unchanged.
    */
   readonly besideRows?: (run: Writing) => Promise<void>
-  /** Makes what waited until rows were computed again, such as views that read new columns of them. */
+  /** Creates what had to wait until rows were recomputed, such as views that read new columns of them. */
   readonly afterRecompute?: () => Promise<void>
-  /** Cursors that become due while the run is under way (src/features/events). Absent where nobody listens. */
+  /** Cursors that become due during the run (src/features/events). Absent if no listener is active. */
   readonly beside?: BesideWork | undefined
-  /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */
+  /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */
   readonly leaseMs?: number
-  /** The signal may fire because time is over: the cursors that have waited longest come first. */
+  /** The signal may fire because time is up: the cursors that have waited longest come first. */
   readonly timeLimited?: boolean
-  /** When it fires for that, in ms since the epoch. */
+  /** When it fires for that reason, in ms since the epoch. */
   readonly endsAt?: number
 }
 
@@ -44,19 +42,18 @@ export type ReadingRun<W extends ReadingWarehouse = ReadingWarehouse> = Dependen
 /** A run that writes, and knows what there is to work on. */
 export type WritingRun = Writing & Run<LeasedWarehouse>
 
-/** What a run is about to do. */
 export interface PlannedWork {
   readonly mode: Mode
   readonly hands: CursorHands
 }
 
 /**
- * Work that comes beside the plan of a run: cursors that become due while the run holds the lease. A feature hands it to
- * the run (src/features/events); the run knows no more of it than this.
+ * Work alongside the plan of a run: cursors that become due while the run holds the lease. A feature passes it to the
+ * run (src/features/events); this is all the run knows about it.
  */
 export interface BesideWork {
   /** See `Run.beforeWalk`. */
   beforeWalk(cursor: CursorRun<LeasedWarehouse>): Promise<AfterWalk | undefined>
-  /** Goes on beside the planned work until it is disposed of; then what is in hand is ended first. */
+  /** Continues alongside the planned work until it is disposed of, which first finishes the work in progress. */
   during(run: WritingRun, planned: PlannedWork): AsyncDisposable
 }

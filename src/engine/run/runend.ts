@@ -1,6 +1,4 @@
-/*
- * What comes of a run: the document that it prints, made of the ends of its cursors. Used by run.ts.
- */
+/* The result of a run: the document that it prints, made from the ends of its cursors. Used by run.ts. */
 import { Retry, Skip, Stop } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import { cursorName } from '../warehouse/cursors.js'
@@ -10,15 +8,15 @@ import type { WritingRun } from './runcontext.js'
 import type { RunReport, RunRequest } from './runreport.js'
 import { keyOf, now } from './tenant.js'
 
-/** What came of a run's cursors, and what concerns the whole run. */
+/** The results of a run's cursors, and problems with the whole run. */
 export interface RunEnd {
   readonly ends: readonly CursorEnd[]
   readonly reason: Reason | null
-  /** Values, items and records that the run has met and that are in quarantine. */
+  /** Values, items and records in quarantine that the run has met. */
   readonly quarantined: number
 }
 
-/** Counts what is in quarantine of the run, each value once, however many requests have shown it. */
+/** Counts the run's values in quarantine, each value once, however many responses showed it. */
 export async function withQuarantine(
   { warehouse }: Pick<WritingRun, 'warehouse'>,
   end: RunEnd,
@@ -30,13 +28,13 @@ export async function withQuarantine(
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
-/** The same end, as that of a step of a job. */
+/** The same end, as part of a job's step. */
 export const inStep = (end: RunEnd, step: number): RunEnd => ({
   ...end,
   ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
 })
 
-/** A cursor that is skipped is not done: its tenant is revoked, or the run ended before. */
+/** A skipped cursor isn't done: its tenant is revoked, or the run ended first. */
 const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
 
 function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport['status'] {
@@ -75,7 +73,7 @@ export function reportOf(
   }
 }
 
-/** What a failure of the whole run is counted as. */
+/** The code under which a failure of the whole run is counted. */
 export const reasonOf = (error: unknown): Reason | null =>
   error instanceof Stop || error instanceof Skip || error instanceof Retry
     ? (error.details.code ?? null)

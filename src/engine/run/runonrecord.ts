@@ -1,6 +1,6 @@
 /*
- * A run on record: its row in sync_runs is there from its beginning, and says how it ended, whichever way that was. Used
- * by run.ts, and by steps.ts, whose steps share one row.
+ * A run on record: its row in sync_runs exists from the start and shows how the run ended, whatever happened. Used by
+ * run.ts, and by steps.ts, whose steps share one row.
  */
 import { Stop } from '../base/errors.js'
 import { inSpan } from '../base/trace.js'
@@ -15,22 +15,22 @@ import type { RunReport, RunRequest } from './runreport.js'
 import { RunStats } from './runstats.js'
 import { now } from './tenant.js'
 
-/** A run that is on record and has not ended. */
+/** A run that is on record and hasn't ended. */
 export interface RecordedRun extends Writing {
   readonly startedAt: string
-  /** Fires when the run is asked to end; not when its lease is lost. */
+  /** Fires when the run is asked to end, but not when its lease is lost. */
   readonly asked: AbortSignal
   /** What it has counted so far. */
   readonly stats: RunStats
-  /** What came of the steps that have ended. */
+  /** The reports of the steps that have ended. */
   readonly done: RunReport[]
 }
 
 type Purpose = Pick<RunRequest, 'job' | 'mode'>
 
 /**
- * A mistyped --tenant shows only after the source was asked who is granted. Such a call did nothing: it must not stand
- * in `status` as the last run, and failed. A job's file is written once and runs unattended: there, the run is kept.
+ * A mistyped --tenant shows only after the source was queried for who is granted. Such a call did nothing: it must not
+ * show up in `status` as a failed last run. A job's file is written once and runs unattended, so its run is kept.
  */
 const isWrongUsage = (error: unknown, { job }: Purpose): boolean =>
   job === null && error instanceof Stop && error.exitCode === 2

@@ -1,6 +1,6 @@
 /*
- * What a run is asked for and what it reports: the types of requests, of the documents that commands print, and of the
- * observer. The command line and every part of the sync use them.
+ * What a run is asked to do and what it reports: the types of requests, of the documents that commands print, and of
+ * the observer. The command line and every part of the sync use them.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../base/reasons.js'
@@ -17,17 +17,17 @@ export type Mode =
   | 'job'
   | 'events'
 
-/** What a reconcile has found and repaired in one cursor. */
+/** What a reconcile found and repaired in one cursor. */
 export interface Reconciled {
-  /** By counts at cut points, or by a list of every record: whichever costs fewer requests. */
+  /** By counts at cut points, or by a list of every record, whichever costs fewer requests. */
   readonly method: 'counting' | 'listing'
-  /** Records that the warehouse lacked, or had in an older version. */
+  /** Records that the warehouse didn't have, or had in an older version. */
   readonly stored: number
-  /** Rows that were marked deleted, because the source no longer has their record. */
+  /** Rows marked deleted because the source no longer has their record. */
   readonly deleted: number
-  /** Rows that went back to an older version, because the source did. */
+  /** Rows that went back to an older version because the source did. */
   readonly went_back: number
-  /** Places at which the list shows a record again, and records that it counts and never shows: not compared. */
+  /** Places where the list shows a record again, and records that it counts but never shows: not compared. */
   readonly listed_twice: number
   readonly not_shown: number
   /** Records at the source, and live rows, at the end. */
@@ -42,16 +42,16 @@ export interface Reconciled {
 export interface CursorReport {
   readonly tenant_id: Int64
   readonly resource: string
-  /** Which step of a job it belongs to, counted from 1; 1 elsewhere. */
+  /** The job's step that it belongs to, from 1. Always 1 outside jobs. */
   readonly step: number
   readonly status: 'ok' | 'failed' | 'unavailable' | 'skipped'
   readonly completeness: Verdict
-  /** null where nothing is odd. */
+  /** null if there is nothing unusual. */
   readonly reason: Reason | null
   readonly watermark: string | null
   readonly requests: number
   readonly records: number
-  /** Those that were new to the warehouse, or other than it had them; the rest was read again. */
+  /** Those that were new to the warehouse or different from what it had. The rest were read again. */
   readonly records_changed: number
   readonly rows_upserted: number
   readonly rows_deleted: number
@@ -73,63 +73,60 @@ export interface RunReport {
   readonly rows_upserted: number
   readonly rows_deleted: number
   readonly quarantined: number
-  /** What concerns the whole run; null where nothing does. */
+  /** A problem with the whole run; null if there is none. */
   readonly reason: Reason | null
   readonly cursors: readonly CursorReport[]
 }
 
-/** Tells people of one event, with the fields that the log keeps of it. */
+/** Reports one event, with the fields that the log keeps. */
 export type Note = (message: string, fields: Record<string, unknown>) => void
 
-/** What a run tells while it works. The progress display and the log listen. */
+/** What a run reports while it works. The progress display and the log listen. */
 export interface Observer {
   planned?(tenants: number, cursors: number): void
-  /** The work on a cursor begins. */
   begun?(cursor: { readonly tenantId: Int64; readonly resource: string }): void
-  /** Work that is no cursor's: so many of `total` are done. */
+  /** Work that doesn't belong to a cursor: `done` of `total` are done. */
   step?(what: string, done: number, total: number): void
   page?(event: {
     tenantId: Int64
     resource: string
-    /** Records of this page. */
     records: number
-    /** Those that were new to the warehouse, or other than it had them. */
+    /** Those that were new to the warehouse or different from what it had. */
     changed: number
-    /** Records that the list holds, by the source's count. */
+    /** Records in the list, by the source's count. */
     expected: number
-    /** Records of the list that were read so far. */
+    /** Records of the list that have been read so far. */
     done: number
   }): void
   cursor?(report: CursorReport): void
-  /** Something that happened and needs nobody, since the work goes on as it should: a step back, unknown fields. */
+  /** Something happened that needs no attention, since the work continues as it should: a step back, unknown fields. */
   notice?: Note
-  /** Something that somebody should act on, and that nothing else says as loudly: a revoked tenant, rows that vanished. */
+  /** Something that needs attention and that nothing else reports as prominently: a revoked tenant, vanished rows. */
   warning?: Note
-  /** Another run holds the warehouse; so many milliseconds are left to wait for its end. */
+  /** Another run holds the warehouse. `milliseconds`: how much longer this run will wait for it. */
   waiting?(who: string, milliseconds: number): void
 }
 
-/** Which cursors are meant, after configuration, flags and job file are joined. `null` means all. */
+/** The selected cursors, after configuration, flags and job file are combined. `null` means all. */
 export interface CursorChoice {
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
-  /** The tenants were named by --tenant, by somebody who wants to know where that cannot be. */
+  /** The tenants were named with --tenant, by a person who wants to know if that isn't possible. */
   readonly isTyped?: boolean
 }
 
-/** What a run is to do. */
 export interface RunRequest extends CursorChoice {
   readonly mode: Mode
   readonly job: string | null
-  /** Reconcile: list every record, whatever the counts say. */
+  /** Reconcile: list every record, whatever the counts are. */
   readonly full?: boolean
-  /** Reconcile: mark rows as deleted, however many of them have no record any more. */
+  /** Reconcile: mark rows deleted, however many of them no longer have a record. */
   readonly acceptDeletes?: boolean
   /** Backfill: half-open ranges of `updated_at`. */
   readonly ranges?: readonly TimeRange[]
 }
 
-/** From an instant up to, and not including, another; canonical timestamps. */
+/** From an instant up to, but not including, another. Canonical timestamps. */
 export interface TimeRange {
   readonly from: string
   readonly to: string

@@ -1,6 +1,6 @@
 /*
- * What stamps ahead of the clocks mean for one cursor: which stored watermark still counts, what people are told, what
- * is stored. The incremental walk uses it, and `verify` for the watermark.
+ * What stamps ahead of the clocks mean for one cursor: which stored watermark still counts, what is reported, what is
+ * stored. The incremental walk uses it, and `verify` for the watermark.
  */
 import { type Clocks, possibleUntil } from '../walk/clocks.js'
 import type { WalkOutcome } from '../walk/types.js'
@@ -8,8 +8,8 @@ import { soundWatermark } from '../warehouse/cursors.js'
 import type { CursorRun, ReadingCursor } from './tenant.js'
 
 /**
- * The watermark to walk from. One that lies ahead of both clocks hides every change until that time: it was left behind
- * by a version that took the stamps of records for true, or by a clock that was wrong. `ask`: the clocks at a request.
+ * The watermark to walk from. One that is ahead of both clocks hides every change until that time; it was set by a
+ * version that believed the records' stamps, or by a wrong clock. `ask`: returns the clocks at a request.
  */
 export async function believedWatermark(
   cursor: ReadingCursor,
@@ -28,7 +28,7 @@ export async function believedWatermark(
   return watermark
 }
 
-/** Tells once of records that are stamped ahead: while a cursor has such records, `status` shows them. */
+/** Warns once about records that are stamped ahead. While a cursor has such records, `status` shows them. */
 export function warnOfStamps({ state, warn }: CursorRun, { ahead }: WalkOutcome): void {
   if (!ahead || state?.stampsAheadUntil) return
   warn(

@@ -1,6 +1,6 @@
 /*
- * A job: several steps as one run, under one lease, with one row in sync_runs. What a step does is its own business: a
- * run's work on cursors, a comparison, a snapshot, a report. Features make the steps (their step.ts).
+ * A job: several steps as one run, under one lease, with one row in sync_runs. A step can do anything: a run's work on
+ * cursors, a comparison, a snapshot, a report. Features make the steps (their step.ts).
  */
 import { Retry, Skip, Stop } from '../base/errors.js'
 import type { Reader } from '../warehouse/cursors.js'
@@ -15,17 +15,17 @@ import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport } from './runreport.js'
 import { now } from './tenant.js'
 
-/** What a step is given: the run, whose source counts the requests of this step alone. */
+/** What a step is given: the run, with a source that counts only the requests of this step. */
 export interface StepGiven extends RecordedRun {
-  /** Of the job, from 1. */
+  /** The step's number in the job, from 1. */
   readonly step: number
 }
 
-/** A step of a job, its settings checked. */
+/** A step of a job whose settings have been checked. */
 export interface JobWork {
-  /** false: it asks the source nothing, and takes seconds. */
+  /** false: it sends no requests to the source, and takes seconds. */
   readonly asksSource: boolean
-  /** What time leaves of it, the next run of the job does: it is not missed. */
+  /** If time runs out for it, the job's next run does it, so it isn't missed. */
   readonly isDue?: boolean
   carryOut(given: StepGiven): Promise<RunReport>
 }
@@ -33,20 +33,22 @@ export interface JobWork {
 export interface JobPlan {
   readonly name: string
   readonly steps: readonly JobWork[]
-  /** Milliseconds that the steps may take together, from when the warehouse is claimed; undefined: any. */
+  /** Milliseconds that the steps may take together, from when the warehouse is claimed. undefined: no limit. */
   readonly timeLimit: number | undefined
   /** Milliseconds that the job waits for another run to end. */
   readonly wait: number
-  /** The instant for which a scheduler begins it; undefined: it runs in any case. */
+  /** The instant for which a scheduler starts it. undefined: it runs in any case. */
   readonly plannedAt?: string | undefined
-  /** What follows on a step that did not do all of its work. */
+  /** What happens after a step that didn't do all of its work. */
   readonly onFailure: 'continue' | 'stop'
 }
 
-/** Runs a job. Throws what ended the job as a whole: with exit code 4 where another run holds the warehouse too long. */
+/**
+ * Runs a job. Throws whatever ended the job as a whole; the exit code is 4 if another run holds the warehouse too long.
+ */
 export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
   await using lease = await waitForLease(deps, plan)
-  // The run that was waited for may have set stamps that lie ahead of the clock.
+  // The run that this one waited for may have set stamps that are ahead of the clock.
   deps.stamps.raise(await newestStamp(deps.warehouse))
   await checkStillDue(deps, plan)
   if (plan.steps.some(({ asksSource }) => asksSource))
@@ -60,10 +62,10 @@ export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunRepo
   return report
 }
 
-/** Milliseconds between two looks at the lease: one statement each. */
+/** Milliseconds between two checks of the lease, which cost one statement each. */
 const betweenLooks = 5000
 
-/** Tries until nobody else holds the warehouse, or the job has waited long enough. */
+/** Tries until the warehouse is free, or the job has waited long enough. */
 async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promise<WriterLease> {
   const { clock, signal, observer } = deps
   const until = clock.nowMicros() + BigInt(Math.round(wait)) * 1000n
@@ -80,7 +82,10 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
   }
 }
 
-/** Two schedulers of one warehouse wait for each other's lock: the second one would do all the work again. */
+/**
+ * Two schedulers of one warehouse wait for each other's lock. Without this check, the second one would do all the work
+ * again.
+ */
 async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
   if (plannedAt === undefined) return
   if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
@@ -90,11 +95,10 @@ async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): 
   })
 }
 
-/** The steps of a job, one after the other. */
 class Steps {
   /** What ended a step as a whole. */
   #failure: unknown
-  /** It was a step that asks the source: every other one that does would meet it again. */
+  /** It was a step that queries the source: every other such step would hit the same problem. */
   #isSourceAway = false
 
   constructor(
@@ -103,7 +107,7 @@ class Steps {
     private readonly limited: TimeLimit,
   ) {}
 
-  /** Carries out the steps whose turn comes; says what cut them short, or throws it. */
+  /** Carries out the steps whose turn comes. Returns what cut them short, or throws it. */
   async carryOut(): Promise<Ending | null> {
     const left: number[] = []
     for (const [i, work] of this.plan.steps.entries()) {
@@ -116,8 +120,8 @@ class Steps {
   }
 
   /**
-   * Whether a step is left out. One that asks the source nothing has its turn even when time is over, or when the source
-   * is away: a day without a snapshot can never be charted, and the step takes seconds.
+   * Whether a step is left out. A step that doesn't query the source runs even when time is up or the source is away: a
+   * day without a snapshot can never be charted, and the step takes seconds.
    */
   #isOver({ asksSource }: JobWork): boolean {
     if (this.run.asked.aborted || this.#isStopped) return true
@@ -153,7 +157,7 @@ class Steps {
   }
 }
 
-/** What came of all steps: the document of a job is that of a run. */
+/** The result of all steps: a job's document has the form of a run's. */
 async function reportOfJob(
   { runId, source, warehouse, clock, startedAt, done }: RecordedRun,
   { name }: JobPlan,

@@ -1,6 +1,6 @@
 /*
- * The one way of a fetched page into the warehouse. The walks, the reconciliation and the replay of quarantined records
- * store their pages here; nothing else calls `warehouse.apply`.
+ * The only way a fetched page gets into the warehouse. The walks, reconcile and the replay of quarantined records store
+ * their pages here; nothing else calls `warehouse.apply`.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,32 +13,32 @@ import { addCounts, type Counts, noCounts } from './cursorwork.js'
 import type { Note, Observer } from './runreport.js'
 import type { TenantStats } from './runstats.js'
 
-/** A page without its rows, which are tuples in a flattened page and the dialect's own form in an encoded one. */
+/** A page without its rows, which are tuples in a flattened page and in the dialect's own form in an encoded one. */
 export type FlatPage = Omit<Flattened, 'rows'>
 
-/** An answer of the source, flattened: on its way into the warehouse, or into a comparison with it. */
+/** A response of the source, flattened: on its way into the warehouse, or into a comparison with it. */
 export interface Fetched<P extends FlatPage = Flattened> {
   readonly flattened: P
-  /** Records that it shows, those included that cannot be stored. */
+  /** Records that it shows, including those that can't be stored. */
   readonly records: number
   /** When its request was sent. */
   readonly startedAt: string
   readonly requestId: string | undefined
-  /** Page of the list; undefined for a record that was asked for by its id. */
+  /** Page of the list. undefined for a record that was requested by its id. */
   readonly page: number | undefined
 }
 
-/** What commits with a page, and what is told of it. */
+/** What commits with a page, and what is reported about it. */
 export interface PageDetails {
-  /** State that speaks of the rows: it commits in their transaction. */
+  /** State that refers to the rows and commits in their transaction. */
   readonly statements?: readonly CompiledQuery[]
-  /** Records that the whole list holds, so that the observer can tell how far the cursor has come. */
+  /** Records in the whole list, so the observer can show how far the cursor has come. */
   readonly expected?: number
   /** See Batch. */
   readonly forceOlder?: ReadonlyMap<Int64, string>
 }
 
-/** What stores the pages of a cursor: the lease of the warehouse, and nothing else of a run. */
+/** What stores the pages of a cursor: only the warehouse's lease, and nothing else of a run. */
 export interface Storing {
   readonly key: CursorKey
   readonly warehouse: PageWriter
@@ -46,17 +46,17 @@ export interface Storing {
   readonly stats: TenantStats
 }
 
-/** Stores the pages of one cursor, counts what they bring, and tells of drift and of values in quarantine. */
+/** Stores the pages of one cursor, counts what they contain, and reports drift and values in quarantine. */
 export class PageStore {
   #counts = noCounts
 
-  /** `way`: how the pages come, for `why`; undefined where their requests are not recorded. */
+  /** `way`: how the pages arrive, for `why`. undefined if their requests aren't recorded. */
   constructor(
     private readonly cursor: Storing,
     private readonly way: Origin['way'] | undefined,
   ) {}
 
-  /** What the pages have brought so far. */
+  /** What the pages have added so far. */
   get counts(): Counts {
     return this.#counts
   }

@@ -1,8 +1,8 @@
 /*
- * The work on one tenant within a run. Whatever ties cursors together ties cursors of one tenant: the zones that orders
- * wait for, the grant that all of them lose, the rows that records of one list have moved. All of that lies here, and
- * the first cursor of the tenant that is worked on opens it. A run schedules cursors and not tenants, so that a large
- * tenant does not hold up the small ones: whoever knows that one cursor is due needs to know nothing else.
+ * The work on one tenant within a run. Cursors only depend on other cursors of the same tenant: orders wait for zones,
+ * all cursors lose the same grant, and records of one list move rows of another. All of that is kept here, and the
+ * first cursor of the tenant that is worked on opens it. A run schedules cursors rather than tenants, so a large tenant
+ * doesn't hold up the small ones, and all it takes to schedule work is to know that a cursor is due.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -21,19 +21,19 @@ import type { Note, Observer } from './runreport.js'
 import type { RunStats, TenantStats } from './runstats.js'
 import { isFirstLoad, saysZones, Zones } from './zonesfirst.js'
 
-/** `missing`: the list of authorizations does not show the tenant, and is shorter than its total. */
+/** `missing`: the list of authorizations doesn't show the tenant, and is shorter than its total. */
 export type TenantAccess = 'granted' | 'revoked' | 'missing'
 
-/** What the work on cursors takes of the run. `W`: the warehouse as it may use it. */
+/** What the work on cursors needs from the run. `W`: the warehouse as it may use it. */
 export interface Run<W extends ReadingWarehouse = PageWriter> {
   readonly config: {
     readonly sync: {
       /** In milliseconds. */
       readonly overlap: number | 'auto'
-      /** Cursors that are worked on at once. */
+      /** Cursors that are worked on at the same time. */
       readonly concurrency: number
     }
-    /** What was read of the features' sections, by their names. */
+    /** The parsed sections of the features, by name. */
     readonly sections?: Readonly<Record<string, unknown>>
     /** In milliseconds; default 90 days. */
     readonly history?: { readonly keep: number }
@@ -44,15 +44,15 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
   readonly clock: Clock
   readonly stamps: Stamps
   readonly observer: Observer
-  /** Fires when the run is to end, or has lost the lease: what is in hand is committed, nothing new is begun. */
+  /** Fires when the run should end or has lost the lease: work in progress is committed, and nothing new starts. */
   readonly signal: AbortSignal
-  /** Pages of one walk that may be under way at once, where latency holds the walk back; default 16. */
+  /** How many pages of one walk may be under way at the same time if latency slows the walk down; default 16. */
   readonly readAhead?: number
-  /** Page sizes of a walk's passes; default: those of walk.ts. */
+  /** Page sizes of a walk's readings; default: those of walk.ts. */
   readonly pageSizes?: readonly number[]
-  /** Milliseconds between two answers by id that have to agree: see reconcile/sourceregression.ts. */
+  /** Milliseconds between two responses by id that have to agree: see reconcile/sourceregression.ts. */
   readonly answersApartMs?: number
-  /** Where a comparison places its cut points; default: by chance. */
+  /** Where a comparison places its cut points; default: randomly. */
   readonly random?: () => number
   /** Every cursor's state at the start of the run, by `cursorName`. */
   readonly cursors: ReadonlyMap<string, CursorState>
@@ -60,22 +60,22 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
   readonly lateness: ReadonlyMap<string, ResourceLateness>
   /** What the run has counted so far. */
   readonly stats: RunStats
-  /** Whether tenants are granted still: asks the API again, where a 404 casts doubt on them. */
+  /** Whether tenants are still granted: queries the API again if a 404 casts doubt on them. */
   readonly authorizations: { accessOf(tenantIds: readonly Int64[]): Promise<readonly TenantAccess[]> }
-  /** Which cursors are in hand; absent where nothing comes beside the plan. */
+  /** Which cursors are in progress. Absent if nothing runs alongside the plan. */
   readonly hands?: CursorHands
   /**
-   * Asked before the first request of each walk that begins: what waits for the cursor. Resolves to what follows once the
-   * walk may move the watermark; undefined where nothing waits. `floor`: where the walk began.
+   * Called before the first request of each walk, to see what waits for the cursor. Resolves to what should happen once
+   * the walk may move the watermark; undefined if nothing waits. `floor`: where the walk began.
    */
   beforeWalk?(cursor: CursorRun<W>): Promise<AfterWalk | undefined>
-  /** Told what a poll has brought: what is to be kept of it commits with the cursor. Absent where nobody asks. */
+  /** Called with what a poll found. What should be kept of it commits with the cursor. Absent if nothing needs it. */
   arrived?(cursor: ReadingCursor, arrivals: Arrivals): Promise<Arrived>
-  /** Learns the zones of a tenant's shops, once they are stored; absent where no rows follow from them. */
+  /** Learns the zones of a tenant's shops once they are stored. Absent if no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }
 
-/** See `Run.arrived`. `unannounced`: of its news, what no event has announced. */
+/** See `Run.arrived`. `unannounced`: the part of its news that no event announced. */
 export interface Arrived {
   readonly unannounced: number
   readonly statements: readonly CompiledQuery[]
@@ -84,7 +84,6 @@ export interface Arrived {
 /** See `Run.beforeWalk`. `floor`: where the walk began. */
 export type AfterWalk = (floor: string) => Promise<void>
 
-/** The tenants of a run that are worked on. */
 export class TenantRuns<W extends ReadingWarehouse = PageWriter> {
   readonly #open = new Map<Int64, TenantRun<W>>()
 
@@ -101,7 +100,7 @@ export class TenantRuns<W extends ReadingWarehouse = PageWriter> {
 /** The work on one tenant: what its cursors share. */
 export class TenantRun<W extends ReadingWarehouse = PageWriter> {
   readonly stats: TenantStats
-  /** It was found to be revoked while the run was under way: none of its cursors is asked for any more. */
+  /** The tenant was found to be revoked during the run; none of its cursors is requested any more. */
   isRevoked = false
   readonly #zones: Zones
 
@@ -113,22 +112,24 @@ export class TenantRun<W extends ReadingWarehouse = PageWriter> {
     this.#zones = new Zones(run, id)
   }
 
-  /** One of its cursors. The source counts the requests of this cursor alone. */
+  /** One of its cursors. The source counts only this cursor's requests. */
   cursor(resource: ResourceModel): CursorRun<W> {
     return new CursorRun(this, resource, this.run.source.tagged())
   }
 
-  /** Whether rows follow from a cursor's records, and are of other zones while those of the tenant are not known. */
+  /**
+   * Whether rows follow from a cursor's records, and would get the wrong zones while the tenant's zones are unknown.
+   */
   waitsForZones({ resource, state }: CursorRun<W>): boolean {
     return this.run.learnZones !== undefined && !saysZones(resource) && isFirstLoad(resource, state)
   }
 
-  /** Resolves when the tenant's zones are known, or nobody waits for them any longer; at once where no shops are read. */
+  /** Resolves when the tenant's zones are known, or the wait is over. Resolves immediately if no shops are read. */
   zonesKnown(): Promise<void> {
     return this.#zones.known()
   }
 
-  /** The work on a cursor that has begun: others wait for that on the list of shops. */
+  /** Registers the started work on a cursor: others wait for the work on the list of shops. */
   begun<T>({ resource }: CursorRun<W>, work: Promise<T>): Promise<T> {
     return saysZones(resource) ? this.#zones.read(work) : work
   }
@@ -137,7 +138,7 @@ export class TenantRun<W extends ReadingWarehouse = PageWriter> {
 /** The work on one cursor: a list of one tenant. */
 export class CursorRun<W extends ReadingWarehouse = PageWriter> {
   readonly key: CursorKey
-  /** The state that it had when the run began; undefined where no run has worked on it. */
+  /** Its state when the run began. undefined if no run has worked on it. */
   readonly state: CursorState | undefined
 
   constructor(
@@ -150,7 +151,7 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
     this.state = state ?? tenant.run.cursors.get(cursorName(this.key))
   }
 
-  /** The same cursor, as it stands by now. */
+  /** The same cursor with its current state. */
   from(state: CursorState): CursorRun<W> {
     return new CursorRun(this.tenant, this.resource, this.source, state)
   }
@@ -179,7 +180,7 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
     return this.tenant.stats
   }
 
-  /** The table that holds one row a record. */
+  /** The table that holds one row per record. */
   get root(): Table {
     return rootOf(this.resource)
   }
@@ -188,19 +189,19 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
     return fromMicros(this.run.clock.nowMicros())
   }
 
-  /** Tells of something that happened and needs nobody. */
+  /** Reports something that needs no attention. */
   readonly note: Note = (message, fields) =>
     this.observer.notice?.(message, { ...cursorColumns(this.key), ...fields })
 
-  /** Tells of something that somebody should act on. */
+  /** Reports something that needs attention. */
   readonly warn: Note = (message, fields) =>
     this.observer.warning?.(message, { ...cursorColumns(this.key), ...fields })
 }
 
-/** The work on a cursor that writes nothing, and may be one that does. */
+/** The work on a cursor that writes nothing. It may also be one that does. */
 export type ReadingCursor = CursorRun<ReadingWarehouse>
 
-/** The table that holds one row a record. */
+/** The table that holds one row per record. */
 export function rootOf({ name, tables: [root] }: ResourceModel): Table {
   if (!root) throw new Bug(`${name} has no table`)
   return root

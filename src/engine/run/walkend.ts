@@ -1,6 +1,6 @@
 /*
- * The state of a cursor that commits with the pages of its walk: parts of the walk under way, its progress, its end.
- * Used by cursorwalk.ts, which stores each page together with these statements.
+ * The state of a cursor that commits with the pages of its walk: parts of the current walk, its progress, its end. Used
+ * by cursorwalk.ts, which stores each page together with these statements.
  */
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../base/reasons.js'
@@ -19,12 +19,15 @@ import type { CursorRun } from './tenant.js'
 export interface WalkUnderWay {
   readonly cursor: CursorRun
   readonly mode: WalkMode
-  /** Why the whole list is read once; null where that is not so. */
+  /** Why the whole list is read once. null if it isn't. */
   readonly refill: string | null
   readonly slot: WalkSlot
-  /** A quick walk keeps no progress: where it is cut short it begins again, and that of a planned walk stays. */
+  /**
+   * A quick walk keeps no progress: if it is cut short, it starts over, and the progress of a planned walk isn't
+   * touched.
+   */
   readonly keepsProgress: boolean
-  /** Nothing of the list was here before. */
+  /** Nothing of the list was in the warehouse before. */
   readonly isFirstLoad: boolean
   /** Whether it reads the list from its beginning. */
   readonly isWhole: boolean
@@ -40,7 +43,7 @@ export function watermarkAfter(before: string | null, { ceiling }: WalkOutcome):
   return before !== null && before > ceiling ? before : ceiling
 }
 
-/** The state that commits with a page: the part of the walk, then its progress or, with the last page, its end. */
+/** The state that commits with a page: the walk's new ids, then its progress or, with the last page, its end. */
 export function pageStatements(
   walk: WalkUnderWay,
   { progress, part, outcome }: PageCommit,
@@ -65,7 +68,7 @@ export function pageStatements(
   return statements
 }
 
-/** The walk is at its end: the watermark moves in the transaction of its last rows. */
+/** The walk is complete: the watermark moves in the transaction of its last rows. */
 function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): CompiledQuery {
   const { cursor, before, freshness } = walk
   const { reason, verdict } = outcome
@@ -83,12 +86,14 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
     ...(freshness ? freshness.polled(walk.startedAt) : polled(undefined, walk.startedAt)),
-    // A list that was empty here has no row that is gone there: its first load has seen all there is.
+    // If the list was empty here, no row here can be gone there: its first load has seen everything.
     ...(walk.isFirstLoad && freshness?.firstLoad(outcome)),
   })
 }
 
-/** The books do not close: rows that came are stored, the watermark stays, and the next run begins a new walk. */
+/**
+ * The books don't close: rows that arrived stay stored, the watermark doesn't move, and the next run begins a new walk.
+ */
 export async function giveUp(
   { cursor, slot, keepsProgress }: WalkUnderWay,
   outcome: WalkOutcome,
@@ -108,7 +113,7 @@ export async function giveUp(
   await warehouse.write([...forgotten, ended])
 }
 
-/** Once a day a short list is searched for what it counts and does not show: one reading of all of it. */
+/** Once a day, a short list is searched for what it counts but doesn't show, in one reading of the whole list. */
 export async function isSearchDue(
   { cursor, mode, startedAt }: WalkUnderWay,
   { surplus }: Memory,

@@ -1,24 +1,25 @@
 /*
- * Where the lists of a source begin: before the year 1 where it accepts such a time, since records may be stamped with
- * .NET's 0001-01-01. Every run asks the source through this one; what it accepts is kept in sync_source.
+ * Where the lists of a source begin: before the year 1 if it accepts such a time, since records may be stamped with
+ * .NET's 0001-01-01. Every run queries the source through this one; the beginning that it accepts is kept in
+ * sync_source.
  */
 
 import { Skip } from '../base/errors.js'
 import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../source/source.js'
 import { isWholeFrom, unfiltered } from '../walk/cutpoint.js'
 
-/** From the earliest on. The first lies before the year 1 begins in UTC, because the filter leaves out its own instant. */
+/** Earliest first. The first is before the year 1 begins in UTC, because the filter excludes its own instant. */
 export const beginnings = [
   '0001-01-01T00:00:00+12:00',
   '0001-01-01T00:00:00Z',
   '1970-01-01T00:00:00Z',
 ] as const
 
-/** What the sources of one run share: the beginning that the API accepts, as far as is known. */
+/** What the sources of one run share: the beginning that the API accepts, as far as known. */
 export class Beginning {
   #number: number
 
-  /** `keep` is called with another beginning, once it was accepted. */
+  /** `keep` is called with a different beginning once it was accepted. */
   constructor(
     known: string | null,
     private readonly keep: (text: string) => Promise<void>,
@@ -26,7 +27,7 @@ export class Beginning {
     this.#number = Math.max(0, beginnings.indexOf(known as (typeof beginnings)[number]))
   }
 
-  /** Asks for a whole list: from a later beginning where the API refuses the earlier one with 422. */
+  /** Requests a whole list, from a later beginning if the API refuses the earlier one with 422. */
   async ask<T>(send: (text: string) => Promise<T>): Promise<T> {
     for (let number = this.#number; ; number++) {
       const text = beginnings[number] ?? beginnings[2]

@@ -1,7 +1,7 @@
 /*
- * On the first load of a tenant the records that rows follow from wait for the list of its shops: their days are those of
- * the shops' zones, and rows of other zones would all be computed anew when the run ends. Nothing else waits, and nothing
- * is asked for that would not be asked for anyway.
+ * On a tenant's first load, the records that rows follow from wait for the list of its shops. Their days depend on the
+ * shops' zones, and rows with other zones would all have to be recomputed when the run ends. Nothing else waits, and no
+ * extra requests are made.
  */
 import { zoneField } from '../../../schema/naming.js'
 import type { Int64 } from '../../../schema/resource.js'
@@ -9,23 +9,22 @@ import type { Clock } from '../base/clock.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import type { CursorState } from '../warehouse/cursors.js'
 
-/** A source that answers for the shops late, or never, must not keep orders from coming: computing them anew is cheaper. */
+/** A source that answers late for the shops, or never, must not hold up orders: recomputing them is cheaper. */
 const longestWaitMs = 20_000
 
-/** The resource whose records say the zones. */
+/** The resource whose records have the zones. */
 export const saysZones = ({ name }: Pick<ResourceModel, 'name'>): boolean => name === zoneField.resource
 
-/** Whether rows follow from the records of the cursor, and none of them is stored yet. */
+/** Whether rows follow from the cursor's records, and none of the records is stored yet. */
 export const isFirstLoad = ({ derived }: ResourceModel, state: CursorState | undefined): boolean =>
   derived.length > 0 && (!state || (state.watermark === null && state.walk === null && !state.refillWalk))
 
-/** A cursor, and the tenant that it is of. */
 interface Task {
   readonly tenantId: Int64
   readonly resource: ResourceModel
 }
 
-/** The cursors in their order, but that of a tenant's shops right before the first that `waits` for it. */
+/** The cursors in order, except that a tenant's shops come right before the first cursor that `waits` for them. */
 export function zonesFirst<T extends Task>(tasks: readonly T[], waits: (task: T) => boolean): T[] {
   const shops = new Map(
     tasks.filter(({ resource }) => saysZones(resource)).map((task) => [task.tenantId, task]),
@@ -49,7 +48,7 @@ interface ZonesNeeds {
 /** The zones of one tenant's shops, which some of its cursors wait for. */
 export class Zones {
   #reading: Promise<unknown> | undefined
-  /** One for all cursors of the tenant: what comes behind it must not be computed with other zones again. */
+  /** One for all cursors of the tenant: what comes after it must not be recomputed with other zones. */
   #learned: Promise<void> | undefined
 
   constructor(
@@ -57,13 +56,13 @@ export class Zones {
     private readonly tenantId: Int64,
   ) {}
 
-  /** The work on the list of shops. */
+  /** Registers the work on the list of shops. */
   read<T>(work: Promise<T>): Promise<T> {
     this.#reading = work
     return work
   }
 
-  /** Resolves when the zones are known, or nobody waits for them any longer; at once where no shops are read. */
+  /** Resolves when the zones are known, or the wait is over. Resolves immediately if no shops are read. */
   async known(): Promise<void> {
     if (!this.#reading) return
     this.#learned ??= this.#learn(this.#reading)

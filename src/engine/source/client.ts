@@ -1,6 +1,6 @@
 /**
- * The API over HTTP: builds the requests, and makes a Source of retry, throttle and exchange. Used by the command line,
- * which creates one for each run.
+ * The API over HTTP: builds the requests, and makes a Source from retry, throttle and exchange. Used by the command
+ * line, which creates one per run.
  */
 import type { Clock, Stamps } from '../base/clock.js'
 import { Retry, Skip } from '../base/errors.js'
@@ -34,18 +34,18 @@ import type {
 } from './source.js'
 
 export interface SourceOptions {
-  /** A path in it goes in front of `api/v1`. */
+  /** If it has a path, that goes in front of `api/v1`. */
   readonly baseUrl: string
   readonly partnerId: string
   readonly secret: string
-  /** Lets plain http go to other hosts than loopback. */
+  /** Allows plain http to hosts other than loopback. */
   readonly allowInsecure?: boolean
   /** Opens tunnels to the API. */
   readonly proxy?: ProxyAddress | undefined
   readonly timeouts: Timeouts
-  /** The largest body, unpacked; default 64 MiB. */
+  /** The largest body after decompression; default 64 MiB. */
   readonly maxBodyBytes?: number
-  /** Requests in flight at most; default 16. */
+  /** The most requests in flight; default 16. */
   readonly connections?: number
   readonly rateReserve: number
   readonly clock: Clock
@@ -54,7 +54,7 @@ export interface SourceOptions {
   readonly gzip: boolean
   readonly retry: Partial<RetryOptions>
   readonly random?: () => number
-  /** The longest wait that is sat out, in ms; default an hour. */
+  /** The longest wait that we accept, in ms; default: one hour. */
   readonly maxWait?: number
   /** Called for every wait of more than a minute. */
   readonly onWait?: (wait: WaitNotice) => void
@@ -62,7 +62,7 @@ export interface SourceOptions {
   readonly onRequest?: (info: RequestInfo) => void
 }
 
-/** Shared by a source and all sources that were split from it. */
+/** Shared by a source and all sources split off from it. */
 interface SharedSource {
   readonly address: SourceAddress
   readonly prefix: string
@@ -70,7 +70,7 @@ interface SharedSource {
   readonly retry: Omit<RetryLoop, 'signal' | 'who'>
 }
 
-/** Nothing but GET can be sent, and to no other host than that of `baseUrl`. */
+/** Can only send GET, and only to the host of `baseUrl`. */
 export function createSource(options: SourceOptions): Source {
   const target = parseTarget(options.baseUrl, options.allowInsecure ?? false)
   const connections = options.connections ?? 16
@@ -185,7 +185,7 @@ class HttpSource implements Source {
       priority: 'lookup',
       signal,
     }
-    // Who is not in the list counts as revoked: a list that cannot be counted is not believed.
+    // A tenant that isn't in the list counts as revoked, so a list without a usable count isn't trusted.
     return this.#page(call, { page, perPage, isCounted: true }, (answer) => answer)
   }
 
@@ -234,7 +234,10 @@ class HttpSource implements Source {
     return `${this.shared.prefix}/api/v1/${path}${query && `?${query}`}`
   }
 
-  /** What is made of a page is no matter of the source: it is made when the answer was accepted, and not asked for again. */
+  /**
+   * What is made from a page doesn't concern the source: it is made once the response was accepted, and the page isn't
+   * requested again for it.
+   */
   async #page<T>(call: ApiRequest, asked: AskedPage, make: (page: Page) => T): Promise<T> {
     const [accepted, permit] = await this.#ask(
       call,
@@ -263,7 +266,7 @@ class HttpSource implements Source {
   }
 }
 
-/** Which tenant a line of the log is about. */
+/** Which tenant a log line is about. */
 const placeOf = ({ tenantId, resource }: ApiRequest) => ({
   ...(tenantId !== undefined && { tenant_id: tenantId }),
   resource,

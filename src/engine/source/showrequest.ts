@@ -1,13 +1,11 @@
-/*
- * Answers as they came, for `shopsync check`, which asks about the source's ways. Used by client.ts.
- */
+/* Responses as they came, for `shopsync check`, which tests how the source behaves. Used by client.ts. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Skip } from '../base/errors.js'
 import type { ApiRequest } from './http/exchange.js'
 import { rateReport, serverDate, single } from './http/headers.js'
 import type { Shown } from './source.js'
 
-/** Sends the request through `send`, and gives what came: also a refusal, which everybody else takes for a failure. */
+/** Sends the request through `send` and returns what came, including a refusal, which is a failure everywhere else. */
 export async function showAnswer(
   call: ApiRequest,
   send: (call: ApiRequest) => Promise<unknown>,

@@ -1,13 +1,16 @@
 /**
- * The API as the rest of the product sees it: read only, one request in, one answer out. Implemented by client.ts over
- * HTTP; used by everything in src/engine/run, and by commands that ask the API.
+ * The API as the rest of the product sees it: read only, one request in, one response out. Implemented by client.ts
+ * over HTTP; used by everything in src/engine/run, and by commands that query the API.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../config/sourceaddress.js'
 import type { Traffic } from './http/traffic.js'
 import type { Flow } from './rate/flow.js'
 
-/** Which request goes first when the rate limit is short (docs/architecture.md, What else the engine rests on): in this order. */
+/**
+ * Which requests take precedence when the rate limit is short (docs/architecture.md, What else the engine rests on): in
+ * this order.
+ */
 export type Priority = 'lookup' | 'incremental' | 'reconcile' | 'backfill'
 
 /** One list request. `updatedAfter` is canonical (`YYYY-MM-DDTHH:MM:SS.ffffffZ`), and sent unless it is empty. */
@@ -20,11 +23,11 @@ export interface ListRequest {
   readonly page: number
   /** 1 to 100. */
   readonly perPage: number
-  /** How often it is sent at most, where that is less often than usual. */
+  /** The most attempts, if fewer than usual. */
   readonly attempts?: number
-  /** Of pages that will be stored: what the throttle and the decoding wait for. */
+  /** For pages that will be stored: what the throttle and the decoding wait for. */
   readonly flow?: Flow | undefined
-  /** The source has counted this list before: an answer that does not count is a slip, and asked for again. */
+  /** The source has counted this list before, so a response without a count is a slip and is requested again. */
   readonly isCounted?: boolean
   readonly priority: Priority
   readonly signal?: AbortSignal
@@ -38,34 +41,39 @@ export interface ItemRequest {
   readonly signal?: AbortSignal
 }
 
-/** Facts of every answer about its request. */
+/** Facts about the request of every response. */
 export interface Answer {
   /** When the request was sent: canonical timestamp, unique and increasing within the process and the warehouse. */
   readonly startedAt: string
-  /** The server's `Date` in microseconds, when the server sent one. */
+  /** The server's `Date` in microseconds, if it sent one. */
   readonly serverDate: bigint | undefined
   readonly requestId: string | undefined
-  /** The body held an escape for U+0000 or for half of a surrogate pair: flatten must look twice at every text. */
+  /**
+   * The body contained an escape for U+0000 or for half of a surrogate pair: flatten must check every text carefully.
+   */
   readonly careful: boolean
-  /** Whether some number was sent in another form than JavaScript prints it in, such as `1.10`, and is not exact here. */
+  /**
+   * Whether some number was sent in a form that JavaScript wouldn't print, such as `1.10`, so its value here isn't
+   * exact.
+   */
   isOdd(): boolean
-  /** The answer with a NumberToken for each such number: its digits as they were sent. */
+  /** The response with a NumberToken for each such number: its digits as they were sent. */
   tokens(): unknown
 }
 
-/** One page of a list (docs/api.md, List envelope). `records` are whatever JSON values stood in `results`. */
+/** One page of a list (docs/api.md, List envelope). `records` are whatever JSON values were in `results`. */
 export interface Page extends Answer {
   readonly records: readonly unknown[]
   /** `total_count`: records over all pages that match. */
   readonly total: number
-  /** The answer has no `total_count` that is a whole number; `total` is how many records it shows to be there. */
+  /** The response has no `total_count` that is a whole number; `total` is how many records it shows to exist. */
   readonly isUncounted?: true
   readonly page: number
-  /** As the server says; computed from the total when the server does not say. No list ends by it. */
+  /** As the server reports it, or computed from the total. It never ends a list. */
   readonly totalPages: number
-  /** To be called inside the `make` of `take` only, as `tokens`. */
+  /** Call it only inside the `make` of `take`, like `tokens`. */
   isOdd(): boolean
-  /** One for each of `records`. To be called inside the `make` of `take` only: the body is released after it. */
+  /** One for each of `records`. Call it only inside the `make` of `take`: the body is released afterwards. */
   tokens(): readonly unknown[]
 }
 
@@ -77,27 +85,27 @@ export interface Strings extends Answer {
   readonly values: readonly unknown[]
 }
 
-/** A question about the source's ways: a GET whose answer is looked at as it came. */
+/** A probe of how the source behaves: a GET whose response is inspected as it came. */
 export interface PlainRequest {
   readonly tenantId: Int64
   readonly path: string
   readonly id?: Int64
   readonly query?: Readonly<Record<string, string>>
-  /** Asks for a compressed answer, whatever the configuration says. */
+  /** Requests a compressed response, whatever the configuration is. */
   readonly gzip?: boolean
   readonly signal: AbortSignal
 }
 
-/** An answer as it came, a refusal included. */
+/** A response as it came, including a refusal. */
 export interface Shown {
   readonly status: number
-  /** The body; undefined with any other status than 200. */
+  /** The body. undefined for any status other than 200. */
   readonly value: unknown
   readonly etag: string | undefined
   /** The server's `Date` in microseconds. */
   readonly date: bigint | undefined
   readonly encoding: string | undefined
-  /** Whether the rate limit, what remains of it and its end were told. */
+  /** Whether the response reported the rate limit, what remains of it, and its end. */
   readonly hasRate: boolean
 }
 
@@ -105,14 +113,16 @@ export interface Shown {
 export interface SourceStats {
   readonly requests: number
   readonly retries: number
-  /** Answers with status 429. */
+  /** Responses with status 429. */
   readonly rateLimited: number
   readonly bytes: number
-  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
+  /** The earliest time that the server's clock can show, in ms since the epoch. undefined if no response had a Date. */
   readonly serverTime?: number | undefined
-  /** The present rate-limit window, when known; `resetsAt` in ms since the epoch. */
+  /** The current rate-limit window, if known; `resetsAt` in ms since the epoch. */
   readonly window:
     | {
+        /** The name of the rule: an IP address or a partner id; empty if the source doesn't tell it. */
+        readonly key?: string
         readonly limit: number
         readonly remaining: number
         readonly resetsAt: number
@@ -124,39 +134,40 @@ export interface SourceStats {
 
 /** The same requests as the metrics count them. */
 export interface SourceTraffic {
-  /** By what they were for, with the times of their answers. */
+  /** By purpose, with the response times. */
   readonly traffic: Pick<Traffic, 'answers' | 'times'>
-  /** Milliseconds in which requests stood still because of the rate limit. */
+  /** Milliseconds in which requests were held up by the rate limit. */
   readonly waited: number
-  /** Whether they do now. */
+  /** Whether they are held up now. */
   readonly isWaiting: boolean
 }
 
 /**
- * The API, read only. Every method retries what can be retried (bounded) and then throws: `Skip` when this cursor
- * cannot go on (404: reason absent; 403/422: refused; retries used up: failed), `Stop` when nobody can (401; exit 3).
+ * The API, read only. Every method retries what can be retried (a limited number of times) and then throws: `Skip` if
+ * this cursor can't continue (404: reason absent; 403/422: refused; retries used up: failed), `Stop` if none can (401;
+ * exit 3).
  */
 export interface Source {
   /** Which source it is: a warehouse belongs to one. */
   readonly address: SourceAddress
   list(request: ListRequest): Promise<Page>
   /**
-   * As `list`, with the result of `make` in place of the page. `make` runs once, when the answer was accepted, and before
-   * the promise resolves, so that the page itself can be collected: a promise that has waited long is in the old part of the heap, and a page of 4 MB
-   * that it resolves to stays there until a full collection.
+   * Like `list`, but returns the result of `make` instead of the page. `make` runs once, after the response was
+   * accepted and before the promise resolves, so that the page itself can be collected: a long-pending promise is in
+   * the old part of the heap, and a page of 4 MB that it resolves to stays there until a full collection.
    */
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T>
-  /** undefined when the record does not exist (404). */
+  /** undefined if the record doesn't exist (404). */
   item(request: ItemRequest): Promise<Item | undefined>
   /** A bare array, such as payments/customer_payment_types. */
   strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
   /** One page of `partners/:partner_id/authorizations`. */
   authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page>
-  /** Shows an answer as it came; throws as the others do where none came. */
+  /** Returns a response as it came. Throws like the others if none came. */
   ask(question: PlainRequest): Promise<Shown>
   /** The stats of everything, or of the requests made under one tag (see `tagged`). */
   stats(): SourceStats & SourceTraffic
-  /** The same source, whose own `stats()` count only the requests that are sent through it: one for each cursor. */
+  /** The same source, with its own `stats()` that only count the requests sent through it: one per cursor. */
   tagged(): Source
   close(): Promise<void>
 }

@@ -1,34 +1,34 @@
 /**
- * What can be odd about a list, and what a walk finds of it. Walk (walk.ts) finds it, memory.ts keeps it from walk to
- * walk, and features/reconcile compares with it in mind.
+ * Anomalies of a list, and what a walk finds out about them. walk.ts finds them, memory.ts keeps them from walk to
+ * walk, and features/reconcile takes them into account.
  */
 
 /**
- * Records that no answer shows, because each page with them fails: somewhere in a range of time, so many. `after` and
- * `until` are the times of the records around them.
+ * A number of records in a time range that no response shows, because every page with them fails. `after` and `until`
+ * are the times of the records around them.
  */
 export interface Hole {
   readonly after: string
   readonly until: string
   readonly records: number
-  /** The list was not read from here on because of the hole; it is when the hole closes. */
+  /** The list was not read from here on because of the hole. It will be when the hole closes. */
   readonly from?: string
 }
 
 /** What a walk found out about its list. */
 export interface Finding {
-  /** Records that the source counts and never shows. */
+  /** Records that the source counts but never shows. */
   readonly hidden: number
-  /** Places at which the list shows a record that it shows at another place too. */
+  /** Places where the list shows a record that it also shows elsewhere. */
   readonly twice: number
-  /** The list is not newest first. */
+  /** The list isn't newest first. */
   readonly isUnordered: boolean
-  /** The list has no total, or one that is not true. */
+  /** The list has no total, or a wrong one. */
   readonly isUncounted: boolean
-  /** The total is another one from answer to answer, while the list stands still. */
+  /** The total changes from response to response while the list doesn't change. */
   readonly isUnsteady: boolean
   readonly holes: readonly Hole[]
-  /** Records of a page, where the source serves fewer than are asked for; null: it serves more than was remembered. */
+  /** Records per page if the source serves fewer than requested. null: it serves more than was remembered. */
   readonly size?: number | null
 }
 
@@ -41,19 +41,19 @@ export const nothingFound: Finding = {
   holes: [],
 }
 
-/** What the first character of a text in the place of an id says of the record: see ObservedRecord. */
+/** What the first character of a text in place of an id means: see ObservedRecord. */
 const marks = { '!': 'unstorable', '+': 'repeated', '~': 'unreadable' } as const
 
 export type Anomaly = (typeof marks)[keyof typeof marks]
 
-/** How many records, or places, of each kind a comparison has met that can never be rows. */
+/** How many records, or places, of each kind can never be rows. */
 export type AnomalyCounts = Readonly<Record<Anomaly | 'hidden', number>>
 
 export const noAnomalies: AnomalyCounts = { unstorable: 0, repeated: 0, unreadable: 0, hidden: 0 }
 
 export const anomalyOf = (id: string): Anomaly => marks[id[0] as keyof typeof marks] ?? 'unstorable'
 
-/** Counts the texts among ids. */
+/** Counts the texts among the ids. */
 export function countAnomalies(ids: Iterable<number | bigint | string>): AnomalyCounts {
   const counts = { ...noAnomalies }
   for (const id of ids) if (typeof id === 'string') counts[anomalyOf(id)]++

@@ -14,8 +14,8 @@ import { reached } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
 /**
- * Begins a reading with the first page of the list, and reads the list to its end. A list of one page needs no reading:
- * the page proves itself, and the outcome is the answer. If the page is full, the page behind it must show nothing new.
+ * Begins a reading with the first page and reads the list to its end. A list of one page needs no reading: the page is
+ * its own proof, and this returns the outcome. If the page is full, the page after it must show nothing new.
  */
 export async function beginReading<P>(
   walk: WalkState<P>,
@@ -26,7 +26,7 @@ export async function beginReading<P>(
   const { known, expected = 0, looksAgain } = walk.plan
   const first = await firstPage(walk, perPage)
   if (first.isUncounted) return readPlainly(walk, 'no_count', { from: 1, pages: [first], perPage })
-  // A total that is known not to be true says nothing of what has vanished.
+  // A total that is known to be wrong says nothing about what has vanished.
   if (!known?.isUncounted) refuseLoss(first.total, expected, 'rows')
   walk.size.watch(first)
   const isAll = isAllShown(walk, first)
@@ -38,7 +38,7 @@ export async function beginReading<P>(
   if (next?.isPastEnd && size < perPage) walk.size.learn(size)
   const begin = { from: 1, pages: next ? [first, next.page] : [first], perPage: size }
   if (isFalse) return readPlainly(walk, 'no_count', begin)
-  // Its books cannot close. A whole load looks once more whether they do by now.
+  // The books of such a list can't close. A load of the whole list checks again whether they do by now.
   if ((known?.isUnsteady || known?.isUncounted) && !looksAgain) return readPlainly(walk, 'no_count', begin)
   if (isOutOfOrder(first.observed)) return readPlainly(walk, 'order', begin)
   return readOn(walk, first, { number, perPage: size, joint, second: next?.page })
@@ -46,10 +46,10 @@ export async function beginReading<P>(
 
 interface ReadingOn<P> {
   readonly number: number
-  /** Records of a page as the source serves them. */
+  /** Records per page as the source serves them. */
   readonly perPage: number
   readonly joint: Book | undefined
-  /** The second page, if it has come already. */
+  /** The second page, if it has already arrived. */
   readonly second: WalkPage<P> | undefined
 }
 
@@ -77,29 +77,32 @@ async function readOn<P>(
   return reading
 }
 
-/** One answer without a total, or with one that is too small, may be a slip; two are how the source answers. */
+/**
+ * One response without a total, or with one that is too small, may be a slip. After two, that is how the source
+ * answers.
+ */
 async function firstPage<P>({ port, plan }: WalkState<P>, perPage: number): Promise<WalkPage<P>> {
   const page = await port.fetch(1, perPage)
   const isOdd = page.isUncounted || isMoreThanCounted(page)
   return isOdd && !plan.known?.isUncounted ? port.fetch(1, perPage) : page
 }
 
-/** Whether the page shows the whole list, but for records that earlier walks know to be counted and not shown. */
+/** Whether the page shows the whole list, except for records that earlier walks know to be counted but not shown. */
 const isAllShown = <P>({ hidden }: WalkState<P>, { total, records }: WalkPage<P>): boolean =>
   total - records <= hidden
 
-/** A count mismatch that a whole walk settles again has to stand behind the end, too. */
+/** A count mismatch that a walk of the whole list settles again must also hold past the end. */
 const mayGoOn = <P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): boolean =>
   walk.size.isFull(first, perPage) || (walk.isWhole && first.records > 0 && first.total > first.records)
 
-/** What the first page has shown. Records of one time that both pages show may stand in the place of others. */
+/** What the first page showed. Records with the same time that both pages show may have replaced others. */
 const seenOn = <P>({ observed, total }: WalkPage<P>, second: WalkPage<P>): Seen => {
   const ids = new Set(observed.map(({ id }) => id))
   const again = second.observed.flatMap(({ id, updatedAt }) => (ids.has(id) ? [updatedAt] : []))
   return { has: (id) => ids.has(id), distinct: ids.size, total, mayHide: areTied(again, observed) }
 }
 
-/** The second page, where the first may not be all, and the list goes on. */
+/** The second page, if the first may not be everything and the list continues. */
 async function nextOf<P>(
   walk: WalkState<P>,
   first: WalkPage<P>,
@@ -119,7 +122,9 @@ async function nextOf<P>(
   return next
 }
 
-/** How many records the source serves on a page: fewer than asked, if the first page is short and not all. */
+/**
+ * How many records the source puts on a page: fewer than requested if the first page is short and isn't the whole list.
+ */
 function sizeOf<P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): number {
   if (walk.size.most !== undefined && walk.size.most < perPage) return walk.size.most
   const size = servedSize(first, perPage, walk.hidden)
@@ -145,20 +150,21 @@ async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number):
 }
 
 /**
- * Resumes the reading of an earlier process, and reads the list to its end. undefined: there is none to resume, or so
+ * Resumes the reading of an earlier process and reads the list to its end. undefined: there is none to resume, or so
  * many records are gone that a new walk is safer.
  */
 export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promise<Reading<P> | undefined> {
   const { port, plan } = walk
   const { floor, nextFloor } = plan
   if (plan.resume?.progress.floor !== floor) return undefined
-  // The total comes first: a record deleted after this response shows as a fall in the next page, and the walk steps back.
+  // The total comes first: a record deleted after this response shows as a fall in the next page, and the walk steps
+  // back.
   const head = await port.fetch(1, 1)
   const { total } = head
   const progress = reached(plan.resume.progress, listHeadOf(head))
   const { boundary, ceiling, size: perPage = usual } = progress
   if (perPage < usual) walk.size.learn(perPage)
-  // A ceiling in the future tells nothing of what changed since the walk began.
+  // A ceiling in the future doesn't show what changed since the walk began.
   if (ceiling > believedUntil(head.clocks)) return undefined
   const newer = await port.countAfter(boundary)
   if (isLoss(total, progress.last)) return undefined
@@ -170,8 +176,9 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
   walk.newest = ceiling
   const reading = new Reading(walk, 1, perPage, book, book, progress)
   if (book.response(total, []).fell > 0) reading.hasSteppedBack = true
-  // The records behind the last page read are behind it still, unless they were deleted or moved to the top. So the
-  // place counted from the end of the list is at worst too early. Records newer than the boundary were read in any case.
+  // The records behind the last page that was read are still behind it, unless they were deleted or moved to the top.
+  // So the position counted from the end of the list is at worst too early. Records newer than the boundary have been
+  // read in any case.
   const read = Math.max(newer, total - progress.below)
   const pages = Math.max(1, Math.ceil(Math.max(total, newer) / perPage))
   reading.pager.showed(head)
@@ -182,8 +189,8 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
 }
 
 /**
- * The two counts are of two moments, and the list may have moved between them. So the reading goes back to the first
- * page that begins no later than the boundary.
+ * The two counts are of two moments, and the list may have moved in between. So the reading goes back to the first page
+ * that begins at or before the boundary.
  */
 async function reach<P>(reading: Reading<P>, from: number, boundary: string): Promise<number> {
   for (let k = from; ; k--) {

@@ -1,6 +1,6 @@
 /**
- * The books of a walk count what the responses showed. Reading (reading.ts) enters every response; verdict.ts says what
- * the counts prove.
+ * The books of a walk count what the responses showed. reading.ts enters every response; verdict.ts decides what the
+ * counts prove.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { epoch, forever } from './cutpoint.js'
@@ -13,8 +13,8 @@ import { type Balance, type Counted, missingIn } from './verdict.js'
 
 /**
  * Counts the first response's total, the ids seen, and the records that entered the list after the first response.
- * Everything rests on that last count leaving nobody out (docs/architecture.md, Why a walk can be complete). So where a
- * record may have entered and nothing tells, the book notes a doubt.
+ * Everything rests on that last count leaving nobody out (docs/architecture.md, Why a walk can be complete). So if a
+ * record may have entered and nothing shows whether it did, the book notes a doubt.
  */
 export class Book {
   readonly floor: string
@@ -25,9 +25,9 @@ export class Book {
   readonly #entered = new IdSet()
   #last: number
   #fallen = 0
-  /** Nothing tells of some record whether it entered. */
+  /** For some record, nothing shows whether it entered. */
   #doubtful = false
-  /** `judge` has not yet decided on the latest response. */
+  /** `judge` hasn't decided on the latest response yet. */
   #pending = false
   #surprised = false
   #vanished = false
@@ -35,18 +35,17 @@ export class Book {
   #late = false
   /** A record newer than the ceiling was seen. */
   #moved = false
-  /** A response differed from what a list that stands still would have shown. */
+  /** A response differed from what an unchanged list would have shown. */
   #hasStirred = false
-  /** The late zone was read again after the reading: whether that showed no unseen record, and hid none. */
+  /** Whether reading the late zone again after the reading showed no unseen record and hid none. */
   zoneAgrees: boolean | undefined
   readonly lateFrom: string
   readonly #isZoneSeen: boolean
   readonly #isTopSeen: boolean
-  /** Behind a late zone that the first response did not show whole. */
+  /** The part behind a late zone that the first response didn't fully show. */
   readonly #older: OlderPart | undefined
-  /** The first response. */
   #opening: readonly ObservedRecord[] | undefined
-  /** Ids that the latest response showed for the first time; after the first response only. */
+  /** Ids that the latest response showed for the first time. Only after the first response. */
   #fresh = new Set<Int64 | string>()
 
   constructor(
@@ -109,7 +108,7 @@ export class Book {
 
   /**
    * Enters one response. Returns the ids that were new, the new ids that were created since the walk began, and by how
-   * much the total fell since the response before.
+   * much the total fell since the previous response.
    */
   response(
     total: number,
@@ -128,13 +127,13 @@ export class Book {
     return { fresh, created: this.#enter(observed), fell }
   }
 
-  /** false: a response before has shown the record. */
+  /** false: an earlier response already showed the record. */
   #see(id: Int64 | string): boolean {
     if (typeof id !== 'string') return this.#seen.add(id)
     return !this.#unstorable.has(id) && this.#unstorable.add(id).size > 0
   }
 
-  /** Returns the new records of the latest response whose `created_at` alone shows that they entered. */
+  /** Returns the new records of the latest response whose `created_at` is enough to show that they entered. */
   #enter(observed: readonly ObservedRecord[]): Int64[] {
     const created: Int64[] = []
     for (const { id, updatedAt, createdAt } of observed) {
@@ -150,21 +149,21 @@ export class Book {
     return created
   }
 
-  /** A record that is newer than the bar, and that the first response did not show, came to its place later. */
+  /** A record that is newer than the bar and that the first response didn't show got there later. */
   get #bar(): string {
     if (!this.#isTopSeen) return forever
     return this.#isZoneSeen && this.lateFrom < this.ceiling ? this.lateFrom : this.ceiling
   }
 
-  /** Whether the first response did not show the record so: it may have, where the record is stamped ahead. */
+  /** Whether the first response didn't show this version of the record. It may have, if the record is stamped ahead. */
   #isUnshown(id: Int64 | string, updatedAt: string): boolean {
     return !this.#opening?.some((shown) => shown.id === id && shown.updatedAt === updatedAt)
   }
 
   /**
-   * Decides for each older record of the latest response that is newer than the bar whether it entered the list
-   * during the walk, and returns the ids that did. `before` gives the version that the warehouse had. Where neither the
-   * version nor `created_at` tells, the books stay open: a wrong `proven` was judged worse than another reading.
+   * Decides for each older record of the latest response that is newer than the bar whether it entered the list during
+   * the walk, and returns the ids that did. `before` returns the version that the warehouse had. If neither the version
+   * nor `created_at` decides it, the books stay open: a wrong `proven` was judged worse than another reading.
    */
   judge(observed: readonly ObservedRecord[], before: (id: Int64) => string | undefined): Int64[] {
     const entered: Int64[] = []
@@ -182,7 +181,7 @@ export class Book {
     return entered
   }
 
-  /** Records of the older part that were updated before the walk came to them show up at the front. */
+  /** Records of the older part that were updated before the walk reached them show up at the front. */
   #moveOlder(observed: readonly ObservedRecord[], before: (id: Int64) => string | undefined): void {
     if (!this.#older) return
     for (const { id, updatedAt, createdAt } of observed) {
@@ -193,15 +192,15 @@ export class Book {
     }
   }
 
-  /** Whether the first response would have shown a record that stood in the list with this version or a newer one. */
+  /** Whether the first response would have shown a record that was in the list with this version or a newer one. */
   #wasShown(version: string): boolean {
     return this.#isZoneSeen && version > this.#bar
   }
 
   /**
-   * Whether a record that the warehouse does not know was in the list when the walk began. Creation in the very second
-   * of the ceiling says nothing, because the source may print whole seconds. Creation in the late zone says nothing
-   * either, because the record may have become visible later.
+   * Whether a record that the warehouse doesn't know was in the list when the walk began. A creation time in the same
+   * second as the ceiling doesn't decide it, because the source may print whole seconds. Neither does one in the late
+   * zone, because the record may have become visible later.
    */
   #wasThere(createdAt: string | null): boolean {
     return (
@@ -210,9 +209,9 @@ export class Book {
   }
 
   /**
-   * Takes a first page after the first response. A record surprises if the page shows it for the first time, although
-   * the record is as old as the pages read before and no tie could have hidden it. Such a record came late or came
-   * back. In the totals it makes up for a deleted record, so that a hidden or slipped record would not be missed.
+   * Enters a first page that was read after the first response. A record is a surprise if the page shows it for the
+   * first time although it is as old as the pages already read and no tie could have hidden it. Such a record came late
+   * or came back. In the totals it offsets a deleted record, so a hidden or slipped record would go unnoticed.
    */
   surprise(observed: readonly ObservedRecord[]): void {
     this.#surprised ||= observed.some(
@@ -221,8 +220,8 @@ export class Book {
   }
 
   /**
-   * Takes the last page of all. A record of the first response has vanished if the page does not show it, although the
-   * page shows older ones: the record was deleted. If the totals do not fall, another record has made up for it.
+   * Enters the very last page. A record of the first response has vanished if the page doesn't show it but shows older
+   * ones: it was deleted. If the totals didn't fall, another record offset it.
    */
   vanished(observed: readonly ObservedRecord[], { oldest, isEnd }: Pick<Edges, 'oldest' | 'isEnd'>): void {
     const shown = new Set(observed.map(({ id }) => id))
@@ -231,21 +230,21 @@ export class Book {
     )
   }
 
-  /** Whether a record of the closing page came after the first response and is not in the book yet. */
+  /** Whether a record of the closing page came after the first response and isn't in the book yet. */
   isNews({ id, updatedAt }: ObservedRecord): boolean {
     return updatedAt > this.#bar && !this.has(id)
   }
 
   /**
-   * Whether the late zone has to be read once more: it is larger than the first response, and the list has stirred, or
-   * nothing tells which of the records ahead of the ceiling came during the walk.
+   * Whether the late zone has to be read again: it is larger than the first response, and the list has stirred, or
+   * nothing shows which of the records ahead of the ceiling came during the walk.
    */
   get needsZone(): boolean {
     if (this.#isZoneSeen) return false
     return this.#hasStirred || this.#moved || this.#surprised || this.#vanished || !this.#isTopSeen
   }
 
-  /** Pages read together leave the older part uncounted: a reading in strict order had better begin anew. */
+  /** Pages that were read together leave the older part uncounted, so a new reading in strict order is better. */
   get isLoose(): boolean {
     return this.needsZone && this.#older?.wasTogether === true
   }
@@ -254,7 +253,7 @@ export class Book {
     return missingIn(this.balance()) === 0
   }
 
-  /** Whether only ties may hide the missing records: another reading, joined to this one, can close. */
+  /** Whether only ties may hide the missing records, so that another reading, joined to this one, can close. */
   get isShort(): boolean {
     if (this.needsZone && this.zoneAgrees) return this.#older?.isShort === true
     if (!this.needsZone && (this.#doubtful || this.#surprised || this.#vanished)) return false

@@ -1,6 +1,6 @@
 /**
- * How late it is by the source's clock and by ours: no record can be stamped later, so that a stamp beyond both says
- * nothing of what the walk has read. The walk caps its ceiling with these clocks, engine/run the stored watermark.
+ * The current time by the source's clock and by ours. No record can be stamped later, so a stamp beyond both says
+ * nothing about what the walk has read. The walk caps its ceiling with these clocks, engine/run the stored watermark.
  */
 import { addMicros } from '../base/timestamp.js'
 import { forever } from './cutpoint.js'
@@ -14,26 +14,26 @@ export interface Clocks {
   readonly own: string
 }
 
-/** Two machines' clocks differ by less where nothing is wrong. */
+/** How far apart two machines' clocks may be when nothing is wrong. */
 const minute = 60_000_000n
 
 /**
- * The latest stamp that a walk builds on: the earlier of the two clocks. If a clock runs behind, the next walks read some
- * records again; if a watermark ran ahead, every later change would go unread, which was judged worse.
+ * The latest stamp that a walk relies on: the earlier of the two clocks. If a clock is slow, the next walks read some
+ * records again. If a watermark ran ahead, every later change would go unread, which was judged worse.
  */
 export const believedUntil = (clocks: Clocks | undefined): string => {
   if (!clocks) return forever
   return clocks.source !== null && clocks.source < clocks.own ? clocks.source : clocks.own
 }
 
-/** How late it was at the source when it answered: a stamp beyond that is no news of this moment. */
+/** The time at the source when it answered: a later stamp is no news of this moment. */
 export const sourceTime = (clocks: Clocks | undefined): string => clocks?.source ?? clocks?.own ?? forever
 
-/** The later of the two clocks: a watermark beyond it cannot have been true. */
+/** The later of the two clocks: a watermark beyond it can't be true. */
 export const possibleUntil = ({ source, own }: Clocks): string =>
   source !== null && source > own ? source : own
 
-/** Records of a response that are stamped ahead of the source's clock by a minute or more. */
+/** Records of a response that are stamped at least a minute ahead of the source's clock. */
 export function stampedAhead(
   observed: readonly ObservedRecord[],
   clocks: Clocks | undefined,
@@ -44,7 +44,7 @@ export function stampedAhead(
   return observed.filter(({ updatedAt }) => updatedAt >= from)
 }
 
-/** The newest `updated_at` of a response that can be true: null where it shows no record. */
+/** The newest `updated_at` of a response that can be true. null if it shows no record. */
 export function ceilingOf(page: {
   readonly observed: readonly ObservedRecord[]
   readonly clocks?: Clocks

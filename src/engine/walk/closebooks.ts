@@ -1,6 +1,6 @@
 /**
- * The end of a reading, in three steps: reads on to the end of the list, as its pages tell it; closes the books with the
- * first page; and reads a late zone of more than a page again if the list has stirred.
+ * The end of a reading, in three steps: reads on until the pages show the end of the list, closes the books with the
+ * first page, and rereads a late zone of more than a page if the list has stirred.
  */
 import { lookBehind, type PlainBegin } from './behind.js'
 import { sourceTime } from './clocks.js'
@@ -10,9 +10,9 @@ import { edgesOf } from './ties.js'
 import type { WalkPage } from './types.js'
 
 /**
- * Reads on behind the end that the total tells, until a page ends the list: one that is not full, or shows nothing new.
- * A total may be capped or estimated. Returns where to go on if the total is not true. One request more, where the last
- * page is full; also before a count mismatch is settled.
+ * Reads past the end that the total gives, until a page ends the list: one that isn't full or shows nothing new. A
+ * total may be capped or estimated. Returns where to continue if the total is wrong. Costs one extra request if the
+ * last page is full, and before a count mismatch is settled.
  */
 export async function readToEnd<P>(
   reading: Reading<P>,
@@ -22,7 +22,7 @@ export async function readToEnd<P>(
   const isOver = (): boolean => reading.isAbandoned || reading.isAtEnd
   for (let behind = from; behind !== undefined && !isOver(); behind = reading.behind) {
     if (behind <= reading.deepest) {
-      // The total fell below what was read: these pages are read again, before one can be the last.
+      // The total fell below what was read: these pages are read again before one of them can be the last.
       await pager.run(behind, behind)
       continue
     }
@@ -44,19 +44,19 @@ export async function readToEnd<P>(
   return undefined
 }
 
-/** The first page of the list, asked for after all others. `fresh`: records that no page before has shown. */
+/** The first page of the list, requested after all others. `fresh`: records that no earlier page showed. */
 export interface ClosingPage<P> {
   readonly page: WalkPage<P>
   readonly fresh: number
 }
 
-/** How often the first page is asked for again while it keeps showing newer records. */
+/** How many times to request the first page again while it keeps showing newer records. */
 const closingRounds = 12
 
 /**
- * Closes the books: asks for the first page again until it shows nothing newer than the pages before, and reads newer
- * records down to the newest seen before. That is one request when nothing moved, two when something did. Returns the
- * last page, which is not stored yet; undefined where the list never stood still.
+ * Closes the books: requests the first page again until it shows nothing newer than the earlier pages, and reads newer
+ * records down to the newest one already seen. That takes one request if nothing moved, two if something did. Returns
+ * the last page, which isn't stored yet. undefined if the list never stopped changing.
  */
 export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<P> | undefined> {
   const { walk, books, perPage } = reading
@@ -81,21 +81,21 @@ function enterLast<P>({ own, books }: Reading<P>, page: WalkPage<P>): number {
   for (const book of books) {
     book.surprise(page.observed)
     if (edges) book.vanished(page.observed, edges)
-    // The last book is the joint one: what an earlier reading has shown is not unseen.
+    // The last book is the joint one: what an earlier reading showed isn't unseen.
     fresh = book.response(page.total, page.observed).fresh.length
   }
   return fresh
 }
 
-/** Readings of a zone that keeps moving. */
+/** Readings of a zone that keeps changing. */
 const attempts = 5
-/** Readings that bring nothing new, where none can show the zone whole. */
+/** Readings that find nothing new, if none can show the zone whole. */
 const enough = 3
 
 /**
- * Tells the books whether the zone agrees with what was seen: a record that slipped or came late while the zone was read
- * the first time shows itself now (docs/architecture.md, Why a walk can be complete). The first page of the zone is the one that has closed the
- * reading. Returns the last page, which is not stored yet.
+ * Tells the books whether the zone agrees with what was seen. A record that slipped or came late while the zone was
+ * read the first time shows up now (docs/architecture.md, Why a walk can be complete). The zone's first page is the one
+ * that closed the reading. Returns the last page, which isn't stored yet.
  */
 export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>): Promise<WalkPage<P>> {
   const books = reading.books.filter((book) => book.needsZone && !book.isShort)
@@ -108,7 +108,7 @@ export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>):
   for (let attempt = 1; books.length > 0 && attempt <= attempts; attempt++) {
     const zone = await readOnce(reading, page, from)
     quiet = fresh + zone.unseen === 0 ? quiet + 1 : 0
-    // Where ties hide records from each reading of the zone, several that bring nothing new have to do.
+    // If ties hide records from each reading of the zone, several readings that find nothing new have to do.
     for (const book of books)
       book.zoneAgrees = quiet > 0 && (zone.isShown || (quiet >= enough && book.isEven))
     if (books.every((book) => book.zoneAgrees) || attempt === attempts) return zone.last
@@ -119,7 +119,7 @@ export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>):
   return page
 }
 
-/** Takes a page of the zone into the books. Returns how many records no reading had shown; a fall counts as one. */
+/** Enters a page of the zone into the books. Returns how many records no reading had shown; a fall counts as one. */
 function enter<P>(reading: Reading<P>, page: WalkPage<P>): number {
   const unseen = page.observed.filter(({ id }) => !reading.joint.has(id)).length
   return unseen + (reading.see(page).fell > 0 ? 1 : 0)
@@ -133,7 +133,7 @@ async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string
     for (const { id } of zone) ids.add(id)
     const isEnd = zone.length < page.observed.length || page.observed.length === 0
     if (isEnd || number >= page.totalPages) {
-      // Ties within the zone may hide a record from both readings: then the distinct ids are fewer than their places.
+      // Ties within the zone may hide a record from both readings. Then there are fewer distinct ids than places.
       const places = (number - 1) * reading.perPage + zone.length - (page.total - first.total)
       return { last: page, unseen, isShown: ids.size === places }
     }

@@ -1,16 +1,18 @@
 import type { ListPort } from './types.js'
 
-/** How many records are newer than t, for one request (docs/architecture.md, What else the engine rests on). */
+/**
+ * How many records are newer than t, at the cost of one request (docs/architecture.md, What else the engine rests on).
+ */
 export const countAfter = async <P>(port: ListPort<P>, t: string): Promise<number> =>
   (await port.fetch(t, 1, 1)).total
 
-/** The page that shows the n-th record of a list, in pages of that size. */
+/** The page that shows the n-th record of a list, for that page size. */
 export const pageOf = (n: number, perPage: number): number => Math.max(1, Math.ceil(n / perPage))
 
 /**
- * A page size, of at most so many records, by which the last page of a list holds at least so many records, and the
- * number of that page: one response then shows the whole end of the list. A page that is full would not show that it is
- * the last. undefined where no page size does.
+ * A page size, at most `most`, that puts at least `records` records on the last page of a list, and that page's number:
+ * one response then shows the whole end of the list. A full page wouldn't show that it is the last. undefined if no
+ * page size works.
  */
 export function lastPage(
   total: number,

@@ -1,6 +1,6 @@
 /**
- * What the totals and the records shown tell of a list that stood still: records at two places, records that are
- * counted and never shown, totals that are not true. Reading (reading.ts) enters its pages, evidence.ts asks.
+ * What the totals and the records shown reveal about a list that didn't change: records at two places, records that are
+ * counted but never shown, wrong totals. reading.ts enters its pages, evidence.ts evaluates them.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding } from './anomalies.js'
@@ -8,20 +8,20 @@ import { anomalyOf } from './anomalies.js'
 import type { Book } from './books.js'
 import type { ObservedRecord } from './observed.js'
 
-/** The numbers of a list that stood still. */
+/** The numbers of a list that didn't change. */
 export interface StillList {
   readonly total: number
   /** Distinct records. */
   readonly shown: number
   /** Places that show a record for the second time. */
   readonly twice: number
-  /** Records counted and not shown; below 0 where more is shown than counted. */
+  /** Records counted but not shown. Negative if more is shown than counted. */
   readonly hidden: number
 }
 
 /** The places of one reading that show a record again. */
 export class Places {
-  /** Records that a later page showed again, and the time at which it did. */
+  /** Records that a later page showed again, with the time it showed. */
   readonly #again = new Map<Int64, string>()
   /** Texts of records that one page showed twice. */
   readonly #beside = new Set<string>()
@@ -35,7 +35,7 @@ export class Places {
     return this.#again.size + this.#beside.size
   }
 
-  /** Takes a page of the list in its order, before the book takes it. */
+  /** Enters a page in list order, before the book does. */
   take(observed: readonly ObservedRecord[], book: Book): void {
     for (const { id, updatedAt } of observed) {
       if (typeof id === 'number' || typeof id === 'bigint') {
@@ -45,8 +45,8 @@ export class Places {
   }
 
   /**
-   * The numbers of the reading; undefined where the list moved. A record that two pages show where they meet in one
-   * time says nothing: the source may have shown it in the place of another.
+   * The numbers of the reading. undefined if the list moved. A record shown on both of two pages that meet within one
+   * time proves nothing: the source may have shown it in place of another.
    */
   still(book: Book): StillList | undefined {
     const { first, last, distinct, entered, fallen } = book.balance()
@@ -60,28 +60,33 @@ export class Places {
   }
 }
 
-/** Deletions alone let a total fall again and again; a total that also rises so often, with no record that came, does not count. */
+/**
+ * Deletions by themselves make a total fall again and again. A total that also rises this often without a new record
+ * doesn't count anything.
+ */
 const manyJumps = 3
 
-/** What several readings of one walk have told. */
+/** What several readings of one walk have revealed. */
 export class Search {
-  /** The numbers of the reading before, if the list stood still. */
+  /** The numbers of the previous reading, if the list didn't change. */
   before: StillList | undefined
-  /** The most places of one reading at which a page shows a record twice. */
+  /** The most places in one reading where a page shows a record twice. */
   beside = 0
-  /** Readings in a row of a list that stood still that brought nothing new. */
+  /** Consecutive readings of an unchanged list that found nothing new. */
   steady = 0
   /** Distinct records of all readings. */
   all = 0
-  /** How often the total fell, and rose, since a record last came or moved. */
+  /** How often the total fell and rose since a record last arrived or moved. */
   #falls = 0
   #rises = 0
   #total = 0
-  /** The total was looked at already. */
+  /** The total has already been checked. */
   isTotalDoubted = false
-  /** A page had more places than its total counts: records listed twice, or some that ties hide and nobody counts. */
+  /**
+   * A page had more places than its total counts: records listed twice, or records that ties hide and nobody counts.
+   */
   isOverfull = false
-  /** The page behind the end was asked for, and showed nothing new. */
+  /** The page past the end was requested and showed nothing new. */
   isEndSeen = false
 
   /** Whether the total goes up and down while nothing in the list moves. */
@@ -89,7 +94,7 @@ export class Search {
     return !this.isTotalDoubted && Math.min(this.#falls, this.#rises) >= manyJumps
   }
 
-  /** Looks at the total after each response that came in order. */
+  /** Checks the total after each response that came in order. */
   watch(book: Book): void {
     const change = book.last - this.#total
     this.#total = book.last
@@ -98,7 +103,7 @@ export class Search {
     else if (change > 0) this.#rises++
   }
 
-  /** Takes the numbers of the next reading. */
+  /** Enters the numbers of the next reading. */
   follow(still: StillList | undefined, all: number): void {
     this.steady = still !== undefined && this.before !== undefined && all === this.all ? this.steady + 1 : 0
     this.all = all
@@ -113,8 +118,8 @@ export const isSameList = (one: StillList, other: StillList): boolean =>
   one.hidden === other.hidden
 
 /**
- * Whether the numbers are those that earlier walks have settled. Fewer hidden records than remembered are taken for some
- * of them, unless ties could hide others.
+ * Whether the numbers are those that earlier walks have settled. If fewer records are hidden than remembered, they
+ * count as some of those, unless ties could hide others.
  */
 export const isKnownMismatch = (
   { hidden, twice }: StillList,

@@ -1,4 +1,4 @@
-/** Gathers what a reading is evidence of, for the verdict (verdict.ts). */
+/** Gathers the evidence from a reading, for verdict.ts. */
 import type { Book } from './books.js'
 import { isKnownMismatch, isSameList, type StillList } from './countmismatch.js'
 import type { Reading } from './reading.js'
@@ -43,10 +43,10 @@ const closing = <P>(
   isReadAgain: number > 1 || hasSteppedBack,
 })
 
-/** Whether the books do not close, as far as they were read. */
+/** Whether the books fail to close, as far as they have been read. */
 export const isOpen = <P>(reading: Reading<P>): boolean => verdict(closing(reading)).verdict === 'unproven'
 
-/** Whether only the books that the reading shares with earlier ones close: their numbers are told. */
+/** Whether only the books shared with earlier readings close; then their numbers are reported. */
 const isClosedByJoint = (basis: Basis): boolean =>
   basis.by === 'books' &&
   !basis.isSettled &&
@@ -54,7 +54,10 @@ const isClosedByJoint = (basis: Basis): boolean =>
   standingOf(basis.own) === 'open' &&
   standingOf(basis.joint) !== 'open'
 
-/** So many readings of a still list in a row that bring nothing new: ties that change their order hide nothing more. */
+/**
+ * After this many consecutive readings of an unchanged list that find nothing new, ties that change their order hide
+ * nothing more.
+ */
 const steadyReadings = 5
 
 interface Settling {
@@ -64,8 +67,8 @@ interface Settling {
 }
 
 /**
- * The records listed twice, and counted and not shown, where totals and records disagree in the same way in two readings
- * of a list that stood still, or as earlier walks have settled. Where ties may hide records, only a long search settles
+ * The records listed twice, and those counted but not shown, if totals and records disagree in the same way in two
+ * readings of an unchanged list, or as earlier walks have settled. If ties may hide records, only a long search settles
  * that some are never shown.
  */
 function settled<P>(

@@ -1,5 +1,5 @@
 /**
- * The ids that readings of a list have shown, and what they tell of it. Used where no books can be kept (plain.ts).
+ * The ids that readings of a list showed, and what they reveal about it. Used where no books can be kept (plain.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { anomalyOf } from './anomalies.js'
@@ -8,7 +8,7 @@ import type { StillList } from './countmismatch.js'
 import { IdSet } from './idset.js'
 import type { ObservedRecord } from './observed.js'
 
-/** Whether several records that a page shows share one of the times. */
+/** Whether several records of a page share one of the times. */
 export function areTied(times: readonly string[], observed: readonly ObservedRecord[]): boolean {
   const own = new Set(times)
   const ids = new Map<string, ObservedRecord['id']>()
@@ -20,7 +20,7 @@ export function areTied(times: readonly string[], observed: readonly ObservedRec
   })
 }
 
-/** FNV-1a over 64 bits: enough to tell a list that moved from one that did not. */
+/** FNV-1a over 64 bits: enough to tell a list that moved from one that didn't. */
 function digest(before: bigint, text: string): bigint {
   let hash = before ^ 0xcbf29ce484222325n
   for (let i = 0; i < text.length; i++)
@@ -28,14 +28,14 @@ function digest(before: bigint, text: string): bigint {
   return hash
 }
 
-/** The ids of one reading, or of several. `before`: what the pages before have shown. */
+/** The ids of one reading, or of several. `before`: what the earlier pages showed. */
 export class Ids implements Seen {
   #versions = 0n
   readonly #numbers = new IdSet()
   readonly #texts = new Set<string>()
   readonly #again = new Set<Int64>()
   #beside = 0
-  /** A page showed records again: perhaps in the place of others that share their time. */
+  /** A page showed records again, perhaps in place of others with the same time. */
   mayHide: boolean
   total = 0
 
@@ -52,7 +52,7 @@ export class Ids implements Seen {
     return (this.before?.distinct ?? 0) + this.#numbers.size + this.#texts.size
   }
 
-  /** Takes a page; returns how many of its records no page before has shown. */
+  /** Enters a page. Returns how many of its records no earlier page showed. */
   take(observed: readonly ObservedRecord[]): number {
     let fresh = 0
     for (const { id, updatedAt } of observed) {
@@ -77,7 +77,9 @@ export class Ids implements Seen {
     return `${this.#numbers.size} ${this.#texts.size} ${this.#versions}`
   }
 
-  /** `other`: another reading. What only one of them shows again, pages have cut, or the list has moved. */
+  /**
+   * `other`: another reading. Records that only one of the two shows again were cut by pages, or the list has moved.
+   */
   numbers(total: number, other?: Ids): StillList {
     const shown = this.distinct - this.#beside
     const again = [...this.#again].filter((id) => !other || other.#again.has(id))

@@ -1,9 +1,11 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { exact } from '../base/int64.js'
 
-/** Ids are kept by their upper bits; the lower 16 lie in an array while few, in a bitmap when many. */
+/**
+ * Ids are grouped by their upper bits. The lower 16 are in an array if there are few of them, otherwise in a bitmap.
+ */
 const span = 65_536
-/** Where 2 bytes an id cost as much as the bitmap. */
+/** Where 2 bytes per id cost as much as the bitmap. */
 const dense = span / 16
 
 type Container = { ids: Uint16Array; size: number } | { bits: Uint32Array; size: number }
@@ -28,9 +30,9 @@ function toBitmap(ids: Uint16Array, size: number): Container {
 }
 
 /**
- * A set of 64-bit ids in little memory: some 3 bytes an id for a tenant's share of a common sequence, an eighth of a
- * byte when ids are dense (after Chambi, Lemire et al., "Better bitmap performance with Roaring bitmaps", 2016).
- * A walk of ten million records keeps the ids it has seen in one of these; a JavaScript Set would take half a gigabyte.
+ * A set of 64-bit ids in little memory: about 3 bytes per id for a tenant's share of a common sequence, an eighth of a
+ * byte if ids are dense (after Chambi, Lemire et al., "Better bitmap performance with Roaring bitmaps", 2016). A walk
+ * of ten million records keeps the ids it has seen in one of these; a JavaScript Set would take half a gigabyte.
  */
 export class IdSet {
   readonly #containers = new Map<number, Container>()
@@ -40,7 +42,7 @@ export class IdSet {
     return this.#size
   }
 
-  /** Adds an id; false when it was there already. */
+  /** Adds an id. Returns false if it was already there. */
   add(id: Int64): boolean {
     const [high, low] = split(id)
     const container = this.#containers.get(high)
@@ -100,7 +102,7 @@ function addBit(container: { bits: Uint32Array; size: number }, low: number): bo
   return true
 }
 
-/** Ids as short text, for the row that keeps them while a walk is under way: sorted differences in base 36. */
+/** Ids as short text, for the row that keeps them during a walk: sorted differences in base 36. */
 export function encodeIds(ids: readonly Int64[]): string {
   const sorted = ids.map(BigInt).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   let last = 0n

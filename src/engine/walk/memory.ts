@@ -1,47 +1,47 @@
 /**
- * What is remembered of an odd list from one walk to the next; verdict.ts takes it into account. The memory lies with the
- * cursor (`sync_cursors.remembered`).
+ * What is remembered about an odd list from one walk to the next; verdict.ts takes it into account. It is stored with
+ * the cursor (`sync_cursors.remembered`).
  */
 import { type Finding, type Hole, nothingFound } from './anomalies.js'
 import type { WalkOutcome } from './types.js'
 import { judged, movesWatermark } from './verdict.js'
 
-/** Records that are counted and never shown: the numbers of the list when it was last searched for them. */
+/** Records that are counted but never shown: the numbers of the list when it was last searched for them. */
 export interface CountMismatch {
   readonly total: number
   readonly shown: number
-  /** The day of the last search (UTC), and how many searches on different days have found the same. */
+  /** The day (UTC) of the last search, and how many searches on different days found the same. */
   readonly searchedOn: string
   readonly searches: number
 }
 
 export interface Memory {
-  /** Stored by this name since 0.1.0. */
+  /** Stored under this name since 0.1.0. */
   readonly surplus?: CountMismatch
-  /** Places at which the list shows a record for the second time. */
+  /** Places where the list shows a record for the second time. */
   readonly twice?: number
   readonly isUnordered?: boolean
   readonly isUncounted?: boolean
   readonly isUnsteady?: boolean
-  /** Without a filter by time the list is longer: comparisons read it so. */
+  /** The list is longer without a time filter, and comparisons read it without one. */
   readonly isBeforeAll?: boolean
-  /** The source serves so many records on a page, however many are asked for. */
+  /** The source serves this many records per page, however many are requested. */
   readonly size?: number
   readonly holes?: readonly Hole[]
 }
 
-/** As the cursor's column keeps it: null where nothing is odd. */
+/** As the cursor's column stores it: null if there is no anomaly. */
 export const storedMemory = (memory: Memory): Memory | null =>
   Object.keys(memory).length > 0 ? memory : null
 
 export const memoryOf = (remembered: unknown): Memory => (remembered as Memory | null | undefined) ?? {}
 
-/** A list of so many pages at most is searched again once a day for what it counts and does not show. */
+/** A list of at most this many pages is searched again once a day for what it counts but doesn't show. */
 export const mostSearchedPages = 50
 
 export const hiddenIn = ({ surplus }: Memory): number => (surplus ? surplus.total - surplus.shown : 0)
 
-/** What a walk need not find out again. */
+/** What a walk doesn't need to find out again. */
 export const knownOf = (memory: Memory): Finding => ({
   hidden: hiddenIn(memory),
   twice: memory.twice ?? 0,
@@ -52,7 +52,9 @@ export const knownOf = (memory: Memory): Finding => ({
   ...(memory.size !== undefined && { size: memory.size }),
 })
 
-/** Whether the list can be compared by counts: its order and its totals can be relied on, and the filter shows all. */
+/**
+ * Whether the list can be compared by counts: its order and its totals are reliable, and the filter shows everything.
+ */
 export const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
   !isUnordered && !isUncounted && !isBeforeAll
 
@@ -61,7 +63,7 @@ interface WalkEnd {
   readonly isWhole: boolean
   /** The day (UTC). */
   readonly today: string
-  /** Another reading on the same day counts as another search: somebody asked for it. */
+  /** Another reading on the same day counts as another search, because a person asked for it. */
   readonly isSearch: boolean
 }
 
@@ -80,13 +82,13 @@ function mismatchAfter(
   return { ...seen, searches: before.searches + (isAnother ? 1 : 0) }
 }
 
-/** What is remembered after a walk that was read to its end; a walk of the whole list forgets what it no longer finds. */
+/** What is remembered after a walk that reached the end. A walk of the whole list forgets what it no longer finds. */
 function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory {
   const { twice, isUnordered, isUncounted, isUnsteady, holes, size } = outcome.finding ?? nothingFound
   const old = end.isWhole ? {} : before
   const surplus = mismatchAfter(before.surplus, outcome, end)
   const places = Math.max(twice, old.twice ?? 0)
-  // A short list does not tell how many records a page may hold: it is forgotten where a page held more.
+  // A short list doesn't show how many records a page may hold; the size is forgotten once a page held more.
   const served = size === undefined ? before.size : size
   const open = [
     ...(old.holes ?? []),
@@ -98,19 +100,19 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
     ...((isUnordered || old.isUnordered) && { isUnordered: true }),
     ...((isUncounted || old.isUncounted) && { isUncounted: true }),
     ...((isUnsteady || old.isUnsteady) && { isUnsteady: true }),
-    // No walk can tell: it asks with the filter.
+    // No walk can tell, because its requests use the filter.
     ...(before.isBeforeAll && { isBeforeAll: true }),
     ...(served != null && { size: served }),
     ...(open.length > 0 && { holes: merged(open) }),
   }
 }
 
-/** A hole stands right before the record behind it: where that is the same, the hole is. */
+/** A hole is identified by the record right behind it. */
 const merged = (holes: readonly Hole[]): readonly Hole[] => [
   ...new Map(holes.map((hole) => [hole.after, hole])).values(),
 ]
 
-/** Joins a walk's outcome with what was remembered: what the cursor can claim now, and what is remembered from now on. */
+/** Joins a walk's outcome with what was remembered: what the cursor can claim now, and what to remember from now on. */
 export function recalled(
   outcome: WalkOutcome,
   before: Memory,

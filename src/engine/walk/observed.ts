@@ -1,31 +1,32 @@
-/** The records of a response, as the books take them. */
+/** The records of a response in the form the books take. */
 import type { Int64 } from '../../../schema/resource.js'
 
-/** One record as a response showed it. Timestamps are canonical, so that the order of texts is the order of times. */
+/** One record as a response showed it. Timestamps are canonical, so they sort as texts in time order. */
 export interface ObservedRecord {
   /**
-   * A text for a record that cannot be stored (`!`), for the second occurrence of an id in one response (`+`), and for a
-   * record that no answer shows (`~`).
+   * A text for a record that can't be stored (`!`), for the second occurrence of an id in one response (`+`), and for a
+   * record that no response shows (`~`).
    */
   readonly id: Int64 | string
   readonly updatedAt: string
   readonly createdAt: string | null
 }
 
-/** One record of a response, before the rule below has told whether it counts as itself or under a text. */
+/** One record of a response, before observedRecords decides whether it counts as itself or under a text. */
 export interface ShownRecord {
-  /** The record that the warehouse stores under this id; undefined where the record cannot be stored. */
+  /** The record that the warehouse stores under this id. undefined if the record can't be stored. */
   readonly stored: (ObservedRecord & { readonly id: Int64 }) | undefined
-  /** Tells the record from all others on whatever page it stands: its id, or a digest of its content if it has none. */
+  /** Identifies the record on whatever page it is: its id, or a digest of its content if it has none. */
   readonly key: string
-  /** Canonical; empty where the record has no usable `updated_at`. */
+  /** Canonical. Empty if the record has no usable `updated_at`. */
   readonly updatedAt: string
 }
 
 /**
- * Every record of a response as the books take it, in the order of the list. `total_count` counts every record, so the books
- * must count the unstorable and repeated ones too: such a record gets its key as a text for an id, which stays the
- * same from page to page. Without a time of its own it takes its neighbour's, because ranges and counts need one.
+ * Every record of a response in the form the books take, in list order. `total_count` counts every record, so the books
+ * must count the unstorable and repeated ones too. Such a record gets its key as a text in place of an id, which stays
+ * the same from page to page. If it has no time of its own, it takes its neighbor's, because ranges and counts need
+ * one.
  */
 export function observedRecords(shown: readonly ShownRecord[]): readonly ObservedRecord[] {
   const ids = new Set<Int64>()
@@ -43,11 +44,11 @@ export function observedRecords(shown: readonly ShownRecord[]): readonly Observe
   })
 }
 
-/** The newest `updated_at` of a page; empty when the page shows none. */
+/** The newest `updated_at` of a page. Empty if the page shows none. */
 export const newest = (observed: readonly ObservedRecord[]): string =>
   observed.reduce((top, { updatedAt }) => (updatedAt > top ? updatedAt : top), '')
 
-/** The oldest `updated_at` of a page; empty when the page shows none. */
+/** The oldest `updated_at` of a page. Empty if the page shows none. */
 export const oldest = (observed: readonly ObservedRecord[]): string =>
   observed.reduce(
     (low, { updatedAt }) => (updatedAt !== '' && (low === '' || updatedAt < low) ? updatedAt : low),
@@ -55,8 +56,8 @@ export const oldest = (observed: readonly ObservedRecord[]): string =>
   )
 
 /**
- * Whether one response shows that the list is not newest first. Within a response nothing can have moved. A record that
- * was seen before may stand at a second place, which need not be in order.
+ * Whether one response shows that the list isn't newest first. Nothing can move within a response. A record that was
+ * seen earlier may be at a second place, which doesn't have to be in order.
  */
 export function isOutOfOrder(
   observed: readonly ObservedRecord[],

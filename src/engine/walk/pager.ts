@@ -1,6 +1,6 @@
 /**
- * Reads a list downwards, page after page or in bursts, and steps back when the total falls.
- * Reading (reading.ts) walks a whole list with it, RangeWalk (range.ts) a part of one.
+ * Reads a list downwards, page by page or in bursts, and steps back when the total falls. reading.ts walks a whole list
+ * with it, range.ts a part of one.
  */
 import { firstBurst, largestBurst, Prefetch, smallestBurst } from './prefetch.js'
 import type { ListHead, WalkPage } from './types.js'
@@ -8,22 +8,22 @@ import type { ListHead, WalkPage } from './types.js'
 /** How a pager reaches the list, and where its pages go. */
 export interface PagerPort<P> {
   readonly perPage: number
-  /** Whoever reads wants no further pages. */
+  /** The reader wants no further pages. */
   readonly isAbandoned: boolean
   /** The pages have shown that there are no others, whatever the total says. */
   readonly isAtEnd: boolean
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
-  /** How many pages may be under way at once: see WalkPort.readAhead. */
+  /** How many pages may be under way at the same time: see WalkPort.readAhead. */
   readAhead(): number
-  /** Takes the next page in order; returns by how much the total fell since the response before. */
+  /** Takes the next page in order. Returns by how much the total fell since the previous response. */
   next(page: WalkPage<P>): Promise<number>
-  /** Takes a page of a burst, not yet known to be in order. `before`: the head of the list before the burst. */
+  /** Takes a page of a burst that isn't yet known to be in order. `before`: the head of the list before the burst. */
   burst(page: WalkPage<P>, before: ListHead): Promise<void>
   /** Takes a total that came without a page. */
   observe(total: number): void
-  /** The burst up to this page was read while the list stood still: its pages count as read in order. */
+  /** The list didn't change while the burst up to this page was read, so its pages count as read in order. */
   vouch(page: WalkPage<P>): void
-  /** The list moved during the burst: its pages do not count as read in order. */
+  /** The list moved during the burst, so its pages don't count as read in order. */
   stopProgress(): void
   steppedBack(details: Record<string, unknown>): void
 }
@@ -34,7 +34,7 @@ export const listHeadOf = <P>(page: WalkPage<P>): ListHead => {
 }
 
 interface PagerStep {
-  /** The page to read next, and the last page as far as is known. */
+  /** The page to read next, and the last known page. */
   readonly next: number
   readonly pages: number
   /** Pages that the step has read. */
@@ -44,12 +44,13 @@ interface PagerStep {
 /**
  * After each step the pager is at one page of the list, in one of two states.
  *
- * - One by one: takes the next page. If the total fell, records moved forward across the end of a page, so the pager
- *   goes back by as many pages as the fall covers (docs/architecture.md, Why a walk can be complete).
- * - In bursts, where `readAhead` allows several pages at once: responses that overlap in time show the list at different
- *   moments, and an update between two responses can push a record from an unread page to a read one. A burst counts only
- *   if the head of the list was the same before the first burst and after this one. Otherwise the pager reads the
- *   burst again in smaller bursts, and in the end one by one (docs/architecture.md, Why a walk can be complete).
+ * - One by one: takes the next page. If the total fell, records moved forward across a page boundary, so the pager goes
+ *   back by as many pages as the fall covers (docs/architecture.md, Why a walk can be complete).
+ * - In bursts, if `readAhead` allows several pages at the same time: responses that overlap in time show the list at
+ *   different moments, and an update between two responses can push a record from an unread page to a read one. A burst
+ *   counts only if the head of the list was the same before the first burst and after this one. Otherwise the pager
+ *   reads the burst again in smaller bursts, and in the end one by one
+ *   (docs/architecture.md, Why a walk can be complete).
  */
 export class Pager<P> {
   #head: ListHead | undefined
@@ -58,24 +59,26 @@ export class Pager<P> {
 
   constructor(private readonly port: PagerPort<P>) {}
 
-  /** Tells the present head of the list; without it the first burst has to ask. */
+  /** Passes in the current head of the list; without it, the first burst has to request it. */
   showed(firstPage: WalkPage<P>): void {
     this.#head = listHeadOf(firstPage)
   }
 
-  /** Hands over a page that has come already. */
+  /** Hands over a page that has already arrived. */
   has(number: number, page: WalkPage<P>): void {
     this.#ready = { number, page: Promise.resolve(page) }
   }
 
-  /** Reads from a page to the end of the list; `known`: the number of pages as far as is known. */
+  /** Reads from a page to the end of the list. `known`: the number of pages as far as known. */
   async run(from: number, known: number): Promise<void> {
     await this.#steps(from, known, (k, pages) =>
       this.#isWide(pages - k + 1) ? this.#burst(k, pages) : this.#single(k),
     )
   }
 
-  /** Reads from the second page to the first record older than `time`, one by one; `take` stores as `next` does. */
+  /**
+   * Reads one by one from the second page to the first record older than `time`. `take` stores pages like `next` does.
+   */
   async runUntil(time: string, known: number, take: (page: WalkPage<P>) => Promise<number>): Promise<void> {
     await this.#steps(2, known, async (k) => {
       const page = await this.port.fetch(k, this.port.perPage)
@@ -90,7 +93,7 @@ export class Pager<P> {
     known: number,
     step: (k: number, pages: number) => Promise<PagerStep>,
   ): Promise<void> {
-    // Without a limit the pager would read a list that never stands still for ever. At the limit the books stay open.
+    // Without a limit, the pager would never finish a list that keeps changing. At the limit the books stay open.
     let budget = 3 * known + 100
     for (let [k, pages] = [from, known]; k <= pages && budget > 0 && !this.#isOver; ) {
       const { next, pages: last, read } = await step(k, pages)
@@ -111,7 +114,7 @@ export class Pager<P> {
   async #single(k: number): Promise<PagerStep> {
     const page = await this.#fetch(k)
     const left = page.totalPages - k
-    // The next request starts when this page has come: still one after the other, but without waiting for the store.
+    // The next request starts when this page has arrived: still one after the other, but without waiting for the store.
     if (this.port.readAhead() > 0 && left > 0 && !this.#isWide(left)) this.#prefetch(k + 1)
     return this.#after(k, page, await this.port.next(page))
   }
@@ -121,7 +124,7 @@ export class Pager<P> {
     return { next: fell > 0 ? this.#stepBack(k, fell) : k + 1, pages, read: 1 }
   }
 
-  /** Reads burst after burst, as long as each is found to be in order. */
+  /** Reads burst after burst while each turns out to be in order. */
   async #burst(from: number, last: number): Promise<PagerStep> {
     const { port } = this
     const before = this.#head ?? (await this.#look())
@@ -143,7 +146,7 @@ export class Pager<P> {
         const isEnd = pending.check !== undefined
         const isStill = page.total === before.total && (!isEnd || isSame(before, await pending.check))
         if (!isStill) {
-          // Totals of overlapping responses have no order: every page under way must come before the next request.
+          // Totals of overlapping responses have no order: every page under way must arrive before the next request.
           await prefetch.ended()
           this.#width = Math.max(1, Math.floor(pending.width / 4))
           return await this.#moved(step.next, before, read)
@@ -175,7 +178,7 @@ export class Pager<P> {
   }
 
   async #look(): Promise<ListHead> {
-    // A page that came before the head of the list does not follow it.
+    // A page that arrived before the head of the list doesn't follow it.
     this.#ready = undefined
     const page = await this.port.fetch(1, 1)
     this.port.observe(page.total)

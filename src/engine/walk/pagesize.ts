@@ -1,18 +1,21 @@
 /**
- * How many records the source really puts on a page. It may serve fewer than are asked for, so that a page shorter than
- * asked ends no list. Whoever reads a list learns the size from the first page; memory.ts keeps it with the cursor.
+ * How many records the source really puts on a page. It may serve fewer than requested, so a page shorter than
+ * requested doesn't end a list. The reader of a list learns the size from the first page; memory.ts keeps it with the
+ * cursor.
  */
 import type { WalkPage } from './types.js'
 
-/** Page sizes of the readings: coprime, so that each reading cuts the records of one `updated_at` at other places. */
+/**
+ * Page sizes of the readings. They are coprime, so each reading cuts the records of one `updated_at` at other places.
+ */
 export const pageSizes = [100, 97, 89, 83, 79] as const
 
-/** A smaller page costs too many requests for what another cut may bring. */
+/** A smaller page costs too many requests for what another cut may find. */
 const smallestShare = 0.5
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
-/** Page sizes where a page holds so many records at most: as far apart as the usual ones, and as coprime. */
+/** Page sizes for a source whose pages hold at most `most` records: as far apart as the usual ones, and as coprime. */
 export function sizesUpTo(most: number, usual: readonly number[] = pageSizes): readonly number[] {
   const [largest = most] = usual
   if (most >= largest) return usual
@@ -26,17 +29,18 @@ export function sizesUpTo(most: number, usual: readonly number[] = pageSizes): r
 }
 
 /**
- * No server serves so little of what it is asked for: such a page is short of records that it does not show. Pages of its
- * size would be many.
+ * No server limits pages to such a small share of the request: such a page is short because it doesn't show some
+ * records. Reading in pages of its size would take too many requests.
  */
 const smallestLimit = 0.1
 
 type FirstPage = Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>
 
 /**
- * The size of the pages, by the first of them: what it shows, where it is shorter than asked while the source counts more
- * records, or counts none. A wrong guess costs requests and loses nothing, because the list is then asked for in pages of
- * that size. `hidden`: records that are counted and known not to be shown, which may be what the page is short of.
+ * The page size according to the first page: the number of records it shows, if that is fewer than requested while the
+ * source counts more or doesn't count. A wrong guess costs requests and loses nothing, because the list is then
+ * requested in pages of that size. `hidden`: records known to be counted but not shown, which may be why the page is
+ * short.
  */
 export function servedSize(
   { total, records, isUncounted }: FirstPage,
@@ -49,15 +53,15 @@ export function servedSize(
   return short > hidden && total - records > hidden ? records : undefined
 }
 
-/** Limits that servers often have: until the size is learned, a list of just so many records may go on. */
+/** Common limits of servers: until the size is learned, a list of exactly this many records may continue. */
 export const usualLimits: ReadonlySet<number> = new Set([30, 50, 100])
 
-/** The page sizes of one walk, and what it has learned of them. */
+/** The page sizes of one walk, and what it has learned about them. */
 export class PageSize {
   #most: number | undefined
   #learned: number | null | undefined
 
-  /** `known`: what earlier walks have learned. `isWhole`: the walk finds out again, at no request more. */
+  /** `known`: what earlier walks have learned. `isWhole`: the walk finds out again, without an extra request. */
   constructor(
     private readonly usual: readonly number[],
     private readonly known: number | undefined,
@@ -71,33 +75,33 @@ export class PageSize {
     return this.#most === undefined ? this.usual : sizesUpTo(this.#most, this.usual)
   }
 
-  /** The size by which a page has to be full; undefined where no page has shown yet that the source serves less. */
+  /** The size at which a page is full. undefined if no page has shown yet that the source serves less. */
   get most(): number | undefined {
     return this.#most
   }
 
-  /** What is to be remembered: a size, null where the known one is no longer true, undefined where nothing was learned. */
+  /** What to remember: a size; null if the known one is no longer true; undefined if nothing was learned. */
   get learned(): number | null | undefined {
     return this.#learned
   }
 
-  /** Pages of that size are read; whether the source would serve more is not known. */
+  /** Reads pages of that size, without knowing whether the source would serve more. */
   use(size: number): void {
     this.#most = size
   }
 
-  /** The source serves so many. */
+  /** The source serves this many. */
   learn(size: number): void {
     this.#most = size
     this.#learned = size
   }
 
-  /** Looks at a page of the list for more records than the source was thought to serve. */
+  /** Checks whether a page has more records than the source was thought to serve. */
   watch({ records }: Pick<WalkPage<unknown>, 'records'>): void {
     if (this.known !== undefined && records > this.known && this.#learned === undefined) this.#learned = null
   }
 
-  /** Whether a page may be followed by another, whatever the total says. */
+  /** Whether another page may follow this one, whatever the total says. */
   isFull({ records, page, goesOn }: WalkPage<unknown>, perPage: number): boolean {
     if (records === 0) return false
     const known = this.#most ?? (this.#learned === null ? perPage : this.known)
@@ -108,14 +112,14 @@ export class PageSize {
   }
 }
 
-/** The last page again and again: some sources answer so behind the end. Three in a row are no list that moves. */
+/** Some sources answer with their last page again and again past the end. Three in a row aren't a list that moves. */
 const mostRepeats = 3
 
 type ShownPage = Pick<WalkPage<unknown>, 'page' | 'observed'>
 
 const nameOf = ({ observed }: ShownPage): string => observed.map(({ id }) => id).join()
 
-/** Notices a source that answers every page behind the end with one and the same: its last, or its first. */
+/** Detects a source that answers every page past the end with the same one: its last or its first. */
 export class Repeats {
   #first: string | undefined
   #last = ''
@@ -126,12 +130,12 @@ export class Repeats {
     return this.#count >= mostRepeats
   }
 
-  /** Whether the latest page shows the same as the one before, or as the first of all. */
+  /** Whether the latest page shows the same as the one before it, or as the very first. */
   get isOne(): boolean {
     return this.#count > 0
   }
 
-  /** Whether a page would be one. A page that is read again is none. */
+  /** Whether a page would be a repeat. A page that is read again isn't one. */
   has(page: ShownPage): boolean {
     const name = nameOf(page)
     return name !== '' && page.page > this.#page && (name === this.#last || name === this.#first)

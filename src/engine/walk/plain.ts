@@ -1,6 +1,6 @@
 /**
- * Reads a list whose order or total cannot be relied on: every page in turn, again until the ids agree with a total
- * that stood still. Walk (walk.ts) falls back to it.
+ * Reads a list whose order or total is unreliable: every page in turn, repeated until the ids agree with a total that
+ * didn't change. walk.ts falls back to it.
  */
 
 import { Bug } from '../base/errors.js'
@@ -15,16 +15,16 @@ import type { WalkOutcome, WalkPage } from './types.js'
 import { type Basis, movesWatermark } from './verdict.js'
 import type { WalkState } from './walkstate.js'
 
-/** Why a list is read so: it is not newest first, or it has no total that can be relied on. */
+/** Why a list is read this way: it isn't newest first, or it has no reliable total. */
 export type PlainCause = 'order' | 'no_count'
 
 /** One reading, after its last page. */
 interface PlainReading<P> {
-  /** The last page, which is not stored yet. */
+  /** The last page, which isn't stored yet. */
   readonly last: WalkPage<P>
   /** Every response had the same total. */
   readonly isSteady: boolean
-  /** A page has shown that none follows. */
+  /** A page has shown that no page follows it. */
   readonly isEnded: boolean
   readonly ids: Ids
 }
@@ -34,23 +34,23 @@ interface PlainState {
   readonly ids: Ids
   readonly totals: Set<number>
   perPage: number
-  /** Pages in a row that showed nothing new. */
+  /** Consecutive pages that showed nothing new. */
   quiet: number
-  /** Records that no reading before has shown, and that are no news of this moment. */
+  /** Records that no earlier reading showed, and that are no news of this moment. */
   news: number
-  /** What the source seems to serve, by a first page that is shorter than asked. */
+  /** The page size the source seems to use, from a first page that is shorter than requested. */
   presumed?: number | undefined
 }
 
 /**
- * So many pages in a row that show nothing new, and that are not one and the same: many records have come to the top and
+ * The limit for consecutive pages that show nothing new and aren't all the same: many records have come to the top and
  * pushed the others back, or ties change their order.
  */
 const mostQuiet = 5
-/** So many readings in a row that bring nothing new: ties that change their order hide nothing more. */
+/** After this many consecutive readings that find nothing new, ties that change their order hide nothing more. */
 const steadyReadings = 2
 
-/** A source that invents pages would be read for ever. */
+/** Without a limit, a source that makes up pages would be read forever. */
 const mostPages = 1_000_000
 
 /** The list of one walk, read plainly. */
@@ -60,10 +60,10 @@ class PlainWalk<P> {
   /** The ids of all readings since the total last changed. */
   #union = new Ids()
   #unionTotal = -1
-  /** The ids of all readings, and how many of them in a row have brought nothing new. */
+  /** The ids of all readings, and how many consecutive readings found nothing new. */
   readonly #all = new Ids()
   #steady = 0
-  /** The list is not newest first. */
+  /** The list isn't newest first. */
   readonly #isUnordered: boolean
 
   constructor(
@@ -94,7 +94,7 @@ class PlainWalk<P> {
     return outcome
   }
 
-  /** undefined: the two readings do not show the same versions in the same order, or the total stood still. */
+  /** undefined: the two readings don't show the same versions in the same order, or the total didn't change. */
   async runTwice(ceiling: string): Promise<WalkOutcome | undefined> {
     const { port, size } = this.walk
     const [first = 100, second = first] = size.sizes
@@ -127,7 +127,8 @@ class PlainWalk<P> {
         if (this.#take(page, reading, repeats)) end = 'shown'
       } else end = 'refused'
     }
-    // What comes to the top meanwhile tells only of an order. A tenant that is gone refuses each page, the first too.
+    // Arrivals at the top only matter if the list has an order. A tenant that is gone refuses every page, including the
+    // first.
     if (!last || end === 'refused' || this.cause === 'order') {
       if (last) await port.store(last, { progress: null })
       last = await port.fetch(1, begin.perPage)
@@ -137,7 +138,7 @@ class PlainWalk<P> {
     return { last, isSteady: reading.totals.size === 1, isEnded: end !== undefined, ids: reading.ids }
   }
 
-  /** Takes the next page; true: it ends the list. */
+  /** Takes the next page. Returns true if it ends the list. */
   #take(page: WalkPage<P>, reading: PlainState, repeats: Repeats): boolean {
     const { size, hidden } = this.walk
     const { ids, totals, perPage } = reading
@@ -150,11 +151,12 @@ class PlainWalk<P> {
     size.watch(page)
     const fresh = ids.take(page.observed)
     ids.total = page.total
-    // Where pages meet, a record that shares its time with another may stand in its place. The last page again does not.
+    // Where pages meet, a record may be shown in place of another with the same time. A repeat of the last page is not
+    // such a case.
     ids.mayHide ||= !repeats.isOne && fresh < page.observed.length
     const old = page.observed.filter(({ updatedAt }) => updatedAt <= (this.#ceiling ?? ''))
     reading.news += this.#all.take(old)
-    // A second page with something new says that the first one was full, although it was shorter than asked.
+    // If the second page shows something new, the first one was full although it was shorter than requested.
     if (page.page === 2 && fresh > 0 && reading.presumed !== undefined) size.learn(reading.presumed)
     const isUncounted = this.cause === 'no_count'
     if (page.page === 1)
@@ -190,7 +192,7 @@ class PlainWalk<P> {
     const isSame =
       before.still !== undefined && isSameList(before.still, shown) && union.shown === shown.shown
     const isClosed = now?.twice === 0 && now.hidden === 0
-    // Where the order changes from page to page, the readings together have to show everything.
+    // If the order changes from page to page, the readings together have to show everything.
     const isJoined = !isClosed && union.shown === shown.total
     return this.#outcome(
       {
@@ -230,8 +232,8 @@ export const readPlainly = <P>(
 ): Promise<WalkOutcome> => new PlainWalk(walk, cause).run(begin)
 
 /**
- * Whether a list whose books do not close stands still while its total does not: two readings to its end show the same
- * versions of the same records. Its total is then not true; else the books stay open. Once a walk.
+ * Whether a list whose books don't close stays the same while its total changes: two readings to its end show the same
+ * versions of the same records. Then its total is wrong; otherwise the books stay open. Done once per walk.
  */
 export async function readUnsteady<P>(walk: WalkState<P>, book: Book): Promise<WalkOutcome> {
   walk.search.isTotalDoubted = true

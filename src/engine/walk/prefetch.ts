@@ -1,29 +1,28 @@
 /**
- * Pages that are under way at once, handed out in the order of the list.
- * Pager reads a burst with it; features/plan predicts the number of bursts with the same figures.
+ * Pages that are under way at the same time, handed out in list order. pager.ts reads a burst with it; features/plan
+ * predicts the number of bursts with the same figures.
  */
 import type { ListHead, WalkPage } from './types.js'
 
-/** Bursts grow while the list stands still and shrink when it moves; the check of a burst costs one small request. */
+/** Bursts grow while the list doesn't change and shrink when it moves. Checking a burst costs one small request. */
 export const smallestBurst = 8
 export const firstBurst = 32
 /** A walk that was cut short within a burst, and whose list has moved since, reads the whole burst again. */
 export const largestBurst = 256
 
-/** Pages of the next burst, of so many left. A rest that is too small for a burst of its own joins this burst. */
+/** Pages of the next burst when `left` are left. A remainder too small for its own burst joins this one. */
 export const burstOf = (left: number, width: number): number => (left - width < smallestBurst ? left : width)
 
-/** A page under way. */
 export interface PendingPage<P> {
   readonly number: number
   readonly page: Promise<WalkPage<P>>
   /** Pages of the burst that the page belongs to. */
   readonly width: number
-  /** With the last page of a burst: the head of the list after all pages of the burst have come. */
+  /** On the last page of a burst: the head of the list after all pages of the burst have arrived. */
   readonly check?: Promise<ListHead>
 }
 
-/** Pages that may wait behind a slow page: more would only fill the memory. */
+/** How many pages may wait behind a slow one. More would only fill memory. */
 const slack = 4
 
 interface PrefetchPort<P> {
@@ -33,8 +32,8 @@ interface PrefetchPort<P> {
 }
 
 /**
- * Reads bursts that follow one another without a pause: Prefetch asks for the next page when a page has come, not when
- * that page is stored, and the check of one burst is under way together with the pages of the next.
+ * Reads bursts back to back: Prefetch requests the next page when a page has arrived, not when it is stored, and a
+ * burst is checked while the pages of the next one are under way.
  */
 export class Prefetch<P> {
   readonly #last: number
@@ -43,7 +42,7 @@ export class Prefetch<P> {
   #width: number
   #end: number
   #underWay = 0
-  /** Resolves when every page asked for so far has come, and the checks in between, one after the other. */
+  /** Resolves when every requested page has arrived, and each check in between, one after the other. */
   #arrived: Promise<unknown> = Promise.resolve()
   #isStopped = false
 
@@ -63,12 +62,11 @@ export class Prefetch<P> {
     return this.#waiting.shift()
   }
 
-  /** Asks for no more pages. */
   stop(): void {
     this.#isStopped = true
   }
 
-  /** Resolves when every page under way has come or failed. */
+  /** Resolves when every page under way has arrived or failed. */
   async ended(): Promise<void> {
     this.stop()
     await this.#arrived.catch(() => {})
@@ -112,7 +110,7 @@ export class Prefetch<P> {
   }
 }
 
-/** Runs one after the other. A rejection that nobody awaits must not end the process: the caller of `page` meets it. */
+/** Runs one after the other. A rejection that isn't awaited must not end the process: the caller of `page` gets it. */
 function after<T>(first: Promise<unknown>, then: () => Promise<T>): Promise<T> {
   const both = first.then(then)
   both.catch(() => {})

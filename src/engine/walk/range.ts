@@ -1,6 +1,6 @@
 /**
- * Lists a range of a cursor, which begins and ends inside the list, and says what the listing can claim.
- * Backfills, reconcile's second list and the comparison (compare/bisect.ts) use it.
+ * Lists a range of a cursor, which begins and ends inside the list, and decides what the listing can claim. Backfills,
+ * reconcile's second list and compare/bisect.ts use it.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
@@ -16,26 +16,25 @@ import { type Basis, verdict } from './verdict.js'
 
 interface RangeReading {
   readonly perPage: number
-  /** The page that was read last. */
   last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean }
   readonly shown: ShownIds
   readonly repeats: Repeats
   total: number
   fell: boolean
-  /** Two pages meet in the same time: the pages may hide records of that time. */
+  /** Two pages meet within the same time, so they may hide records of that time. */
   tied: boolean
   expected: number
   oldest: string
 }
 
-/** Responses that may fail to show a small range whole before the range is read page by page. */
+/** How many responses may fail to show a small range whole before it is read page by page. */
 const attempts = 3
 
 /**
- * Reads from the page that counting has told to the end of the list, since the source is asked for nothing older than
- * the range; the end is a page that is not full, or shows nothing new. A small range is shown whole by one response: the
- * last page of a list, if it also shows a record newer than the range. A larger range is read as Walk reads a list: with
- * steps back when the total falls, and again with other page sizes while ties may hide records.
+ * Reads from the page that counting pointed to, down to the end of the list, because the request excludes everything
+ * older than the range. The end is a page that isn't full or shows nothing new. A small range is shown whole by one
+ * response: the last page of a list, if it also shows a record newer than the range. A larger range is read as Walk
+ * reads a list: with steps back when the total falls, and again with other page sizes while ties may hide records.
  */
 export class RangeWalk<P> {
   readonly #seen = new Set<Int64 | string>()
@@ -43,9 +42,9 @@ export class RangeWalk<P> {
   #newer: number
   #total: number | undefined
   #isUncounted: boolean
-  /** Records of a page at most, if that is fewer than are usually asked for. */
+  /** The most records per page, if that is fewer than usually requested. */
   #most: number | undefined
-  /** A response was not newest first: where the range lies in the list, nobody can tell. */
+  /** A response wasn't newest first, so nothing shows where the range is in the list. */
   #isOutOfOrder = false
 
   constructor(
@@ -64,7 +63,7 @@ export class RangeWalk<P> {
 
   /**
    * The walk's rule: a reading is complete if it saw as many records as the source counted and no total fell, or if it
-   * stepped back for each fall and saw as many as were left. Readings of a range that stood still are joined.
+   * stepped back for each fall and saw as many as were left. Readings of a range that didn't change are joined.
    */
   async run(): Promise<RangeOutcome> {
     const whole = await this.#atOnce()
@@ -100,12 +99,12 @@ export class RangeWalk<P> {
     return { ...verdict(evidence), evidence, seen: this.#seen.size, expected }
   }
 
-  /** Whether the record with this time belongs to the range: the list holds no older records. */
+  /** Whether a record with this time belongs to the range: the list holds no older records. */
   #holds(time: string): boolean {
     return time <= this.range.until
   }
 
-  /** Takes the page if it shows a record of the range; returns how many it shows. */
+  /** Takes the page if it shows a record of the range. Returns how many it shows. */
   async #take(page: WalkPage<P>, boundary: string | null): Promise<number> {
     const own = page.observed.filter(({ updatedAt }) => this.#holds(updatedAt))
     for (const { id } of own) this.#seen.add(id)
@@ -113,7 +112,7 @@ export class RangeWalk<P> {
     return own.length
   }
 
-  /** One response that shows the whole range, and shows that it does; undefined where the range is too large. */
+  /** One response that shows the whole range and proves that it does. undefined if the range is too large. */
   async #atOnce(): Promise<RangeOutcome | undefined> {
     if (this.#isUncounted) return undefined
     for (let attempt = 0; attempt < attempts && this.#total !== undefined; attempt++) {
@@ -127,7 +126,7 @@ export class RangeWalk<P> {
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
       const hasNewer = place.page === 1 || page.observed.some(({ updatedAt }) => !this.#holds(updatedAt))
       if (page.total === 0 || (isEnd && hasNewer)) {
-        // The end of the list should fill its places: what is counted there and not shown is not seen.
+        // The end of the list should fill its places: whatever is counted there but not shown counts as unseen.
         const short = page.total - (place.page - 1) * place.perPage - page.records
         const own = await this.#take(page, null)
         const missing = Math.max(0, short)
@@ -145,7 +144,7 @@ export class RangeWalk<P> {
     const from = this.#newer
     const page = await this.#first(asked)
     const perPage = this.#served(page, asked)
-    // Behind the first page, pages of another size begin elsewhere.
+    // Beyond the first page, pages of another size begin elsewhere.
     if (perPage !== asked && page.page > 1) return this.#read(perPage, before)
     const first = { ...page, totalPages: pageOf(page.total, perPage) }
     const offset = (first.page - 1) * perPage
@@ -156,7 +155,7 @@ export class RangeWalk<P> {
       ...{ total: first.total, fell: false, tied: false, oldest: '' },
       expected: Math.max(0, first.total - offset - newer),
     }
-    // Records that have left the range since must not stand for others that were not seen.
+    // Records that have left the range since must not make up for others that were not seen.
     if (before !== `${reading.expected} ${from}`) this.#seen.clear()
     const isOut = (): boolean => this.#isOutOfOrder
     const port: PagePort<P> = { fetch: (page, size) => this.port.fetch(this.range.after, page, size) }
@@ -187,14 +186,14 @@ export class RangeWalk<P> {
     return reading
   }
 
-  /** How many records the source serves on a page: learned once, from a first page that is shorter than asked. */
+  /** How many records the source puts on a page, learned once from a first page that is shorter than requested. */
   #served(first: WalkPage<P>, perPage: number): number {
     const total = first.total - (first.page - 1) * perPage
     this.#most ??= servedSize({ ...first, total }, perPage, this.range.known?.hidden)
     return Math.min(perPage, this.#most ?? perPage)
   }
 
-  /** Reads on behind the end that the total tells, until a page ends the list: see closebooks.ts. */
+  /** Reads past the end that the total gives, until a page ends the list: see closebooks.ts. */
   async #toEnd(reading: RangeReading, pager: Pager<P>): Promise<void> {
     const { perPage, shown, repeats } = reading
     for (;;) {
@@ -211,7 +210,7 @@ export class RangeWalk<P> {
 
   /** The page on which the range begins: it shows a record newer than the range, or is the first page of the list. */
   async #first(perPage: number): Promise<WalkPage<P>> {
-    // The page of the last newer record shows that record even where the range begins with the next page.
+    // The page of the last newer record shows that record even if the range begins on the next page.
     let number = this.range.until === forever ? 1 : pageOf(this.#newer, perPage)
     let total = this.#total
     for (;;) {
@@ -232,7 +231,9 @@ export class RangeWalk<P> {
     return fell
   }
 
-  /** Returns by how much the total fell. After a fall the next page overlaps this one, which says nothing of ties. */
+  /**
+   * Returns by how much the total fell. After a fall, the next page overlaps this one, which says nothing about ties.
+   */
   async #next(reading: RangeReading, page: WalkPage<P>): Promise<number> {
     this.#look(page, reading)
     const fell = this.#observe(reading, page.total)
@@ -241,7 +242,7 @@ export class RangeWalk<P> {
     return fell
   }
 
-  /** Looks for what is odd about the list, before the page counts. */
+  /** Checks the list for anomalies before the page counts. */
   #look(page: WalkPage<P>, reading?: RangeReading): void {
     this.#isOutOfOrder ||= !this.range.isUnordered && isOutOfOrder(page.observed)
     if (!reading) return
@@ -253,7 +254,7 @@ export class RangeWalk<P> {
   }
 
   async #page(reading: RangeReading, page: WalkPage<P>, isContinued: boolean): Promise<void> {
-    // No boundary says how far an unordered list was read.
+    // In an unordered list, no boundary marks how far it was read.
     const isInOrder = isContinued && !this.#isOutOfOrder && !this.range.isUnordered
     const newest = page.observed[0]?.updatedAt ?? ''
     const oldest = page.observed.at(-1)?.updatedAt

@@ -1,6 +1,6 @@
 /**
- * One reading of the list: it enters each page into the books and hands the page to the warehouse.
- * beginwalk.ts starts a reading, closebooks.ts ends it, evidence.ts says what it is evidence of.
+ * One reading of the list: it enters each page into the books and hands the page to the warehouse. beginwalk.ts starts
+ * a reading, closebooks.ts ends it, evidence.ts turns it into evidence.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
@@ -25,9 +25,9 @@ import type { ListHead, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
-/** A list that loses more than this share of its records at once is not believed. */
+/** If a list loses more than this share of its records at once, we don't trust it. */
 const suspiciousShare = 0.2
-/** A share of fewer records than this says nothing. */
+/** Among fewer records than this, a share means nothing. */
 const suspiciousFrom = 100
 
 export const isLoss = (total: number, before: number): boolean =>
@@ -49,20 +49,20 @@ export function refuseLoss(total: number, before: number, what: 'list' | 'rows' 
 
 export class Reading<P> implements PagerPort<P> {
   readonly pager: Pager<P> = new Pager<P>(this)
-  /** Records were deleted during the reading, and the reading has stepped back. */
+  /** Records were deleted during the reading, and the reading stepped back. */
   hasSteppedBack = false
   readonly places = new Places()
-  /** The page that was read last, in the order of the list: its number, whether it is full and shows something new. */
+  /** The last page that was read, in list order: its number, whether it is full and whether it shows something new. */
   #last: { readonly page: number; readonly isFull: boolean; readonly isNew: boolean } | undefined
-  /** The largest number of a page that was read. */
+  /** The highest page number that was read. */
   #deepest = 0
   /** The page that showed more than its total counts. */
   #pastEnd: number | undefined
   readonly #repeats = new Repeats()
-  /** Only the first reading keeps progress: a walk that is killed in a later reading begins anew. */
+  /** Only the first reading keeps progress: a walk that is killed in a later reading starts over. */
   readonly #progress: Progress | undefined
 
-  /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading `own`. */
+  /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading, `own`. */
   readonly isResumed: boolean
 
   constructor(
@@ -79,29 +79,29 @@ export class Reading<P> implements PagerPort<P> {
       this.#progress = new Progress(own, { perPage, ...(most !== undefined && { most }) }, resumed)
   }
 
-  /** The book of the reading, and the joint book where that is another. */
+  /** The book of the reading, and the joint book if that is a different one. */
   get books(): readonly Book[] {
     return this.own === this.joint ? [this.own] : [this.own, this.joint]
   }
 
-  /** The list is not read on in this way: its order, or its total, cannot be relied on. */
+  /** The list isn't read on this way, because its order or its total is unreliable. */
   get isAbandoned(): boolean {
     return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#pastEnd !== undefined
   }
 
-  /** Where a plain reading goes on, if the total is found not to be true. */
+  /** Where a plain reading continues if the total turns out to be wrong. */
   get readPastEnd(): PlainBegin<P> | undefined {
     if (this.#pastEnd === undefined) return undefined
     const { perPage, own } = this
-    // Where the list has moved, records may have slipped past the pages before.
+    // If the list has moved, records may have slipped past the earlier pages.
     if (this.hasSteppedBack || this.isResumed || this.#pastEnd < this.#deepest)
       return { from: 1, pages: [], perPage }
     return { from: this.#pastEnd + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
   }
 
   /**
-   * Whether the page that showed more than its total counts does so again: where the source counts before or after it
-   * looks at its page, a record may come in between.
+   * Whether the page that showed more than its total counts does so again. If the source counts before or after it
+   * queries its page, a record may arrive in between.
    */
   async isPastEndStill(): Promise<boolean> {
     if (this.#pastEnd === undefined) return false
@@ -120,27 +120,27 @@ export class Reading<P> implements PagerPort<P> {
     return this.#deepest
   }
 
-  /** The source answers every page with one and the same: there is no other. */
+  /** The source answers every page with the same one: there is no other. */
   get isAtEnd(): boolean {
     return this.#repeats.areMany
   }
 
-  /** The number of the page that was read last, in the order of the list. */
+  /** The number of the last page that was read, in list order. */
   get lastPage(): number {
     return this.#last?.page ?? 1
   }
 
-  /** Whether the page is the last one again, or the first: no place of the list. */
+  /** Whether the page repeats the last one or the first, and so isn't a place in the list. */
   isShownAgain(page: WalkPage<P>): boolean {
     return this.#repeats.has(page)
   }
 
-  /** The list stood still and showed more than its total counts: the total is not true. */
+  /** The list didn't change and showed more than its total counts, so the total is wrong. */
   get isMoreThanCounted(): boolean {
     return !this.isResumed && (this.places.still(this.own)?.hidden ?? 0) < 0
   }
 
-  /** The page behind the last one, unless that has shown that none follows. */
+  /** The page after the last one, unless that one showed that none follows. */
   get behind(): number | undefined {
     const { page, isFull, isNew } = this.#last ?? { page: 1, isFull: true, isNew: true }
     return isFull && isNew ? page + 1 : undefined
@@ -150,12 +150,12 @@ export class Reading<P> implements PagerPort<P> {
     return fetchPage(this.walk.port, page, perPage)
   }
 
-  /** Bursts are for the first reading: a list whose books did not close is read again in strict order. */
+  /** Bursts are for the first reading: a list whose books didn't close is read again in strict order. */
   readAhead(): number {
     return this.number === 1 ? this.walk.port.readAhead() : 0
   }
 
-  /** The next page in order. After a fall, records may have slipped past this page: the progress stays. */
+  /** The next page in order. After a fall, records may have slipped past this page, so the progress doesn't move. */
   async next(page: WalkPage<P>): Promise<number> {
     this.#look(page)
     const { fresh, fell } = this.#response(page, true, true)
@@ -167,7 +167,7 @@ export class Reading<P> implements PagerPort<P> {
     return fell
   }
 
-  /** A page of a burst, which other responses overlap in time. */
+  /** A page of a burst, which overlaps other responses in time. */
   async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
     this.#look(page)
     const { fresh } = this.#response(page, false, true)
@@ -177,7 +177,7 @@ export class Reading<P> implements PagerPort<P> {
     await this.#store(page, fresh)
   }
 
-  /** A page of the top of the list, read again because it shows newer records. Returns by how much the total fell. */
+  /** A page at the top of the list, read again because it shows newer records. Returns by how much the total fell. */
   async top(page: WalkPage<P>): Promise<number> {
     for (const book of this.books) book.surprise(page.observed)
     const { fresh, fell } = this.see(page)
@@ -185,7 +185,7 @@ export class Reading<P> implements PagerPort<P> {
     return fell
   }
 
-  /** Enters a page of the late zone that is read again; the caller stores it. */
+  /** Enters a page of the late zone that is read again. The caller stores it. */
   see(page: WalkPage<P>): ReturnType<Book['response']> {
     const edges = edgesOf(page)
     if (edges) this.own.ties.glimpse(edges)
@@ -211,15 +211,15 @@ export class Reading<P> implements PagerPort<P> {
     this.walk.port.note('Records were deleted while the list was read: stepping back', details)
   }
 
-  /** Looks for what is odd about the list, before the books know the page. */
+  /** Checks the list for anomalies before the books know the page. */
   #look(page: WalkPage<P>): void {
     const { observed } = page
-    // A page that is read again shows nothing new, and is not the end for that.
+    // A page that is read again shows nothing new, but that doesn't make it the end.
     const isNew = page.page <= this.#deepest || isNews(page, this.own)
     this.#deepest = Math.max(this.#deepest, page.page)
     this.#last = { page: page.page, isFull: this.walk.size.isFull(page, this.perPage), isNew }
     this.walk.isUnordered ||= isOutOfOrder(observed, (id) => this.own.has(id))
-    // The last page again is no place in the list.
+    // A repeat of the last page isn't a place in the list.
     this.#repeats.take(page)
     if (!this.#repeats.isOne && goesPastEnd(page, this.perPage, { ...this.seen, mayHide: false }))
       this.#pastEnd = page.page
@@ -228,7 +228,10 @@ export class Reading<P> implements PagerPort<P> {
     this.walk.noteHoles(page)
   }
 
-  /** Totals of overlapping responses have no order: out of order a book keeps its total until the next `observe`. */
+  /**
+   * Totals of overlapping responses have no order: for a response out of order, a book keeps its total until the next
+   * `observe`.
+   */
   #response(page: WalkPage<P>, inOrder: boolean, isOnward: boolean): ReturnType<Book['response']> {
     const { own, joint, perPage } = this
     if (isMoreThanCounted(page)) this.#pastEnd = page.page

@@ -3,14 +3,14 @@ import { isNews, pageBehind, type Seen } from './behind.js'
 import { IdSet } from './idset.js'
 import type { WalkPage } from './types.js'
 
-/** The ids that the pages of one reading have shown. */
+/** The ids that the pages of one reading showed. */
 export class ShownIds implements Seen {
   readonly #ids = new IdSet()
   readonly #texts = new Set<string>()
   readonly mayHide = false
   total = 0
 
-  /** `before`: records on pages that the reading leaves out. */
+  /** `before`: records on pages that the reading skips. */
   constructor(private readonly before = 0) {}
 
   has(id: Int64 | string): boolean {
@@ -31,8 +31,8 @@ export class ShownIds implements Seen {
 }
 
 /**
- * Whether a first page that is all there is, by the total, is followed by another: it may be where it is full. `next`: asks
- * for the second page.
+ * Whether another page follows a first page that, by its total, is everything. One may follow if the page is full.
+ * `next`: requests the second page.
  */
 export async function goesOn<P>(
   page: WalkPage<P>,

@@ -1,11 +1,11 @@
 /**
- * Ties: records of one `updated_at`, which have no order among themselves, so that pages may hide some of them.
- * Book (books.ts) asks which ties are in doubt before it calls a walk complete.
+ * Ties: records of one `updated_at`, which have no order among themselves, so pages may hide some of them. books.ts
+ * checks which ties are in doubt before it calls a walk complete.
  */
 import { newest, oldest } from './observed.js'
 import type { WalkPage } from './types.js'
 
-/** The newest and the oldest `updated_at` of a response, and whether the list goes on beyond the response. */
+/** The newest and the oldest `updated_at` of a response, and whether the list continues beyond the response. */
 export interface Edges {
   readonly newest: string
   readonly oldest: string
@@ -17,16 +17,18 @@ export interface Edges {
 
 /**
  * Finds ties that two responses share. The source may show one tied record twice and another never. Each response
- * begins at or before the end of the response before, because the walk steps back when the total falls. So a tie is
+ * begins at or before the end of the previous response, because the walk steps back when the total falls. So a tie is
  * whole in one response, unless one response ends in the tie and the next begins in or before it. A doubtful tie stays
- * doubtful until a response shows the tie with newer and older records around it
- * (docs/architecture.md, Why a walk can be complete).
+ * doubtful until a response shows the tie with newer and older records around it (docs/architecture.md, Why a walk can
+ * be complete).
  */
 export class TieWatch {
-  /** Doubtful times; empty for one that an earlier process has met. */
+  /** Doubtful times. Empty for one that an earlier process met. */
   readonly #doubtful = new Set<string>()
   #end: string
-  /** The last response showed the beginning of its final tie: the tie is whole if the next response begins behind it. */
+  /**
+   * The last response showed the beginning of its final tie: the tie is whole if the next response begins behind it.
+   */
   #isFinalWhole = false
   #held: Edges[] = []
 
@@ -39,12 +41,12 @@ export class TieWatch {
     return this.#doubtful.size > 0
   }
 
-  /** Whether a tie no newer than that is in doubt. */
+  /** Whether a tie at that time or older is in doubt. */
   foundUpTo(time: string): boolean {
     return [...this.#doubtful].some((doubtful) => doubtful <= time)
   }
 
-  /** Whether records of this `updated_at` may be hidden. */
+  /** Whether records with this `updated_at` may be hidden. */
   doubts(time: string): boolean {
     return this.#doubtful.has(time)
   }
@@ -72,7 +74,7 @@ export class TieWatch {
     for (const edges of this.#held.splice(0)) this.follow(edges)
   }
 
-  /** Takes a response out of order: such a response can settle doubts and cannot raise them. */
+  /** Takes a response out of order: such a response can settle doubts but can't raise any. */
   glimpse({ newest, oldest, isTop, isEnd }: Edges): void {
     for (const time of this.#doubtful) {
       const isBehindFirst = time < newest || (isTop && time === newest)

@@ -1,6 +1,6 @@
 /**
- * The types that a walk shares with its callers and that its own files share with each other.
- * Anyone who walks a list implements WalkPort: run/cursorwalk.ts and features/reconcile do.
+ * The types that a walk shares with its callers and that its own files share with each other. Every walker of a list
+ * implements WalkPort: run/cursorwalk.ts and features/reconcile do.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding, Hole } from './anomalies.js'
@@ -11,37 +11,40 @@ import type { Balance, Claim, Evidence } from './verdict.js'
 
 /** One response of the walked list: the part that the books need, and the part that the caller will store. */
 export interface WalkPage<P> {
-  /** `total_count`; where the source sends none, as many records as the pages so far show to be there. */
+  /** `total_count`. If the source sends none, the number of records that the pages so far have shown to exist. */
   readonly total: number
-  /** The source has sent no `total_count`. */
+  /** The source sent no `total_count`. */
   readonly isUncounted?: boolean
   /** The page number of the request. */
   readonly page: number
-  /** By the total, in pages of the size that was asked for. Where the list ends is told by its pages, not by this. */
+  /**
+   * According to the total, in pages of the requested size. The pages themselves show where the list ends, not this
+   * number.
+   */
   readonly totalPages: number
-  /** The source says that pages follow, although the total counts no more records. */
+  /** The source says that more pages follow, although the total counts no more records. */
   readonly goesOn?: boolean
-  /** Number of records on the page, unusable ones included. */
+  /** Number of records on the page, including unusable ones. */
   readonly records: number
   readonly observed: readonly ObservedRecord[]
-  /** Records of the page that no answer shows. */
+  /** Records of the page that no response shows. */
   readonly holes?: readonly Hole[]
-  /** Absent where time is no matter: every stamp is then believed. */
+  /** Absent if time doesn't matter; then every stamp is trusted. */
   readonly clocks?: Clocks
-  /** The walk hands this to `store` as it is. */
+  /** The walk passes this to `store` unchanged. */
   readonly payload: P
 }
 
-/** The head of a list: its newest record and its length. One small request shows both. */
+/** The head of a list: its newest record and its length. One small request gets both. */
 export interface ListHead {
   readonly newest: string
   readonly total: number
 }
 
-/** The part of the books that a resumed walk needs besides the numbers: see Book. */
+/** The part of the books that a resumed walk needs in addition to the numbers: see Book. */
 export interface Doubts {
   readonly isZoneSeen: boolean
-  /** A record was seen, and nothing tells whether it entered the list or stood in it before. */
+  /** A record was seen, and nothing shows whether it entered the list or was there before. */
   readonly isOpen: boolean
   readonly isLate: boolean
   readonly hasMoved: boolean
@@ -50,7 +53,7 @@ export interface Doubts {
   readonly older?: OlderCount
 }
 
-/** Progress within a walk, committed with the rows that it speaks of, so that a killed walk resumes where it stopped. */
+/** Progress within a walk, committed with the rows it refers to, so a killed walk resumes where it stopped. */
 export interface WalkProgress {
   readonly floor: string
   readonly ceiling: string
@@ -61,14 +64,14 @@ export interface WalkProgress {
   readonly doubts: Doubts
   /** Oldest `updated_at` stored. */
   readonly boundary: string
-  /** Records of the list behind the last page read, at the time of reading. */
+  /** Records of the list after the last page that was read, at the time of reading. */
   readonly below: number
   /**
-   * Boundary and records below within an unfinished burst, and the head of the list before the burst. If a resumed
-   * walk finds the same head, the list has stood still, and the pages of the burst count as read.
+   * Boundary and records below within an unfinished burst, and the head of the list before the burst. If a resumed walk
+   * finds the same head, the list hasn't changed, and the pages of the burst count as read.
    */
   readonly ahead?: ListHead & { readonly boundary: string; readonly below: number }
-  /** Records of a page, where the source serves fewer than are usually asked for. */
+  /** Records per page, if the source serves fewer than usually requested. */
   readonly size?: number
   /** Number of the last part of ids that belongs to this progress. */
   readonly part: number
@@ -76,9 +79,9 @@ export interface WalkProgress {
 
 /** The state of a walk that commits in the transaction of a page. */
 export interface PageCommit {
-  /** null: the walk is over. undefined: the stored progress stays as it is. */
+  /** null: the walk is over. undefined: the stored progress doesn't change. */
   readonly progress?: WalkProgress | null
-  /** New ids of this page, and ids of earlier pages that entered the list: kept until the walk is over. */
+  /** New ids of this page, and ids of earlier pages that entered the list. Kept until the walk is over. */
   readonly part?: {
     readonly number: number
     readonly ids: readonly Int64[]
@@ -88,7 +91,7 @@ export interface PageCommit {
   readonly outcome?: WalkOutcome
 }
 
-/** Records stamped ahead of the source's clock: how many, and until when. */
+/** Records stamped ahead of the source's clock: how many, and up to when. */
 export interface StampsAhead {
   readonly records: number
   readonly until: string
@@ -97,12 +100,12 @@ export interface StampsAhead {
 export interface WalkOutcome extends Claim {
   /** What the claim rests on. */
   readonly evidence: Evidence
-  /** Newest `updated_at` of the first response that does not lie in the future; null when the list was empty. */
+  /** Newest `updated_at` of the first response that isn't in the future. null if the list was empty. */
   readonly ceiling: string | null
-  /** Records that are stamped ahead of the source's clock by a minute or more; absent where there are none. */
+  /** Records stamped at least a minute ahead of the source's clock. Absent if there are none. */
   readonly ahead?: StampsAhead
   readonly books: Balance
-  /** What is odd about the list; absent where nothing is. */
+  /** Anomalies of the list. Absent if there are none. */
   readonly finding?: Finding
 }
 
@@ -110,13 +113,14 @@ export interface WalkOutcome extends Claim {
 export interface WalkPort<P> {
   /** One page of the list of records newer than the floor. */
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
-  /** Stores a page with its commit in one transaction; returns the versions that the warehouse had before, by id. */
+  /** Stores a page with its commit in one transaction. Returns the versions that the warehouse had before, by id. */
   store(page: WalkPage<P>, commit: PageCommit): Promise<(id: Int64) => string | undefined>
   /** How many records are newer than t (docs/architecture.md, What else the engine rests on). */
   countAfter(t: string): Promise<number>
   /**
-   * How many pages may be under way at once. 0: the walk asks for a page when the page before is stored. 1: the walk
-   * asks when the page before has come, still strictly one after the other. More: the walk reads pages in bursts.
+   * How many pages may be under way at the same time. 0: the walk requests a page when the previous page is stored. 1:
+   * the walk requests it when the previous page has arrived, still strictly one after the other. More: the walk reads
+   * pages in bursts.
    */
   readAhead(): number
   note(message: string, fields: Record<string, unknown>): void
@@ -124,9 +128,9 @@ export interface WalkPort<P> {
 
 export interface WalkPlan {
   readonly floor: string
-  /** What earlier walks have found odd about the list: it need not be searched for again. */
+  /** Anomalies that earlier walks found in the list; the walk doesn't need to search for them again. */
   readonly known?: Finding
-  /** Looks whether totals that were found to jump do so still. */
+  /** Checks whether totals that were found to jump still do. */
   readonly looksAgain?: boolean
   /** The page size of each reading: see `pageSizes`. */
   readonly pageSizes: readonly number[]
@@ -136,11 +140,11 @@ export interface WalkPlan {
     readonly entered: readonly Int64[]
   }
   /**
-   * The floor of the next walk if this walk ended with the given ceiling: records newer than that floor may become
-   * visible late. Without this function the walk assumes that no record comes late.
+   * The floor of the next walk if this walk ends with the given ceiling: records newer than that floor may become
+   * visible late. Without this function, the walk assumes that no record comes late.
    */
   readonly nextFloor?: (ceiling: string) => string
-  /** Rows that the warehouse has above the floor: a list that is far shorter is not believed. */
+  /** Rows that the warehouse has above the floor. A list that is far shorter isn't trusted. */
   readonly expected?: number
 }
 
@@ -158,23 +162,23 @@ export interface RangePort<P> extends ListPort<P> {
   note(message: string, fields: Record<string, unknown>): void
 }
 
-/** Records with `after` < `updated_at` <= `until`; `until` is the end of a second, or `forever`. */
+/** Records with `after` < `updated_at` <= `until`. `until` is the end of a second, or `forever`. */
 export interface ListRange {
   readonly after: string
   readonly until: string
-  /** Records newer than `until`, as far as is known: they tell the page to begin with. */
+  /** Records newer than `until`, as far as known; they determine the page to begin with. */
   readonly newer: number
-  /** Records newer than `after`, where known: one response can then show a small range. */
+  /** Records newer than `after`, if known; one response can then show a small range. */
   readonly total?: number
   /** The list is known not to be newest first: everything newer than `after` is read, and `until` is `forever`. */
   readonly isUnordered?: boolean
-  /** What walks have found odd about the list. */
+  /** Anomalies that walks have found in the list. */
   readonly known?: Partial<Pick<Finding, 'size' | 'hidden' | 'isUncounted'>>
 }
 
 export interface RangeOutcome extends Claim {
   readonly evidence: Evidence
-  /** Distinct records of the range that were seen, unusable ones included. */
+  /** Distinct records of the range that were seen, including unusable ones. */
   readonly seen: number
   /** Records of the range at the beginning of the reading, by the source's count. */
   readonly expected: number
@@ -184,17 +188,20 @@ export interface OpenBook {
   readonly floor: string
   /** T0. */
   readonly total: number
-  /** Newest `updated_at` of the first response, but none that lies in the future (clocks.ts). */
+  /** Newest `updated_at` of the first response that isn't in the future (clocks.ts). */
   readonly ceiling: string
-  /** A record newer than this may become visible after the first response, though it is no newer than the ceiling. */
+  /** A record newer than this may become visible after the first response, although it is no newer than the ceiling. */
   readonly lateFrom?: string
   /** Whether the first response showed every record newer than `lateFrom`. */
   readonly isZoneSeen?: boolean
-  /** Whether the first response showed every record newer than the ceiling: not where pages of them lie ahead of it. */
+  /**
+   * Whether the first response showed every record newer than the ceiling. It didn't if whole pages of them are ahead
+   * of it.
+   */
   readonly isTopSeen?: boolean
 }
 
-/** What an earlier process has left of a book. */
+/** What an earlier process left of a book. */
 export interface RestoredBook {
   readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & {
     readonly doubts?: Partial<Doubts>

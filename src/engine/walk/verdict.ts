@@ -1,6 +1,6 @@
 /**
- * The verdict: the one place that says what can be claimed of a list. Everybody else gathers evidence and asks here.
- * docs/architecture.md, Why a walk can be complete, has the argument; its premises are in docs/guarantees.md.
+ * The verdict: the one place that decides what can be claimed about a list. Everybody else gathers evidence and asks
+ * here. docs/architecture.md, Why a walk can be complete, has the argument; its premises are in docs/guarantees.md.
  */
 import type { Reason } from '../base/reasons.js'
 
@@ -10,7 +10,7 @@ export const worstFirst = ['unproven', 'listed', 'repaired', 'proven'] as const
 
 export interface Claim {
   readonly verdict: Verdict
-  /** Why the verdict is not `proven`; also an anomaly of the list that takes nothing away. */
+  /** Why the verdict isn't `proven`, or an anomaly of the list that doesn't weaken it. */
   readonly reason: Reason | null
 }
 
@@ -22,18 +22,18 @@ export interface Balance {
   readonly last: number
   /** Distinct records seen (|S|). */
   readonly distinct: number
-  /** Records that came into the list while the walk read it. */
+  /** Records that entered the list while the walk read it. */
   readonly entered: number
   /** The sum of all falls of `total_count`. */
   readonly fallen: number
 }
 
-/** What a book has counted, after a last first page that showed nothing new, and what it could not tell (books.ts). */
+/** What a book has counted after a final first page that showed nothing new, and what it couldn't decide (books.ts). */
 export interface Counted {
   readonly balance: Balance
-  /** A record was seen, and nothing tells whether it entered the list or was in it before. */
+  /** A record was seen, and nothing shows whether it entered the list or was in it before. */
   readonly isDoubtful: boolean
-  /** A record of the first response was deleted. If no total fell, another record has made up for it. */
+  /** A record of the first response was deleted. If no total fell, another record offset it. */
   readonly hasVanished: boolean
   /** A record came late, and counts as entered. */
   readonly isLate: boolean
@@ -41,41 +41,46 @@ export interface Counted {
   readonly hasTies: boolean
   /** The late zone was larger than the first response and had to be read again, because the list moved. */
   readonly zone?: {
-    /** The second reading showed the zone whole, and no record that was not seen before. */
+    /** The second reading showed the whole zone, and no record that had not been seen. */
     readonly agrees: boolean
-    /** Behind the zone the walk saw as many records as the first response that reached it counted. */
+    /** Behind the zone, the walk saw as many records as the first response that reached it counted. */
     readonly isRestWhole: boolean
-    /** Behind the zone records may hide: ties are there, or pages were read together. */
+    /** Behind the zone, records may hide: there are ties, or pages were read together. */
     readonly mayHide: boolean
   }
 }
 
 /** What a claim rests on: how the records that were seen compare with those that the source counts. */
 export type Basis =
-  /** One response showed the whole list, or the whole range, but for so many records. */
+  /** One response showed the whole list or range, except for `missing` records. */
   | { readonly by: 'page'; readonly missing: number }
   /** The books of a reading, and those that it shares with the readings before it. */
   | {
       readonly by: 'books'
       readonly own: Counted
       readonly joint: Counted
-      /** A page showed more places than the total counts: with ties, as many records as counted need not be all. */
+      /**
+       * A page showed more places than the total counts: with ties, seeing as many records as counted doesn't have to
+       * mean all.
+       */
       readonly isOverfull: boolean
-      /** They do not close, but by records that are known to be listed twice, or counted and never shown. */
+      /**
+       * They don't close, but only because of records that are known to be listed twice, or counted but never shown.
+       */
       readonly isSettled: boolean
     }
   /** A range of a list, read page by page. */
   | {
       readonly by: 'range'
       readonly seen: number
-      /** Records of the range at the beginning of the reading, and at its end, by the source's count. */
+      /** Records of the range at the beginning and at the end of the reading, by the source's count. */
       readonly expected: number
       readonly left: number
       readonly hasFallen: boolean
       readonly hasTies: boolean
       readonly isUnordered: boolean
     }
-  /** Every id of a list that is not newest first. */
+  /** Every id of a list that isn't newest first. */
   | {
       readonly by: 'ids'
       /** Every response had the same total. */
@@ -84,46 +89,46 @@ export type Basis =
       /** Distinct records of this reading, and of all readings since the total last changed. */
       readonly shown: number
       readonly together: number
-      /** Places that show a record again, and whether another reading, or an earlier walk, found the same. */
+      /** Places that show a record again, and whether another reading or an earlier walk found the same. */
       readonly twice: number
       readonly isSettled: boolean
     }
-  /** A list without a true total, read until a page showed that none follows. */
+  /** A list without a reliable total, read until a page showed that none follows. */
   | { readonly by: 'end'; readonly mayHide: boolean }
   /** The counts of the source and of the warehouse, at the end of a comparison. */
   | { readonly by: 'counts'; readonly isEven: boolean }
-  /** Several looks at the list: the claim is no better than that of any. */
+  /** Several looks at the list: the claim is no better than the weakest of them. */
   | { readonly by: 'looks'; readonly looks: readonly Evidence[] }
-  /** The list was not read to an end that says anything. */
+  /** The list wasn't read to an end that proves anything. */
   | { readonly by: 'nothing'; readonly reason: Reason | null }
 
-/** Everything that is known of a list when it is judged. What is left out was looked for and not found. */
+/** Everything known about a list when it is judged. Whatever is left out was looked for and not found. */
 export interface Evidence {
   readonly basis: Basis
-  /** Places in doubt were read again, the walk stepped back, or it went on where an earlier one stopped. */
+  /** Places in doubt were read again, the walk stepped back, or it continued where an earlier one stopped. */
   readonly isReadAgain?: boolean
   readonly isUnordered?: boolean
   /** Places that show a record again. */
   readonly twice?: number
-  /** Records that are counted and never shown. */
+  /** Records that are counted but never shown. */
   readonly hidden?: number
-  /** Places at which no page answers. */
+  /** Places for which no page answers. */
   readonly holes?: number
   /** Records are stamped ahead of the source's clock. */
   readonly isAhead?: boolean
-  /** Records more that the source counts without a filter by time. */
+  /** How many more records the source counts without a time filter. */
   readonly beforeAll?: number
-  /** Records that cannot be stored. */
+  /** Records that can't be stored. */
   readonly unstorable?: number
-  /** Records that the source has in older versions than the warehouse, which keeps its own. */
+  /** Records that the source has in an older version than the warehouse, which keeps its own. */
   readonly keptNewer?: number
-  /** Rows that went back with the source, because by id it said twice that it did. */
+  /** Rows that went back along with the source, because two requests by id confirmed the older version. */
   readonly followedBack?: number
-  /** Records of which the source says different things by id and in its list. */
+  /** Records that the source shows differently by id and in its list. */
   readonly differing?: number
 }
 
-/** The part of what is remembered of a list (memory.ts) that bears on its verdict. */
+/** The part of what is remembered about a list (memory.ts) that affects its verdict. */
 export interface Remembered {
   readonly surplus?: { readonly searches: number }
   readonly twice?: number
@@ -132,17 +137,22 @@ export interface Remembered {
   readonly holes?: readonly unknown[]
 }
 
-/** Records are known to be counted and never shown once a second search, on another day or by request, found the same. */
+/**
+ * Records are known to be counted but never shown once a second search, on another day or by request, found the same.
+ */
 const searchesForFact = 2
 
-/** Reasons that leave a verdict unproven although all that the source shows is stored: another walk would find no more. */
+/**
+ * Reasons that leave a verdict unproven although everything that the source shows is stored: another walk would find no
+ * more.
+ */
 const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>([
   'counted_not_shown',
   'unreadable',
   'before_all',
 ])
 
-/** Whether the watermark may move, though it may pass records that the source counts and does not show. */
+/** Whether the watermark may move, although it may pass records that the source counts but doesn't show. */
 export const movesWatermark = ({ verdict, reason }: Claim): boolean =>
   verdict !== 'unproven' || shownIsStored.has(reason)
 
@@ -152,9 +162,9 @@ const listed = (reason: Reason): Claim => ({ verdict: 'listed', reason })
 const unproven = (reason: Reason | null): Claim => ({ verdict: 'unproven', reason })
 
 /**
- * What can be claimed: the worst of what the evidence allows and of what is remembered of the list. Of several reasons
- * that of the worst verdict is told; of these, the more particular one. With a memory, which a walk has entered its
- * findings in by then, it is the memory that says how often hidden records were searched for.
+ * What can be claimed: the worst of what the evidence allows and of what is remembered about the list. Of several
+ * reasons, it returns the one with the worst verdict, and among those the more specific one. The memory already
+ * includes the walk's findings; if there is one, it determines how often hidden records were searched for.
  */
 export function verdict(evidence: Evidence, memory?: Remembered): Claim {
   const claims = [...claimsOf(evidence, memory)].sort((one, other) => rank(one) - rank(other))
@@ -164,20 +174,20 @@ export function verdict(evidence: Evidence, memory?: Remembered): Claim {
   return isNamed ? { ...worst, reason: 'future_stamps' } : worst
 }
 
-/** What the claim says of a list, besides what it says already. */
+/** Adds the verdict and what goes with it to an outcome. */
 export const judged = <O extends object>(
   evidence: Evidence,
   outcome: O,
   memory?: Remembered,
 ): O & Claim & { readonly evidence: Evidence } => ({ ...outcome, ...verdict(evidence, memory), evidence })
 
-/** Worse than unproven is only what keeps the watermark from moving. */
+/** Only a claim that keeps the watermark from moving ranks below the other unproven ones. */
 const rank = (claim: Claim): number => (movesWatermark(claim) ? 1 + worstFirst.indexOf(claim.verdict) : 0)
 
 const isAheadIn = ({ isAhead = false, basis }: Evidence): boolean =>
   isAhead || (basis.by === 'looks' && basis.looks.some(isAheadIn))
 
-/** The best that each part of the evidence allows, the more particular reason first. */
+/** The best that each part of the evidence allows, the more specific reason first. */
 function* claimsOf(evidence: Evidence, memory: Remembered | undefined): Generator<Claim> {
   const { basis, unstorable = 0, keptNewer = 0, followedBack = 0, differing = 0 } = evidence
   const { beforeAll = 0, hidden = 0, twice = 0, holes = 0 } = evidence
@@ -215,7 +225,7 @@ function* claimsOfBasis(basis: Basis, memory: Remembered | undefined): Generator
       yield basis.mayHide ? unproven('ties') : listed('no_count')
       break
     case 'counts':
-      // Where places are known that no page answers, they are what is missing.
+      // If there are places for which no page answers, they are what is missing.
       yield basis.isEven ? proven : unproven(memory?.holes?.length ? 'unreadable' : 'totals_disagree')
       break
     case 'looks':
@@ -237,10 +247,12 @@ function ofBooks({ own, joint, isOverfull, isSettled }: Extract<Basis, { by: 'bo
   return unproven(own.hasTies ? 'ties' : 'totals_disagree')
 }
 
-/** The rule of the books, for a range: all were seen, or all that were left after the walk stepped back for each fall. */
+/**
+ * The rule of the books, for a range: all were seen, or all that were left after the walk stepped back for each fall.
+ */
 function ofRange(range: Extract<Basis, { by: 'range' }>): Claim {
   const { seen, expected, left, hasFallen, hasTies, isUnordered } = range
-  // A record that leaves as another one comes is missed by a list in any order: see premises of docs/guarantees.md.
+  // If a record leaves as another one arrives, a list in any order misses it: see premises of docs/guarantees.md.
   if (isUnordered)
     return !hasFallen && left === expected && seen >= expected ? repaired('order') : unproven('order')
   if (!hasFallen && seen >= expected) return proven
@@ -248,7 +260,10 @@ function ofRange(range: Extract<Basis, { by: 'range' }>): Claim {
   return unproven(hasTies ? 'ties' : 'totals_disagree')
 }
 
-/** Whether the ids agree with a total that stood still, in one reading or, where the order changes, in all together. */
+/**
+ * Whether the ids agree with a total that didn't change, in one reading or, if the order changes, in all of them
+ * together.
+ */
 function isAgreed({ isSteady, total, shown, together, twice, isSettled }: Extract<Basis, { by: 'ids' }>) {
   if (!isSteady) return false
   if (together === total || (shown === total && twice === 0)) return true
@@ -256,17 +271,17 @@ function isAgreed({ isSteady, total, shown, together, twice, isSettled }: Extrac
 }
 
 /**
- * How books stand. `closed`: no record was deleted during the walk, and the walk saw exactly the records that exist.
- * `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice. `open`:
- * a record may be missing.
+ * The state of the books. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
+ * exist. `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice.
+ * `open`: a record may be missing.
  */
 export type Standing = 'closed' | 'complete' | 'open'
 
 export function standingOf({ balance, zone, ...doubts }: Counted): Standing {
   if (zone) {
-    // Behind the zone a record can only slip where the total falls, and the walk stepped back for that; unless ties hide
-    // records there, or pages were read together. Then all of that part must have been seen. A record that is counted and
-    // never seen may be hidden by anything.
+    // Behind the zone, a record can only slip where the total falls, and the walk stepped back for that, unless ties
+    // hide records there or pages were read together. In those cases, all of that part must have been seen. A record
+    // that is counted but never seen may be hidden by anything.
     if (!zone.agrees || balance.distinct < balance.last) return 'open'
     return zone.isRestWhole || !zone.mayHide ? 'complete' : 'open'
   }
@@ -275,11 +290,11 @@ export function standingOf({ balance, zone, ...doubts }: Counted): Standing {
   return isPlausibleFall(balance) && !doubts.hasTies && !doubts.isLate ? 'complete' : 'open'
 }
 
-/** How many records were counted and not seen, if no total fell and all that came is known; else undefined. */
+/** How many records were counted but not seen, if no total fell and every arrival is known. Otherwise undefined. */
 export const missingIn = ({ first, last, distinct, entered, fallen }: Balance): number | undefined =>
   fallen === 0 && first + entered === last ? last - distinct : undefined
 
-/** Whether totals fell, and what was seen can be all that there is, besides what was deleted since. */
+/** Whether totals fell, and what was seen can be everything except what has been deleted since. */
 function isPlausibleFall({ first, last, distinct, entered, fallen }: Balance): boolean {
   const deleted = first + entered - last
   return fallen > 0 && deleted >= fallen && distinct >= last && distinct <= last + deleted

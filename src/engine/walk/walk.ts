@@ -1,5 +1,5 @@
 /**
- * The walk: reads a list that moves while it is read, newest record first, and says what the reading can claim.
+ * The walk: reads a list that moves while it is read, newest record first, and decides what the reading can claim.
  * run/cursorwalk.ts walks a cursor with it, features/reconcile a whole list.
  */
 import { Bug } from '../base/errors.js'
@@ -13,36 +13,37 @@ import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
 import { movesWatermark } from './verdict.js'
 import { WalkState } from './walkstate.js'
 
-/** A list is read so often at most, where the only fault is that ties hide records. */
+/** The most readings of a list whose only fault is that ties hide records. */
 const mostReadings = 25
-/** A longer list is not worth so many readings: it is read once with each page size. */
+/** A longer list isn't worth that many readings: it is read once with each page size. */
 const oftenUpTo = 5000
 
-/** What came of one reading. */
+/** The result of one reading. */
 interface ReadingEnd {
   readonly outcome: WalkOutcome
-  /** No other reading would tell more. */
+  /** Another reading wouldn't reveal more. */
   readonly isFinal: boolean
-  /** The books that the next reading goes on with, where only ties keep them open. */
+  /** The books that the next reading continues, if only ties keep them open. */
   readonly joint?: Book | undefined
 }
 
 /**
- * A walk is one reading of the list, or several; a reading goes through these states:
+ * A walk is one reading of the list, or several. A reading goes through these states:
  *
- * 1. Begin: opens the books with the first page. A list of one page ends the walk here. The first reading goes on where
- *    an earlier process stopped, if it left progress for this floor and the list has not lost too many records.
- * 2. Read: takes page after page into the books and the warehouse, with progress in the first reading; steps back when
- *    the total falls (pager.ts). Goes on to 3 at the end of the list: a page that is not full, or shows nothing new.
- * 3. Close: reads the first page again until it shows nothing new; newer records are read as well. Where the list never
- *    stands still, the reading ends as `unproven`.
- * 4. Judge: reads a late zone of more than a page again, if the list has stirred, and the page behind the end, if records
+ * 1. Begin: opens the books with the first page. If the list has one page, the walk ends here. The first reading
+ *    continues where an earlier process stopped, if that left progress for this floor and the list hasn't lost too many
+ *    records.
+ * 2. Read: takes page after page into the books and the warehouse, with progress in the first reading. Steps back when
+ *    the total falls (pager.ts). Goes to 3 at the end of the list: a page that isn't full or shows nothing new.
+ * 3. Close: reads the first page again until it shows nothing new, and reads newer records too. If the list never stops
+ *    changing, the reading ends as `unproven`.
+ * 4. Judge: reads a late zone of more than a page again if the list has stirred, and the page past the end if records
  *    are missing. A verdict that moves the watermark commits with the last page and ends the walk.
- * 5. Again: begins another reading with the next page size, and joins the books of the readings where only ties keep them
- *    open. Without a reading left, the walk ends as `unproven`.
+ * 5. Again: begins another reading with the next page size, and joins the books of the readings if only ties keep them
+ *    open. If no reading is left, the walk ends as `unproven`.
  *
- * A list that is not newest first, or has no total to rely on, leaves these states: plain.ts reads every page of it. A
- * source that shows far too few records ends the walk with a Skip, in every state; so does an error of the port. The
+ * A list that isn't newest first, or has no reliable total, leaves these states: plain.ts reads every page of it. In
+ * every state, a source that shows far too few records ends the walk with a Skip, and so does an error of the port. The
  * committed progress stays for the next run.
  */
 export class Walk<P> {
@@ -52,7 +53,7 @@ export class Walk<P> {
     this.#state = new WalkState(port, plan)
   }
 
-  /** Throws Skip when the list cannot be read or is not believed. */
+  /** Throws Skip if the list can't be read or isn't trusted. */
   async run(): Promise<WalkOutcome> {
     let end: ReadingEnd | undefined
     for (let number = 1; this.#mayRead(number, end?.joint); number++) {
@@ -78,14 +79,14 @@ export class Walk<P> {
     if (!(begun instanceof Reading)) return { outcome: begun, isFinal: true }
     const plain = await this.#readOn(begun, perPage)
     if (plain) return { outcome: plain, isFinal: true }
-    // A response with more than its total counts, which was a slip, has ended the reading: the list is read again.
+    // A response with more than its total counts ended the reading but was a slip: the list is read again.
     const outcome = begun.readPastEnd ? this.#moving(begun) : await this.#close(begun)
     const { isShort, isLoose } = begun.joint
     const isJoined = !isLoose && (isShort || this.#state.search.before !== undefined)
     return { outcome, isFinal: movesWatermark(outcome), joint: isJoined ? begun.joint : undefined }
   }
 
-  /** Reads on to the end of the list. An outcome: its order or its total cannot be relied on. */
+  /** Reads on to the end of the list. Returns an outcome if the list's order or total is unreliable. */
   async #readOn(reading: Reading<P>, perPage: number): Promise<WalkOutcome | undefined> {
     if (this.#state.isUnordered) return readPlainly(this.#state, 'order', { from: 1, pages: [], perPage })
     const beyond = await readToEnd(reading, reading.behind)
@@ -118,23 +119,23 @@ export class Walk<P> {
     return outcome
   }
 
-  /** The last page, which is not stored yet; undefined where the list never stood still. */
+  /** The last page, which isn't stored yet. undefined if the list never stopped changing. */
   async #lastPage(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
     const closing = await closeReading(reading)
     return closing && readZone(reading, closing)
   }
 
-  /** Whether records are counted and not seen, and nobody has looked yet whether they stand behind the end. */
+  /** Whether records are counted but not seen, and the place past the end hasn't been checked for them. */
   #lacksEnd({ own, places, number }: Reading<P>): boolean {
     const { search, isWhole, hidden } = this.#state
     const { last, distinct } = own.balance()
-    // Where ties may have shown one record in the place of another, a first reading says nothing.
+    // If ties may have shown one record in place of another, a first reading proves nothing.
     const still = number > 1 ? places.still(own) : undefined
     const missing = still?.hidden ?? last - distinct - places.repeated
     return !search.isEndSeen && missing > (isWhole ? 0 : hidden)
   }
 
-  /** The list never stood still. */
+  /** The list never stopped changing. */
   #moving({ own }: Reading<P>): WalkOutcome {
     return this.#state.outcome({ basis: { by: 'nothing', reason: 'moving' } }, numbersOf(own))
   }

@@ -1,13 +1,13 @@
 /**
- * Progress within a walk, from which a killed walk resumes (docs/architecture.md, Why a walk can be complete).
- * The first reading of a walk keeps it; beginwalk.ts asks how far it had come.
+ * Progress within a walk, from which a killed walk resumes (docs/architecture.md, Why a walk can be complete). The
+ * first reading of a walk keeps it; beginwalk.ts asks how far it had come.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Book } from './books.js'
 import { oldest } from './observed.js'
 import type { ListHead, PageCommit, WalkPage, WalkProgress } from './types.js'
 
-/** How far a walk had come when it was cut short. Which ties an unfinished burst hid is not known: `tied`. */
+/** How far a walk had come when it was cut short. `tied`: it isn't known which ties an unfinished burst hid. */
 export function reached({ ahead, ...progress }: WalkProgress, head: ListHead): WalkProgress {
   if (ahead?.newest !== head.newest || ahead.total !== head.total) return progress
   return { ...progress, boundary: ahead.boundary, below: ahead.below, tied: true }
@@ -18,7 +18,7 @@ export class Progress {
   #part: number
   #entered: Int64[] = []
   #ahead: WalkProgress['ahead']
-  /** The depth to which the list is read; undefined until a page has been read in order. */
+  /** The depth to which the list has been read. undefined until a page has been read in order. */
   #reached: WalkProgress | undefined
 
   constructor(
@@ -30,7 +30,7 @@ export class Progress {
     this.#part = resumed?.part ?? 0
   }
 
-  /** The list is read down to this page: a resumed walk may begin behind it. */
+  /** The list has been read down to this page: a resumed walk may begin behind it. */
   vouch(page: WalkPage<unknown>): void {
     const { floor, ceiling, ties, doubts } = this.book
     const { first, last, fallen } = this.book.balance()
@@ -44,7 +44,7 @@ export class Progress {
     }
   }
 
-  /** A page of a burst: it counts if a resumed walk finds the head of the list unchanged. */
+  /** A page of a burst. It counts if a resumed walk finds the head of the list unchanged. */
   burst(page: WalkPage<unknown>, before: ListHead): void {
     this.#ahead = page.total === before.total ? { ...before, ...this.#depth(page) } : undefined
   }

@@ -10,13 +10,13 @@ import { type Evidence, verdict } from './verdict.js'
 
 /** What all readings of one walk share. */
 export class WalkState<P> {
-  /** The newest `updated_at` that any reading has stored, of those that do not lie in the future. */
+  /** The newest `updated_at` that any reading has stored, not counting those in the future. */
   newest = ''
-  /** A response was not newest first: see isOutOfOrder. */
+  /** A response wasn't newest first: see isOutOfOrder. */
   isUnordered = false
   readonly search = new Search()
   readonly size: PageSize
-  /** Records that no answer shows. */
+  /** Records that no response shows. */
   readonly holes = new Map<string, Hole>()
   readonly #ahead = new IdSet()
   #aheadUntil = ''
@@ -28,24 +28,24 @@ export class WalkState<P> {
     this.size = new PageSize(plan.pageSizes, plan.known?.size ?? undefined, this.isWhole)
   }
 
-  /** Whether the whole list is read: what earlier walks have settled is then found out again. */
+  /** Whether the whole list is read; then whatever earlier walks have settled is checked again. */
   get isWhole(): boolean {
     return isWholeFrom(this.plan.floor)
   }
 
-  /** Records that are counted and not shown, as far as this walk takes that for granted. */
+  /** Records counted but not shown, as far as this walk takes that for granted. */
   get hidden(): number {
     return this.plan.known?.hidden ?? 0
   }
 
-  /** A page is stored: nothing on it is news any more. */
+  /** A page is stored, so nothing on it is news any more. */
   stored({ observed, clocks }: WalkPage<P>): void {
     const limit = sourceTime(clocks)
     for (const { updatedAt } of observed)
       if (updatedAt > this.newest && updatedAt <= limit) this.newest = updatedAt
   }
 
-  /** `book`: that of the reading, where the response came in order. */
+  /** `book`: the reading's book, if the response came in order. */
   noteResponse(page: WalkPage<P>, book?: Book): void {
     this.size.watch(page)
     if (book) this.search.watch(book)
@@ -63,7 +63,7 @@ export class WalkState<P> {
     }
   }
 
-  /** What came of the walk, judged by the evidence. `odd`: what else it found out about the list. */
+  /** The walk's outcome, judged by the evidence. `odd`: other anomalies that it found. */
   outcome(
     given: Evidence,
     { ceiling, books }: Pick<WalkOutcome, 'ceiling' | 'books'>,
@@ -83,7 +83,10 @@ export class WalkState<P> {
     }
   }
 
-  /** A page may be shorter than asked for want of records that are counted and not shown: that is no smaller size. */
+  /**
+   * A page may be shorter than requested because of records that are counted but not shown; that isn't a smaller page
+   * size.
+   */
   #learnedSize(hidden: number): number | null | undefined {
     const { learned } = this.size
     const [usual = 0] = this.plan.pageSizes

@@ -21,7 +21,7 @@ import type { Session } from './transaction.js'
 import type { Applied, Batch, Version } from './versionbatch.js'
 import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
 
-/** Whether a version brought at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
+/** Whether a version fetched at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
 export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
   if (stored.deletedAt !== null && syncedAt <= stored.syncedAt) return false
   return updatedAt > stored.updatedAt || (updatedAt === stored.updatedAt && syncedAt >= stored.syncedAt)
@@ -33,7 +33,7 @@ interface SortedIds {
   readonly changed: Set<Value>
   /** Stored with the same version. The content is nearly always the same too. */
   readonly same: Set<Value>
-  /** The stored ones among `changed` and `same`: some of their children may have to be removed. */
+  /** The stored ones among `changed` and `same`; some of their children may have to be removed. */
   readonly known: Int64[]
   /** Older than the stored version. */
   readonly stale: Set<Value>
@@ -55,7 +55,7 @@ function sortIds(batch: Batch, previous: ReadonlyMap<Int64, Version>): SortedIds
   return sorted
 }
 
-/** The live rows that the batch brings, and the stored live rows that they replace. */
+/** The live rows in the batch, and the stored live rows that they replace. */
 function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: Applied['previous']) {
   const came = records.filter(({ id }) => changed.has(id))
   const went = came.flatMap(({ id }) => {
@@ -66,8 +66,8 @@ function liveRows({ page: { records } }: Batch, { changed }: SortedIds, stored: 
 }
 
 /**
- * Lets rows that `forceOlder` names step back to the version that the batch brings, since the guard of the upsert lets
- * nothing older pass. A row that has another version by now is left to the guard.
+ * Lets rows named in `forceOlder` go back to the version in the batch, since the upsert's guard lets nothing older
+ * pass. A row that has another version by now is left to the guard.
  */
 async function stepBack<R extends Rows<R>>(
   db: Db,
@@ -88,26 +88,27 @@ async function stepBack<R extends Rows<R>>(
   }
 }
 
-/** What the writers of one batch share. */
 interface Work<R extends Rows<R>> {
   readonly session: Session<R>
   readonly batch: Batch
   readonly sorted: SortedIds
-  /** Where versions are kept: what was looked at for them. */
+  /** If versions are kept: what was checked for them. */
   readonly looked: Looked | undefined
-  /** None of the records was there, and so none of their child rows, unless somebody has deleted a root row alone. */
+  /**
+   * None of the records existed, so neither did their child rows, unless a root row was deleted without its children.
+   */
   readonly isNew: boolean
 }
 
 /**
- * Statements are handed to the session without waiting for the result of the one before, wherever they do not need the
- * result: Postgres then gets them together, and works while this process parses the next page.
+ * Unless a statement needs the result of the previous one, it is passed to the session without waiting. Postgres then
+ * gets the statements together and works while this process parses the next page.
  */
 async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R>): Promise<number> {
   const { session, batch, sorted } = work
   const { changed: newer, same: equal, stale } = sorted
   const records = newer.size + equal.size + stale.size
-  // A record may show others of its own resource, which are none of the page's records: the guard alone judges them.
+  // A record may contain others of its own resource that aren't among the page's records: only the guard judges them.
   // Rows without records are names of a bare list.
   const hasOthers = records > 0 && rows.owners.length > records
   const others = hasOthers ? rows.pick((id) => !newer.has(id) && !equal.has(id) && !stale.has(id)) : undefined
@@ -131,7 +132,6 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   return written + rewritten + shown
 }
 
-/** What came of the child rows of one table. */
 interface WrittenChildren {
   readonly written: number
   readonly removed: number
@@ -159,10 +159,10 @@ async function writeChildren<R extends Rows<R>>(
   return { written, removed }
 }
 
-/** Whether a record has one row at most, which the next version replaces. */
+/** Whether a record has at most one row, which the next version replaces. */
 const isOnePerRecord = ({ key, owner }: Table): boolean => key.length === 2 && key[1] === owner
 
-/** Stale records keep their entries: the stored version is a newer one. */
+/** Stale records keep their entries, because the stored version is newer. */
 async function writeQuarantine<R extends Rows<R>>(
   db: Db,
   { session, batch, sorted }: Work<R>,
@@ -176,7 +176,7 @@ async function writeQuarantine<R extends Rows<R>>(
   ])
 }
 
-/** The stored versions of the batch's records, and its cursor's register, opened. */
+/** The stored versions of the batch's records, and its cursor's opened register. */
 async function look<R extends Rows<R>>(
   db: Db,
   root: Table,
@@ -192,7 +192,7 @@ async function look<R extends Rows<R>>(
   return { register, previous }
 }
 
-/** Keeps the versions that the batch is about to replace, where they are kept. */
+/** Keeps the versions that the batch is about to replace, if versions are kept. */
 async function keepVersions<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,
   session: Session<R>,
@@ -227,15 +227,15 @@ const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
 interface ApplyOptions {
-  /** Called when the rows are with the database, and nothing is to be sent before it has answered. */
+  /** Called when the database has all rows, and nothing is sent before it has answered. */
   readonly sent?: () => void
-  /** Whether child rows may be there though their record is not. */
+  /** Whether child rows may exist without their record. */
   readonly isCautious?: boolean
 }
 
 /**
- * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from them,
- * embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes them one.
+ * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from
+ * them, embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes this atomic.
  */
 export async function applyBatch<R extends Rows<R>, E>(
   dialect: Dialect<R, E>,

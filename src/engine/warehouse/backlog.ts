@@ -1,13 +1,16 @@
-/** The pages that wait to be stored, and the transactions that wait for this thread: the source's throttle asks. */
+/** The pages waiting to be stored, and the transactions that wait for this thread. The source's throttle reads it. */
 export class Backlog {
   #pages = 0
-  /** Those who wait for the next page to be stored. */
+  /** Callers waiting for the next page to be stored. */
   readonly #waiting: (() => void)[] = []
-  /** Work that keeps this thread busy, held until no transaction asks. */
+  /** Work that keeps this thread busy, held until no transaction is asking. */
   readonly #held: (() => void)[] = []
   #asking = 0
 
-  /** `enough`: so many pages keep the database busy. Eight cursors that go on hold sixty megabytes more than one. */
+  /**
+   * `enough`: this many pages keep the database busy. Letting eight cursors continue takes sixty megabytes more than
+   * one.
+   */
   constructor(readonly enough: number) {}
 
   get pages(): number {
@@ -24,14 +27,14 @@ export class Backlog {
     }
   }
 
-  /** Resolves when the next page is stored, or has failed. */
+  /** Resolves when the next page is stored or has failed. */
   next(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
   /**
-   * Runs a transaction that asks the database before it writes. Until `sent` is called, the database waits for this
-   * thread: a page that is decoded meanwhile leaves it idle for as long as the page takes.
+   * Runs a transaction that queries the database before it writes. Until `sent` is called, the database waits for this
+   * thread; decoding a page meanwhile would leave it idle for that long.
    */
   async asking<T>(transaction: (sent: () => void) => Promise<T>): Promise<T> {
     let isAsking = true
@@ -49,7 +52,7 @@ export class Backlog {
     }
   }
 
-  /** Resolves when no transaction waits for an answer before it writes. */
+  /** Resolves when no transaction is waiting for a result before it writes. */
   async free(): Promise<void> {
     while (this.#asking > 0) await new Promise<void>((resolve) => this.#held.push(resolve))
   }

@@ -5,17 +5,17 @@ import type { Table } from '../model/table.js'
 export interface BatchTables {
   /** The resource's root table first, then its child tables. */
   readonly tables: readonly Table[]
-  /** Tables of the resource whose records stand inside those of others. */
+  /** Tables of the resource whose records are inside those of others. */
   readonly embedded: readonly Table[]
   /** Tables whose rows follow from the resource's records. */
   readonly derived: readonly Table[]
-  /** Where versions of the resource go that the batch replaces; undefined where none are kept. */
+  /** Where the resource's replaced versions go. undefined if none are kept. */
   readonly history?: Table | undefined
-  /** Likewise, of embedded records. */
+  /** The same for embedded records. */
   readonly embeddedHistory?: Table | undefined
 }
 
-/** Where the batches of a resource go to. */
+/** Where the batches of a resource go. */
 export const batchTables = (
   { tables, derived, history }: ResourceModel,
   embedded: ResourceModel | undefined,

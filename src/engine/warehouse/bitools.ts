@@ -1,12 +1,12 @@
 import type { Kind } from '../../../schema/resource.js'
 import type { ViewKind } from '../../../schema/view.js'
 
-/** Where a warehouse is, as far as what other tools have to know depends on it. */
+/** Where a warehouse is, as far as it matters to other tools. */
 export interface ToolPlace {
-  /** Empty where there is no configuration. */
+  /** Empty without a configuration. */
   readonly url: string
   readonly schema: string
-  /** Schema of the views, where it is not the usual one. */
+  /** Schema of the views, if it isn't the default. */
   readonly views?: string | undefined
 }
 
@@ -17,39 +17,39 @@ interface TypedColumn {
   readonly sqlite: string
 }
 
-/** What dbt has to know of the database. */
+/** What dbt needs to know about the database. */
 export interface DbtTarget {
   /** Where the tables are, and where the views of the analysts are. */
   readonly schema: string
   readonly views: string
-  /** How models that pass relations through are kept. */
+  /** How models that pass relations through are materialized. */
   readonly materialized: 'view' | 'table'
   typeOf(column: TypedColumn): string
-  /** SQL for the instant up to which a table is complete; undefined where dbt cannot ask for it. */
+  /** SQL for the instant up to which a table is complete. undefined if dbt can't query it. */
   completeThrough?(resource: string): string
 }
 
-/** What Superset has to know of the database. */
+/** What Superset needs to know about the database. */
 export interface SupersetTarget {
-  /** What the connection is called: Superset knows each name once. */
+  /** The name of the connection. In Superset it is unique. */
   readonly name: string
-  /** SQLAlchemy's address; the mask of Superset in the place of a password makes the import ask for it. */
+  /** SQLAlchemy's address. With Superset's mask in place of the password, the import prompts for it. */
   readonly uri: string
   /** Where the views are. */
   readonly schema: string
   typeOf(column: TypedColumn): string
-  /** How a filter of time is written for the column; undefined where Superset must not take it for one of time. */
+  /** How a time filter is written for the column. undefined if Superset must not treat it as a time column. */
   timeOf(
     column: TypedColumn,
     table: { readonly part: string },
   ): { readonly format: string | null } | undefined
 }
 
-/** What other tools have to know of a warehouse. */
+/** What other tools need to know about a warehouse. */
 export interface BiTools {
   readonly dbt: DbtTarget
   readonly superset: SupersetTarget
 }
 
-/** What Superset puts in the place of a password. */
+/** What Superset shows in place of a password. */
 export const supersetMask = 'XXXXXXXXXX'

@@ -1,4 +1,6 @@
-/** What a migration would do to a table, or has done: ddl.ts finds it, migrate.ts makes it, plan and migrate show it. */
+/**
+ * What a migration would do to a table, or has done: ddl.ts finds it, migrate.ts makes it, plan and migrate show it.
+ */
 import type { CompiledQuery } from 'kysely'
 import type { Column } from '../model/table.js'
 import type { Obstacle, TableSize } from './dialect.js'
@@ -12,8 +14,8 @@ export interface Change {
   /** The column that is added. */
   readonly column?: Column
   readonly statements: readonly CompiledQuery[]
-  /** What is in the way: the change cannot be made. */
+  /** What prevents the change. */
   readonly obstacles?: readonly Obstacle[]
-  /** Of the table, where the change takes the longer the larger it is; only where that was asked for. */
+  /** The size of the table, if a larger one takes longer to change; only on request. */
   readonly size?: TableSize
 }

@@ -1,8 +1,8 @@
 import { Bug, Retry, Skip, Stop } from '../base/errors.js'
 
 /**
- * An error in the classes of errors.ts. Errors of those classes pass through; `judge` knows the driver's codes, and
- * returns undefined for an error that it does not know.
+ * Maps an error to the classes of errors.ts. Errors of those classes pass through. `judge` knows the driver's codes,
+ * and returns undefined for an error that it doesn't know.
  */
 export function classifyWith(
   error: unknown,
@@ -14,7 +14,7 @@ export function classifyWith(
   return judge(error, 'code' in error && typeof error.code === 'string' ? error.code : '') ?? error
 }
 
-/** The hint whose name the code begins with; of several names, the longest is the most particular. */
+/** The hint whose name the code begins with. If there are several, the longest name is the most specific. */
 export function hintFor(hints: Readonly<Record<string, string>>, code: string): string | undefined {
   const families = Object.keys(hints).filter((name) => code.startsWith(name))
   const [family] = families.sort((a, b) => b.length - a.length)
@@ -22,8 +22,8 @@ export function hintFor(hints: Readonly<Record<string, string>>, code: string): 
 }
 
 /**
- * The trouble that the rows of one table run into: that cursor fails, and the others go on. `words`: the database's own,
- * undefined where they may hold values of a row.
+ * A problem with the rows of one table: that cursor fails, and the others continue. `words`: the database's own
+ * message; undefined if it may contain values of a row.
  */
 export const tableTrouble = (where: string, { table, words, code, hint, cause }: TroubleDetails): Skip => {
   const of = table === undefined ? '' : ` of ${table}`

@@ -25,7 +25,7 @@ const rowOf = ({ metric, labels, part, value }: CounterEntry) => ({
   value,
 })
 
-/** In one order always, so that two writers cannot block each other. */
+/** Always in the same order, so two writers can't block each other. */
 const rowsOf = (entries: readonly CounterEntry[]) =>
   entries
     .map(rowOf)
@@ -33,7 +33,7 @@ const rowsOf = (entries: readonly CounterEntry[]) =>
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ row }) => row)
 
-/** Adds to totals. Must run once: whoever calls it sees to that in the same transaction. Each entry has a key of its own. */
+/** Adds to totals. Not idempotent; call it once, inside the caller's transaction. Each entry has its own key. */
 export function addToCounters(db: Db, entries: readonly CounterEntry[]): CompiledQuery[] {
   if (entries.length === 0) return []
   const insert = db.insertInto('sync_counters').values(rowsOf(entries))
@@ -45,7 +45,7 @@ export function addToCounters(db: Db, entries: readonly CounterEntry[]): Compile
   return [added.compile()]
 }
 
-/** Puts what the last run found in the place of what one before it found. */
+/** Replaces the findings of an earlier run with those of the last run. */
 export function setCounters(db: Db, entries: readonly CounterEntry[]): CompiledQuery[] {
   if (entries.length === 0) return []
   const insert = db.insertInto('sync_counters').values(rowsOf(entries))

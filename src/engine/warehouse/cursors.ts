@@ -4,22 +4,21 @@ import type { StateRows } from '../model/state.js'
 import { type Db, readJson } from './database.js'
 
 /**
- * Where the progress of a walk lies in `sync_cursors`. A list that has to be read whole once has two walks: the one that
- * does so may take several runs, and what is new must come meanwhile.
+ * Where in `sync_cursors` the progress of a walk is kept. A list that has to be read whole once has two walks, because
+ * that reading may take several runs, and what is new must arrive meanwhile.
  */
 export type WalkSlot = 'walk' | 'refill_walk'
 
-/** A cursor's walk. */
 export interface WalkKey extends CursorKey {
   readonly slot: WalkSlot
 }
 
 const columnsOf = (key: WalkKey) => ({ ...cursorColumns(key), fills: Number(key.slot === 'refill_walk') })
 
-/** The ids that one page of a walk under way has shown: encoded, since the walk alone reads them. */
+/** The ids that one page of a current walk showed. They are encoded, since only the walk reads them. */
 interface WalkPart {
   readonly number: number
-  /** Ids that no page before had shown. */
+  /** Ids that no earlier page had shown. */
   readonly ids: string
   /** Ids that entered the list while it was read. */
   readonly entered: string
@@ -56,25 +55,25 @@ export const forgetWalkParts = (db: Db, key: WalkKey): CompiledQuery =>
     .where((eb) => eb.and(columnsOf(key)))
     .compile()
 
-/* The lists that have to be read whole once (layout.ts), and how far the reading of each has come. */
+/* The lists that have to be read whole once (layout.ts), and how far each reading has come. */
 
 interface Refill {
   readonly tenant_id: Int64
   readonly resource: string
   readonly reason: string
-  /** Records that were read, and how many the list had then; null where the reading has not begun. */
+  /** Records that were read, and how many the list had then. null if the reading hasn't begun. */
   readonly read: number | null
   readonly of: number | null
 }
 
-/** The part of a walk's progress that tells how far it is. */
+/** The part of a walk's progress that shows how far it is. */
 interface Reached {
   readonly last: number
-  /** Records that are still before it. */
+  /** Records still to be read. */
   readonly below: number
 }
 
-/** All columns: the warehouse may be one of an older program, which lacks some. */
+/** All columns, because the warehouse may be of an older program and lack some. */
 export async function readRefills(db: Db): Promise<Refill[]> {
   const rows = await db.selectFrom('sync_cursors').selectAll().where('refill', 'is not', null).execute()
   return rows.map(({ tenant_id, resource, refill, refill_walk }) => {
@@ -98,31 +97,31 @@ export interface CursorKey {
 /** How far a cursor has come. */
 export interface CursorState {
   readonly watermark: string | null
-  /** The newest stamp that lay ahead of the source's clock when the last walk read it; null where none did. */
+  /** The newest stamp ahead of the source's clock that the last walk read. null if there was none. */
   readonly stampsAheadUntil?: string | null
   /** The source's clock when the last proven or repaired walk began. */
   readonly walkedAt?: string | null
   readonly completeThrough?: string | null
-  /** Until it is reached again, what `completeThrough` was before a late record set it back. */
+  /** The value of `completeThrough` before a late record set it back. Kept until it is reached again. */
   readonly completeThroughBefore?: string | null
   /** After the last run that worked on it, and why. */
   readonly status: string | null
   readonly reason: string | null
   /** End of the last walk that was complete. */
   readonly lastSuccessAt: string | null
-  /** Start of the last reconcile that found, or made, the cursor equal. */
+  /** Start of the last reconcile that found or made the cursor equal to the source. */
   readonly deletesCheckedAt?: string | null
-  /** Progress of a walk that was cut short; the walk alone knows its shape. */
+  /** Progress of an interrupted walk; only the walk knows its structure. */
   readonly walk: unknown
-  /** What is odd about the list; the walk alone knows its shape. */
+  /** Anomalies of the list; only the walk knows their structure. */
   readonly remembered?: unknown
-  /** Why the list has to be read whole (src/engine/warehouse/layout.ts); null where nothing is to be filled. */
+  /** Why the list has to be read whole (src/engine/warehouse/layout.ts). null if no refill is needed. */
   readonly refill: string | null
-  /** Progress of the walk that does so, where it was cut short. */
+  /** Progress of the walk that does so, if it was interrupted. */
   readonly refillWalk?: unknown
-  /** How often its polls find something; absent where no poll has ended. */
+  /** How often its polls find something. Absent if no poll has ended. */
   readonly polls?: Polls
-  /** What is known of rows that two live records show (sharedrows.ts); null or absent where none do. */
+  /** What is known about rows that two live records show (sharedrows.ts). null or absent if there are none. */
   readonly shared?: unknown
 }
 
@@ -144,7 +143,7 @@ export const newCursor: CursorState = {
   refill: null,
 }
 
-/** A cursor as the columns of the state tables, and the fields of the log, name it. */
+/** A cursor's name in the columns of the state tables and in the fields of the log. */
 export const cursorColumns = ({ tenantId, resource }: CursorKey) => ({ tenant_id: tenantId, resource })
 
 export const cursorName = (key: CursorKey): string => `${key.tenantId} ${key.resource}`
@@ -156,17 +155,17 @@ export interface Reader {
 
 /** Every cursor's state, by `cursorName`. */
 export async function readCursors(warehouse: Reader): Promise<Map<string, CursorState>> {
-  // All columns: commands that only read meet warehouses of an older program, which lack some.
+  // All columns, because commands that only read may meet warehouses of an older program, which lack some.
   const rows = await warehouse.read((db) => db.selectFrom('sync_cursors').selectAll().execute())
   return new Map(
     rows.map((row) => [cursorName({ tenantId: row.tenant_id, resource: row.resource }), stateOfRow(row)]),
   )
 }
 
-/** Cursors in one statement. */
+/** Cursors per statement. */
 const cursorsAtOnce = 500
 
-/** The states of these cursors of one resource, as far as there are any, by `cursorName`. */
+/** The states of these cursors of one resource, by `cursorName`. Cursors without a state are left out. */
 export async function readCursorsOf(
   warehouse: Reader,
   resource: string,
@@ -188,7 +187,7 @@ export async function readCursorsOf(
   return states
 }
 
-/** The state of one cursor; undefined where no run has worked on it. */
+/** The state of one cursor. undefined if no run has worked on it. */
 export async function readCursor(warehouse: Reader, key: CursorKey): Promise<CursorState | undefined> {
   const row = await warehouse.read((db) =>
     db
@@ -218,7 +217,7 @@ const stateOfRow = (row: StateRows['sync_cursors']): CursorState => ({
   shared: jsonOf(row.shared_services ?? null),
 })
 
-/** Numbers of Postgres come as text. */
+/** Postgres returns numbers as text. */
 const pollsOfRow = (row: StateRows['sync_cursors']): Polls => ({
   polledAt: row.polled_at ?? null,
   news: Number(row.news ?? 0),
@@ -228,7 +227,7 @@ const pollsOfRow = (row: StateRows['sync_cursors']): Polls => ({
 
 const jsonOf = (value: unknown): unknown => (value === null || value === undefined ? null : readJson(value))
 
-/** The list was read whole: what was demanded is filled. A demand that was made since stays. */
+/** The list was read whole, so the requested refill is done. A refill requested since then stays. */
 export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery =>
   db
     .updateTable('sync_cursors')
@@ -242,7 +241,7 @@ type CursorChange = Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'r
   readonly [name in JsonColumn]?: unknown
 }
 
-/** The statement that moves a cursor; it runs in the transaction of the rows that justify the move. */
+/** The statement that moves a cursor. It runs in the transaction of the rows that justify the move. */
 export function moveCursor(
   db: Db,
   key: CursorKey,
@@ -263,8 +262,8 @@ export function moveCursor(
 }
 
 /**
- * The newest watermark of a cursor that no wrong clock has made: one that lay in the past when its run began, and that
- * lies no later than `until`. null where the runs recorded none.
+ * A cursor's newest watermark that isn't the result of a wrong clock: it was in the past when its run began, and it is
+ * no later than `until`. null if the runs recorded none.
  */
 export async function soundWatermark(
   warehouse: Reader,
@@ -285,7 +284,10 @@ export async function soundWatermark(
   return row?.watermark ?? null
 }
 
-/** Demands a look at shared rows (sharedrows.ts): commits with rows that change: a run that is killed before it has looked leaves the look to the next one. */
+/**
+ * Requests a check of shared rows (sharedrows.ts). Commits with rows that change, so a run that is killed before it has
+ * checked leaves that to the next one.
+ */
 export const demandLook = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery =>
   db
     .updateTable('sync_cursors')

@@ -4,7 +4,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
 
-/** The columns that all root tables share, for code whose table is a variable. */
+/** The columns that all root tables share, for code with a variable table. */
 interface AnyRoot {
   readonly tenant_id: Int64
   readonly id: Int64

@@ -1,6 +1,6 @@
 /**
- * The statements that bring the warehouse's tables up to date.
- * Used by migrate.ts; the changes are shown by `plan` and `migrate`.
+ * The statements that bring the warehouse's tables up to date. Used by migrate.ts; `plan` and `migrate` show the
+ * changes.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { Bug, Stop } from '../base/errors.js'
@@ -9,13 +9,15 @@ import type { Change } from './change.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
 import { isKeyed, keyChange } from './keychange.js'
 
-/** Whether no version of shopsync has ever made its tables here. */
+/** Whether no version of shopsync has ever created its tables here. */
 export const isNewWarehouse = (changes: readonly Change[]): boolean =>
   ['tenants', 'sync_cursors'].some((name) =>
     changes.some(({ table, what }) => table === name && what === 'create table'),
   )
 
-/** Throws Stop where tables are missing: a command that writes nothing cannot create them either. Goes before it reads. */
+/**
+ * Throws Stop if tables are missing: a command that writes nothing can't create them either. Call it before reading.
+ */
 export async function checkTables({
   warehouse,
 }: {
@@ -37,7 +39,7 @@ export async function checkTables({
 
 const longestName = 63
 
-/** Index names say which columns they order. All begin with the tenant, which names leave out. */
+/** Index names list the columns that they sort by. All of them begin with the tenant, which the name leaves out. */
 export function indexName(table: string, columns: readonly string[]): string {
   const name = `${table}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
   if (name.length > longestName)
@@ -67,7 +69,7 @@ function createIndex(
   return (isUnique ? index.unique() : index).compile()
 }
 
-/** The rows stay, and have in the new column what the declaration says. */
+/** The rows stay, with the declared value in the new column. */
 function growKey(dialect: Dialect, table: Table, column: Column, value: number): Change {
   const anew = [
     createTable(dialect, table),
@@ -109,7 +111,7 @@ function missingColumns(
 ): Change[] {
   const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
   const isGrown = ({ name }: Column): boolean => name === table.grown?.column
-  // A key grows when the other columns are there: the table may be made anew for it, with all of them.
+  // A key grows last, once the other columns exist: the table may be rebuilt for it, with all of them.
   const inOrder = [...table.columns].sort((a, b) => Number(isGrown(a)) - Number(isGrown(b)))
   return inOrder.flatMap((column) => {
     const found = types.get(column.name)
@@ -124,14 +126,14 @@ function missingColumns(
   })
 }
 
-/** How the tables are compared with what there is. */
+/** How the tables are compared with what exists. */
 interface Comparison {
   readonly dialect: Dialect
-  /** The columns that there are. */
+  /** The columns that exist. */
   readonly live: readonly LiveColumn[]
   /**
-   * Whether what cannot be mended stops the program. Only after the declarations or the configuration have changed: what
-   * somebody has done to one table since is that table's trouble, and fails its cursors alone.
+   * Whether something that can't be fixed stops the program. Only after the declarations or the configuration have
+   * changed: what a person has done to one table since then is that table's problem, and fails only its cursors.
    */
   readonly isStrict: boolean
 }
@@ -152,7 +154,7 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
   ]
 }
 
-/** The indexes of earlier versions: one that has another name, or other columns, is somebody else's. */
+/** The indexes of earlier versions. One with another name, or other columns, isn't ours. */
 const formerIndexes = (table: Table, live: readonly LiveIndex[]): LiveIndex[] =>
   (table.formerIndexes ?? []).flatMap((columns) =>
     live.filter(
@@ -164,7 +166,7 @@ const formerIndexes = (table: Table, live: readonly LiveIndex[]): LiveIndex[] =>
     ),
   )
 
-/** The changes of a table that is there. */
+/** The changes to an existing table. */
 async function changesOf(
   comparison: Comparison,
   table: Table,
@@ -186,13 +188,13 @@ async function changesOf(
     ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
     : undefined
   const isMade = key && (isStrict || !key.obstacles?.length)
-  // SQLite makes the table anew for its key, as it was found: a column that is added before would be lost.
+  // SQLite rebuilds the table for its key, in the form in which it was found: a column added before that would be lost.
   return [...drops, ...(isMade ? [key] : []), ...added, ...missingIndexes(dialect, table, indexes)]
 }
 
 /**
- * The changes that the warehouse lacks, in the order in which they must be made. No row, and nothing that somebody else
- * has made, is dropped.
+ * The changes that the warehouse needs, in the order in which they must be made. Never drops rows, or anything made by
+ * others.
  */
 export async function missing(comparison: Comparison, tables: readonly Table[]): Promise<Change[]> {
   const { dialect } = comparison

@@ -1,6 +1,6 @@
 /**
- * Computes what follows from stored records again, from their stored rows, where a rule or its settings have changed
- * (recompute.ts). The caller's transaction makes it one with what it is part of.
+ * Recomputes what follows from stored records, using their stored rows, after a rule or its settings have changed
+ * (recompute.ts). It is part of the caller's transaction.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { RuleSettings, Stored, StoredRow } from '../../../schema/derive.js'
@@ -18,11 +18,11 @@ import type { Version } from './versionbatch.js'
 /** The settings of the rules, by tenant. */
 export interface Rules {
   of(tenantId: Int64): RuleSettings
-  /** What of them decides the rows, as JSON: rows of other settings are computed anew. */
+  /** The part of the settings that determines the rows, as JSON. Rows with other settings are recomputed. */
   textOf(tenantId: Int64): string
 }
 
-/** Records of one tenant, and how what follows from them is computed. */
+/** Records of one tenant, and how to compute what follows from them. */
 export interface StoredRecords {
   readonly dialect: Dialect
   readonly session: Session
@@ -31,19 +31,19 @@ export interface StoredRecords {
   readonly tenantId: Int64
 }
 
-/** Rows of one statement: 64 columns at most, and 32,766 parameters in SQLite. */
+/** Rows per statement: at most 64 columns, and SQLite allows 32,766 parameters. */
 const rowsAtOnce = 100
 
 type Ids = readonly Int64[]
 
-/** A column, so that no digit is lost on the way here. */
+/** Selects a column without losing a digit. */
 const exactly = ({ extra }: Dialect, { name, kind }: Column) =>
   kind === 'number' || kind === 'json' ? extra.exact(name) : sql.ref(name)
 
 const storedAs = (value: unknown, kind: Column['kind'] | undefined): Stored =>
   kind === 'boolean' && value !== null ? value === true || value === 1 : (value as Stored)
 
-/** The rows of one table of those records, by record. */
+/** The rows of one table for those records, by record. */
 async function readRows(
   { dialect, session, tenantId }: StoredRecords,
   table: Table,
@@ -73,7 +73,7 @@ async function readRows(
   return found
 }
 
-/** What of those records is in quarantine, by record. */
+/** What is in quarantine for those records, by record. */
 async function readPaths(
   { dialect: { db }, session, resource, tenantId }: StoredRecords,
   ids: Ids,
@@ -142,7 +142,7 @@ async function deriveOne(
   await changed.write(records)
 }
 
-/** Computes the rows that follow from those records anew. The records are locked first, as by whoever writes them. */
+/** Recomputes the rows that follow from those records. Locks the records first, as every writer does. */
 export async function deriveStored(records: StoredRecords, ids: Ids): Promise<void> {
   const { session, resource, tenantId } = records
   const [root] = resource.tables

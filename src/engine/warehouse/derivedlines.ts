@@ -1,6 +1,6 @@
 /**
- * Writes computed columns of stored lines, where the values have changed (derived.ts). A change of a zone concerns no
- * line, and one of a rate only those that are taxed: the others are not touched.
+ * Writes computed columns of stored lines whose values have changed (derived.ts). A changed time zone affects no line,
+ * and a changed rate only taxed ones; the others aren't touched.
  */
 import type { Lines, Stored, StoredRow } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
@@ -10,10 +10,9 @@ import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 import { quoted } from './versiontext.js'
 
-/** Rows of one statement: their JSON has some hundred kilobytes. */
+/** Rows per statement. Their JSON has a few hundred kilobytes. */
 const linesAtOnce = 5000
 
-/** Where the lines are. */
 interface LinesPlace {
   readonly dialect: Dialect
   readonly session: Session
@@ -21,7 +20,7 @@ interface LinesPlace {
 
 interface Target {
   readonly table: Table
-  /** The columns of its key, with the tenant. */
+  /** The columns of its key, including the tenant. */
   readonly key: readonly Column[]
   readonly computed: readonly Column[]
   readonly rows: (readonly Stored[])[]
@@ -48,7 +47,7 @@ export class ChangedLines {
     })
   }
 
-  /** `rows`: of one record, as the rule has read them; `lines`: what it gives them. */
+  /** `rows`: the rows of one record as the rule read them. `lines`: what the rule computes for them. */
   add(tenantId: Int64, id: Int64, rows: Readonly<Record<string, readonly StoredRow[]>>, lines: Lines): void {
     for (const { table, key, computed, rows: changed } of this.#targets)
       for (const [i, row] of (rows[table.name] ?? []).entries()) {
@@ -61,8 +60,8 @@ export class ChangedLines {
 
   async write({ dialect, session }: LinesPlace): Promise<void> {
     for (const { table, key, computed, rows } of this.#targets) {
-      // The tenant is one of the given values: by a parameter, and without statistics, SQLite would read all lines of
-      // the tenant for each of these.
+      // The tenant is one of the given values. If it were a parameter, SQLite without statistics would read all lines
+      // of the tenant for each of these.
       const given = dialect.listed('$1', [...key, ...computed])
       const set = computed.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
       const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)

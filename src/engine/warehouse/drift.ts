@@ -8,7 +8,7 @@ import type { BatchStamp } from './versionbatch.js'
 export const driftName = ({ resource, path, kind, detail }: DriftEntry): string =>
   [resource, path, kind, detail].join('\n')
 
-/** Records the drift that one request has shown; returns the entries that no run has recorded before. */
+/** Records the drift that one response showed. Returns the entries that no run has recorded before. */
 export async function writeDrift(
   db: Db,
   session: Pick<Session, 'run'>,
@@ -16,7 +16,7 @@ export async function writeDrift(
   drift: readonly DriftEntry[],
 ): Promise<DriftEntry[]> {
   const fresh: DriftEntry[] = []
-  // One order for all: two transactions that record the same entries must not wait for each other in a circle.
+  // The same order everywhere: two transactions that record the same entries must not deadlock.
   const entries = drift.toSorted((a, b) => (driftName(a) < driftName(b) ? -1 : 1))
   for (const entry of entries) {
     const stamps = { first_seen_at: syncedAt, last_seen_at: syncedAt }
@@ -40,7 +40,7 @@ export async function writeDrift(
   return fresh
 }
 
-/** Forgets unknown fields that have columns now: they are known. */
+/** Forgets unknown fields that now have columns. */
 export const forgetKnownFields = (db: Db, resource: string, names: readonly string[]): CompiledQuery =>
   db
     .deleteFrom('sync_drift')

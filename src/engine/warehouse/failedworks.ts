@@ -1,7 +1,7 @@
 /*
- * What a warehouse is for besides its rows: the snapshot of a day, the report. One that failed when it was last tried is
- * remembered in sync_meta until it succeeds, since the runs that go well in between would cover it up. Used where they
- * are made, and by status, check and alerts.
+ * What a warehouse is for in addition to its rows: the snapshot of a day, the report. A failure is remembered in
+ * sync_meta until it succeeds, since successful runs in between would cover it up. Used where these are made, and by
+ * status, check and alerts.
  */
 import type { CompiledQuery } from 'kysely'
 import { Stop, wordsOf } from '../base/errors.js'
@@ -33,7 +33,7 @@ export const askFailedWorks = (
 export const failedWorksOf = (rows: readonly { readonly value: string | null }[]): FailedWork[] =>
   rows.flatMap(({ value }) => (value === null ? [] : [JSON.parse(value) as FailedWork]))
 
-/** Those that failed when they were last tried. */
+/** Those whose last attempt failed. */
 export async function failedWorks(warehouse: ReadingWarehouse): Promise<FailedWork[]> {
   if (!(await warehouse.has('sync_meta'))) return []
   const { rows } = await warehouse.read((db) => db.executeQuery(askFailedWorks(db)))
@@ -47,7 +47,7 @@ interface Trying {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Does the work, and remembers whether it failed. What a signal ended has not failed. */
+/** Does the work, and remembers whether it failed. Work ended by a signal hasn't failed. */
 export async function remembered<T>(trying: Trying, work: () => Promise<T>): Promise<T> {
   const { what, warehouse } = trying
   const { db } = warehouse
@@ -81,10 +81,10 @@ async function keep({ what, warehouse, now }: Trying, failure: Stop): Promise<Co
     .compile()
 }
 
-/** A failure of the work itself is no reason to end the steps that come after it. */
+/** A failure of this work is no reason to end the steps after it. */
 function stopOf(what: WorkName, error: unknown): Stop {
   const { message, hint } = wordsOf(error)
-  // 2 would say that nothing was done: the run did what came before.
+  // 2 would mean that nothing was done, but the run did what came before.
   const exitCode = error instanceof Stop && error.exitCode === 3 ? 3 : 1
   return new Stop(message.startsWith(titles[what]) ? message : `${titles[what]}: ${message}`, {
     exitCode,

@@ -1,6 +1,6 @@
 /**
- * The change of a table's key, found from the keys that are there: rows, and what others have made of the table, stay.
- * Used by ddl.ts; sqlite/changekey.ts and postgres/changekey.ts know how.
+ * Changes a table's key, based on the existing keys. Rows, and anything that others have added to the table, stay. Used
+ * by ddl.ts; sqlite/changekey.ts and postgres/changekey.ts do it.
  */
 import { sql } from 'kysely'
 import { Stop } from '../base/errors.js'
@@ -10,13 +10,13 @@ import type { Change } from './change.js'
 import { rootTable } from './database.js'
 import type { Dialect, LiveColumn, LiveIndex, Obstacle, TableSize } from './dialect.js'
 
-/** Whether all columns of the key are there: a column that is added to a key brings the key with it. */
+/** Whether all columns of the key exist. A column that is added to a key changes the key as well. */
 export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean {
   const names = new Set(columns.map(({ name }) => name))
   return key.every((name) => names.has(name))
 }
 
-/** The change of a key that is another than declared; undefined where it is not. */
+/** The change of a key that differs from the declared one. undefined if it doesn't differ. */
 export async function keyChange(
   dialect: Dialect,
   table: Table,
@@ -40,7 +40,7 @@ const sharing = ({ name, key }: Table): Obstacle => ({
   hint: `Rename or drop ${name}: migrate makes it again, and the next sync fills it`,
 })
 
-/** Rows that had a key of some of these columns have one of all. */
+/** If rows are unique by some of these columns, they are unique by all of them. */
 async function isUnique({ db }: Dialect, table: Table, live: LiveIndex | undefined): Promise<boolean> {
   if (live?.columns.every((name) => name !== null && table.key.includes(name))) return true
   const columns = table.key.map((name) => sql.ref(name))
@@ -58,7 +58,7 @@ async function isUnique({ db }: Dialect, table: Table, live: LiveIndex | undefin
   return (await bad.execute()).length === 0
 }
 
-/** With the sizes of the tables whose keys change: the larger, the longer that takes. */
+/** Adds the sizes of the tables whose keys change: the larger, the longer it takes. */
 export async function measured<C extends Change>(dialect: Dialect, changes: readonly C[]): Promise<C[]> {
   const found: C[] = []
   for (const change of changes)
@@ -75,13 +75,12 @@ export function withSizes(changes: readonly Change[], measuredOnes: readonly Cha
   })
 }
 
-/** The sizes of tables, added up. */
 export const sizeOfAll = (changes: readonly Change[]): TableSize => ({
   rows: changes.reduce((sum, { size }) => sum + (size?.rows ?? 0), 0),
   bytes: changes.reduce((sum, { size }) => sum + (size?.bytes ?? 0), 0),
 })
 
-/** Stops where something is in the way of a change, and names all that is. */
+/** Stops if there are obstacles to a change, and names all of them. */
 export function refuseObstacles(changes: readonly Change[], where: string): void {
   const blocked = changes.filter(({ obstacles = [] }) => obstacles.length > 0)
   if (blocked.length === 0) return
@@ -95,7 +94,7 @@ export function refuseObstacles(changes: readonly Change[], where: string): void
   })
 }
 
-/** A failure in the middle of changing keys: for want of room, it says how much room that takes. */
+/** A failure in the middle of changing keys. If room ran out, it reports how much is needed. */
 export function roomFailure(dialect: Dialect, changes: readonly Change[], error: unknown): unknown {
   const known = dialect.classify(error)
   const keys = changes.filter(({ kind }) => kind === 'key')

@@ -7,7 +7,7 @@ import { addMicros } from '../base/timestamp.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
 
-/** `walk`: found by a walk, late or not. `reconcile`: found late, by a comparison alone. */
+/** `walk`: found by a walk, late or not. `reconcile`: found late, only by a comparison. */
 export type LatenessWay = 'walk' | 'reconcile'
 
 /** Records that became visible at most `upToMs` late; 0: not late. */
@@ -24,7 +24,7 @@ export interface LatenessRow extends LatenessBucket {
 
 const monthMicros = 30n * 86_400_000_000n
 
-/** The buckets of the last 30 days, each day's apart. */
+/** The buckets of the last 30 days, separate for each day. */
 export async function readLateness(warehouse: Reader, now: string): Promise<LatenessRow[]> {
   const since = addMicros(now, -monthMicros).slice(0, 10)
   const rows = await warehouse.read((db) =>
@@ -39,7 +39,7 @@ export async function readLateness(warehouse: Reader, now: string): Promise<Late
   }))
 }
 
-/** Adds buckets to a day: in one order always, so that two cursors of a resource cannot block each other. */
+/** Adds buckets to a day, always in the same order, so two cursors of a resource can't block each other. */
 export function addLateness(
   db: Db,
   { resource, day, way }: { readonly resource: string; readonly day: string; readonly way: LatenessWay },

@@ -1,6 +1,6 @@
 /**
- * What it means for the cursors that a table or a column is created under them: their watermarks speak of rows that the
- * new table or column does not hold. migrate.ts asks, and stores the answer in the transaction of the change.
+ * What it means for the cursors that a table or a column was created: their watermarks cover rows that the new table or
+ * column doesn't have. migrate.ts uses this, and stores the result in the transaction of the change.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
@@ -10,17 +10,17 @@ import type { Change } from './change.js'
 import { type Db, rootTable } from './database.js'
 
 /*
- * Switching the history of a resource on and off (migratecolumns.ts keeps in `sync_columns` which it is). A run does so under
- * its lease before it stores anything: `_seen_from` of a row is true only while every writer has maintained it.
+ * Switches the history of a resource on and off (migratecolumns.ts keeps the state in `sync_columns`). A run does so
+ * under its lease before it stores anything: a row's `_seen_from` is true only while every writer maintains it.
  */
 
-/** The column whose row in `sync_columns` says that versions are kept. */
+/** The column whose row in `sync_columns` marks that versions are kept. */
 export const seenFrom = '_seen_from'
 
 /**
- * On: what is there has been seen when its last request showed it; an earlier beginning would claim what nobody has
- * observed, such as versions that came while the history was off. Off: nobody maintains the column any more, and a value
- * that stays would be wrong with the row's next version.
+ * On: an existing row counts as seen since the last request that showed it. An earlier beginning would claim what
+ * nobody observed, such as versions that came while the history was off. Off: nothing maintains the column any more,
+ * and a leftover value would be wrong from the row's next version on.
  */
 export const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no history'): CompiledQuery => {
   const since = to === 'history' ? sql.ref('_synced_at') : sql`null`
@@ -31,7 +31,7 @@ export const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no histo
     .compile()
 }
 
-/** The columns of each table when it was last migrated; undefined where no program has kept them yet. */
+/** The columns of each table when it was last migrated. undefined if no program has stored them yet. */
 export type Layout = ReadonlyMap<string, ReadonlySet<string>>
 
 export const layoutText = (tables: readonly Table[]): string =>
@@ -44,8 +44,8 @@ export function readLayout(text: string | null | undefined): Layout | undefined 
 }
 
 /**
- * What brings the rows of a change: `walk`, a walk of the whole list; `extra`, the values that `_extra` has kept of a
- * field which the program did not know before. Undefined where there is nothing to bring.
+ * What fills the rows of a change: `walk`, a walk of the whole list; `extra`, the values that `_extra` has kept for a
+ * field that the program didn't know before. undefined if there is nothing to fill.
  */
 function filledBy(model: Model, known: Layout | undefined, change: Change): 'walk' | 'extra' | undefined {
   const table = model.tableByName.get(change.table)
@@ -53,7 +53,7 @@ function filledBy(model: Model, known: Layout | undefined, change: Change): 'wal
   const { column } = change
   const fields = model.byName.get(table.resource)?.resource.fields ?? {}
   if (!column || table.role !== 'root' || fields[column.name]?.type !== 'field') return 'walk'
-  // A column that was there is a column that somebody has dropped: its values are nowhere in the warehouse.
+  // A column that used to exist was dropped: its values aren't anywhere in the warehouse.
   return known?.get(table.name)?.has(column.name) ? 'walk' : 'extra'
 }
 
@@ -71,22 +71,22 @@ export interface Consequences {
   readonly fills: readonly FillableColumn[]
   /** Resources whose own table was created. */
   readonly anew: readonly string[]
-  /** Derived tables that lack rows or values: they are computed anew from the stored records. */
+  /** Derived tables that lack rows or values: they are recomputed from the stored records. */
   readonly rederived: readonly string[]
 }
 
-/** Records that have versions are walked; bare lists of names are read whole by every sync. */
+/** Records with versions are walked; every sync reads bare lists of names whole. */
 const isWalked = ({ resource }: ResourceModel): boolean => resource.list === 'records'
 
-/** The resources whose records bring rows of a table. */
+/** The resources whose records produce rows of a table. */
 const broughtBy = (model: Model, table: string): readonly ResourceModel[] =>
   model.embedded?.tables.some(({ name }) => name === table)
     ? model.list
     : model.list.filter(({ tables }) => tables.some(({ name }) => name === table))
 
-/** Why the lists that bring rows to a table are read whole. */
+/** Why the lists that produce a table's rows are read whole. */
 function reasonOf({ table, column, kind }: Change): string {
-  // Rows that an earlier key had no place for were left out: the list has many such tables, and one reason.
+  // Rows that didn't fit an earlier key were left out. The list has many such tables, and one reason.
   if (kind === 'key') return 'the keys of its nested tables have changed'
   return column ? `the column ${table}.${column.name} was added` : `the table ${table} was created`
 }
@@ -131,8 +131,9 @@ export function consequencesOf(
 }
 
 /**
- * The statement that makes the cursors of a resource read their lists whole. A walk that was cut short has stored pages
- * without the new table or column, and is not resumed. `at`: tells this demand from an earlier one of the same words.
+ * The statement that makes the cursors of a resource read their lists whole. An interrupted walk has stored pages
+ * without the new table or column, so it isn't resumed. `at`: distinguishes this refill from an earlier one with the
+ * same reason.
  */
 export const demandRefill = (db: Db, resource: string, reason: string, at: string): CompiledQuery =>
   db
@@ -152,7 +153,7 @@ export function recordConsequences(
 ): CompiledQuery[] {
   return [
     ...[...refills].map(([resource, reason]) => demandRefill(db, resource, reason, at)),
-    // An empty table has no rows that there should be.
+    // An empty table has no expected rows.
     ...anew.map((name) => db.deleteFrom('sync_registers').where('resource', '=', name).compile()),
     ...rederived.map((name) => db.deleteFrom('sync_derived').where('name', '=', name).compile()),
     ...fills.map((column) =>

@@ -4,19 +4,19 @@ import type { Clock } from '../base/clock.js'
 import { fromMicros, minuteOf } from '../base/timestamp.js'
 import type { Rules } from './derived.js'
 
-/** The calendar's first day, and the years that it goes on from now. */
+/** The calendar's first day, and how many years it extends from now. */
 const firstDay = '1990-01-01'
 const yearsAhead = 10
 
-/** Whole minutes from one canonical instant to another, rounded down: what lies behind the minutes sorts as text. */
+/** Whole minutes from one canonical instant to another, rounded down. The part after the minutes sorts as text. */
 export function minutesBetween(from: string, to: string): number {
   return minuteOf(to) - minuteOf(from) - (to.slice(17) < from.slice(17) ? 1 : 0)
 }
 
-/** A canonical instant, or a date and time of ISO, to the second: `YYYY-MM-DD HH:MM:SS`. */
+/** A canonical instant, or an ISO date and time, to the second: `YYYY-MM-DD HH:MM:SS`. */
 export const clockText = (instant: string): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)}`
 
-/** Days in UTC, tax rates in percent: where nothing is configured. */
+/** The defaults: days in UTC, tax rates in percent. */
 export function usualRules(clock: Clock): Rules {
   const year = Number(fromMicros(clock.nowMicros()).slice(0, 4))
   const lastDay = `${year + yearsAhead}-12-31`
@@ -30,7 +30,7 @@ export function usualRules(clock: Clock): Rules {
   return { of: () => settings, textOf: () => '{"taxRates":"percent","timeZone":"UTC"}' }
 }
 
-/** Rules of which single tenants have newer ones. */
+/** Rules with newer ones for single tenants. */
 class RulesByTenant implements Rules {
   constructor(
     private readonly usual: Rules,
@@ -54,6 +54,6 @@ class RulesByTenant implements Rules {
   }
 }
 
-/** The same rules, but those of one tenant. */
+/** The same rules, except for one tenant. */
 export const withTenant = (rules: Rules, tenantId: Int64, newer: Rules): Rules =>
   (rules instanceof RulesByTenant ? rules : new RulesByTenant(rules, new Map())).with(tenantId, newer)

@@ -1,6 +1,6 @@
 /**
- * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on).
- * warehouse.ts claims it for commands that write; apply.ts checks its token in every commit.
+ * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on). warehouse.ts claims it for
+ * commands that write; apply.ts checks its token in every commit.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -15,15 +15,14 @@ import type { Session } from './transaction.js'
 /**
  * A run's claim on the warehouse.
  *
- * held:     the heartbeat moves the expiry forward four times a lease; every commit checks the token.
+ * held:     the heartbeat moves the expiry forward four times per lease; every commit checks the token.
  * lost:     the lease expired and another run claimed it. Commits of this run fail from that claim on; `lost` aborts at
  *           the next heartbeat.
- * released: the heartbeat has stopped, and the next claim succeeds at once.
+ * released: the heartbeat has stopped, and the next claim succeeds immediately.
  */
 export interface Lease {
   /** Fencing token: every claim takes a higher one. */
   readonly token: Int64
-  /** Aborts when the lease is lost. */
   readonly lost: AbortSignal
   release(): Promise<void>
 }
@@ -49,17 +48,17 @@ interface LeaseHolder {
 }
 
 /**
- * The command of a holder that follows the source's events (src/features/events): it gives the lease back as soon as
- * anybody else wants it, since everything that it does can be done by whoever holds the lease next.
+ * The command of a holder that follows the source's events (src/features/events). It releases the lease as soon as
+ * another command wants it, since the next holder can do everything that it does.
  */
 export const listenCommand = 'listen'
 
-/** Milliseconds for which a wish for the lease holds: whoever waits renews it once a second. */
+/** How long a request for the lease is valid, in milliseconds. A waiting command renews it once a second. */
 const wishMs = 15_000
 
 const nobody = { owner: null, host: null, pid: null, command: null, expires_at: null }
 
-/** The text that `read` returns; an empty one where this system has no such file. */
+/** The text that `read` returns. Empty if this system has no such file. */
 function orEmpty(read: () => string): string {
   try {
     return read()
@@ -69,8 +68,8 @@ function orEmpty(read: () => string): string {
 }
 
 /**
- * Host name, boot and pid namespace: within these three, a pid names one process. A holder elsewhere cannot be seen to
- * be dead by its pid; its lease has to expire.
+ * Host name, boot and pid namespace: within these three, a pid identifies one process. For a holder elsewhere, its pid
+ * can't show that it is dead; its lease has to expire.
  */
 function thisMachine(): string {
   const boot = orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8))
@@ -78,11 +77,11 @@ function thisMachine(): string {
   return [hostname(), boot, namespace].filter(Boolean).join('/')
 }
 
-/** Whether a process has ended, and only its parent has not asked for its exit code: such a one still takes signals. */
+/** Whether a process has ended but its parent hasn't collected its exit code: such a process still accepts signals. */
 const isZombie = (pid: number): boolean =>
   /\) [ZX] /.test(orEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8')))
 
-/** Whether the holder's process is gone: known on the same machine alone. */
+/** Whether the holder's process is gone; this can only be known on the same machine. */
 export function isDead(holder: Pick<LeaseHolder, 'host' | 'pid'>): boolean {
   if (holder.host !== thisMachine() || holder.pid === null) return false
   try {
@@ -99,22 +98,22 @@ const later = (now: string, milliseconds: number): string =>
 /** How long a lease lasts without a heartbeat, in milliseconds. */
 export const usualLeaseMs = 60_000
 
-/** How far a clock may be put right under a living holder before its expiry is taken for that of a wrong clock. */
+/** How far a clock may be corrected under a live holder before its expiry is attributed to a wrong clock. */
 const clockStepMs = 1000
 
 /**
- * Whether a lease that would expire then is over now. An expiry further away than a lease is long was written while a
- * clock was wrong, and counts for nothing: a warehouse that nobody can write until that clock is right again was judged
- * worse than to end a living holder's run, which would move its expiry back within a quarter of a lease.
+ * Whether a lease with that expiry is over now. An expiry further away than a lease lasts was written while a clock was
+ * wrong, and doesn't count. A warehouse that nobody can write until that clock is right again was judged worse than
+ * ending a live holder's run, which would move its expiry back within a quarter of a lease.
  */
 export const isOver = (expiresAt: string | null, now: string, leaseMs = usualLeaseMs): boolean =>
   expiresAt === null || expiresAt <= now || expiresAt > later(now, leaseMs + clockStepMs)
 
-/** A run may claim its own lease again: it repeats a claim whose commit was not confirmed. */
+/** A run may claim its own lease again, when it repeats a claim whose commit was not confirmed. */
 const isFree = (holder: LeaseHolder, now: string, { runId, leaseMs }: LeaseRequest): boolean =>
   holder.owner === null || holder.owner === runId || isOver(holder.expires_at, now, leaseMs) || isDead(holder)
 
-/** Another run holds the lease. `isListener`: it gives it back when it is asked to. */
+/** Another run holds the lease. `isListener`: it releases the lease on request. */
 export class LeaseHeld extends Stop {
   constructor(
     message: string,
@@ -133,11 +132,11 @@ function heldBy(holder: LeaseHolder, where: string): LeaseHeld {
   )
 }
 
-/** Whether somebody else than a listener waits for the lease. */
+/** Whether a command other than a listener waits for the lease. */
 const isWanted = ({ wanted_at: wantedAt }: Pick<LeaseHolder, 'wanted_at'>, now: string): boolean =>
   wantedAt !== null && wantedAt <= later(now, wishMs) && later(wantedAt, wishMs) > now
 
-/** Says that somebody waits for the lease. It changes nothing of who holds it. */
+/** Records that a command waits for the lease, without changing who holds it. */
 export const wantLease = (dialect: Dialect, clock: Clock): Promise<void> =>
   dialect.transaction(async (session) => {
     const at = await dialect.now(session, clock)
@@ -155,7 +154,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
       .onConflict((c) => c.doNothing())
       .compile(),
   )
-  // The update changes nothing, but locks the row: of two claims at once, the second sees the first one's claim.
+  // The update changes nothing but locks the row: of two concurrent claims, the second one sees the first.
   await session.run(db.updateTable('sync_lease').set({ name: 'run' }).where('name', '=', 'run').compile())
   const found = await session.run<LeaseHolder>(
     db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').compile(),
@@ -179,14 +178,14 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
     command: claim.command,
     claimed_at: now,
     expires_at: later(now, claim.leaseMs),
-    // A warehouse of an older program, as `copy` finds it, has no such column.
+    // A warehouse of an older program, as `copy` finds it, doesn't have this column.
     ...(!isListener && holder?.wanted_at && { wanted_at: null }),
   }
   await session.run(db.updateTable('sync_lease').set(mine).where('name', '=', 'run').compile())
   return token
 }
 
-/** Moves the expiry forward; false when another run has claimed the lease. */
+/** Moves the expiry forward. Returns false if another run has claimed the lease. */
 const extend = (dialect: Dialect, claim: LeaseRequest, token: Int64): Promise<boolean> =>
   dialect.transaction(async (session) => {
     const expires = later(await dialect.now(session, claim.clock), claim.leaseMs)
@@ -208,8 +207,8 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
       if (await extend(dialect, claim, token)) return
       lost.abort(new Stop('The lease was taken by another run', { exitCode: 4 }))
     } catch (error) {
-      // A warehouse that is away, or too slow for a time-out, has not given the lease to another run: the next heartbeat
-      // asks again.
+      // A warehouse that is away, or too slow for a timeout, hasn't given the lease to another run: the next heartbeat
+      // tries again.
       const classed = dialect.classify(error)
       if (!(classed instanceof Retry || classed instanceof Skip)) lost.abort(error)
     }
@@ -238,11 +237,11 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
   }
 }
 
-/** Who holds the lease, by its row; a listener sees there that somebody else wants it. */
+/** The row of the lease's holder. In it, a listener sees that another command wants the lease. */
 export const lockHolder = (warehouse: Reader): Promise<LeaseHolder | undefined> =>
   warehouse.read((db) => db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst())
 
-/** Stops when another run holds the lease; otherwise keeps every claim out until the transaction ends. */
+/** Stops if another run holds the lease. Otherwise keeps every claim out until the transaction ends. */
 export async function checkFence(
   { db, locksRows }: Pick<Dialect, 'db' | 'locksRows'>,
   session: Pick<Session, 'run'>,

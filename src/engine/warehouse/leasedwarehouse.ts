@@ -1,6 +1,6 @@
 /*
- * The warehouse in the hands of the one run that may write it. Every commit looks at the lease, so that a run which was
- * stopped for longer than its lease lasts writes nothing once another one has taken over (lease.ts).
+ * The warehouse as the one run that may write it has it. Every commit checks the lease, so a run that was stopped for
+ * longer than its lease lasts can't write once another one has taken over (lease.ts).
  */
 import { randomBytes } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
@@ -21,12 +21,11 @@ import type { Applied, Batch, EncodedPage } from './versionbatch.js'
 import type { Warehouse } from './warehouse.js'
 import type { PageWriter, Writer } from './writer.js'
 
-/** A warehouse whose state is written, and which knows its database: with a lease or without one. */
+/** A warehouse whose state is written and that knows its database, with a lease or without one. */
 export interface DialectWriter extends Writer {
   readonly dialect: Dialect
 }
 
-/** Writes as the holder of a lease. */
 export class LeasedWarehouse implements PageWriter {
   readonly #warehouse: Warehouse
   readonly #fence: Int64
@@ -40,7 +39,7 @@ export class LeasedWarehouse implements PageWriter {
     this.#fence = token
   }
 
-  /** The same, for what is recorded under the name of another run. */
+  /** The same, for recording under the name of another run. */
   as(runId: string): LeasedWarehouse {
     return new LeasedWarehouse(this.#warehouse, { token: this.#fence }, runId)
   }
@@ -131,23 +130,23 @@ export class LeasedWarehouse implements PageWriter {
 export interface Leased {
   readonly runId: string
   readonly warehouse: LeasedWarehouse
-  /** Fires when the run is to end, or has lost the lease. */
+  /** Fires when the run should end or has lost the lease. */
   readonly signal: AbortSignal
 }
 
-/** Given back at the end of the block that has it: `await using lease = await openLease(…)`. */
+/** Released at the end of the block that holds it: `await using lease = await openLease(…)`. */
 export interface WriterLease extends Leased, AsyncDisposable {
-  /** Work that ended because the lease was lost has failed, whatever came of it: asked before its result is returned. */
+  /** Work that ended because the lease was lost has failed, whatever it returned. Call this before using its result. */
   throwIfLost(): void
 }
 
-/** What the claim on a warehouse takes. */
+/** What is needed to claim a warehouse. */
 export interface LeaseNeeds {
   readonly warehouse: Warehouse
   readonly clock: Clock
-  /** How long the lease lasts without a sign of life, in milliseconds; default 60,000. */
+  /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */
   readonly leaseMs?: number
-  /** Fires when the work is to end. */
+  /** Fires when the work should end. */
   readonly signal?: AbortSignal
 }
 
@@ -155,12 +154,14 @@ export interface LeaseNeeds {
 const newRunId = (clock: Clock): string =>
   `${fromMicros(clock.nowMicros()).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
 
-/** Milliseconds for which a listener is waited for: it gives the lease back within 10 seconds, a dead one loses it in 60. */
+/** Milliseconds to wait for a listener: it releases the lease within 10 seconds, and a dead one loses it within 60. */
 const listenerPatience = 90_000
-/** Milliseconds between two attempts, and so between two wishes. */
+/** Milliseconds between two attempts, and so between two requests for the lease. */
 const betweenAttempts = 500
 
-/** Claims the lease. A listener holds it only until somebody else wants it: no command ends with 4 because of one. */
+/**
+ * Claims the lease. A listener holds it only until another command wants it, so no command exits with 4 because of one.
+ */
 async function claim(
   {
     warehouse,

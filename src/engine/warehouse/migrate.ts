@@ -12,7 +12,7 @@ import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.j
 import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
 import type { Session } from './transaction.js'
 
-/** Raised when older programs can no longer work on a warehouse; additions do not count. */
+/** Incremented when older programs can no longer use a warehouse. Additions don't count. */
 const schemaVersion = 3
 
 const digest = (tables: readonly Table[]): string =>
@@ -20,7 +20,7 @@ const digest = (tables: readonly Table[]): string =>
 
 type Meta = ReadonlyMap<string, string | null>
 
-/** Runs a query in the transaction in hand, or outside of any. */
+/** Runs a query in the current transaction, or outside of any. */
 type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
 
 async function readMeta({ db }: Dialect, live: readonly LiveColumn[], ask: Ask): Promise<Meta> {
@@ -38,16 +38,16 @@ function refuseNewer(meta: Meta, where: string): void {
   )
 }
 
-/** In sync_meta, while rows are copied into this warehouse: what they are copied from, and since when. */
+/** In sync_meta, while rows are copied into this warehouse: where they are copied from, and since when. */
 export const copyMark = 'copy'
 
 export interface UnfinishedCopy {
-  /** Where the original lies. */
+  /** Where the original is. */
   readonly from: string
   readonly since: string
 }
 
-/** `value`: of the mark; undefined where there is none. */
+/** `value`: the mark's. undefined if there is no mark. */
 export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
   value ? (JSON.parse(value) as UnfinishedCopy) : undefined
 
@@ -60,7 +60,7 @@ function refuseUnfinished(meta: Meta, where: string): void {
   })
 }
 
-/** Stops where the warehouse is an unfinished copy: for who asks no `plan` before it reads. */
+/** Stops if the warehouse is an unfinished copy. For commands that don't call `plan` before they read. */
 export async function refuseUnfinishedCopy(db: Db, where: string): Promise<void> {
   const marked = db.selectFrom('sync_meta').select(['name', 'value']).where('name', '=', copyMark)
   refuseUnfinished(new Map((await marked.execute()).map(({ name, value }) => [name, value])), where)
@@ -77,13 +77,13 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
     )
 }
 
-/** The tables of the product, and the model that those of the resources follow from. */
+/** The product's own tables, and the model from which those of the resources follow. */
 export interface Wanted {
   readonly model: Model
   readonly tables: readonly Table[]
 }
 
-/** What a migration would change, and what it would mean. */
+/** What a migration would change, and what that would mean. */
 interface Survey {
   readonly changes: readonly Change[]
   readonly consequences: Consequences
@@ -91,7 +91,7 @@ interface Survey {
   readonly isKnown: boolean
 }
 
-/** Compares all tables and columns with what there is: somebody may have dropped one since the last run. */
+/** Compares all tables and columns with what exists: one may have been dropped since the last run. */
 async function survey(
   dialect: Dialect,
   { model, tables }: Wanted,
@@ -113,9 +113,8 @@ export interface PlannedChange extends Change {
   readonly refills: boolean
 }
 
-/** What is asked of a plan of changes. */
 export interface PlanOptions {
-  /** With the sizes of tables, where these tell how long a change takes: each of their rows is counted. */
+  /** Includes the sizes of tables if they determine how long a change takes. That counts each of their rows. */
   readonly isMeasured?: boolean
 }
 
@@ -132,12 +131,12 @@ export async function planMigration(
   return isMeasured ? measured(dialect, planned) : planned
 }
 
-/** Hears of each change before it is made: one that takes long should not take long in silence. */
+/** Called before each change is made, so that a slow one isn't silent. */
 export type OnChange = (change: Change) => void
 
 /**
- * Brings the warehouse's tables up to date, in one transaction: whatever ends it in the middle, the warehouse is as it was
- * before. Several migrations at once wait for each other.
+ * Brings the warehouse's tables up to date, in one transaction: if anything interrupts it, the warehouse is as it was
+ * before. Concurrent migrations wait for each other.
  */
 export async function migrateTables(
   dialect: Dialect,
@@ -152,7 +151,7 @@ export async function migrateTables(
   const sized = await measured(dialect, found)
   const making = dialect.transaction(async (session) => {
     await dialect.prepare(session)
-    // Compared again behind the lock: another process may have migrated meanwhile.
+    // Compared again after taking the lock: another process may have migrated meanwhile.
     const { changes: now, consequences } = await survey(dialect, wanted, (query) => session.run(query))
     refuseObstacles(now, dialect.where)
     const changes = withSizes(now, sized)

@@ -1,16 +1,17 @@
 /**
- * Moves values between `_extra` and the columns that the configuration, or a new version of the program, makes of unknown
- * fields. Runs do so under their lease, before any other work; so does the command `migrate`.
+ * Moves values between `_extra` and the columns that the configuration, or a new version of the program, makes from
+ * unknown fields. Runs do so under their lease, before any other work; so does the command `migrate`.
  *
  * A column is in one of these states, which `sync_columns` keeps:
  *
  * (no row):  the values are in `_extra`; or the column is declared, and its values are in it.
- * filling:   the values are on their way into the column. A row of the table is done when its `_extra` lacks the member.
- * column:    the values are in the column, as the configuration says.
- * emptying:  the configuration names the column no more; the values are on their way back. A row is done when its column
+ * filling:   the values are being moved into the column. A row of the table is done when its `_extra` lacks the
+ *            member.
+ * column:    the values are in the column, as configured.
+ * emptying:  the configuration no longer has the column; the values are being moved back. A row is done when its column
  *            is null.
  *
- * Values move in batches, each in a transaction of its own. A run that is killed goes on where the rows say.
+ * Values move in batches, each in its own transaction. A run after a kill continues where the rows show it stopped.
  */
 import type { CompiledQuery } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
@@ -20,7 +21,7 @@ import type { Dialect } from './dialect.js'
 import { demandRefill, seenFrom, switchHistory } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 
-/** Where values go, or what becomes of the versions of a resource (layout.ts). */
+/** Where values go, or what happens to the versions of a resource (layout.ts). */
 type Destination = MovingField['to'] | 'history' | 'no history'
 
 /** What was moved, for people. */
@@ -40,15 +41,15 @@ interface TrackedColumn {
   readonly state: State
 }
 
-/** What is to be done with one column. */
+/** What to do with one column. */
 interface WaitingMove {
   readonly resource: ResourceModel
   readonly name: string
   readonly kind: Kind
   readonly to: Destination
-  /** Whether the configuration has the column, which is then kept in mind. */
+  /** Whether the configuration has the column, which is then recorded. */
   readonly isPromoted: boolean
-  /** Its values were stored by the rules of another kind. */
+  /** Its values were stored under the rules of another kind. */
   readonly isOfOtherKind?: boolean
 }
 
@@ -61,7 +62,7 @@ async function readTracked({ db }: Dialect): Promise<TrackedColumn[]> {
   )
 }
 
-/** What is to be done, so that the rows are as the model has them; nothing where they are. */
+/** What to do so that the rows match the model. Empty if they do. */
 export async function waitingMoves(dialect: Dialect, model: Model): Promise<WaitingMove[]> {
   const tracked = await readTracked(dialect)
   const wanted = model.list.flatMap((resource) =>
@@ -82,7 +83,7 @@ export async function waitingMoves(dialect: Dialect, model: Model): Promise<Wait
   return [...wanted, ...others, ...switches(model, tracked)]
 }
 
-/** The resources whose history the configuration has switched on or off. */
+/** The resources whose history was switched on or off in the configuration. */
 function switches(model: Model, tracked: readonly TrackedColumn[]): WaitingMove[] {
   return model.list.flatMap((resource): WaitingMove[] => {
     const known = tracked.find((column) => column.resource === resource.name && column.name === seenFrom)
@@ -106,7 +107,7 @@ const untrack = ({ db }: Dialect, { resource, name }: WaitingMove): CompiledQuer
     .where((eb) => eb.and({ resource: resource.name, name }))
     .compile()
 
-/** Carries out one move, and returns what it has moved. `at`: now, canonical. */
+/** Carries out one move and returns what it moved. `at`: now, canonical. */
 async function carryOut(
   dialect: Dialect,
   transact: Transact,
@@ -135,7 +136,10 @@ async function carryOut(
   return { table: table.name, column: name, to, values }
 }
 
-/** Why the source has to be asked what it sent exactly: a column does not tell null from absent, or 1 from "1". */
+/**
+ * Why the source has to be queried for what it sent exactly: a column doesn't distinguish null from absent, or 1 from
+ * "1".
+ */
 function inexact({ resource, name, to, isOfOtherKind }: WaitingMove): string | undefined {
   if (to === '_extra') return `the column ${resource.name}.${name} is no longer configured`
   return isOfOtherKind ? `the column ${resource.name}.${name} became another kind` : undefined
@@ -144,13 +148,13 @@ function inexact({ resource, name, to, isOfOtherKind }: WaitingMove): string | u
 /** What `moveColumns` would do with one column. */
 export interface PendingMove extends Omit<MovedColumn, 'values'> {
   readonly resource: string
-  /** Of values that go back into `_extra`; null of others. */
+  /** For values that go back into `_extra`; null for others. */
   readonly values: number | null
   /** Whether the lists of its resource are read whole afterwards. */
   readonly refills: boolean
 }
 
-/** What `moveColumns` would do, for those who ask before; changes nothing. */
+/** What `moveColumns` would do, for commands that show it first. Changes nothing. */
 export async function pendingMoves(dialect: Dialect, model: Model): Promise<PendingMove[]> {
   const live = await dialect.liveColumns()
   const pending: PendingMove[] = []

@@ -8,24 +8,24 @@ import { type RulesReader, Warehouse } from './warehouse.js'
 export interface OpenOptions {
   /** `sqlite:PATH` or `postgres://…`. */
   readonly url: string
-  /** Schema of the tables, where the warehouse knows schemas. */
+  /** Schema of the tables, if the warehouse has schemas. */
   readonly schema: string
   readonly model: Model
   readonly clock?: Clock
   readonly retryWaits?: readonly number[]
   readonly signal?: AbortSignal
   readonly readRules?: RulesReader
-  /** For commands that only read: what is not there is not made, and an empty warehouse stands in for it. */
+  /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
   readonly existing?: boolean
-  /** Postgres: milliseconds after which a connection that waits for an answer is asked about; default 30,000. */
+  /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */
   readonly silentMs?: number
-  /** Postgres: a pooler in transaction mode stands before it; default false. */
+  /** Postgres: it is behind a pooler in transaction mode; default false. */
   readonly pooler?: boolean
-  /** Rows from which SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
+  /** From how many rows on SQLite's writer thread stores a page: 0 for every page, Infinity for none; default 300. */
   readonly threadFrom?: number
 }
 
-/** A driver is loaded when its kind of warehouse is opened, and not before: commands must start quickly. */
+/** A driver is loaded only when its kind of warehouse is opened, because commands must start quickly. */
 export async function openDialect({
   url,
   schema,
@@ -44,12 +44,12 @@ export async function openDialect({
   })
 }
 
-/** Opens a warehouse; `migrate` makes its tables. Throws Stop when the warehouse cannot be reached or used. */
+/** Opens a warehouse; `migrate` creates its tables. Throws Stop if the warehouse can't be reached or used. */
 export async function openWarehouse(options: OpenOptions): Promise<Warehouse> {
   return new Warehouse({ ...options, dialect: await openDialect(options) })
 }
 
-/** What other tools have to know of the warehouse at an address; it need not be there. */
+/** What other tools need to know about the warehouse at an address. It doesn't have to exist. */
 export async function biToolsOf(place: ToolPlace): Promise<BiTools> {
   const kind = place.url.startsWith('sqlite:')
     ? import('./sqlite/bitools.js')

@@ -1,6 +1,6 @@
 /**
- * Moves the values of one field between `_extra` and a column, batch after batch in the order of the rows' keys.
- * migratecolumns.ts says which fields move, and where to.
+ * Moves the values of one field between `_extra` and a column, batch by batch in the order of the rows' keys.
+ * migratecolumns.ts decides which fields move, and where to.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
@@ -13,15 +13,14 @@ import type { Dialect } from './dialect.js'
 import { quarantineStatements } from './quarantine.js'
 import type { Session } from './transaction.js'
 
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const rowsAtOnce = 500
-/** As much of a value as quarantine keeps. */
+/** The most of a value that quarantine keeps. */
 const longestValue = 4096
 
 /** Runs work in a transaction of the run that holds the lease. */
 export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>
 
-/** A field that moves. */
 export interface MovingField {
   /** The resource's own table. */
   readonly table: Table
@@ -30,7 +29,7 @@ export interface MovingField {
   readonly to: 'column' | '_extra'
 }
 
-/** A row whose value has not moved yet. */
+/** A row whose value hasn't moved yet. */
 interface WaitingRow {
   readonly tenant: number | bigint
   readonly id: number | bigint
@@ -39,7 +38,7 @@ interface WaitingRow {
   readonly value: unknown
 }
 
-/** Moves what has not moved yet; returns the number of rows. */
+/** Moves what hasn't moved yet. Returns the number of rows. */
 export async function moveValues(dialect: Dialect, transact: Transact, field: MovingField): Promise<number> {
   let moved = 0
   let last: WaitingRow | undefined
@@ -84,7 +83,7 @@ function waitingRows(
   return query.orderBy('tenant_id').orderBy(key).limit(rowsAtOnce).compile()
 }
 
-/** The update of one row. Its stamps stay: the version is the same. */
+/** The update of one row. Its stamps stay the same because its version does. */
 function rewrite(
   { db }: Dialect,
   { table, name }: MovingField,
@@ -99,7 +98,7 @@ function rewrite(
     .compile()
 }
 
-/** A value that the column cannot hold goes to quarantine, as it would from the API. */
+/** A value that the column can't hold goes to quarantine, as it would if it came from the API. */
 function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
   const { name, kind, table } = field
   const { value, reason } = valueOfMember(String(row.value), kind, dialect.numbers)

@@ -5,15 +5,15 @@ import { type CursorKey, cursorColumns, cursorName, type Reader } from './cursor
 import type { Db } from './database.js'
 import type { BatchStamp } from './versionbatch.js'
 
-/** Entries a statement: 8 parameters each, far below the limits of both databases. */
+/** Entries per statement: 8 parameters each, far below the limits of both databases. */
 const entriesPerStatement = 100
 
-/** What the entries of one request share. */
+/** What the entries of one response share. */
 interface QuarantineSite extends BatchStamp {
   readonly resource: string
 }
 
-/** The statements that record a batch's quarantine entries. A page may show a record twice: the last entry counts. */
+/** The statements that record a batch's quarantine entries. A page may show a record twice; the last entry counts. */
 export function quarantineStatements(
   db: Db,
   batch: QuarantineSite,
@@ -63,7 +63,7 @@ export const forgetRecord = (db: Db, key: CursorKey, recordId: string): Compiled
 
 /**
  * Forgets records without an id that were last seen before that moment. Their names in quarantine are digests of their
- * content, so that only a walk of the whole list shows which of them still exist.
+ * content, so only a walk of the whole list shows which of them still exist.
  */
 export const forgetNameless = (db: Db, key: CursorKey, before: string): CompiledQuery =>
   db
@@ -73,7 +73,7 @@ export const forgetNameless = (db: Db, key: CursorKey, before: string): Compiled
     .where('last_seen_at', '<', before)
     .compile()
 
-/** Forgets, of every tenant and of none, what is in quarantine of a list that no longer shows it since that moment. */
+/** For a list, forgets what is in quarantine and hasn't been seen since that moment, with or without a tenant. */
 export const forgetUnseen = (db: Db, resource: string, before: string): CompiledQuery =>
   db
     .deleteFrom('sync_quarantine')
@@ -85,8 +85,8 @@ export const forgetUnseen = (db: Db, resource: string, before: string): Compiled
     .compile()
 
 /**
- * How many values, items and records are in quarantine that were seen since a moment, by cursor. A value that several
- * requests have shown is one entry: to count what each request brought would count it several times.
+ * How many values, items and records in quarantine were seen since a moment, by cursor. A value that several responses
+ * showed is one entry; counting per response would count it several times.
  */
 export async function quarantinedSince(
   warehouse: Reader,

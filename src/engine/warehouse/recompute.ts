@@ -1,14 +1,14 @@
 /**
- * Computes derived tables anew whose rule or settings have changed since their rows were stored, such as those of a
- * warehouse that an older program has filled. Runs do so under their lease, before any other work; so does `migrate`.
+ * Recomputes derived tables whose rule or settings have changed since their rows were stored, such as those of a
+ * warehouse that an older program filled. Runs do so under their lease, before any other work; so does `migrate`.
  *
- * What the rows of a tenant were computed with stands in `sync_derived`:
+ * What the rows of a tenant were computed with is in `sync_derived`:
  *
- * (no row):      nobody has computed them. Where the tenant has no records yet, the row is made finished: rows come with
- *                their records from then on.
- * under way:     `finished_at` is null; records up to `done_to` are done. A run that is killed goes on there, unless rule
- *                or settings have changed again.
- * finished:      all rows are of that rule and those settings.
+ * (no row):   nobody has computed them. If the tenant has no records yet, the row is created as finished, since rows
+ *             will be stored with their records from then on.
+ * under way:  `finished_at` is null; records up to `done_to` are done. A run after a kill continues there, unless rule
+ *             or settings have changed again.
+ * finished:   all rows were computed with that rule and those settings.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -22,15 +22,15 @@ import type { Dialect } from './dialect.js'
 import type { Transact } from './pendingmoves.js'
 import type { Session } from './transaction.js'
 
-/** Records of one transaction. */
+/** Records per transaction. */
 const recordsAtOnce = 500
 
-/** One derived table of one tenant whose rows are of another rule or of other settings. */
+/** One derived table of one tenant whose rows were computed with another rule or other settings. */
 export interface Outdated {
   readonly resource: ResourceModel
   readonly derived: DerivedModel
   readonly tenantId: Int64
-  /** The last record that an earlier run has computed with the present rule and settings; null where none is. */
+  /** The last record that an earlier run computed with the current rule and settings. null if there is none. */
   readonly doneTo: Int64 | null
   /** How many records it has computed. */
   readonly done: number
@@ -38,7 +38,7 @@ export interface Outdated {
   readonly hasRecords: boolean
 }
 
-/** What was computed anew, for people. */
+/** What was recomputed, for people. */
 export interface Recomputed {
   readonly table: string
   readonly tenantId: Int64
@@ -91,22 +91,23 @@ async function outdatedOf(
   }))
 }
 
-/** The part of a warehouse by which its derived tables are computed anew. */
+/** The part of a warehouse that is needed to recompute its derived tables. */
 interface DerivedWarehouse extends Reader {
   readonly dialect: Dialect
   readonly rules: Rules
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
 }
 
-/** What is of another rule, or of other settings, than the present ones. */
+/** What was computed with another rule, or other settings, than the current ones. */
 export const readOutdated = (
   warehouse: Omit<DerivedWarehouse, 'transaction'>,
   model: Model,
 ): Promise<Outdated[]> => warehouse.read(() => outdated(warehouse.dialect, model, warehouse.rules))
 
 /**
- * Whether rows of some tenant are of another version of a rule, or are just being computed: what reads columns of the new
- * version would show half. Settings are not asked for, since a warehouse knows them only once it has been written to.
+ * Whether rows of some tenant were computed with another version of a rule, or are just being recomputed: a reader of
+ * the new version's columns would show only half. Settings aren't checked, since a warehouse knows them only once it
+ * has been written to.
  */
 export async function isHalfComputed(
   warehouse: Omit<DerivedWarehouse, 'transaction' | 'rules'>,
@@ -130,7 +131,7 @@ export async function isHalfComputed(
   })
 }
 
-/** Stored records, deleted ones included, of some tenants or of all. */
+/** The number of stored records, including deleted ones, of some tenants or of all. */
 export async function countRecords(
   warehouse: Reader,
   { tables: [root] }: ResourceModel,
@@ -183,14 +184,14 @@ function nextIds(
   return rest.orderBy('id').limit(recordsAtOnce).compile()
 }
 
-/** How rows are computed anew: in transactions of the lease's holder. */
+/** How rows are recomputed: in transactions of the lease's holder. */
 interface Recomputing {
   readonly dialect: Dialect
   readonly rules: Rules
   readonly transact: Transact
   /** Now, canonical. */
   readonly at: () => string
-  /** Hears how many records of a tenant are done, several hundred at a time. */
+  /** Called with how many records of a tenant are done, several hundred at a time. */
   readonly progress?: ((table: string, tenantId: Int64, done: number) => void) | undefined
 }
 
@@ -220,7 +221,10 @@ async function recomputeOne(
   }
 }
 
-/** Computes anew whatever is of another rule or of other settings, under a lease. Returns what had records. */
+/**
+ * Recomputes, under a lease, whatever was computed with another rule or other settings. Returns the tables that had
+ * records.
+ */
 export async function recompute(
   warehouse: DerivedWarehouse,
   model: Model,

@@ -3,8 +3,8 @@ import type { Db } from './database.js'
 import type { Batch, Origin } from './versionbatch.js'
 
 /**
- * The statement that records the request of a batch: one row a request that wrote anything, about 250 bytes for up to a
- * hundred records. The rows that the request brought carry its stamp.
+ * The statement that records the request of a batch: one row per request that wrote anything, about 250 bytes for up to
+ * a hundred records. The rows from that request carry its stamp.
  */
 export function requestStatement(
   db: Db,

@@ -1,5 +1,5 @@
 /**
- * Repeats work on a database that is away, for as long as that is worth it. Used by warehouse.ts for everything that it
+ * Retries work on a database that is away, for as long as that is worthwhile. warehouse.ts uses it for everything it
  * reads and writes.
  */
 import type { Clock } from '../base/clock.js'
@@ -8,42 +8,44 @@ import { Retry, Skip, Stop } from '../base/errors.js'
 /** Waits between attempts while the database is away, in milliseconds. */
 const usualWaits = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
 
-/** How long a database may be away, in milliseconds: with the last attempt and the end of the run, some two minutes. */
+/**
+ * How long a database may be away, in milliseconds. With the last attempt and the end of the run, about two minutes.
+ */
 const longestAway = 90_000
 
-/** So much of an attempt counts as being away: a connection that has fallen silent is noticed after some time only. */
+/** An attempt counts as downtime for at most this long, because a silent connection is noticed only after some time. */
 const mostOfAnAttempt = 30_000
 
-/** After a signal, in milliseconds: how long an away database is asked again, and how long an answer is waited for. */
+/** After a signal, in milliseconds: how long to retry a database that is away, and how long to wait for an answer. */
 const askedAfterSignal = 3000
 const answeredAfterSignal = 6000
 
 export interface PatienceOptions {
   readonly clock: Clock
-  /** A driver's error in the classes of errors.ts. */
+  /** Maps a driver's error to the classes of errors.ts. */
   readonly classify: (error: unknown) => Error
   /** Waits between attempts, in milliseconds; tests shorten them. */
   readonly waits?: readonly number[] | undefined
-  /** Fires when the process is to end: then no wait is long. */
+  /** Fires when the process should end; then no wait is long. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
  * there:    the last work succeeded.
- * away:     work failed with Retry, and nothing has succeeded since. Attempts go on, with longer and longer waits.
- * given up: the database was away for too long, or a signal came meanwhile. What is tried now is tried once; after a
- *           signal, not at all. A success leads back to `there`.
+ * away:     work failed with Retry, and nothing has succeeded since. Attempts continue, with longer and longer waits.
+ * given up: the database was away for too long, or a signal came meanwhile. Work is now tried only once, and after a
+ *           signal not at all. A success leads back to `there`.
  */
 export class RetryPolicy {
   readonly #options: PatienceOptions
   readonly #waits: readonly number[]
-  /** Whether the database has answered once. Before, a wrong address must not take two minutes to be reported. */
+  /** Whether the database has ever answered. Until then, a wrong address must not take two minutes to be reported. */
   #reached = false
   /** In microseconds. */
   #awaySince: bigint | undefined
   #signalledAt: bigint | undefined
   #gaveUp = false
-  /** Ends the work under way; the work itself may hang for ever. */
+  /** Ends work under way, because the work itself may hang forever. */
   readonly #underWay = new Set<(error: unknown) => void>()
 
   constructor(options: PatienceOptions) {
@@ -58,7 +60,7 @@ export class RetryPolicy {
     return this.#gaveUp
   }
 
-  /** Runs the work, again while the database is away: the work must be safe to repeat. */
+  /** Runs the work, and retries it while the database is away: the work must be safe to repeat. */
   async trying<T>(work: () => Promise<T>): Promise<T> {
     const { clock, classify, signal } = this.#options
     let away: bigint | undefined
@@ -75,7 +77,7 @@ export class RetryPolicy {
         const error = classify(caught)
         if (!(error instanceof Retry)) throw error
         const { cause } = error.details
-        // A table that stays locked is waited for a few times, and then fails its cursor alone.
+        // A table that stays locked is retried a few times, and then only fails its cursor.
         if (cause instanceof Skip && attempt > 1) throw cause
         const now = clock.nowMicros()
         away ??= now - least(now - begun, BigInt(mostOfAnAttempt) * 1000n)
@@ -87,7 +89,7 @@ export class RetryPolicy {
     }
   }
 
-  /** The result of some work; once a signal has come, its answer is not waited for longer than some seconds. */
+  /** The result of some work. After a signal, it waits for the answer only a few seconds. */
   bounded<T>(work: Promise<T>): Promise<T> {
     if (!this.#options.signal) return work
     return new Promise((resolve, reject) => {
@@ -96,7 +98,7 @@ export class RetryPolicy {
     })
   }
 
-  /** Milliseconds until the next attempt; undefined where there is none. */
+  /** Milliseconds until the next attempt. undefined if there is none. */
   #wait(attempt: number, now: bigint, since: bigint): number | undefined {
     if (this.#gaveUp) return undefined
     if (this.#signalledAt !== undefined) {

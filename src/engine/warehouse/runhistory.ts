@@ -1,6 +1,6 @@
 /*
- * The history of runs: what is too old goes, and idle runs are thinned. Used by run/prunehistory.ts, in the run that holds the
- * lease.
+ * The history of runs: old rows are removed and idle runs thinned out. Used by run/prunehistory.ts, in the run that
+ * holds the lease.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -8,7 +8,7 @@ import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
 import { bySeq, ofRuns } from './runs.js'
 
-/** In sync_meta: the day up to which idle runs are thinned, and the day on which history was last put in order. */
+/** In sync_meta: the day up to which idle runs are thinned, and the day on which history was last pruned. */
 export type HistoryMark = 'history_thinned_to' | 'history_pruned_on'
 
 export const readMarks = (warehouse: Reader): Promise<Map<string, string | null>> =>
@@ -25,14 +25,14 @@ export const setMark = (db: Db, name: HistoryMark, value: string): CompiledQuery
     .onConflict((c) => c.column('name').doUpdateSet({ value }))
     .compile()
 
-/** The oldest run on record: of what was before, nothing is known. */
+/** When the oldest run on record began. Nothing earlier is recorded. */
 export const knownSince = (warehouse: Reader): Promise<string | null> =>
   warehouse.read(async (db) => {
     const oldest = db.selectFrom('sync_runs').select((eb) => eb.fn.min<string | null>('started_at').as('at'))
     return (await oldest.executeTakeFirst())?.at ?? null
   })
 
-/** When the run before the one under way began; null where there is none. */
+/** When the run before the current one began. null if there isn't one. */
 export const startBeforeLast = (warehouse: Reader): Promise<string | null> =>
   warehouse.read(async (db) => {
     const runs = db.selectFrom('sync_runs').select('started_at').where(ofRuns).orderBy(bySeq, 'desc')
@@ -45,7 +45,7 @@ interface RunStart {
   readonly startedAt: string
 }
 
-/** The runs that began in a span of time, the oldest first. */
+/** The runs that began in a time range, oldest first. */
 export const runsBetween = (warehouse: Reader, from: string, to: string, most: number): Promise<RunStart[]> =>
   warehouse.read(async (db) => {
     const rows = await db
@@ -59,13 +59,13 @@ export const runsBetween = (warehouse: Reader, from: string, to: string, most: n
     return rows.map(({ run_id, started_at }) => ({ runId: run_id, startedAt: started_at ?? from }))
   })
 
-/** Removes a run and all that it did, but for its requests. */
+/** Removes a run and everything it did, except for its requests. */
 export const removeRun = (db: Db, runId: string): CompiledQuery[] => [
   db.deleteFrom('sync_run_cursors').where('run_id', '=', runId).compile(),
   db.deleteFrom('sync_runs').where('run_id', '=', runId).compile(),
 ]
 
-/** Removes the cursors of a run that brought nothing, where one of these later runs has an idle row of them, too. */
+/** Removes the cursors of a run that changed nothing, if one of these later runs also has an idle row for them. */
 export function thinRun(db: Db, runId: string, later: readonly string[]): CompiledQuery[] {
   const own = db.selectFrom('sync_run_cursors as c').select('c.run_id').where('c.run_id', '=', runId)
   const idle = { 'c.status': 'ok', 'c.rows_upserted': 0, 'c.rows_deleted': 0 } as const
@@ -95,7 +95,7 @@ export function thinRun(db: Db, runId: string, later: readonly string[]): Compil
   ]
 }
 
-/** Removes the oldest requests of a tenant before a moment, so many at most. */
+/** Removes a tenant's oldest requests before a moment, at most `most` of them. */
 export function removeRequests(db: Db, tenantId: Int64, before: string, most: number): CompiledQuery {
   const old = db
     .selectFrom('sync_requests as r')

@@ -1,6 +1,4 @@
-/*
- * The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease.
- */
+/* The statements that record runs in sync_runs and sync_run_cursors. The run executes them under its lease. */
 import { type CompiledQuery, type Insertable, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../base/timestamp.js'
@@ -11,31 +9,31 @@ import type { Dialect } from './dialect.js'
 type RunRow = Insertable<StateRows['sync_runs']>
 
 /**
- * What runs are ordered by: the number under which each was recorded. By their times, the run of a clock that was wrong
- * once would be the last one until that time comes.
+ * The order of runs: the number under which each was recorded. Ordered by time, a run under a clock that was once wrong
+ * would stay the last one until that time comes.
  */
 export const bySeq: RawBuilder<unknown> = sql`coalesce(${sql.ref('seq')}, 0)`
 
-/** Whether runs have numbers: a warehouse of an older version, which nobody has migrated yet, has no column for them. */
+/** Whether runs have numbers: a warehouse of an older version that hasn't been migrated has no column for them. */
 async function isNumbered(db: Dialect['db']): Promise<boolean> {
   const some = await db.selectFrom('sync_runs').selectAll().limit(1).executeTakeFirst()
   return some !== undefined && 'seq' in some
 }
 
-/** What commands order runs by that only read, and may meet such a warehouse. */
+/** The order of runs for commands that only read and may meet such a warehouse. */
 export const recordedOrder = async (db: Dialect['db']): Promise<RawBuilder<unknown>> =>
   (await isNumbered(db)) ? bySeq : sql.ref('started_at')
 
 /**
- * `mode` of the rows that say what events rang, one an hour: they are no runs of their own, and nobody who asks for the
- * last run means one of them.
+ * `mode` of the rows that record what events triggered, one per hour. They aren't runs of their own, so they don't
+ * count as the last run.
  */
 export const eventsMode = 'events'
 
-/** Leaves out what events rang. */
+/** Leaves out the rows about events. */
 export const ofRuns = sql<SqlBool>`coalesce(${sql.ref('mode')}, '') <> ${sql.lit(eventsMode)}`
 
-/** The newest moment that any run has recorded, in microseconds: new stamps must lie after it. */
+/** The newest moment that any run has recorded, in microseconds. New stamps must be later. */
 export async function newestStamp(warehouse: Reader): Promise<bigint> {
   const row = await warehouse.read(async (db) => {
     const knowsStamps = await isNumbered(db)
@@ -57,7 +55,7 @@ export async function newestStamp(warehouse: Reader): Promise<bigint> {
   return newest === undefined ? 0n : toMicros(newest)
 }
 
-/** Whether a run of that name has begun between then and now and come to its end, whichever way. */
+/** Whether a run of that name began between then and now and ended, however it ended. */
 export async function hasRunSince(
   warehouse: Reader,
   job: string,
@@ -69,7 +67,7 @@ export async function hasRunSince(
       .select('run_id')
       .where('job', '=', job)
       .where('started_at', '>=', since)
-      // A run that began later than now did so by a clock that was wrong.
+      // A run that began later than now was recorded under a wrong clock.
       .where('started_at', '<=', now)
       .where('status', 'not in', ['running', 'interrupted'])
       .limit(1)
@@ -79,8 +77,8 @@ export async function hasRunSince(
 }
 
 /**
- * The newest stamp of runs that were killed: their ends are not recorded, but their rows carry stamps. undefined where
- * there is no such run.
+ * The newest stamp of killed runs: their ends aren't recorded, but their rows carry stamps. undefined if there is no
+ * such run.
  */
 export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
   const orphans = await warehouse.read((db) =>
@@ -105,7 +103,7 @@ export async function newestOrphanStamp(warehouse: Reader): Promise<string | und
     .at(-1)
 }
 
-/** Runs that nobody will record the end of, beside the one that has just begun. */
+/** Runs whose end will never be recorded, other than the one that has just begun. */
 export const orphansBeside = (db: Dialect['db'], runId: string) =>
   db
     .selectFrom('sync_runs')
@@ -114,7 +112,7 @@ export const orphansBeside = (db: Dialect['db'], runId: string) =>
     .where('run_id', '!=', runId)
     .compile()
 
-/** One row where the end of the run is on record. */
+/** Returns one row if the end of the run is on record. */
 export const hasEnded = (db: Dialect['db'], runId: string) =>
   db
     .selectFrom('sync_runs')
@@ -123,7 +121,7 @@ export const hasEnded = (db: Dialect['db'], runId: string) =>
     .where('finished_at', 'is not', null)
     .compile()
 
-/** A killed run could not record its own end; whoever holds the lease after it knows that it has ended. */
+/** A killed run couldn't record its own end; the next holder of the lease knows that it has ended. */
 export const endOrphans = (db: Dialect['db']): CompiledQuery =>
   db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()
 
@@ -136,7 +134,7 @@ export const startRun = (db: Dialect['db'], row: RunRow & { status: string }): C
         .selectFrom('sync_runs')
         .select((all) => all(all.fn.coalesce(all.fn.max('seq'), all.lit(0)), '+', all.lit(1)).as('next')),
     }))
-    // The statement is repeated when the answer to its commit was lost.
+    // The statement is repeated if the response to its commit was lost.
     .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
     .compile()
 
@@ -150,13 +148,13 @@ export const storeRunCursors = (
   db
     .insertInto('sync_run_cursors')
     .values(rows)
-    // The statement is repeated when the answer to its commit was lost.
+    // The statement is repeated if the response to its commit was lost.
     .onConflict((c) => c.columns(['tenant_id', 'resource', 'run_id', 'step']).doNothing())
     .compile()
 
 /**
- * The last run of a mode that asked for a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
- * steps of a job have modes of their own.
+ * The last run of a mode that worked on a cursor, by `cursorName`, as a text that sorts by when runs were recorded. The
+ * steps of a job have their own modes.
  */
 export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<string, string>> {
   const rows = await warehouse.read((db) =>
@@ -182,7 +180,7 @@ export async function lastTurns(warehouse: Reader, mode: string): Promise<Map<st
   )
 }
 
-/** When the walk began that first brought the list whole, as far as the history reaches back; undefined where none did. */
+/** When the walk began that first read the whole list, as far back as the history goes. undefined if none did. */
 export async function firstLoadedAt(
   warehouse: Reader,
   { tenantId, resource }: CursorKey,

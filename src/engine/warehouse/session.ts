@@ -1,6 +1,6 @@
 /**
- * The part of a session that SQLite and Postgres share: statements that differ in a few words only.
- * sqlite/session.ts and postgres/session.ts extend it. Both databases take $1, $2, … as parameters.
+ * The part of a session that SQLite and Postgres share: statements that differ in only a few words. sqlite/session.ts
+ * and postgres/session.ts extend it. Both databases take $1, $2, … as parameters.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -23,11 +23,11 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }>
-  /** A table's name as it stands in a statement. */
+  /** A table's name as it is written in a statement. */
   protected abstract from(table: string): string
-  /** The condition that a value is in the list of a parameter. */
+  /** The condition that a value is in a parameter's list. */
   protected abstract within(parameter: string, type: 'bigint' | 'text'): string
-  /** The end of a `select` that locks the rows which it finds. */
+  /** The end of a `select` that locks the rows it finds. */
   protected abstract readonly locking: string
 
   async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
@@ -69,7 +69,7 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
     )
   }
 
-  /** The condition on child rows of one tenant and some owners. */
+  /** The condition on the child rows of one tenant and some owners. */
   protected ownedBy(table: Table, tenant: string, owners: string): string {
     if (!table.owner) throw new Bug(`${table.name} has no owner`)
     return `tenant_id = ${tenant} and "${table.owner}" ${this.within(owners, 'bigint')}`

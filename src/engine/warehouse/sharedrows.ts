@@ -1,7 +1,7 @@
 /*
  * Nested rows that two live records show: a row moved from one record to another and kept its id, and the record that
- * lost it was not read since. Looked for by reconcile/askshared.ts; what is known of them stands with the cursor, in
- * sync_cursors.shared_services.
+ * lost it hasn't been read since. reconcile/askshared.ts looks for them. What is known about them is kept with the
+ * cursor, in sync_cursors.shared_services.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -9,7 +9,7 @@ import type { Table } from '../model/table.js'
 import { type CursorKey, moveCursor, type Reader } from './cursors.js'
 import { type Db, readJson, rootTable } from './database.js'
 
-/** More pairs than this: the ids are not unique, and nothing follows from two records that share one. */
+/** If there are more pairs than this, the ids aren't unique, and nothing follows from two records sharing one. */
 const mostPairs = 1000
 const idsAtOnce = 1000
 
@@ -24,37 +24,37 @@ interface ShownHolder extends Holder {
   readonly shownAt: string
 }
 
-/** Two records that show a row both: the source showed `newer` later, so that `older` may have lost the row. */
+/** Two records that both show a row: the source showed `newer` later, so `older` may have lost the row. */
 export interface SharingPair {
   readonly older: Holder
   readonly newer: Holder
 }
 
-/** What a look at all rows has found. */
+/** The result of checking all rows. */
 export interface FoundShared {
   /** Rows that more than one live record has. */
   readonly rows: number
-  /** Empty where there are too many. */
+  /** Empty if there are too many. */
   readonly pairs: readonly SharingPair[]
   readonly tooMany: boolean
 }
 
-/** What is known of the shared rows of a cursor. */
+/** What is known about the shared rows of a cursor. */
 export interface KnownShared {
   readonly rows: number
-  /** Names of the pairs that were asked about. */
+  /** Names of the pairs that were already checked at the source. */
   readonly asked: readonly string[]
   readonly tooMany: boolean
 }
 
-/** The name of a pair and its versions, whichever of the two was shown later. */
+/** The name of a pair and its versions, regardless of which was shown later. */
 export const pairName = ({ older, newer }: SharingPair): string =>
   [older, newer]
     .map(({ id, updatedAt }) => `${id} ${updatedAt}`)
     .sort()
     .join(' ')
 
-/** What is stored of it; null where nothing is known, and nothing is to be looked for. */
+/** The stored state. null if nothing is known and no check is requested. */
 export function knownShared(stored: unknown): KnownShared | null {
   if (typeof stored !== 'object' || stored === null) return null
   const { rows = 0, asked = [], too_many = false } = stored as Record<string, unknown>
@@ -70,7 +70,7 @@ export function storeShared(db: Db, key: CursorKey, known: KnownShared | null): 
   return moveCursor(db, key, { shared_services: text })
 }
 
-/** How many rows of each tenant two live records show; tenants without such rows are left out. */
+/** For each tenant, how many rows two live records show. Tenants without such rows are left out. */
 export async function readSharedCounts(db: Db): Promise<ReadonlyMap<Int64, number>> {
   const rows = await db
     .selectFrom('sync_cursors')
@@ -85,7 +85,7 @@ export async function readSharedCounts(db: Db): Promise<ReadonlyMap<Int64, numbe
   return counts
 }
 
-/** The rows of one nested table of one tenant, whose ids are the same in whichever record they stand. */
+/** The rows of one nested table of one tenant, with ids that are the same in whichever record they are. */
 export class SharedRows {
   constructor(
     private readonly warehouse: Reader,
@@ -94,7 +94,7 @@ export class SharedRows {
     private readonly nested: Table,
   ) {}
 
-  /** Whether another record has rows of these. Asks the index for each of their rows, and reads nothing else. */
+  /** Whether another record has one of these records' rows. Looks up each row in the index, and reads nothing else. */
   async has(ids: readonly Int64[]): Promise<boolean> {
     const found = await this.warehouse.read((db) => this.sharedBy(db, ids).execute())
     return found.length > 0
@@ -113,7 +113,7 @@ export class SharedRows {
             .whereRef('o.tenant_id', '=', 's.tenant_id')
             .whereRef('o.id', '=', 's.id')
             .where(sql<boolean>`${this.#owner('o')} <> ${this.#owner('s')}`)
-            // It keeps Postgres from making a join, for which it would read the whole table.
+            // Keeps Postgres from making this a join, for which it would read the whole table.
             .limit(1)
             .offset(0),
         ),
@@ -121,7 +121,7 @@ export class SharedRows {
       .limit(1)
   }
 
-  /** Looks over all rows, in plain statements: of a join, Postgres without statistics makes one that takes minutes. */
+  /** Checks all rows, in plain statements: without statistics, Postgres would take minutes for a join. */
   async look(): Promise<FoundShared> {
     const pairs = new Map<string, SharingPair>()
     let rows = 0
@@ -138,7 +138,7 @@ export class SharedRows {
     return { rows, pairs: tooMany ? [] : [...pairs.values()], tooMany }
   }
 
-  /** The ids that stand in the table more than once. */
+  /** The ids that are in the table more than once. */
   async #repeated(): Promise<Int64[]> {
     const found = await this.warehouse.read((db) =>
       db
@@ -198,11 +198,13 @@ export class SharedRows {
   }
 }
 
-/** Of two that one answer has shown, either may be asked for. */
+/** If one response showed both, either may be queried. */
 const byShown = (a: ShownHolder, b: ShownHolder): number =>
   a.shownAt === b.shownAt ? (a.id < b.id ? -1 : 1) : a.shownAt < b.shownAt ? -1 : 1
 
-/** Each two of the records that have one row, in the order in which they were shown, until they are too many. */
+/**
+ * All pairs among the records that have the same row, in the order in which they were shown, until there are too many.
+ */
 function addPairs(pairs: Map<string, SharingPair>, holders: readonly ShownHolder[]): void {
   for (const [place, newer] of holders.entries())
     for (const older of holders.slice(0, place)) {

@@ -1,6 +1,6 @@
 /*
- * A warehouse belongs to one source: the table sync_source says to which. Records of two sources share their ids, so
- * that rows of one would pass for rows of the other, and every count could agree by chance.
+ * A warehouse belongs to one source, which the table sync_source names. Records of two sources share ids, so rows of
+ * one would pass for rows of the other, and every count could agree by chance.
  */
 import type { CompiledQuery } from 'kysely'
 import { Stop } from '../base/errors.js'
@@ -17,7 +17,7 @@ export interface SourceIdentity extends SourceAddress {
 
 type Reading = Pick<Warehouse, 'has' | 'read'>
 
-/** undefined where no run has stored one: a new warehouse, or one of 0.1.0. */
+/** undefined if no run has stored one: a new warehouse, or one of 0.1.0. */
 export async function readSourceIdentity(warehouse: Reading): Promise<SourceIdentity | undefined> {
   if (!(await warehouse.has('sync_source'))) return undefined
   const row = await warehouse.read((db) =>
@@ -44,7 +44,7 @@ export const adoptionHint =
 export const foreignText = (owner: SourceAddress, asked: SourceAddress): string =>
   `The warehouse belongs to the source ${sourceLabel(owner)}, the configuration names ${sourceLabel(asked)}`
 
-/** Throws Stop where the warehouse belongs to another source. Gives what it belongs to. */
+/** Throws Stop if the warehouse belongs to another source. Returns the source it belongs to. */
 export async function checkSourceIdentity(
   warehouse: Reading,
   asked: SourceAddress,
@@ -54,7 +54,7 @@ export async function checkSourceIdentity(
   throw new Stop(foreignText(owner, asked), { exitCode: 2, hint: adoptionHint })
 }
 
-/** Lets the warehouse belong to a source, from a moment on. */
+/** Makes the warehouse belong to a source, starting at a given moment. */
 export function storeSourceIdentity(
   { db }: Pick<Warehouse, 'db'>,
   { baseUrl, partnerId }: SourceAddress,
@@ -68,10 +68,10 @@ export function storeSourceIdentity(
     .compile()
 }
 
-/** The earliest `updated_after` that the source accepts; null where it refused none so far. */
+/** The earliest `updated_after` that the source accepts. null if it hasn't refused any so far. */
 export async function readListsFrom(warehouse: Reading): Promise<string | null> {
   if (!(await warehouse.has('sync_source'))) return null
-  // All columns: commands that only read meet warehouses of an older program, which lack some.
+  // All columns, because commands that only read may meet warehouses of an older program, which lack some.
   const row = await warehouse.read((db) =>
     db.selectFrom('sync_source').selectAll().where('name', '=', sourceRow).executeTakeFirst(),
   )

@@ -1,6 +1,6 @@
 /*
- * The statements and reads of the table `tenants`, and of what became of its authorizations: which tenants there are,
- * which are revoked, and what in their authorizations could not be stored as it came.
+ * The statements and reads of the table `tenants` and of its authorizations: which tenants there are, which are
+ * revoked, and what in their authorizations couldn't be stored as it came.
  */
 import type { CompiledQuery, Insertable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,7 +13,7 @@ import type { Db } from './database.js'
 
 export interface KnownTenant {
   readonly tenantId: Int64
-  /** When the tenant was found revoked; null while it is granted. */
+  /** When the tenant was found revoked. null while it is granted. */
   readonly revokedAt: string | null
 }
 
@@ -25,7 +25,7 @@ export async function knownTenants(warehouse: Reader): Promise<KnownTenant[]> {
   return rows.map(({ tenant_id, revoked_at }) => ({ tenantId: tenant_id, revokedAt: revoked_at }))
 }
 
-/** Who is granted by what the last run was told. `all`: tenants that the warehouse knows. */
+/** Which tenants are granted according to the last run. `all`: tenants that the warehouse knows. */
 export async function readGranted(warehouse: Reader) {
   const known = await knownTenants(warehouse)
   const ids = (isGranted: boolean): Int64[] =>
@@ -41,7 +41,7 @@ export async function readGranted(warehouse: Reader) {
   }
 }
 
-/** When the source was last asked for the authorizations, in microseconds; null where it never was. */
+/** When the source was last queried for the authorizations, in microseconds. null if it never was. */
 export async function lastAuthorizations(warehouse: Reader): Promise<bigint | null> {
   const row = await warehouse.read((db) =>
     db
@@ -52,15 +52,39 @@ export async function lastAuthorizations(warehouse: Reader): Promise<bigint | nu
   return row?.at ? toMicros(row.at) : null
 }
 
-/** The tenant as its authorization shows it: it is granted. */
-export function grantTenant(db: Db, row: Insertable<StateRows['tenants']>): CompiledQuery {
-  const { tenant_id, ...rest } = row
-  const columns = { ...rest, revoked_at: null }
-  return db
-    .insertInto('tenants')
-    .values({ tenant_id, ...columns })
-    .onConflict((c) => c.column('tenant_id').doUpdateSet(columns))
-    .compile()
+/** Tenants in one statement. */
+const tenantsAtOnce = 100
+
+/** What an authorization tells of a tenant, and that it is not revoked. */
+const grantColumns = [
+  'authorization_id',
+  'api_partner_id',
+  'api_tenant_id',
+  'writable',
+  '_extra',
+  '_synced_at',
+  'revoked_at',
+] as const
+
+/** The tenants as their authorizations show them: they are granted. */
+export function* grantTenants(
+  db: Db,
+  rows: readonly Insertable<StateRows['tenants']>[],
+): Generator<CompiledQuery> {
+  for (let i = 0; i < rows.length; i += tenantsAtOnce) {
+    const part = rows.slice(i, i + tenantsAtOnce).map((row) => ({ ...row, revoked_at: null }))
+    yield db
+      .insertInto('tenants')
+      .values(part)
+      .onConflict((c) =>
+        c
+          .column('tenant_id')
+          .doUpdateSet((eb) =>
+            Object.fromEntries(grantColumns.map((name) => [name, eb.ref(`excluded.${name}`)])),
+          ),
+      )
+      .compile()
+  }
 }
 
 export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
@@ -71,19 +95,19 @@ export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery
     .where('revoked_at', 'is', null)
     .compile()
 
-/** Tenants that were forgotten, and stay away. In a warehouse that nobody has migrated yet, none are known. */
+/** Forgotten tenants, which stay out of the warehouse. Empty for a warehouse that hasn't been migrated yet. */
 export const forgottenTenants = async (
   warehouse: Reader & { has(name: string): Promise<boolean> },
 ): Promise<ReadonlySet<Int64>> =>
   (await warehouse.has('sync_forgotten')) ? readForgotten(warehouse) : new Set()
 
-/** The same of a warehouse whose tables are up to date. */
+/** The same for a warehouse whose tables are up to date. */
 export const readForgotten = async (warehouse: Reader): Promise<ReadonlySet<Int64>> => {
   const rows = await warehouse.read((db) => db.selectFrom('sync_forgotten').select('tenant_id').execute())
   return new Set(rows.map(({ tenant_id }) => tenant_id))
 }
 
-/** Stops where --tenant names tenants that stay away. */
+/** Stops if --tenant names forgotten tenants. */
 export function refuseForgotten(
   { tenants, isTyped }: { readonly tenants: readonly Int64[] | null; readonly isTyped?: boolean },
   forgotten: ReadonlySet<Int64>,
@@ -99,7 +123,7 @@ export function refuseForgotten(
   )
 }
 
-/** Stops where none of the tenants is known. In a warehouse that knows nobody yet, everybody may come. */
+/** Stops if none of the tenants is known. In a warehouse that doesn't know any tenants yet, all are accepted. */
 export function refuseUnknown(
   named: readonly Int64[],
   known: readonly Int64[],
@@ -115,7 +139,7 @@ export function refuseUnknown(
   })
 }
 
-/** Remembers that a tenant was forgotten: it stays away, and a warehouse without tenants lacks none. */
+/** Remembers that a tenant was forgotten: it stays out, and a warehouse without tenants isn't missing any. */
 export const rememberForgotten = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
   db
     .insertInto('sync_forgotten')
@@ -123,10 +147,10 @@ export const rememberForgotten = (db: Db, tenantId: Int64, at: string): Compiled
     .onConflict((c) => c.column('tenant_id').doUpdateSet({ forgotten_at: at }))
     .compile()
 
-/** In sync_meta: older versions kept only that some tenant was forgotten. */
+/** In sync_meta: older versions only stored that some tenant was forgotten. */
 const mark = 'tenant_forgotten_at'
 
-/** Lets a tenant back. */
+/** Allows a forgotten tenant again. */
 export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery[] => [
   db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile(),
   db.deleteFrom('sync_meta').where('name', '=', mark).compile(),
@@ -135,7 +159,7 @@ export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery[] => [
 /** In sync_meta: tenants whose rows are erased, or about to be, and may have left traces in the database's files. */
 const tracesMark = 'tenant_traces'
 
-/** Tenants that an erasure which was cut short, or kept from its end, has still to do with. */
+/** Tenants that an interrupted or incomplete erasure still has to finish. */
 export const tenantsWithTraces = (warehouse: Reader): Promise<string[]> =>
   warehouse.read(async (db) => {
     const named = db.selectFrom('sync_meta').select('value').where('name', '=', tracesMark)

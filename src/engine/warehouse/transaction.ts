@@ -1,4 +1,4 @@
-/* One transaction on one connection, as the dialects' sessions carry it out. */
+/* One transaction on one connection, as the dialects' sessions implement it. */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Tuple } from '../model/flatten/batch.js'
@@ -6,14 +6,14 @@ import type { Table } from '../model/table.js'
 import type { AnyRows, Rows } from './rows.js'
 import type { BatchStamp, Version } from './versionbatch.js'
 
-/** A value of a statement, or a list of ids or texts. */
+/** A value in a statement, or a list of ids or texts. */
 export type Parameter = Int64 | string | readonly (Int64 | string)[]
 
 /** One transaction on one connection: rows and state are written through it. */
 export interface Session<R extends Rows<R> = AnyRows> {
   /** Runs a statement that Kysely compiled. */
   run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }>
-  /** Runs a statement whose parameters are $1, $2, … Rows are arrays of values. */
+  /** Runs a statement with parameters $1, $2, … Rows are arrays of values. */
   ask<T extends unknown[]>(
     text: string,
     parameters: readonly Parameter[],
@@ -21,28 +21,28 @@ export interface Session<R extends Rows<R> = AnyRows> {
   /** The stored versions of root rows, locked against other writers until the transaction ends. */
   versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>>
   /**
-   * Writes rows where the guard of upsert.ts lets them; with `differing`, only rows whose content differs from the
-   * stored one. Returns the number of rows that changed.
+   * Writes rows if the guard of upsert.ts allows it; with `differing`, only rows whose content differs from the stored
+   * one. Returns the number of rows that changed.
    */
   upsert(table: Table, rows: R, shared: BatchStamp, differing: boolean): Promise<number>
   /**
-   * Writes rows that are taken for new: where a key is there, it may fail, and then `isTaken` knows the error. Returns their
-   * number.
+   * Writes rows that are assumed to be new. If a key exists, it may fail, and `isTaken` recognizes the error. Returns
+   * the number of rows.
    */
   insert(table: Table, rows: R, shared: BatchStamp): Promise<number>
   /**
-   * Writes rows as they are, a value for each of the table's columns, stamps included; leaves out those whose keys are
-   * there. Only copying a warehouse writes so: whatever else writes rows goes by their versions.
+   * Writes rows as they are, with a value for each of the table's columns, including stamps. Skips rows whose keys
+   * exist. Only copying a warehouse writes this way; everything else that writes rows goes by their versions.
    */
   load(table: Table, tuples: readonly Tuple[]): Promise<void>
-  /** Moves the stamp of root rows that a request has shown unchanged. */
+  /** Updates the stamp of root rows that a response showed unchanged. */
   confirm(table: Table, ids: readonly Int64[], shared: BatchStamp): Promise<void>
-  /** How many of the rows are stored as they are. */
+  /** How many of the rows are already stored exactly like this. */
   countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
   /** Whether the stored child rows of these owners are exactly these. */
   childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */
   clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>
-  /** Removes the child rows of these owners whose keys are not among the rows. Returns their number. */
+  /** Removes the child rows of these owners whose keys aren't among the rows. Returns how many. */
   prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<number>
 }

@@ -1,15 +1,16 @@
 /*
- * Tries, for `shopsync check`, all that a run needs of a warehouse: permissions and room. Everything is rolled back.
+ * Tries, for `shopsync check`, everything that a run needs from a warehouse: permissions and room. Everything is rolled
+ * back.
  */
 import { sql } from 'kysely'
 import type { Table } from '../model/table.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 
-/** Pages are a megabyte each: a disk without room for some of them is full as far as a run is concerned. */
+/** Pages are about a megabyte each: a disk without room for a few of them is full as far as a run is concerned. */
 const tryBytes = 8 * 1024 * 1024
 
-/** Whether every statement of a run is allowed on a table: databases ask for permission even where no row is meant. */
+/** Tries every statement of a run on a table: databases check permissions even if no row is affected. */
 async function tryTable({ db }: Dialect, session: Session, table: Table): Promise<void> {
   const [name, keys] = [table.name as 'tenants', table.key as 'tenant_id'[]]
   const [key] = keys
@@ -21,8 +22,8 @@ async function tryTable({ db }: Dialect, session: Session, table: Table): Promis
 }
 
 /**
- * Throws what the database says when the warehouse cannot be written: a table that may not be made (`creates`) or not be
- * written, or no room left.
+ * Throws the database's error if the warehouse can't be written: a table that can't be created (`creates`) or written,
+ * or no room left.
  */
 export async function tryWrite(
   dialect: Dialect,

@@ -1,14 +1,14 @@
 /**
- * The upsert, in SQL that both databases take (docs/architecture.md, What else the engine rests on).
- * The sessions of sqlite/ and postgres/ compile it, each with its own source of rows.
+ * The upsert, in SQL that both databases accept (docs/architecture.md, What else the engine rests on). The sessions of
+ * sqlite/ and postgres/ compile it, each with its own source of rows.
  */
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import { stampColumns, type Table, tupleColumns } from '../model/table.js'
 
 /**
  * The guard of root rows. A version is (updated_at, _synced_at), and an older one never overwrites a newer one. A
- * tombstone yields only to a request that was sent after the request which found the record gone: a page that was under
- * way meanwhile must not bring the record back. Equal stamps pass, so that a repeated batch writes the same again.
+ * tombstone yields only to a request that was sent after the request that found the record gone: a page that was under
+ * way meanwhile must not bring the record back. Equal stamps pass, so a repeated batch writes the same again.
  */
 const rootGuard = (table: string): Expression<SqlBool> => {
   const mine = sql.id(table)
@@ -19,7 +19,7 @@ const rootGuard = (table: string): Expression<SqlBool> => {
 const unversionedGuard = (table: string): Expression<SqlBool> =>
   sql<SqlBool>`${sql.id(table)}._synced_at <= excluded._synced_at`
 
-/** Stamps, which every request changes: rows that differ in nothing else have the same content. */
+/** Stamps, which every request changes: rows that differ only in these have the same content. */
 const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from'])
 
 /** Whether the row's content differs from the stored one. */
@@ -33,14 +33,14 @@ function differs(table: Table): Expression<SqlBool> {
 }
 
 function guard(table: Table): Expression<SqlBool> {
-  // Apply writes the rows of a record where it writes the record, and nowhere else.
+  // Apply writes the rows of a record only together with the record.
   if (table.role === 'child' || table.role === 'derived') return sql<SqlBool>`true`
   return table.columns.some((c) => c.name === 'updated_at')
     ? rootGuard(table.name)
     : unversionedGuard(table.name)
 }
 
-/** Of two requests under way together, the later may show the older version: no two versions have one instant in common. */
+/** Of two concurrent requests, the later one may show the older version. No two versions share an instant. */
 function newValue(table: Table, column: string): Expression<unknown> {
   const brought = sql`excluded.${sql.id(column)}`
   if (column !== '_seen_from') return brought
@@ -50,11 +50,11 @@ function newValue(table: Table, column: string): Expression<unknown> {
 
 interface Insert {
   readonly qualify?: (name: string) => Expression<unknown>
-  /** A row whose key is taken is left out; else the statement fails. */
+  /** A row whose key exists is skipped; otherwise the statement fails. */
   readonly skips?: boolean
 }
 
-/** As upsertSql, for rows that are new. */
+/** Like upsertSql, for rows that are new. */
 export function insertSql<DB>(
   db: Kysely<DB>,
   table: Table,
@@ -66,7 +66,7 @@ export function insertSql<DB>(
   return sql`insert into ${qualify(table.name)} (${columns}) ${source}${skip}`.compile(db).sql
 }
 
-/** `insert into … <source> on conflict …`, compiled; `source` yields rows in the order of `table.columns`. */
+/** `insert into … <source> on conflict …`, compiled. `source` returns rows in the order of `table.columns`. */
 export function upsertSql<DB>(
   db: Kysely<DB>,
   table: Table,
@@ -86,7 +86,7 @@ export function upsertSql<DB>(
   ).sql
 }
 
-/** The source of a column's value: a place in the tuple, or a value that the batch shares. */
+/** The source of a column's value: a position in the tuple, or a value that the batch shares. */
 export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at' | '_seen_from'
 
 export function slots(table: Table): Slot[] {
@@ -94,13 +94,13 @@ export function slots(table: Table): Slot[] {
   return table.columns.map((c) => (stampColumns.has(c.name) ? (c.name as Slot) : place++))
 }
 
-/** The place of a column in a table's tuples. */
+/** The position of a column in a table's tuples. */
 export const tupleIndex = (table: Table, column: string): number =>
   tupleColumns(table).findIndex(({ name }) => name === column)
 
 /**
- * The `select` that counts those rows of a source which are stored as they are. `source` yields the table's tuple
- * columns. Only a `select` locks nothing: an upsert that has nothing to change locks its rows all the same.
+ * The `select` that counts those rows of a source that are already stored exactly like this. `source` returns the
+ * table's tuple columns. Only a `select` doesn't lock: an upsert with nothing to change still locks its rows.
  */
 export function alikeSql<DB>(
   db: Kysely<DB>,
@@ -114,7 +114,7 @@ export function alikeSql<DB>(
   const keys = sql.join(table.key.slice(1).map(pair), sql` and `)
   const stored = sql.join(names.map((name) => sql`s.${sql.id(name)}`))
   const brought = sql.join(names.map((name) => sql`v.${sql.id(name)}`))
-  // `offset 0` keeps Postgres from making a join, for which it would read a whole table without statistics.
+  // `offset 0` keeps Postgres from making this a join, for which it would read a whole table without statistics.
   const found = sql`select 1 as found from ${qualify(table.name)} as s where s.tenant_id = ${tenant} and ${keys} and (${stored}) is not distinct from (${brought}) limit 1 offset 0`
   return sql`select count(*) as n from (${source}) as v where exists (${found})`.compile(db).sql
 }

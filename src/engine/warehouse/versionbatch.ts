@@ -1,6 +1,6 @@
 /**
- * One page on its way into the warehouse, and the result of storing it.
- * Walks, backfills and reconciles make batches (src/engine/run, src/features); apply.ts stores them.
+ * One page on its way into the warehouse, and the result of storing it. Walks, backfills and reconciles make batches
+ * (src/engine/run, src/features); apply.ts stores them.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -14,15 +14,15 @@ export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
 /** The values that all rows of one batch share. */
 export interface BatchStamp {
   readonly tenantId: Int64
-  /** When the request was sent that brought the page. */
+  /** When the request for the page was sent. */
   readonly syncedAt: string
 }
 
-/** The request that brought a batch: `why` shows it for every row. */
+/** The request that fetched a batch; `why` shows it for every row. */
 export interface Origin {
   readonly runId: string | null
   readonly way: 'walk' | 'backfill' | 'reconcile' | 'lookup' | 'webhook' | 'replay'
-  /** Page of the list; null for a record that was asked for by its id. */
+  /** Page of the list. null for a record that was requested by its id. */
   readonly page: number | null
   readonly requestId: string | null
 }
@@ -35,12 +35,12 @@ export interface Batch<E = unknown> extends BatchStamp {
   readonly statements: readonly CompiledQuery[]
   /** A state statement that commits with the rows only if any of them changes. */
   readonly ifChanged?: CompiledQuery
-  /** The lease's token; undefined where no run holds a lease. */
+  /** The lease's token. undefined if no run holds a lease. */
   readonly fence: Int64 | undefined
   readonly origin?: Origin
   /**
-   * Versions of stored records that the source itself no longer knows, by id: the batch's older ones take their place.
-   * Only reconcile says so, after the source has said it twice.
+   * By id, versions of stored records that the source itself no longer has: the batch's older versions replace them.
+   * Only reconcile sets this, after the source has confirmed it twice.
    */
   readonly forceOlder?: ReadonlyMap<Int64, string>
 }
@@ -54,11 +54,11 @@ export interface Version {
 
 /** The result of storing a batch. */
 export interface Applied {
-  /** Warehouse rows that changed, child and embedded rows included. */
+  /** Warehouse rows that changed, including child and embedded rows. */
   readonly written: number
-  /** Records that are new here, or other than they were. */
+  /** Records that are new here, or different from before. */
   readonly changed: number
-  /** Child rows that were removed because the new version lacks them. */
+  /** Child rows that were removed because the new version doesn't have them. */
   readonly removed: number
   /** Records that were older than the stored version. */
   readonly stale: number

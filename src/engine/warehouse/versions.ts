@@ -1,7 +1,7 @@
 /**
- * Keeps versions before a batch replaces them, and before a record is marked as deleted (docs/history.md). What a
- * version was is read from the rows themselves, in the transaction that changes them: a version that no row ever held is
- * never claimed.
+ * Keeps versions before a batch replaces them, and before a record is marked deleted (docs/history.md). A version is
+ * read from the rows themselves, in the transaction that changes them: a version that no row ever held is never
+ * claimed.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { allSettled } from '../base/allsettled.js'
@@ -28,7 +28,7 @@ export function versionTables(history: Table, [root, ...children]: readonly Tabl
   return { history, root, children }
 }
 
-/** By database, since tests open several on one model. Some of the texts have ten thousand characters. */
+/** By database, since tests open several with the same model. Some of the texts have ten thousand characters. */
 const known = new WeakMap<object, Map<string, VersionTexts>>()
 
 function textsOf<R extends Rows<R>>({ dialect: { db, versionWords }, tables }: Keeping<R>): VersionTexts {
@@ -43,21 +43,24 @@ function textsOf<R extends Rows<R>>({ dialect: { db, versionWords }, tables }: K
 interface Replacing<R extends Rows<R>> extends BatchStamp {
   /** Live rows that get another version. */
   readonly replaced: Ids
-  /** Records that come with the version that they have. The content is nearly always the same too. */
+  /** Records that come with the version they already have. The content is nearly always the same too. */
   readonly same: Ids
-  /** The rows that the batch brings to a table. */
+  /** The batch's rows for a table. */
   rows(table: Table): R
 }
 
-/** What was found out before the batch is written, and need not be asked again. */
+/** What was found out before the batch is written and doesn't need to be checked again. */
 export interface Looked {
-  /** Whether the child rows of `same` are stored as they come, by child table. */
+  /** Whether the child rows of `same` are stored exactly as they come, by child table. */
   readonly matching: ReadonlyMap<string, boolean>
-  /** To be called when the batch is written. */
+  /** Call it when the batch is written. */
   dropUnchanged(): Promise<void>
 }
 
-/** Whether the records that come with the version which they have are stored as they come, their children by table. */
+/**
+ * Whether records that come with the version they already have are stored exactly as they come; for their children, by
+ * table.
+ */
 async function compare<R extends Rows<R>>(
   { session, tables: { root, children } }: Keeping<R>,
   { same, tenantId, rows }: Replacing<R>,
@@ -73,15 +76,14 @@ async function compare<R extends Rows<R>>(
   return { equal: alike === same.length && matches.every(Boolean), matching }
 }
 
-/** Keeps versions as they are now. */
 async function keep<R extends Rows<R>>(keeping: Keeping<R>, ids: Ids, by: BatchStamp): Promise<void> {
   if (ids.length === 0) return
   await keeping.session.ask(textsOf(keeping).keep, [by.tenantId, ids, by.syncedAt, 'replaced'])
 }
 
 /**
- * Of records that may have changed or not, only the database can tell, once it has them: what was kept of those that are
- * as they were is taken out again.
+ * For records that may or may not have changed, only the database can tell, once it has them. What was kept of
+ * unchanged ones is removed again.
  */
 async function dropUnchanged<R extends Rows<R>>(
   keeping: Keeping<R>,
@@ -107,7 +109,7 @@ export async function keepReplaced<R extends Rows<R>>(
   return { matching, dropUnchanged: () => dropUnchanged(keeping, doubtful, replacing) }
 }
 
-/** Keeps what rows replace that stand inside records of another resource. Returns what is to be done afterwards. */
+/** Keeps what is replaced by rows inside records of another resource. Returns what to do afterwards. */
 export async function keepEmbedded<R extends Rows<R>>(
   keeping: Keeping<R>,
   rows: R,

@@ -1,6 +1,6 @@
 /**
- * The statements that keep versions (versions.ts). $1: the tenant; $2: ids of records; $3: the stamp of the request that
- * showed their end. Both databases take the same text but for a few words.
+ * The statements that keep versions (versions.ts). $1: the tenant; $2: ids of records; $3: the stamp of the request
+ * that showed their end. Both databases take the same text except for a few words.
  */
 import { type Table, tupleColumns } from '../model/table.js'
 
@@ -8,11 +8,11 @@ import { type Table, tupleColumns } from '../model/table.js'
 export interface VersionWords {
   /** A table's name. */
   from(table: string): string
-  /** The condition that an id is in the list of a parameter. */
+  /** The condition that an id is in a parameter's list. */
   within(parameter: string): string
   /** A parameter that is an instant. */
   instant(parameter: string): string
-  /** The nested rows of the record in `root`, as JSON, every digit kept: an object with a list for each table. */
+  /** The nested rows of the record in `root`, as JSON without losing a digit: an object with a list for each table. */
   nested(children: readonly Table[], root: string): string
 }
 
@@ -23,28 +23,28 @@ export interface VersionTables {
   readonly children: readonly Table[]
 }
 
-/** Statements of one resource. */
+/** The statements for one resource. */
 export interface VersionTexts {
-  /** Keeps the versions that live rows have; $4: what ends them. */
+  /** Keeps the versions that live rows have. $4: what ends them. */
   readonly keep: string
-  /** Likewise, where the row is still of the version $5, and was seen before $3 only. */
+  /** The same, if the row still has the version $5 and was last seen before $3. */
   readonly keepUnlessNewer: string
-  /** Takes out again what was kept of rows that turned out to be as they were. */
+  /** Removes what was kept of rows that turned out to be unchanged. */
   readonly dropUnchanged: string
-  /** Lets the present version of the others begin. */
+  /** Starts the current version of the others. */
   readonly begin: string
 }
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** The columns of a nested row that the version does not have already. What is computed of it is no part of it. */
+/** The columns of a nested row that the version doesn't already have. What is computed from it isn't part of it. */
 export const nestedColumns = ({ columns, owner }: Table) =>
   columns.filter(
     ({ name, computedBy }) =>
       name !== 'tenant_id' && name !== '_synced_at' && name !== owner && computedBy === undefined,
   )
 
-/** The order of the nested rows: those of one item together, by their places. */
+/** The order of the nested rows: those of one item together, by their positions. */
 export const nestedOrder = (table: Table): string[] => {
   const ancestors = table.columns
     .slice(
@@ -61,7 +61,7 @@ export function versionTexts(words: VersionWords, { history, root, children }: V
   const [kept, live, stamp] = [words.from(history.name), words.from(root.name), words.instant('$3')]
   const columns = root.columns.map(({ name }) => name).filter((name) => name !== '_seen_from')
   const since = 'coalesce(r._seen_from, r._synced_at)'
-  /** Of two requests under way together, the later may show the older version: its period is empty, never negative. */
+  /** Of two concurrent requests, the later one may show the older version: its period is empty, never negative. */
   const end = (from: string): string => `case when ${stamp} > ${from} then ${stamp} else ${from} end`
   const nested = words.nested(children, 'r')
   const target = [...columns, '_seen_from', '_children', '_valid_from', '_seen_to', '_ended_by']
@@ -74,7 +74,7 @@ export function versionTexts(words: VersionWords, { history, root, children }: V
     'cast($4 as text)',
   ]
   const others = target.filter((name) => !history.key.includes(name)).map(quoted)
-  // A version whose period is empty makes room: nobody can say at which instant it was there.
+  // A version with an empty period is replaced, because there is no instant at which it existed.
   const again = `on conflict (${history.key.map(quoted).join(', ')}) do update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')} where h._seen_to <= h._seen_from`
   const keep = (more: string): string =>
     `insert into ${kept} as h (${target.map(quoted).join(', ')}) select ${source.join(', ')} from ${live} as r where r.tenant_id = $1 and r.id ${words.within('$2')} and r._deleted_at is null${more} ${again}`

@@ -1,7 +1,7 @@
 /**
- * What the SQL of views says differently on each database. sqlite/viewsql.ts and postgres/viewsql.ts implement it;
- * src/features/analytics/viewwords.ts makes of it, of the model and of the configuration the words that the declarations of
- * schema/views/ use.
+ * The parts of the SQL of views that differ between the databases. sqlite/viewsql.ts and postgres/viewsql.ts implement
+ * it. src/features/analytics/viewwords.ts combines it with the model and the configuration into the words that the
+ * declarations in schema/views/ use.
  */
 import type { JoinedDay, ViewKind } from '../../../schema/view.js'
 
@@ -10,11 +10,11 @@ export interface SelectedColumn {
   readonly name: string
   readonly kind: ViewKind
   readonly sql: string
-  /** A plain column of a table: its type is known, and a cast would keep conditions from its index. */
+  /** A plain column of a table: its type is known, and a cast would keep conditions from using its index. */
   readonly isPlain: boolean
 }
 
-/** An instant, and the shop in whose zone it has a day. */
+/** An instant, and the shop whose zone determines its day. */
 export interface ShopInstant {
   readonly tenant: string
   readonly shop: string
@@ -25,7 +25,7 @@ export interface ShopInstant {
 export const usualZone =
   '(select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0)'
 
-/** The zone of a shop, as an expression; tables stand in braces. */
+/** The zone of a shop, as an expression. Tables are in braces. */
 export const zoneOf = (tenant: string, shop: string): string =>
   `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), ${usualZone})`
 
@@ -33,30 +33,30 @@ export const zoneOf = (tenant: string, shop: string): string =>
 export const dayIn = (zone: string, instant: string): string =>
   `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`
 
-/** A share of so many cents is absurd; sums of a thousand such shares fit 64 bits. */
+/** A share of this many cents is absurd; sums of a thousand such shares fit into 64 bits. */
 export const mostShare = 9_000_000_000_000_000
 
-/** The SQL of one database; arguments and results are SQL text. */
+/** The SQL of one database. Arguments and results are SQL text. */
 export interface ViewSql {
-  /** This instant, as the tables hold instants, the same in a whole query. */
+  /** The current instant, in the form the tables hold instants; the same within a whole query. */
   readonly now: string
   /** A table of the warehouse. */
   table(name: string): string
   /** A day as text, `YYYY-MM-DD`. */
   dayText(day: string): string
-  /** The day of each row of a table in its shop's zone, null outside of the calendar. Tables stand in braces. */
+  /** The day of each row of a table in its shop's zone. null outside the calendar. Tables are in braces. */
   shopDay(alias: string, of: ShopInstant): JoinedDay
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
-  /** A number in whole billionths, half away from zero; null where it is null, or 10^9 and more. */
+  /** A number in whole billionths, rounded half away from zero. null if it is null, or 10^9 or more. */
   nine(number: string): string
-  /** The sum of those over a group, 0 where there is none; without overflow. */
+  /** The sum of those over a group, without overflow. 0 if there are none. */
   sumNine(number: string): string
-  /** Units at so many cents each in whole cents, by the nine-decimal rule; null where either is null, or absurd. */
+  /** The price of units at `cents` each in whole cents, by the nine-decimal rule. null if either is null or absurd. */
   amount(units: string, cents: string): string
-  /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` either way. */
+  /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` in either direction. */
   prorate(cents: string, part: string, whole: string): string
-  /** The query of a view from its parts: every column typed, whatever its expression. */
+  /** Builds a view's query from its parts, with a type for every column, whatever its expression. */
   query(parts: {
     readonly with: string
     readonly legs: readonly { readonly columns: readonly SelectedColumn[]; readonly from: string }[]

@@ -1,5 +1,5 @@
 /**
- * Where the views of a warehouse stand, and how they are made there. sqlite/viewstore.ts and postgres/viewstore.ts
+ * Where the views of a warehouse are, and how they are created there. sqlite/viewstore.ts and postgres/viewstore.ts
  * implement it; src/features/analytics/makeviews.ts uses it.
  */
 import type { CompiledQuery, Kysely } from 'kysely'
@@ -9,7 +9,7 @@ import type { ViewRows } from '../../../schema/views/index.js'
 import type { Table } from '../model/table.js'
 import type { ViewSql } from './viewsql.js'
 
-/** A view as it is to be. */
+/** A view as it should be. */
 export interface WantedView {
   readonly name: string
   readonly doc: string
@@ -18,39 +18,38 @@ export interface WantedView {
   readonly query: string
 }
 
-/** Why a view, or all of them, could not be made. */
+/** Why a view, or all of them, couldn't be created. */
 export interface ViewTrouble {
   readonly message: string
-  /** What to type, or to do. */
+  /** What to type or do. */
   readonly hint: string
 }
 
-/** Runs a statement, in the transaction in hand or outside of any. */
+/** Runs a statement, in the current transaction or outside of any. */
 export type RunStatement = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
 
 export interface ViewStore {
   readonly sql: ViewSql
-  /** Where the views stand, for people. */
+  /** Where the views are, for people. */
   readonly where: string
-  /** Under which name `sync_meta` remembers them: the views of another schema are others. */
+  /** The name under which `sync_meta` remembers them. The views of another schema are separate. */
   readonly memory: string
   /** The name of a view in SQL. */
   relation(name: string): string
   /** For reading the views. */
   readonly db: Kysely<ViewRows>
-  /** Views of tables that stand elsewhere than the views do: all rows, all columns. */
+  /** Views of tables that are elsewhere: all rows, all columns. */
   published(tables: readonly Table[]): readonly WantedView[]
-  /** By name: what tells the relation that stands there from another one of the same name. */
+  /** By name: what distinguishes the existing relation from another one with the same name. */
   live(run: RunStatement): Promise<ReadonlyMap<string, string>>
-  /** Why no view can be made here; undefined where nothing is in the way. Writes nothing. */
+  /** Why no view can be created here. undefined if nothing prevents it. Writes nothing. */
   obstacle(run: RunStatement): Promise<ViewTrouble | undefined>
-  /** Makes the place for the views. */
   prepare(run: RunStatement): Promise<void>
   /**
-   * Makes a view, or makes it anew in place of an older one of ours, with the same grants; nothing that stands on it is
-   * ever dropped. Returns why it could not be made.
+   * Creates a view, or replaces an older one of ours, with the same grants. Never drops anything that depends on it.
+   * Returns why it couldn't be created.
    */
   make(run: RunStatement, view: WantedView): Promise<ViewTrouble | undefined>
-  /** What a failure of the statements above means; undefined where it is none that concerns the views alone. */
+  /** What a failure of the statements above means. undefined if it doesn't only concern the views. */
   troubleOf(error: unknown): ViewTrouble | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The warehouse: the one place through which rows and state are written, and read again while the database is away.
- * Opened by openwarehouse.ts; used by every command but demo and config.
+ * The warehouse: the one place through which rows and state are read and written, with retries while the database is
+ * away. Opened by openwarehouse.ts; used by every command except demo and config.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -55,7 +55,7 @@ export interface WarehouseOptions {
   readonly clock?: Clock
   /** Waits between attempts, in milliseconds; tests shorten them. */
   readonly retryWaits?: readonly number[]
-  /** Fires when the process is to end: from then on no wait for the database is long. */
+  /** Fires when the process should end: from then on, no wait for the database is long. */
   readonly signal?: AbortSignal
   /** Reads the settings of derived tables; default: days in UTC, tax rates in percent. */
   readonly readRules?: RulesReader
@@ -67,9 +67,12 @@ export class Warehouse implements Writer {
   readonly #clock: Clock
   readonly #retryPolicy: RetryPolicy
   readonly #backlog: Backlog
-  /** Drift that this process has recorded: recorded once, concurrent cursors do not queue for the same row. */
+  /**
+   * Drift that this process has recorded. Because it is recorded only once, concurrent cursors don't queue for the same
+   * row.
+   */
   readonly #reported = new Set<string>()
-  /** The catalogue is the longest answer that an idle run waits for. */
+  /** The catalog is the longest answer that an idle run waits for. */
   readonly #found = new Set<string>()
   readonly #readRules: RulesReader | undefined
   /** The settings of derived tables. */
@@ -93,7 +96,7 @@ export class Warehouse implements Writer {
     this.#backlog = new Backlog(dialect.backlog)
   }
 
-  /** For state and for reading; `apply` alone writes rows. */
+  /** For state and for reading; only `apply` writes rows. */
   get db(): Db {
     return this.dialect.db
   }
@@ -115,7 +118,7 @@ export class Warehouse implements Writer {
     return this.#trying(() => planMigration(this.dialect, this.#wanted, options))
   }
 
-  /** Whether the table is there, asked until it is: commands that only read meet warehouses of older versions. */
+  /** Whether the table exists; asks until it does. Commands that only read may meet warehouses of older versions. */
   async has(name: string): Promise<boolean> {
     if (this.#found.has(name)) return true
     const live = await this.#trying(() => this.dialect.liveColumns())
@@ -123,7 +126,7 @@ export class Warehouse implements Writer {
     return this.#found.has(name)
   }
 
-  /** The names of the tables of versions that are there, those included whose history was switched off. */
+  /** The names of the existing tables of versions, including those whose history was switched off. */
   async histories(): Promise<string[]> {
     const live = await this.#trying(() => this.dialect.liveColumns())
     const names = new Set(live.map(({ table }) => table))
@@ -134,7 +137,7 @@ export class Warehouse implements Writer {
     return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock, onChange))
   }
 
-  /** Whether values wait to be moved between `_extra` and columns: `migrateColumns` needs the lease. */
+  /** Whether values wait to be moved between `_extra` and columns. `migrateColumns` needs the lease. */
   async hasPendingMoves(): Promise<boolean> {
     const waiting = await this.#trying(() => waitingMoves(this.dialect, this.#model))
     return waiting.length > 0
@@ -145,7 +148,9 @@ export class Warehouse implements Writer {
     return this.#trying(() => pendingMoves(this.dialect, this.#model))
   }
 
-  /** Moves values between `_extra` and the columns that the configuration has, or had. Done when nothing is to be moved. */
+  /**
+   * Moves values between `_extra` and the columns that the configuration has, or had. Does nothing if there are none.
+   */
   migrateColumns(signal: AbortSignal, fence?: Int64): Promise<MovedColumn[]> {
     const transact: Transact = (work) => {
       signal.throwIfAborted()
@@ -159,14 +164,14 @@ export class Warehouse implements Writer {
     return { model: this.#model, tables: this.tables }
   }
 
-  /** Throws Stop when the warehouse cannot be written. `creates`: runs make tables themselves. */
+  /** Throws Stop if the warehouse can't be written. `creates`: runs create tables themselves. */
   check(how: { readonly creates: boolean }): Promise<void> {
     return this.#trying(() => tryWrite(this.dialect, this.tables, how))
   }
 
   /**
-   * Reads the settings of derived tables: every writer does before it stores anything, since they may have changed. With
-   * a tenant, those of all others stay as they are.
+   * Reads the settings of derived tables. Every writer does so before it stores anything, since they may have changed.
+   * With a tenant, the settings of all others stay the same.
    */
   async learnRules(tenantId?: Int64): Promise<void> {
     if (!this.#readRules) return
@@ -178,21 +183,21 @@ export class Warehouse implements Writer {
     return this.#trying(() => takeLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
-  /** Says that somebody waits for the lease: a listener gives it back then. */
+  /** Records that a command waits for the lease; a listener then releases it. */
   want(): Promise<void> {
     return this.#trying(() => wantLease(this.dialect, this.#clock))
   }
 
   /**
-   * Gives a lease back. A failing release is silent: the lease expires by itself, and to hide the error of the work that
-   * held it, or to call finished work failed, would be worse. A database that is known to be away is not waited for again.
+   * Releases a lease. A failure is ignored: the lease expires by itself, and hiding the error of the work that held it,
+   * or calling finished work failed, would be worse. It doesn't wait again for a database that is known to be away.
    */
   async giveBack({ release }: Pick<Lease, 'release'>): Promise<void> {
     const released = release().catch(() => {})
     if (!this.#retryPolicy.hasGivenUp) await this.#retryPolicy.bounded(released).catch(() => {})
   }
 
-  /** The pages that are not stored yet. */
+  /** The pages that aren't stored yet. */
   get unstored(): Pick<Backlog, 'pages' | 'enough' | 'next' | 'free'> {
     return this.#backlog
   }
@@ -203,9 +208,9 @@ export class Warehouse implements Writer {
   }
 
   /**
-   * Encodes a page into the form in which its dialect stores it, before the page waits for its turn: on Postgres a page
-   * of arrays instead of a hundred thousand small objects, which every collection would copy. Computes what follows from
-   * the page's records.
+   * Encodes a page into the form in which its dialect stores it, before the page waits for its turn: on Postgres, a
+   * page of arrays instead of a hundred thousand small objects, which every collection would copy. Also computes what
+   * follows from the page's records.
    */
   encode(page: Flattened, { tenantId, resource }: CursorKey): EncodedPage {
     const { dialect, rules } = this
@@ -227,7 +232,7 @@ export class Warehouse implements Writer {
     return resource
   }
 
-  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
+  /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
   async apply(batch: Batch): Promise<Applied> {
     const resource = this.#resource(batch.resource)
     const to = batchTables(resource, this.#model.embedded)
@@ -246,7 +251,7 @@ export class Warehouse implements Writer {
     return applied
   }
 
-  /** Writes state in one transaction; returns the number of rows affected. */
+  /** Writes state in one transaction. Returns the number of rows affected. */
   write(statements: readonly CompiledQuery[], fence?: Int64): Promise<number> {
     return this.transaction(async (session) => {
       let affected = 0
@@ -256,8 +261,8 @@ export class Warehouse implements Writer {
   }
 
   /**
-   * Runs the work in a transaction, again when the warehouse was away: the work must be safe to repeat. With a fence,
-   * commits only while the lease of that token is held.
+   * Runs the work in a transaction, and repeats it if the warehouse was away: the work must be safe to repeat. With a
+   * fence, it commits only while the lease with that token is held.
    */
   transaction<T>(work: (session: Session) => Promise<T>, fence?: Int64): Promise<T> {
     return this.#trying(() =>
@@ -269,7 +274,7 @@ export class Warehouse implements Writer {
     )
   }
 
-  /** Reads, again when the warehouse was away. */
+  /** Reads, and repeats the read if the warehouse was away. */
   read<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#trying(() => work(this.db))
   }
@@ -283,7 +288,9 @@ export class Warehouse implements Writer {
     return this.#trying(() => this.dialect.optimize(tables))
   }
 
-  /** Runs work that deletes rows of these tables for good, and removes what is left of them in the database's files. */
+  /**
+   * Runs work that permanently deletes rows of these tables, and removes what is left of them in the database's files.
+   */
   erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces> {
     return this.dialect.erase(tables, work)
   }

@@ -1,6 +1,6 @@
 /*
- * The surfaces of a warehouse: what a command that reads is given, what a command that writes is, and what a run is.
- * Nobody who is given one of them can pass the lease by: where a run holds it, each commit looks at it by itself.
+ * The interfaces of a warehouse: for commands that read, for commands that write, and for runs. No code that has one of
+ * these can bypass the lease: if a run holds it, each commit checks it.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,14 +13,13 @@ import type { Db } from './database.js'
 import type { Session } from './transaction.js'
 import type { Applied, Batch, EncodedPage } from './versionbatch.js'
 
-/** A warehouse that is read. */
 export interface ReadingWarehouse extends Reader {
   readonly db: Db
-  /** Where it lies, for people; never a password. */
+  /** Where it is, for people. Never includes a password. */
   readonly where: string
   /** How it holds numbers. */
   readonly numbers: NumberForm
-  /** Whether the table is there, asked until it is: commands that only read meet warehouses of older versions. */
+  /** Whether the table exists; asks until it does. Commands that only read may meet warehouses of older versions. */
   has(table: string): Promise<boolean>
   /** Live rows of a root table, or all rows of a child table. */
   countRows(table: Table, tenantId?: Int64): Promise<number>
@@ -28,9 +27,9 @@ export interface ReadingWarehouse extends Reader {
 
 /** A warehouse whose state is written. */
 export interface Writer extends ReadingWarehouse {
-  /** Writes state in one transaction; returns the number of rows affected. */
+  /** Writes state in one transaction. Returns the number of rows affected. */
   write(statements: readonly CompiledQuery[]): Promise<number>
-  /** Runs the work in a transaction, again when the warehouse was away: the work must be safe to repeat. */
+  /** Runs the work in a transaction, and repeats it if the warehouse was away: the work must be safe to repeat. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>
 }
 
@@ -40,11 +39,11 @@ export interface PageWriter extends Writer {
   readonly runId: string
   /** Encodes a page before it waits for its turn. */
   encode(page: Flattened, key: CursorKey): EncodedPage
-  /** Stores one page: rows, children, quarantine and progress, or nothing of it. Safe to repeat. */
+  /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
   apply(batch: Omit<Batch, 'fence'>): Promise<Applied>
   /** Whether rows of the resource's records move from record to record (sharedrows.ts). */
   hasMovingRows(resource: string): boolean
-  /** The pages that are not stored yet. */
+  /** The pages that aren't stored yet. */
   readonly unstored: Pick<Backlog, 'pages' | 'enough' | 'next' | 'free'>
   /** Starts what a long load needs, while its first page is on the way. */
   warm(): void

@@ -58,5 +58,5 @@ so that the next sync walks everything, and reconcile --full finds what is forei
   },
 }
 
-/** The last part of the warehouse's address: the name of its file or of its database. */
+/** The last part of the warehouse's address: its file name or database name. */
 const nameOf = (label: string): string => label.split(/[/:\\]/).at(-1) || label

@@ -18,11 +18,11 @@ import type { BesideTables } from '../../shell/command.js'
 /** The JSON document of `adopt`. */
 export interface Adopted {
   readonly warehouse: string
-  /** The source before; null where none was stored. */
+  /** The previous source; null if none was stored. */
   readonly from: { readonly base_url: string; readonly partner_id: string } | null
   readonly to: { readonly base_url: string; readonly partner_id: string }
   readonly same_data: boolean
-  /** false: the warehouse belongs to that source already, and nothing was done. */
+  /** false: the warehouse already belongs to that source, and nothing was done. */
   readonly changed: boolean
 }
 
@@ -31,7 +31,7 @@ const document = (source: SourceAddress): Adopted['to'] => ({
   partner_id: source.partnerId,
 })
 
-/** What an adoption would do, for the question before it. */
+/** What an adoption would do; shown before asking for confirmation. */
 export async function planAdoption(
   warehouse: ReadingWarehouse,
   to: SourceAddress,
@@ -48,8 +48,9 @@ export async function planAdoption(
 }
 
 /**
- * Lets the warehouse belong to another source. Its rows stay. Unless the data is the same, everything goes that vouched
- * for them: the next sync walks every list, and `reconcile --full` finds the rows that the new source does not have.
+ * Hands the warehouse over to another source. Its rows stay. Unless the data is the same, everything that vouched for
+ * the rows is dropped: the next sync walks every list, and `reconcile --full` finds the rows that the new source
+ * doesn't have.
  */
 export async function adopt(
   deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
@@ -73,7 +74,7 @@ export async function adopt(
           .where('name', '=', sourceRow)
           .compile(),
       ]
-  // What is left of the former source in them must not outlive the adoption, and an adoption that is cut short is repeated.
+  // Nothing of the old source may survive in these tables. An adoption that is interrupted is repeated.
   for (const tables of deps.besideTables ?? []) await tables.adopt(deps.warehouse, to, sameData)
   await warehouse.write([...dropped, storeSourceIdentity(warehouse, to, now(deps))])
   lease.throwIfLost()

@@ -1,9 +1,9 @@
-/* Alerts by a program of the user's: it gets the message on stdin. Used by deliver.ts. */
+/* Alerts through one of the user's programs, which gets the message on stdin. Used by deliver.ts. */
 import { spawn } from 'node:child_process'
 import type { Environment } from '../../engine/config/expand.js'
 import type { Sent } from './send.js'
 
-/** Where programs of the user's run: as shopsync itself does. */
+/** The user's programs run where shopsync itself runs. */
 export interface ProgramPlace {
   readonly environment: Environment
   readonly workingDirectory: string
@@ -13,24 +13,24 @@ export interface CommandCall {
   readonly programs: ProgramPlace
   readonly command: readonly string[]
   readonly input: string
-  /** After so many milliseconds the program and all that it has started are killed. */
+  /** After this many milliseconds, the program and everything it started are killed. */
   readonly limitMs: number
-  /** Values that neither the program's environment nor what is said of it may hold. */
+  /** Values that must not appear in the program's environment or in anything reported about it. */
   readonly secrets: readonly string[]
-  /** Fires when shopsync is to end: the program is killed then, too. */
+  /** Fires when shopsync is shutting down: the program is killed then, too. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** How long what the program said is waited for once it has ended, in milliseconds. */
+/** How long to wait for the program's remaining output after it exits, in milliseconds. */
 const graceMs = 200
 
-/** So much of what the program says on stderr is kept. */
+/** How much of the program's stderr is kept. */
 const mostOfStderr = 500
 
-/** A secret as short as this is no part of another value but by chance, such as that of PATH. */
+/** A secret this short appears in other values, such as PATH, only by chance. */
 const shortSecret = 8
 
-/** The environment without the variables that hold a secret: the program tells people, and asks no API. */
+/** The environment without the variables that hold a secret: the program notifies people and never calls the API. */
 const environmentWithout = (environment: Environment, secrets: readonly string[]): NodeJS.ProcessEnv => {
   const holds = (value: string): boolean =>
     secrets.some((secret) => value === secret || (secret.length >= shortSecret && value.includes(secret)))
@@ -39,7 +39,7 @@ const environmentWithout = (environment: Environment, secrets: readonly string[]
   )
 }
 
-/** Runs the program. Never throws: a program that cannot be started is a message that was not delivered. */
+/** Runs the program. Never throws: if the program can't be started, the message counts as not delivered. */
 export function callCommand(call: CommandCall): Promise<Sent> {
   const { command, input, limitMs, secrets, signal, programs } = call
   const [program = '', ...words] = command
@@ -51,7 +51,7 @@ export function callCommand(call: CommandCall): Promise<Sent> {
       signal?.removeEventListener('abort', kill)
       resolve({ delivered, worthRetrying: !delivered, found })
     }
-    // A group of its own, so that its children end with it.
+    // Its own process group, so its children end with it.
     const child = spawn(program, words, {
       detached: true,
       cwd: programs.workingDirectory,
@@ -61,7 +61,7 @@ export function callCommand(call: CommandCall): Promise<Sent> {
     const kill = (): void => {
       isLate = true
       killGroup(child.pid)
-      // A grandchild that left the group may hold stderr open: what it says is of no interest.
+      // A grandchild that left the group may hold stderr open; its output doesn't matter.
       child.stderr.destroy()
     }
     const timer = setTimeout(kill, limitMs)
@@ -70,11 +70,11 @@ export function callCommand(call: CommandCall): Promise<Sent> {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < mostOfStderr) stderr = (stderr + text).slice(0, mostOfStderr)
     })
-    // A program that reads nothing has closed stdin: its exit code tells whether it did its work.
+    // A program that reads nothing has closed stdin. Its exit code tells whether it succeeded.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     child.on('exit', (code, endedBy) => {
-      // What the program has left running may hold stderr open.
+      // Something the program left running may hold stderr open.
       const closed = setTimeout(() => child.stderr.destroy(), graceMs)
       child.once('close', () => {
         clearTimeout(closed)
@@ -97,11 +97,11 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The group has ended by itself.
+    // The group has already ended.
   }
 }
 
-/** A text without these secrets. */
+/** The text with these secrets masked. */
 export const concealed = (text: string, secrets: readonly string[]): string =>
   secrets
     .filter((secret) => secret.length > 3)

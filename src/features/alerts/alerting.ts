@@ -1,6 +1,6 @@
 /*
- * What alerts do behind every piece of work that writes: incidents are told, and heartbeats are called. A hook of the
- * feature (feature.ts).
+ * What alerts do after every command that writes: report incidents and call heartbeats. A hook of the feature
+ * (feature.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -11,11 +11,11 @@ import { reportSettings } from '../analytics/settings.js'
 import { alertSettings } from './settings.js'
 import type { AlertOptions } from './work.js'
 
-/** Tells what needs somebody and what is over, and calls the heartbeats of a run. */
+/** Reports what needs attention and what is resolved, and calls the run's heartbeats. */
 export async function tellAfterWork(context: CommandContext, ended: FinishedWork): Promise<void> {
   const { isOfTheRun } = await import('./wholetrouble.js')
   const { error, exitCode, onRecord } = ended
-  // 2: nothing was done. 3: nothing could begin. 4: another run is at work, which calls the heartbeat itself.
+  // 2: nothing was done. 3: nothing could start. 4: another run is at work, and it calls the heartbeat itself.
   const beats = onRecord && exitCode <= 1 ? callHeartbeats(context, ended) : undefined
   if (error === undefined || isOfTheRun(error)) await tellRules(context, ended)
   await beats
@@ -28,7 +28,7 @@ async function tellRules(context: CommandContext, ended: FinishedWork): Promise<
   await tellAfter({ ...(await optionsOf(context)), notice }, { ...ended, runId })
 }
 
-/** Tells what is the state of the warehouse, and over: where events alone are heard, no run's end does. */
+/** Reports incidents found in the warehouse's state. Where only events are received, no run ends to do so. */
 export async function tellWhileListening(context: CommandContext): Promise<void> {
   const { tellAfter } = await import('./work.js')
   const notice = (message: string, fields: Record<string, unknown>): void => context.log.warn(fields, message)
@@ -55,7 +55,10 @@ async function optionsOf(context: CommandContext): Promise<Omit<AlertOptions, 'n
   }
 }
 
-/** Before a tenant is forgotten: what tells afterwards, to whoever was told of its incidents, that they are over. */
+/**
+ * Called before a tenant is forgotten. Returns what afterwards tells everyone who heard of its incidents that they are
+ * over.
+ */
 export async function farewell(
   { config, clock, invocation }: CommandContext,
   warehouse: Warehouse,
@@ -71,7 +74,7 @@ export async function farewell(
   return farewellOf(warehouse, tenantId, said)
 }
 
-/** Under --quiet nothing is logged, and alerts that reach nobody would be missed by nobody: cron mails this line. */
+/** --quiet silences the log, and nobody notices alerts that don't arrive. cron mails this line. */
 function warn({ log, invocation }: CommandContext, message: string, fields: Record<string, unknown>): void {
   log.warn(fields, message)
   const facts = Object.entries(fields).map(([name, value]) => `${name} ${value}`)
@@ -85,7 +88,7 @@ async function callHeartbeats(
   const { config, clock, invocation } = context
   const { beat } = await import('./send.js')
   const { signal } = invocation.signals
-  // Somebody who sits at a terminal waits for the command to end, not for another server.
+  // A person at a terminal is waiting for the command to end, not for another server.
   const within = invocation.out.isRead ? 3000 : undefined
   const all = [
     ['alerts.heartbeat', alertSettings(config).heartbeat],

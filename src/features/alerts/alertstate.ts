@@ -1,6 +1,4 @@
-/*
- * The incidents that the warehouse knows, brought up to date after a run: what opened, what is over. Used by alerts/work.ts.
- */
+/* Updates the incidents stored in the warehouse after a run: what opened and what is over. Used by alerts/work.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -11,6 +9,7 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
 import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import type { FreshnessSettings } from '../targets/settings.js'
+import { staleAfterNow } from '../targets/stretchedbound.js'
 import {
   type After,
   type ComparedHow,
@@ -22,16 +21,17 @@ import type { Facts } from './incidents.js'
 import {
   type AlertMark,
   type AlertRow,
-  cursorStates,
   driftBetween,
   forgetIncidents,
   incidentsSince,
   newestRuns,
   onIncidents,
   quarantineOf,
+  resourcesRead,
   storeIncidents,
   storeMark,
   tenantStates,
+  troubledCursors,
 } from './sql.js'
 import {
   failedTroubles,
@@ -43,7 +43,7 @@ import {
 
 export interface AlertStateSettings {
   readonly clock: Clock
-  /** Tenants that the configuration names; null: all that are granted. */
+  /** Tenants named in the configuration; null: all that are granted. */
   readonly tenants: readonly Int64[] | null
   readonly exceptTenants: readonly Int64[]
   /** The resources that are synced. */
@@ -52,37 +52,43 @@ export interface AlertStateSettings {
   readonly deletesUncheckedAfterMs: number
   /** `events.lateAfter`. */
   readonly lateAfterMs: number
-  /** undefined without targets, and where no rule is told of them. */
+  /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
-  /** How long incidents that are over are kept, in milliseconds. */
+  /** Whether a rule names `behind_target`. */
+  readonly tellsBehind?: boolean
+  /** How long resolved incidents are kept, in milliseconds. */
   readonly keepMs: number
 }
 
-/** What of the incidents is to be stored beside, and what the caller wants of them. */
+/** Which incidents to store in addition, and what to return to the caller. */
 type Use<T> = (
   rows: readonly AlertRow[],
   nowMicros: bigint,
 ) => { readonly changed: readonly AlertRow[]; readonly result: T }
 
-/** How long what is over, and was not taken, is tried to be told: a week. */
+/** How long to keep trying to deliver a resolved incident that wasn't accepted: a week. */
 const triedMs = 7 * 86_400_000
 
 const ago = (nowMicros: bigint, milliseconds: number): string =>
   fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
 
-/** Incidents that were over before are told to nobody any more. */
+/** Incidents resolved before this are no longer reported to anyone. */
 export const keptFrom = (nowMicros: bigint): string => ago(nowMicros, triedMs)
 
-/** Before every stamp. */
+/** Earlier than every stamp. */
 const everything = '0001-01-01T00:00:00.000000Z'
 
-/** Compares what is with what is known, stores both, and what `use` makes of them, in one transaction. */
+/**
+ * Compares the current incidents with the stored ones, and stores the changes and what `use` makes of them in one
+ * transaction.
+ */
 export async function updateIncidents<T>(
   warehouse: Warehouse,
-  settings: AlertStateSettings,
+  configured: AlertStateSettings,
   after: After,
   use: Use<T>,
 ): Promise<T> {
+  const settings = { ...configured, staleAfterMs: await staleAfterNow(warehouse, configured) }
   const { db } = warehouse
   const holder = await warehouse.read((reader) => readHolder(reader, settings.clock.nowMicros()))
   const events = await readEventTroubles(warehouse, {
@@ -90,8 +96,9 @@ export async function updateIncidents<T>(
     lateAfterMs: settings.lateAfterMs,
     runAfterMs: settings.staleAfterMs,
   })
-  const { targets } = settings
-  const behind = targets ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
+  const { targets, tellsBehind } = settings
+  const behind =
+    targets && tellsBehind ? await behindTargets(warehouse, targets, settings.clock.nowMicros()) : []
   return onIncidents(warehouse, async (session, before) => {
     const nowMicros = settings.clock.nowMicros()
     const known = await incidentsSince(db, session, keptFrom(nowMicros))
@@ -130,7 +137,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const own = new Set(run.reports.map(({ run_id }) => run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
   const place = runs.findLastIndex(({ run_id }) => own.has(run_id))
-  // A run that came to no report may be on record, too.
+  // A run that produced no report may be on record, too.
   const earlier =
     place >= 0 ? runs.slice(place + 1) : runs.filter(({ started_at }) => (started_at ?? '') < begunBefore)
   const tenants = (await tenantStates(db, session)).filter(
@@ -141,19 +148,22 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     tenants.flatMap(({ tenant_id, revoked_at }) => (revoked_at === null ? tenant_id : [])),
   )
   const resources = new Set(settings.resources)
-  const states = await cursorStates(db, session)
+  const states = await troubledCursors(db, session, {
+    now: fromMicros(nowMicros),
+    staleBefore: ago(nowMicros, settings.staleAfterMs),
+    uncheckedBefore: ago(nowMicros, settings.deletesUncheckedAfterMs),
+  })
+  const read = await resourcesRead(db, session)
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)
-  // A warehouse in which no run ended before has nothing that is known already.
+  // If no run has finished in this warehouse yet, nothing is known.
   const isFirst = !earlier.some(({ finished_at }) => finished_at !== null)
   const since = before?.since ?? (isFirst ? everything : begunBefore)
   const through = lastStamp ?? everything
   const mark: AlertMark = {
     since,
     driftThrough: through,
-    resources: [
-      ...new Set(states.flatMap((state) => (state.last_success_at === null ? [] : state.resource))),
-    ].sort(),
+    resources: [...read].flatMap(([resource, isRead]) => (isRead ? resource : [])).sort(),
   }
   const drift = await driftBetween(db, session, { after: before?.driftThrough ?? since, through })
   const facts: Facts = {
@@ -168,7 +178,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     quarantine: await quarantineOf(db, session, since),
     events: events && wantedEvents(events, isWanted),
     behind: behind.filter(({ resource }) => resources.has(resource)),
-    drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, states)),
+    drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
     staleAfterMs: settings.staleAfterMs,
     deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
   }
@@ -183,12 +193,9 @@ const wantedEvents = (
   return { ...rest, notListed: notListed.filter(isOfWanted), left: left.filter(isOfWanted) }
 }
 
-/** Whether a resource was read whole before: all that its first sync shows is new, and no news. */
-const isKnown = (
-  { resources }: AlertMark,
-  resource: string,
-  states: readonly { readonly resource: string }[],
-): boolean => resources.includes(resource) || !states.some((state) => state.resource === resource)
+/** Whether a resource was read completely before. Everything its first sync shows is new, but none of it is news. */
+const isKnown = ({ resources }: AlertMark, resource: string, read: ReadonlyMap<string, boolean>): boolean =>
+  resources.includes(resource) || !read.has(resource)
 
 function wholeTroubles(
   { reports, error, isLook }: EndedRun,
@@ -197,7 +204,7 @@ function wholeTroubles(
   if (isLook) return []
   const { killed, failed } = others
   const own = error === undefined ? reportedTroubles(reports) : [thrownTrouble(error)]
-  // A snapshot that failed ends its run as well: that is one trouble, and it lasts beyond the next run.
+  // A snapshot that failed also ends its run. That is one incident, and it lasts beyond the next run.
   const known = new Set(failed.map(({ message }) => message))
   return [...own.filter(({ message }) => !known.has(message)), ...killed, ...failed]
 }

@@ -7,7 +7,7 @@ import { freshnessSettings } from '../targets/settings.js'
 import type { AlertStateSettings } from './alertstate.js'
 import { alertSettings } from './settings.js'
 
-/** What a configuration says of incidents: of which cursors, and from when on. */
+/** The configuration's settings for incidents: which cursors, and since when. */
 export function alertStateSettings(config: Config, model: Model, clock: Clock): AlertStateSettings {
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const { tenants, exceptTenants, resources } = config.sync
@@ -21,7 +21,8 @@ export function alertStateSettings(config: Config, model: Model, clock: Clock): 
     staleAfterMs: staleAfter,
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     lateAfterMs: eventSettings(config).lateAfter,
-    ...(isHeard && { targets: freshnessSettings(config) }),
+    targets: freshnessSettings(config),
+    tellsBehind: isHeard,
     keepMs: config.history.keep,
   }
 }

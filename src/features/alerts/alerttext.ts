@@ -1,4 +1,4 @@
-/* Every sentence that alerts send. Used by incidents.ts, wholetrouble.ts and alerttext.ts. */
+/* Every sentence that alerts send. Used by incidents.ts and wholetrouble.ts. */
 
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -8,7 +8,7 @@ import { atMinute, count, plural } from '../../engine/base/format.js'
 import { type KeptIncident, type ToldIncident, toldIncident } from './openincidents.js'
 import type { AlertKind, AlertSettings } from './settings.js'
 
-/* The body of an alert, and its name. */
+/* The body of an alert, and its id. */
 
 /** The body of a message. */
 export interface AlertMessage {
@@ -20,14 +20,14 @@ export interface AlertMessage {
   readonly job: string | null
   /** Its address without the password. */
   readonly warehouse: string
-  /** Which installation tells it. */
+  /** Which installation sends it. */
   readonly name: string
 }
 
-/** `alerts.name`, or what this machine is called. */
+/** `alerts.name`, or this machine's hostname. */
 export const installationOf = ({ name }: Pick<AlertSettings, 'name'>): string => name ?? hostname()
 
-/** Which run tells it, and of which warehouse. */
+/** Which run sends it, and about which warehouse. */
 export interface Teller extends Speaker {
   readonly runId: string | null
   readonly job: string | null
@@ -45,8 +45,8 @@ export function messageOf(
 }
 
 /**
- * The name of a message (webhook-id): the same for the same news to the same rule, so that whoever gets it again, because
- * the answer was lost or the process died before it could note it, knows it again.
+ * The id of a message (webhook-id). The same news to the same rule has the same id. A receiver recognizes a repeat,
+ * which happens if the answer was lost or the process died before it could record it.
  */
 export function messageName(ruleId: string, { type, incidents, warehouse }: AlertMessage): string {
   const news = incidents.map(({ kind, tenant_id, resource, since }) => [
@@ -93,7 +93,7 @@ export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string 
   }
 }
 
-/** One line: which cursor, and what of it. */
+/** One line: which cursor, and what is wrong. */
 export function cursorMessage(
   { tenant_id, resource }: { readonly tenant_id: Int64; readonly resource: string },
   found: string | null,
@@ -102,7 +102,7 @@ export function cursorMessage(
   return tenant_id === 0 ? `${resource}: ${words}` : `tenant ${tenant_id}, ${resource}: ${words}`
 }
 
-/** The first of many, and how many there are. */
+/** The first few items, and how many more there are. */
 export function listText(items: readonly string[], most = 5): string {
   const shown = items.slice(0, most).join(', ')
   return items.length > most ? `${shown} and ${count(items.length - most)} more` : shown
@@ -110,18 +110,18 @@ export function listText(items: readonly string[], most = 5): string {
 
 const shownIncidents = 3
 
-/** Which installation tells it, and what its tenants are called. */
+/** Which installation sends it, and the names of its tenants. */
 export interface Speaker {
   readonly name: string
   /** `report.tenantNames`. */
   readonly tenantNames?: Readonly<Record<string, string>> | undefined
 }
 
-/** Who reads a chat has no use for the address of a request; the log and the document of the incident keep it. */
+/** Someone reading a chat has no use for a request's address; the log and the incident's document keep it. */
 const withoutRequests = (text: string): string =>
   text.replaceAll(/GET \/[^\s,:)]*/g, 'the request').replaceAll(/https?:\/\/([^\s/?#]+)[^\s,)]*/g, '$1')
 
-/** Slack reads these three as its own marks: the name of a field at the source could call everybody, or hide a link. */
+/** Slack treats these three as markup: a field name at the source could notify everyone or hide a link. */
 const escapedForChats = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
@@ -132,7 +132,7 @@ function placeOf({ tenant_id, resource }: ToldIncident, names: Speaker['tenantNa
   return resource === null ? shop : `${shop}, ${resource}`
 }
 
-/** What, which shop, since when, and what to do; of what is over, the first three. */
+/** What, which shop, since when, and what to do. For a resolved incident, only the first three. */
 function sentenceOf(
   type: 'opened' | 'resolved',
   incident: ToldIncident,
@@ -143,7 +143,7 @@ function sentenceOf(
   return type === 'opened' && incident.advice !== '' ? `${what}. ${withoutRequests(incident.advice)}` : what
 }
 
-/** The line that a chat shows: what opened or is over, in which installation. */
+/** The line a chat shows: what opened or was resolved, and in which installation. */
 export function headline(
   type: 'opened' | 'resolved',
   incidents: readonly ToldIncident[],
@@ -157,6 +157,6 @@ export function headline(
   return escapedForChats(visible(line.replaceAll(/\s+/g, ' ')))
 }
 
-/** What the test message says. */
+/** The text of the test message. */
 export const testText = ({ name }: Speaker): string =>
   escapedForChats(`shopsync on ${name}: this is a test of its alerts; nothing needs anybody`)

@@ -1,4 +1,7 @@
-/* Brings one message to whom a rule tells, within a time of its own. Used by alerts/work.ts and by the test of alerts. */
+/*
+ * Delivers one message to a rule's receiver, within its own time limit. Used by alerts/work.ts and by the test of
+ * alerts.
+ */
 
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../engine/base/clock.js'
@@ -10,7 +13,7 @@ import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
 
 export interface Delivering extends Persistence {
-  /** Values that no program and no line may hold. */
+  /** Values that must not reach a program or appear in output. */
   readonly secrets: readonly string[]
   readonly programs: ProgramPlace
 }
@@ -27,19 +30,19 @@ export function deliver({ id, rule }: NamedRule, message: AlertMessage, how: Del
   return callCommand({ command: command ?? [], input: body, limitMs: how.budgetMs, ...how })
 }
 
-/** What people call a rule: its place, and never its address. */
+/** What people call a rule: its position, never its address. */
 export const ruleName = ({ place, rule }: { readonly place: number; readonly rule: AlertRule }): string =>
   `alerts.rules[${place}] (${rule.webhook === undefined ? 'command' : 'webhook'})`
 
 interface Posting {
   readonly url: string
-  /** In base64, with or without `whsec_`; undefined: nothing is signed. */
+  /** In base64, with or without `whsec_`; undefined: not signed. */
   readonly key: string | undefined
   readonly name: string
   readonly body: string
 }
 
-/** The headers that say which message it is and, with a key, that it came from here unchanged. */
+/** The headers that identify the message and, with a key, prove that it came from here unchanged. */
 function webhookHeaders(
   { key, name, body }: Omit<Posting, 'url'>,
   clock: Pick<Clock, 'nowMicros'>,

@@ -1,4 +1,4 @@
-/* What of events needs somebody, as incidents. No input or output. Used by incidents.ts. */
+/* Problems with events that need attention, as incidents. Pure. Used by incidents.ts. */
 import { count, plural } from '../../engine/base/format.js'
 import type { EventTroubles, LateCursor, OddEvents } from '../events/eventtroubles.js'
 import type { ListenerView } from '../events/eventview.js'
@@ -6,7 +6,7 @@ import { listenerAdvice, listenerCause, listenerMessage } from '../events/listen
 import { adviceOf, cursorMessage } from './alerttext.js'
 import type { Incident } from './incident.js'
 
-/** Events that nobody settles: it may follow from what keeps every run from its work. */
+/** Events that stay unsettled. The cause may be a problem that stops every run. */
 export const lateCause = 'late'
 
 export const eventIncidents = (troubles: EventTroubles | undefined): Incident[] =>
@@ -30,7 +30,7 @@ const listenerIncident = (listener: ListenerView): Incident => ({
   advice: listenerAdvice(listener),
 })
 
-/** One for all cursors: what keeps one of them waiting mostly keeps them all. */
+/** One incident for all cursors: what delays one of them usually delays all. */
 function lateIncidents(late: readonly LateCursor[]): Incident[] {
   const [oldest] = late
   if (!oldest) return []

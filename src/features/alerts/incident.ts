@@ -1,14 +1,14 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { AlertKind } from './settings.js'
 
-/** How long an incident lasts: see the column `lasts` of sync_alerts. */
+/** How long an incident lasts; see the column `lasts` of sync_alerts. */
 type Lasting = 'state' | 'asked' | 'reconcile' | 'moment'
 
 export interface Incident {
   readonly kind: AlertKind
-  /** 0: of the whole run. */
+  /** 0: the whole run. */
   readonly tenantId: Int64
-  /** Empty: of all resources. */
+  /** Empty: all resources. */
   readonly resource: string
   readonly since: string
   readonly cause: string | null

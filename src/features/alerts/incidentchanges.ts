@@ -1,5 +1,5 @@
 /*
- * What of the incidents opened and what is over, by what the warehouse knew of them before. No input or output. Used by
+ * Which incidents opened and which are over, compared with what the warehouse knew before. Pure. Used by
  * alerts/alertstate.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -11,19 +11,19 @@ import { type Facts, findIncidents } from './incidents.js'
 import type { AlertRow } from './sql.js'
 import { isHeard, type NamedRule } from './telling.js'
 
-/** A run that has ended, or could not begin; or what events rang, which is no run. */
+/** A run that has ended or could not start; or a check while events are received, which isn't a run. */
 export interface EndedRun {
   readonly runId: string | null
   readonly job: string | null
-  /** When its command began. */
+  /** When its command started. */
   readonly startedAt: string
-  /** One a step of a job; none where nothing came to its end. */
+  /** One per step of a job; empty if no step finished. */
   readonly reports: readonly RunReport[]
-  /** What ended it early, or kept it from beginning. */
+  /** What ended the run early or kept it from starting. */
   readonly error?: unknown
   /**
-   * The listener looks, while nobody may run: what is the state of the warehouse is told, and over. What concerns whole runs
-   * is for a run to say.
+   * A check by the listener, outside any run. It reports the warehouse's state, including what is resolved. Problems of
+   * whole runs are left to runs.
    */
   readonly isLook?: true
 }
@@ -44,7 +44,10 @@ export const incidentKey = ({
 const isOfWhole = ({ tenantId, resource, kind }: Incident): boolean =>
   kind === 'failed' && tenantId === 0 && resource === ''
 
-/** One incident lasts while this is the same. Trouble of a whole run, or of events, is another one where it has another cause. */
+/**
+ * It is the same incident while this stays the same. For a whole run or for events, a different cause makes a different
+ * incident.
+ */
 const identity = (incident: Incident): string =>
   JSON.stringify([
     incident.kind,
@@ -68,11 +71,11 @@ export interface ComparedHow extends After {
   readonly isWanted: (tenantId: Int64, resource: string) => boolean
 }
 
-/** The incidents as they are after the run, and those of them that have changed. */
+/** The incidents after the run, and those that changed. */
 export function compareIncidents(known: readonly AlertRow[], facts: Facts, how: ComparedHow) {
   const now = fromMicros(facts.nowMicros)
   const all = findIncidents(facts)
-  // What is swallowed is told to nobody, and is not over either.
+  // A suppressed incident is not reported, and it isn't resolved either.
   const open = known.filter(({ resolved_at }) => resolved_at === null)
   const isStopped = how.run.isLook === true && open.some(stopsEverything)
   const found = all.filter((incident) => !isSwallowed(incident, facts, isStopped))
@@ -89,17 +92,17 @@ export function compareIncidents(known: readonly AlertRow[], facts: Facts, how: 
   return { rows: [...latest.values()], changed }
 }
 
-/** Trouble of whole runs that says nothing of what they can ask for. */
+/** Problems of a whole run that don't affect what it can request. */
 const passing: ReadonlySet<string | null> = new Set(['killed', 'snapshot', 'report'])
 
-/** Whether the last run found trouble that keeps all of them from their work. */
+/** Whether the last run found a problem that stops every run. */
 const stopsEverything = (row: AlertRow): boolean => isOfWhole(incidentOf(row)) && !passing.has(row.cause)
 
-/** What follows from trouble of the whole run is no incident of its own. `isStopped`: such trouble is open. */
+/** What follows from a problem of the whole run is not an incident of its own. `isStopped`: such a problem is open. */
 function isSwallowed(incident: Incident, { whole }: Facts, isStopped: boolean): boolean {
   const { kind, cause } = incident
   if (isOfWhole(incident) || kind === 'drift' || kind === 'quarantine') return false
-  // Whether anybody receives events does not depend on runs.
+  // Whether anyone receives events doesn't depend on runs.
   if (kind === 'events' && cause !== lateCause) return false
   if (isStopped) return true
   return whole.some(
@@ -107,7 +110,7 @@ function isSwallowed(incident: Incident, { whole }: Facts, isStopped: boolean): 
   )
 }
 
-/** Whether an incident that nothing shows any more is over. */
+/** Whether an incident with no remaining sign is over. */
 function isOver(
   { kind, lasts, tenantId, resource }: Incident,
   { reports }: Facts,

@@ -1,6 +1,6 @@
 /*
- * Which incidents there are: from the state of the warehouse and from the run that has just ended. No input or output.
- * Used by alerts/work.ts, which compares them with those that are known.
+ * Finds the incidents, from the warehouse's state and the run that has just ended. Pure. Used by alerts/work.ts, which
+ * compares them with the known ones.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { count, isOlderThan, plural } from '../../engine/base/format.js'
@@ -29,13 +29,13 @@ export interface CursorFacts {
 /** What incidents follow from. */
 export interface Facts {
   readonly nowMicros: bigint
-  /** Of tenants that are granted and wanted. */
+  /** Cursors of tenants that are granted and wanted. */
   readonly cursors: readonly CursorFacts[]
-  /** Tenants that are wanted, and no longer granted. */
+  /** Tenants that are wanted but no longer granted. */
   readonly revoked: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
-  /** What concerns the whole run. */
+  /** Problems of the whole run. */
   readonly whole: readonly WholeTrouble[]
-  /** The parts of the run, one a step of a job; none where no run began. */
+  /** The parts of the run, one per step of a job; empty if no run started. */
   readonly reports: readonly RunReport[]
   readonly quarantine: readonly {
     readonly tenant_id: Int64
@@ -43,22 +43,22 @@ export interface Facts {
     readonly amount: number
     readonly first: string
   }[]
-  /** What was never seen before. */
+  /** Never seen before. */
   readonly drift: readonly {
     readonly tenant_id: Int64 | null
     readonly resource: string
     readonly path: string
     readonly first_seen_at: string | null
   }[]
-  /** undefined where nobody has ever received events. */
+  /** undefined if events have never been received here. */
   readonly events: EventTroubles | undefined
-  /** Resources that miss their targets; none where no rule is told. */
+  /** Resources that miss their targets; empty if no rule reports them. */
   readonly behind: readonly BehindTarget[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
 }
 
-/** Reasons for which a cursor came to no end; every other one is a verdict: something may be missing. */
+/** Reasons why a cursor didn't finish. Every other reason is a verdict: something may be missing. */
 const cameToNoEnd: ReadonlySet<string> = new Set<Reason>([
   'gone',
   'unreachable',
@@ -70,13 +70,13 @@ const cameToNoEnd: ReadonlySet<string> = new Set<Reason>([
 const failureKind = (reason: string | null): AlertKind =>
   reason === null || cameToNoEnd.has(reason) ? 'failed' : 'unproven'
 
-/** What only a comparison with the source finds: a sync that goes well says nothing of it. */
+/** Only a comparison with the source finds these; a successful sync doesn't show them. */
 const foundByComparison: ReadonlySet<string | null> = new Set<Reason | null>(['breaker', 'answers_differ'])
 
 const plus = (moment: string, milliseconds: number): string =>
   fromMicros(toMicros(moment) + BigInt(milliseconds) * 1000n)
 
-/** Everything that needs somebody now. What the whole run suffers from stands first. */
+/** Everything that needs attention now. Problems of the whole run come first. */
 export function findIncidents(facts: Facts): Incident[] {
   const now = fromMicros(facts.nowMicros)
   return [
@@ -142,7 +142,7 @@ function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
     found.push(of(failureKind(reason), { since: now, cause: reason, message, lasts }))
   }
   const isRead = cursor.status !== 'unavailable'
-  /** What a wrong clock has dated ahead lasts since nobody knows when. */
+  /** If a wrong clock dated it ahead, its true start is unknown. */
   const sinceThen = (moment: string, milliseconds: number): string =>
     moment > now ? now : plus(moment, milliseconds)
   if (isRead && last !== null && isOlderThan(last, nowMicros, staleAfterMs)) {
@@ -156,7 +156,7 @@ function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
   return found
 }
 
-/** What a run found of cursors and did not record with them: a backfill that failed, a verify that found differences. */
+/** What a run found about cursors but didn't record with them: a failed backfill, or differences found by verify. */
 function fromReports({ reports, cursors }: Facts, now: string): Incident[] {
   const failing = new Set(
     cursors
@@ -174,7 +174,8 @@ function fromReports({ reports, cursors }: Facts, now: string): Incident[] {
 function reportedIncident(cursor: CursorReport, { mode }: RunReport, now: string): Incident {
   const { tenant_id: tenantId, resource, reason, error } = cursor
   const kind = failureKind(reason)
-  // A source that did not answer a comparison may be asked by any run; what differs is found equal by a comparison alone.
+  // If the source didn't answer a comparison, any run may ask again. Once a difference was found, only a comparison can
+  // find it gone.
   const isCompared = mode === 'verify' && (reason === null || !cameToNoEnd.has(reason))
   const advice = isCompared
     ? `Type shopsync reconcile --tenant ${tenantId} --resource ${resource}`
@@ -208,7 +209,7 @@ function quarantineIncident({ tenant_id, resource, amount, first }: Facts['quara
   }
 }
 
-/** One a tenant and resource: which fields are new. Values are a customer's data, and stay where they are. */
+/** One per tenant and resource: which fields are new. Values are customer data and are not sent. */
 function driftIncidents(drift: Facts['drift'], now: string): Incident[] {
   const sites = new Map<string, Facts['drift'][number][]>()
   for (const entry of drift) {

@@ -1,5 +1,5 @@
 /*
- * Incidents as people are told of them. Used by status, the report and the metrics, and by the messages of alerts
+ * Incidents as people see them. Used by status, the report and the metrics, and by alert messages
  * (src/features/alerts/alerttext.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -7,19 +7,19 @@ import type { Db } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type AlertRow, openIncidentRows } from './sql.js'
 
-/** An entry of `incidents`, in the document of `shopsync status` and in the body of an alert. */
+/** An entry of `incidents` in the document of `shopsync status` and in the body of an alert. */
 export interface ToldIncident {
   readonly kind: string
-  /** null: of the whole run. */
+  /** null: the whole run. */
   readonly tenant_id: Int64 | null
-  /** null: of all resources. */
+  /** null: all resources. */
   readonly resource: string | null
   readonly since: string
   readonly message: string
   readonly advice: string
 }
 
-/** What sync_alerts has of it. */
+/** What sync_alerts stores about it. */
 export type KeptIncident = Pick<AlertRow, 'kind' | 'tenant_id' | 'resource' | 'since' | 'message' | 'advice'>
 
 export const toldIncident = (kept: KeptIncident): ToldIncident => ({
@@ -38,15 +38,16 @@ interface Chosen {
 }
 
 /**
- * What is open of the chosen tenants and resources, the oldest first. What concerns the whole run is everybody's. The one
- * answer of `status`, the report, `/ready` and the metrics: while it is not empty, none of them says that all is well.
+ * Open incidents of the chosen tenants and resources, oldest first. Incidents of the whole run are always included.
+ * `status`, the report, `/ready` and the metrics all use this: while it isn't empty, none of them reports that all is
+ * well.
  */
 export async function openIncidents(
   warehouse: Pick<Warehouse, 'has'>,
   db: Db,
   { tenants, resources }: Chosen = { tenants: null, resources: null },
 ): Promise<ToldIncident[]> {
-  // A warehouse that no run of this version has written to.
+  // No run of this version has written to this warehouse yet.
   if (!(await warehouse.has('sync_alerts'))) return []
   const rows = await openIncidentRows(db)
   return rows

@@ -1,6 +1,6 @@
 /*
- * One HTTP request to an address that the user has named: a webhook of alerts, a heartbeat. It is no part of the API's
- * client, which can send nothing but GET, and it never sees the API's secret. Used by send.ts.
+ * One HTTP request to an address that the user configured: an alert webhook or a heartbeat. It is separate from the API
+ * client, which can only send GET, and it never sees the API's secret.
  */
 
 import { type Clock, systemClock } from '../../engine/base/clock.js'
@@ -8,14 +8,14 @@ import { codeOf, connectionWords } from '../../engine/source/http/failure.js'
 import { backoff } from '../../engine/source/http/retry.js'
 
 /*
- * Dead man's switches: an address that is called after each run that came to its end. Who listens there misses the call
- * when a run was killed, when its machine is down, or when nothing starts it any more, which no alert of ours can tell.
+ * Dead man's switches: an address called after each run that finishes. Its service notices when the call doesn't come
+ * because a run was killed, its machine is down, or nothing starts it any more. None of our alerts can report that.
  */
 
-/** A run that has ended must not wait long for somebody else's server. */
+/** A finished run must not wait long for someone else's server. */
 const budgetMs = 15_000
 
-/** The address with the exit code as its parameter `exit`; the query that it has stays as it is. */
+/** The address with the exit code as the parameter `exit`; its existing query stays as it is. */
 export function beatAddress(url: string, exit: number): string {
   const address = new URL(url)
   address.hash = ''
@@ -24,7 +24,7 @@ export function beatAddress(url: string, exit: number): string {
   return address.href
 }
 
-/** Calls a heartbeat with the exit code of the run that has ended, some seconds at most. Never throws. */
+/** Calls a heartbeat with the exit code of the finished run, for a few seconds at most. Never throws. */
 export const beat = (
   url: string,
   exit: number,
@@ -36,36 +36,36 @@ export const beat = (
 
 export interface Outgoing {
   readonly method: 'GET' | 'POST'
-  /** A secret: whoever knows the address of a webhook may write to it. No message quotes it. */
+  /** A secret: anyone who knows a webhook's address can post to it. No message quotes it. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-/** What became of a message. */
+/** The outcome of sending a message. */
 export interface Sent {
   readonly delivered: boolean
-  /** The same message may be taken later. */
+  /** The same message may be accepted later. */
   readonly worthRetrying: boolean
-  /** What came back, in words that hold no secret. */
+  /** What came back, without any secret. */
   readonly found: string
 }
 
-/** How long one attempt may take, in milliseconds. */
+/** The time limit of one attempt, in milliseconds. */
 const attemptMs = 10_000
 
 const waits = { attempts: 100, baseMs: 1000, maxMs: 8000 }
 
-/** Bytes of an answer that are read; nobody asks what it says. */
+/** How many bytes of the answer are read; its content doesn't matter. */
 const mostOfAnswer = 64 * 1024
 
-/** Sends once. Redirects are not followed: the address is a secret of one host. Never throws. */
+/** Sends once. Doesn't follow redirects: the address is a secret shared with one host. Never throws. */
 async function send(
   { method, url, headers, body }: Outgoing,
   { milliseconds, signal }: { readonly milliseconds: number; readonly signal: AbortSignal | undefined },
 ): Promise<Sent> {
   const { EnvHttpProxyAgent, request } = await import('undici')
-  // Plain http goes to this machine, or where the user wants it; a proxy's rules are those for https.
+  // Plain http is only used for this machine, or where the user allows it. Proxies follow the settings for https.
   const dispatcher = new EnvHttpProxyAgent({ httpProxy: '', connect: { timeout: milliseconds } })
   const late = new AbortController()
   let giveUp = (_code: string): void => {}
@@ -86,9 +86,9 @@ async function send(
       headers: { 'user-agent': 'shopsync', ...headers },
       ...(body !== undefined && { body }),
     })
-    // undici notices the signal only once the connection stands.
+    // undici reacts to the signal only once the connection is open.
     const { statusCode, body: answer } = await Promise.race([sending, tooLate])
-    // The status has said it all: an answer that breaks off takes nothing from it.
+    // The status is enough: it doesn't matter if the body breaks off.
     await Promise.race([answer.dump({ limit: mostOfAnswer }), tooLate]).catch(() => {})
     return answered(statusCode)
   } catch (error) {
@@ -120,14 +120,14 @@ function unanswered(code: string, milliseconds: number): Sent {
 
 export interface Persistence {
   readonly clock: Clock
-  /** Milliseconds in all, waits included. */
+  /** Milliseconds in total, including waits. */
   readonly budgetMs: number
-  /** Fires when the program is to end: nothing is waited for any longer. */
+  /** Fires when the program is shutting down: waiting stops. */
   readonly signal?: AbortSignal | undefined
   readonly random?: () => number
 }
 
-/** Sends, and again while that is worth it and time is left. Never throws. */
+/** Sends, and retries while that is useful and time is left. Never throws. */
 export async function sendPatiently(message: Outgoing, how: Persistence): Promise<Sent> {
   const { clock, budgetMs, signal, random = Math.random } = how
   const now = (): number => Number(clock.nowMicros() / 1000n)

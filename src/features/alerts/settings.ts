@@ -1,5 +1,6 @@
 /*
- * The section `alerts` of the configuration: who is told of which trouble, and which address is called after each run.
+ * The section `alerts` of the configuration: which problems are reported to whom, and which address is called after
+ * each run.
  */
 import { z } from 'zod'
 import { addressProblem } from '../../engine/config/address.js'
@@ -8,7 +9,7 @@ import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 
-/** What a rule of `alerts` may be told. */
+/** The kinds of incidents that a rule of `alerts` can report. */
 export const alertKinds = [
   'failed',
   'unproven',
@@ -22,20 +23,20 @@ export const alertKinds = [
 ] as const
 export type AlertKind = (typeof alertKinds)[number]
 
-/** What a rule is told that names no kinds. Whoever sets targets that cannot be met asks for the rest by its name. */
+/** What a rule without kinds reports. `behind_target` has to be named: a target may be impossible to meet. */
 const usualKinds = alertKinds.filter((kind) => kind !== 'behind_target')
 
-/** Who is told of which trouble: a command, or a webhook with or without a key that signs. */
+/** Which problems are reported to whom: a command, or a webhook with or without a signing key. */
 export interface AlertRule {
   readonly on: readonly AlertKind[]
-  /** Milliseconds that trouble has to last. */
+  /** How many milliseconds a problem has to last first. */
   readonly after: number
   readonly command: readonly string[] | undefined
   readonly webhook: Secret | undefined
   readonly secret: Secret | undefined
 }
 
-/** `heartbeat`: the address that is called after each run. */
+/** `heartbeat`: the address called after each run. */
 export interface AlertSettings {
   readonly name?: string | undefined
   readonly rules: readonly AlertRule[]
@@ -44,7 +45,7 @@ export interface AlertSettings {
 
 const kindsError = `a list of ${alertKinds.map((kind) => `"${kind}"`).join(', ')}`
 
-/** Standard Webhooks: base64, with or without `whsec_` before it. */
+/** Standard Webhooks: base64, with or without the prefix `whsec_`. */
 function isSigningKey(text: string): boolean {
   const key = text.replace(/^whsec_/, '')
   return key.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(key)
@@ -120,7 +121,7 @@ const shape = section(
 type AlertsDocument = z.output<typeof shape>
 type Text = string | { readonly file: string }
 
-/** The mistakes in the addresses: they are secrets too, so that no message quotes them. */
+/** Mistakes in the addresses. The addresses are secrets too, so no message quotes them. */
 function addressProblems({ rules, heartbeat }: AlertsDocument, allowInsecure: boolean): Problem[] {
   const webhooks = rules.map(({ webhook }, i) => [`alerts.rules[${i}].webhook`, webhook] as const)
   return [...webhooks, ['alerts.heartbeat', heartbeat] as const].flatMap(([path, address]) =>

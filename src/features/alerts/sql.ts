@@ -1,6 +1,7 @@
 /*
- * The reads and statements of sync_alerts, and of what alerts are found by. Every transaction on incidents locks one row
- * first: two runs that end at the same moment must not tell the same twice. Used by src/features/alerts/work.ts.
+ * The queries and statements on sync_alerts, and those that find incidents. Every transaction on incidents first locks
+ * one row, so two runs that end at the same moment don't report the same incident twice. Used by
+ * src/features/alerts/work.ts.
  */
 import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,7 +14,7 @@ import { type alertTables, withAlerts } from './tables.js'
 
 type Stored = Selectable<RowsOf<typeof alertTables>['sync_alerts']>
 
-/** When a rule was told of an incident; `claimed`: since when a process is about to tell it. */
+/** When an incident was reported to a rule; `claimed`: since when a process has been about to report it. */
 export interface Telling {
   readonly opened?: string
   readonly resolved?: string
@@ -25,20 +26,20 @@ export type AlertRow = Omit<Stored, 'told'> & {
   readonly told: Readonly<Record<string, Telling>>
 }
 
-/** In sync_meta: from when on incidents are kept, and which drift was looked at. */
+/** In sync_meta: since when incidents are kept, and how far drift was looked at. */
 export interface AlertMark {
-  /** Quarantine and drift of before are no news. */
+  /** Earlier quarantine and drift is not news. */
   readonly since: string
-  /** Drift first seen up to then was looked at. */
+  /** Drift first seen up to this moment was looked at. */
   readonly driftThrough: string
-  /** Resources that some cursor has read whole: what is new in them is news. */
+  /** Resources that some cursor has read completely: anything new in them is news. */
   readonly resources: readonly string[]
 }
 
 const markName = 'alerts'
 const rowsAtOnce = 50
 
-/** Runs work on incidents that no other process does at the same time. */
+/** Runs work on incidents while no other process can. */
 export const onIncidents = <T>(
   warehouse: Warehouse,
   work: (session: Session, mark: AlertMark | null) => Promise<T>,
@@ -53,7 +54,7 @@ export const onIncidents = <T>(
         .onConflict((c) => c.doNothing())
         .compile(),
     )
-    // The update changes nothing, but locks the row.
+    // The update changes nothing; it locks the row.
     const lock = db.updateTable('sync_meta').set({ name: markName }).where('name', '=', markName)
     await session.run(lock.compile())
     const found = await session.run(
@@ -75,20 +76,20 @@ const asStored = (row: Stored): AlertRow => ({
   told: (readJson(row.told) ?? {}) as AlertRow['told'],
 })
 
-/** All incidents that are open, the oldest first. */
+/** All open incidents, oldest first. */
 export async function openIncidentRows(db: Db): Promise<AlertRow[]> {
   const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
   return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(asStored)
 }
 
-/** The incidents of a tenant that are open. */
+/** The tenant's open incidents. */
 export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<AlertRow[]> =>
   warehouse.read(async (db) => {
     const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('tenant_id', '=', tenantId)
     return (await open.where('resolved_at', 'is', null).execute()).map(asStored)
   })
 
-/** The incidents that are open, and those that were over no longer ago than that. */
+/** The open incidents, and those resolved since that moment. */
 export async function incidentsSince(db: Db, session: Session, moment: string): Promise<AlertRow[]> {
   const query = withAlerts(db)
     .selectFrom('sync_alerts')
@@ -99,7 +100,7 @@ export async function incidentsSince(db: Db, session: Session, moment: string): 
   return rows.map(asStored)
 }
 
-/** Stores incidents, in place of what was stored of them. */
+/** Stores incidents, replacing earlier versions of them. */
 export function storeIncidents(db: Db, rows: readonly AlertRow[]): CompiledQuery[] {
   const values = rows.map((row) => ({ ...row, told: JSON.stringify(row.told) }))
   const parts = Array.from({ length: Math.ceil(values.length / rowsAtOnce) }, (_, i) =>
@@ -130,11 +131,11 @@ export function storeIncidents(db: Db, rows: readonly AlertRow[]): CompiledQuery
   )
 }
 
-/** Forgets incidents that were over before that. */
+/** Deletes incidents resolved before that moment. */
 export const forgetIncidents = (db: Db, before: string): CompiledQuery =>
   withAlerts(db).deleteFrom('sync_alerts').where('resolved_at', '<', before).compile()
 
-/** What is in quarantine and was not before that moment, by cursor. */
+/** What entered quarantine since that moment, by cursor. */
 export async function quarantineOf(
   db: Db,
   session: Session,
@@ -154,7 +155,7 @@ export async function quarantineOf(
   return rows.map((row) => ({ ...row, amount: Number(row.amount) }))
 }
 
-/** Drift that was first seen after a moment and up to another. */
+/** Drift first seen after one moment and up to another. */
 export const driftBetween = async (
   db: Db,
   session: Session,
@@ -169,8 +170,23 @@ export const driftBetween = async (
   return (await session.run(query.compile())).rows
 }
 
-/** The state of every cursor, as far as incidents follow from it. */
-export const cursorStates = async (db: Db, session: Session) => {
+/** What a cursor has to be for an incident to follow from it: see incidents.ts, which judges exactly. */
+interface TroubledSince {
+  readonly now: string
+  /** The last complete walk was before that. */
+  readonly staleBefore: string
+  readonly uncheckedBefore: string
+}
+
+/**
+ * The state of the cursors that incidents may follow from: after most runs a few, of which a warehouse may have hundreds
+ * of thousands.
+ */
+export const troubledCursors = async (
+  db: Db,
+  session: Session,
+  { now, staleBefore, uncheckedBefore }: TroubledSince,
+) => {
   const query = db
     .selectFrom('sync_cursors')
     .select([
@@ -182,13 +198,33 @@ export const cursorStates = async (db: Db, session: Session) => {
       'last_success_at',
       'deletes_checked_at',
     ])
+    .where((eb) =>
+      eb.or([
+        eb('status', '=', 'failed'),
+        eb('last_success_at', '<=', staleBefore),
+        eb('last_success_at', '>', now),
+        eb('deletes_checked_at', '<=', uncheckedBefore),
+        eb('deletes_checked_at', '>', now),
+      ]),
+    )
   return (await session.run(query.compile())).rows
+}
+
+/** The resources that have cursors, and whether any of them was read whole. */
+export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyMap<string, boolean>> {
+  const query = db
+    .selectFrom('sync_cursors')
+    .groupBy('resource')
+    .select('resource')
+    .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
+  const { rows } = await session.run(query.compile())
+  return new Map(rows.map(({ resource, at }) => [resource, at !== null]))
 }
 
 export const tenantStates = async (db: Db, session: Session) =>
   (await session.run(db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).compile())).rows
 
-/** The runs that were recorded last, and the last stamp of all that ended. */
+/** The most recent runs, and the last stamp of all finished ones. */
 export async function newestRuns(db: Db, session: Session) {
   const newest = db
     .selectFrom('sync_runs')
@@ -199,7 +235,7 @@ export async function newestRuns(db: Db, session: Session) {
     .limit(10)
   const ended = db
     .selectFrom('sync_runs')
-    // Runs of older versions ended with their last stamp.
+    // In older versions, a run's end was its last stamp.
     .select((eb) => eb.fn.max<string | null>(eb.fn.coalesce('stamped_until', 'finished_at')).as('at'))
   const [runs, last] = [await session.run(newest.compile()), await session.run(ended.compile())]
   return { runs: runs.rows, lastStamp: last.rows[0]?.at ?? null }

@@ -3,29 +3,29 @@ import { id, json, text, timestamp } from '../../../schema/resource.js'
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** What needs, or needed, somebody, and who was told of it. */
+/** What needs or needed attention, and who was notified. */
 export const alertTables = {
   sync_alerts: define({
-    doc: 'Incidents: what needs somebody, since when, and who was told.',
+    doc: 'Incidents: what needs attention, since when, and who was notified.',
     after: 'sync_requests',
     key: ['tenant_id', 'resource', 'kind', 'since'],
     fields: {
-      tenant_id: id('Tenant; 0: the whole run.'),
-      resource: text('Resource; empty: all of the tenant, or of the run.'),
+      tenant_id: id('The tenant; 0 for the whole run.'),
+      resource: text('The resource; empty for the whole tenant or run.'),
       kind: text(
         '`failed`, `unproven`, `stale`, `deletes_unchecked`, `revoked`, `drift`, `quarantine`, `events` or `behind_target` (docs/operations.md, Alerts).',
       ),
-      since: timestamp('Since when it is so.'),
-      cause: text('Why, as a short code; null where none is known.'),
+      since: timestamp('Since when.'),
+      cause: text('Why, as a short code; null if unknown.'),
       message: text('What was found.'),
       advice: text('What to do about it.'),
-      run_id: text('The run that found it; null where none could begin, and where `listen` did.'),
+      run_id: text('The run that found it; null if no run could start, or if `listen` found it.'),
       lasts: text(
-        '`state`: as long as the cursor or tenant is in that state; `asked`: until a run has asked the API for it well; `reconcile`: until a reconcile or verify finds it well; `moment`: it is news, and never over.',
+        'When it ends. `state`: when the cursor or tenant leaves that state. `asked`: when a run queries the API for it successfully. `reconcile`: when a reconcile or verify finds nothing wrong. `moment`: it is news and never ends.',
       ),
       opened_at: timestamp('When it was found.'),
-      resolved_at: timestamp('When it was found to be over; null while it is not.'),
-      told: json('By rule, a digest of whom it tells: when it was told of the beginning and of the end.'),
+      resolved_at: timestamp('When it was found to be over; null while it is open.'),
+      told: json('By rule (a digest of its recipients): when it notified them of the start and the end.'),
     },
   }),
 } as const

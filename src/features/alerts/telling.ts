@@ -1,13 +1,13 @@
 /*
- * What each rule is to be told: which incidents it has not heard of, and which it heard of are over. No input or output.
- * Used by alerts/work.ts.
+ * What to report to each rule: incidents it hasn't heard of, and those it has heard of that are over. Pure. Used by
+ * alerts/work.ts.
  */
 import { createHash } from 'node:crypto'
 import { ageOf, since } from '../../engine/base/format.js'
 import type { AlertRule } from './settings.js'
 import type { AlertRow, Telling } from './sql.js'
 
-/** A rule with its name in the column `told`, and its place in the configuration. */
+/** A rule with its id in the column `told`, and its position in the configuration. */
 export interface NamedRule {
   readonly id: string
   readonly place: number
@@ -15,8 +15,8 @@ export interface NamedRule {
 }
 
 /**
- * Rules by whom they tell: other kinds or another wait do not make a rule that has heard of nothing. The name is a digest,
- * for the address is a secret. Of rules that tell the same one, each has a number.
+ * A rule is identified by its receiver: if its kinds or its wait change, it still remembers what it reported. The id is
+ * a digest, because the address is a secret. Rules with the same receiver are numbered.
  */
 export function namedRules(rules: readonly AlertRule[]): NamedRule[] {
   const seen = new Map<string, number>()
@@ -34,23 +34,23 @@ export interface Messages {
   readonly resolved: readonly AlertRow[]
 }
 
-/** A process that died while it told something has no claim on it any longer, in milliseconds. */
+/** After this many milliseconds, a process that died while reporting loses its claim. */
 const claimMs = 120_000
 
 const isClaimed = ({ claimed }: Telling, nowMicros: bigint): boolean => {
   if (claimed === undefined) return false
   const age = since(claimed, nowMicros)
-  // A claim of the future was made under a wrong clock.
+  // A claim in the future was made under a wrong clock.
   return age < claimMs && age > -claimMs
 }
 
 const siteOf = ({ tenant_id, resource }: AlertRow): string => `${tenant_id} ${resource}`
 
-/** What a rule is to be told now. */
+/** What to report to a rule now. */
 export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], nowMicros: bigint): Messages {
   const isFree = ({ told }: AlertRow): boolean => !isClaimed(told[id] ?? {}, nowMicros)
   const isOpen = ({ resolved_at, lasts }: AlertRow): boolean => resolved_at === null && lasts !== 'moment'
-  // A cursor that fails for long is stale too: whoever is told that it fails knows.
+  // A cursor that keeps failing becomes stale, too: anyone notified of the failure already knows.
   const failing = new Set(
     rows
       .filter((row) => isOpen(row) && ['failed', 'unproven'].includes(row.kind) && isHeard(rule, row))
@@ -61,14 +61,14 @@ export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], 
     (ageOf(row.since, nowMicros) ?? Number.POSITIVE_INFINITY) >= rule.after
   const isDue = (row: AlertRow): boolean =>
     row.lasts === 'moment'
-      ? // News is for the rules that there were when it came.
+      ? // News only goes to rules that existed when it came.
         row.told[id] !== undefined
       : isOpen(row) && isLongEnough(row) && !isSaidAlready(row)
   return {
     opened: rows.filter(
       (row) => isHeard(rule, row) && row.told[id]?.opened === undefined && isDue(row) && isFree(row),
     ),
-    // Whoever was not told of the beginning has no use for the end.
+    // Anyone who wasn't told of the beginning has no use for the end.
     resolved: rows.filter((row) => {
       const told = row.told[id]
       const isTold = told?.opened !== undefined && told.resolved === undefined
@@ -80,7 +80,7 @@ export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], 
 export const isHeard = ({ on }: AlertRule, { kind }: Pick<AlertRow, 'kind'>): boolean =>
   on.some((one) => one === kind)
 
-/** The row with another entry of a rule. */
+/** The row with a rule's entry changed. */
 export function retold(row: AlertRow, id: string, change: (before: Telling) => Telling): AlertRow {
   return { ...row, told: { ...row.told, [id]: change(row.told[id] ?? {}) } }
 }

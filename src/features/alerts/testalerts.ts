@@ -1,4 +1,4 @@
-/* A test of everybody who is to be told, and of every heartbeat: `shopsync check --alerts`. */
+/* Tests every receiver of alerts and every heartbeat: `shopsync check --alerts`. */
 import type { Clock } from '../../engine/base/clock.js'
 import type { Secret } from '../../engine/config/secret.js'
 import type { ProgramPlace } from './alertcommand.js'
@@ -9,7 +9,7 @@ import type { AlertSettings } from './settings.js'
 import { namedRules } from './telling.js'
 
 export interface AlertTest {
-  /** The setting, and never its address. */
+  /** The setting, never its address. */
   readonly whom: string
   readonly sent: Sent
 }
@@ -20,14 +20,14 @@ interface Testing {
   readonly label: string
   readonly secrets: readonly string[]
   readonly programs: ProgramPlace
-  /** Fires when the program is to end. */
+  /** Fires when the program is shutting down. */
   readonly signal: AbortSignal
 }
 
-/** Whoever runs the test waits for it, and tries it again if need be. */
+/** A person who runs the test waits for it and can run it again. */
 const budgetMs = 15_000
 
-/** The heartbeat that a job has of its own. */
+/** A job's own heartbeat. */
 interface JobHeartbeat {
   readonly job: string
   readonly address: Secret
@@ -51,7 +51,7 @@ export function testAlerts(
   }
   const how = { clock, secrets, programs, budgetMs, signal }
   const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {
-    // Each test is a message of its own, also for a receiver that knows the last one.
+    // Each test is a new message, even to a receiver that remembers the last one.
     const fresh = { ...rule, id: `${rule.id} ${clock.nowMicros()}` }
     return { whom: ruleName(rule), sent: await deliver(fresh, message, how) }
   })

@@ -1,6 +1,6 @@
 /*
- * What concerns a whole run: the credentials were refused, the API was away when it began, nobody grants anything, or
- * the run before it was killed. Used by alerts/work.ts.
+ * Problems of a whole run: the credentials were refused, the API was down when it started, no tenant is granted, or the
+ * previous run was killed. Used by alerts/work.ts.
  */
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
 import type { LastRun } from '../../engine/run/lastrun.js'
@@ -9,7 +9,10 @@ import type { RunReport } from '../../engine/run/runreport.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 
 export interface WholeTrouble {
-  /** A short code: that of reasons.ts where there is one, else `credentials`, `killed`, `snapshot`, `report` or `error`. */
+  /**
+   * A short code: the one from reasons.ts if there is one, otherwise `credentials`, `killed`, `snapshot`, `report` or
+   * `error`.
+   */
   readonly cause: string
   /** undefined: since now. */
   readonly since?: string
@@ -17,20 +20,20 @@ export interface WholeTrouble {
   readonly advice: string
   readonly lasts: 'state' | 'asked'
   /**
-   * What follows from it and is no incident of its own. `all`: nobody could be asked for anything. `grants`: of cursors
-   * whose tenants the authorizations do not show.
+   * What follows from it and isn't an incident of its own. `all`: nothing could be requested at all. `grants`: cursors
+   * of tenants that are missing from the authorizations.
    */
   readonly swallows: 'all' | 'grants' | 'nothing'
 }
 
-/** A run as sync_runs has it. */
+/** A run as stored in sync_runs. */
 type EarlierRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
 
 const usualAdvice = 'Type shopsync check to see what is wrong; the next run tries again'
 
 /**
- * An error is no trouble of a run where it says that nothing was done, since the usage was wrong or another run is at
- * work, or that somebody wanted the run to end.
+ * An error isn't a problem of the run if nothing was done (wrong usage, or another run is at work), or if the run was
+ * asked to end.
  */
 export function isOfTheRun(error: unknown): boolean {
   if (!(error instanceof Stop)) return true
@@ -38,7 +41,7 @@ export function isOfTheRun(error: unknown): boolean {
   return (error.exitCode === 1 || error.exitCode === 3) && code !== 'interrupted' && code !== 'time_limit'
 }
 
-/** What ended the run before its cursors were done, or kept it from beginning. */
+/** What ended the run before its cursors were done, or kept it from starting. */
 export function thrownTrouble(error: unknown): WholeTrouble {
   const { message, hint } = wordsOf(error)
   const cause = causeOf(error)
@@ -57,7 +60,7 @@ function causeOf(error: unknown): string {
   return error.details.code ?? (error.details.cause === undefined ? 'error' : causeOf(error.details.cause))
 }
 
-/** What a run that came to its end says of the whole of it. */
+/** What a finished run reports about itself as a whole. */
 export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] {
   const found = reports.map(({ reason }) => reason).find((reason) => reasonText(reason) !== '')
   if (found === undefined || found === null) return []
@@ -73,7 +76,7 @@ export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] 
   ]
 }
 
-/** The last run that was recorded before this one, where nobody recorded its end: it was killed. */
+/** If the previous run on record has no recorded end, it was killed. */
 export function killedTrouble(last: EarlierRun | undefined, holder: string | null): WholeTrouble[] {
   if (last === undefined || last.finished_at !== null || last.run_id === holder) return []
   const { job, mode, started_at } = last
@@ -90,7 +93,7 @@ export function killedTrouble(last: EarlierRun | undefined, holder: string | nul
   ]
 }
 
-/** Snapshots and reports that failed when they were last tried, by whichever run that was. */
+/** Snapshots and reports whose last attempt failed, in whichever run. */
 export const failedTroubles = (failed: readonly FailedWork[]): WholeTrouble[] =>
   failed.map(({ what, since, message, advice }) => ({
     cause: what,

@@ -1,14 +1,14 @@
 /**
- * Tells people what needs them. At the end of every command that records a run, the incidents that there are now are
- * compared with those that the warehouse knows, and each rule is told once of what opened and once of what is over. What
- * was told is kept in sync_alerts, so that runs of cron and of `schedule` agree.
+ * Notifies people. At the end of every command that records a run, the current incidents are compared with those stored
+ * in the warehouse, and each rule is notified once of what opened and once of what is over. sync_alerts stores what was
+ * reported, so runs by cron and by `schedule` agree.
  *
  * A rule's entry in `told`:
- *   none      the rule has not heard of it.
- *   claimed   a process is about to tell it; the claim of a process that died ends by itself.
- *   opened    it was told, and its receiver said so. What was not taken stays untold, and the next run tries again: to
- *             tell twice after a crash was judged less bad than to tell never, and the name of the message is the same.
- *   resolved  it was told that it is over.
+ *   none      the rule hasn't heard of it.
+ *   claimed   a process is about to report it; the claim of a process that died expires.
+ *   opened    it was reported, and its receiver accepted it. What wasn't accepted stays unreported, and the next run
+ *             tries again. Reporting twice after a crash was judged less bad than never; the message id is the same.
+ *   resolved  the rule was told that it is over.
  *
  * Nothing here throws: an alert that fails must not make a good run a bad one.
  */
@@ -29,8 +29,8 @@ import { isHeard, type Messages, messagesFor, type NamedRule, namedRules, retold
 import { thrownTrouble } from './wholetrouble.js'
 
 /*
- * What becomes of the incidents of a tenant that is forgotten: whoever was told of them is told that they are over, since
- * nothing will know of them afterwards.
+ * When a tenant is forgotten, anyone notified of its incidents is told that they are over: afterwards nothing knows of
+ * them.
  */
 
 interface Farewell {
@@ -41,16 +41,16 @@ interface Farewell {
   readonly tenantNames?: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
   readonly programs: ProgramPlace
-  /** Fires when the program is to end. */
+  /** Fires when the program is shutting down. */
   readonly signal: AbortSignal
 }
 
-/** Milliseconds; nobody can tell it later. */
+/** Milliseconds. This can't be reported later. */
 const budgetMs = 15_000
 
 /**
- * Reads what is open of the tenant, before it is erased, and returns what tells that it is over, once it is. That never
- * throws: the tenant is erased, whoever hears of it.
+ * Reads the tenant's open incidents before it is erased. Returns a function that reports them as over once it is. That
+ * function never throws: the tenant is erased, whether or not anyone hears of it.
  */
 export async function farewellOf(
   warehouse: Warehouse,
@@ -79,33 +79,33 @@ export interface AlertOptions extends AlertStateSettings {
   readonly alerts: AlertSettings
   /** The warehouse's address without its password. */
   readonly label: string
-  /** Opens the warehouse; undefined where there is none yet. It throws where that is what has failed. */
+  /** Opens the warehouse; undefined if there is none yet. Throws if opening it is what failed. */
   readonly warehouse: () => Promise<Warehouse | undefined>
-  /** Values that no program and no line may hold. */
+  /** Values that must not reach a program or appear in output. */
   readonly secrets: readonly string[]
   readonly programs: ProgramPlace
-  /** Says what became of a message that was not taken. */
+  /** Reports a message that wasn't accepted. */
   readonly notice: (message: string, fields: Record<string, unknown>) => void
-  /** Milliseconds that telling may take in all; default 30,000. */
+  /** Milliseconds for all messages together; default 30,000. */
   readonly budgetMs?: number
-  /** Somebody waits at a terminal for the command to end. */
+  /** Someone is waiting at a terminal for the command to end. */
   readonly isAwaited?: boolean
-  /** `report.tenantNames`: what people call the shops. */
+  /** `report.tenantNames`: the names of the shops. */
   readonly tenantNames?: Readonly<Record<string, string>>
-  /** Fires when the program is to end: what nobody has taken by then, the next run tells. */
+  /** Fires when the program is shutting down. The next run reports what nobody has accepted by then. */
   readonly signal?: AbortSignal
 }
 
-/** A run that has ended must not wait long for somebody else's server or program. */
+/** A finished run must not wait long for someone else's server or program. */
 const usualBudgetMs = 30_000
-/** The same for a webhook, where somebody sits at the terminal and waits: what it does not take now, the next run tells. */
+/** The same for a webhook while someone waits at a terminal: the next run reports what isn't accepted now. */
 const awaitedMs = 3000
 
 interface Task extends Messages {
   readonly rule: NamedRule
 }
 
-/** Brings the incidents up to date after a run, and tells the rules. Never throws. */
+/** Updates the incidents after a run and notifies the rules. Never throws. */
 export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<void> {
   const { notice } = options
   try {
@@ -126,8 +126,8 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
 }
 
 /**
- * The run failed, and the warehouse that keeps what was told is away as well. Every run tells it until it is there again,
- * whatever `after` says, and nobody is told that it is over: silence was judged worse.
+ * The run failed, and the warehouse that stores what was reported is down as well. Every run reports it until the
+ * warehouse is back, ignoring `after`, and its end is never reported. Silence was judged worse.
  */
 async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
   const { cause, message, advice } = thrownTrouble(run.error)
@@ -141,7 +141,7 @@ async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
   )
 }
 
-/** Brings the incidents up to date, and claims what each rule is to be told. */
+/** Updates the incidents, and claims what to report to each rule. */
 const findTasks = (options: AlertOptions, warehouse: Warehouse, run: EndedRun): Promise<Task[]> => {
   const rules = namedRules(options.alerts.rules)
   return updateIncidents(warehouse, options, { run, rules }, (rows, nowMicros) => {
@@ -167,13 +167,13 @@ const tellerOf = ({ alerts, label, tenantNames }: AlertOptions, { runId, job }: 
   name: installationOf(alerts),
 })
 
-/** When telling a rule has to be over. */
+/** The deadline for notifying a rule. */
 function endOf({ clock, budgetMs = usualBudgetMs, isAwaited }: AlertOptions, { rule }: NamedRule): number {
   const most = isAwaited === true && rule.webhook !== undefined ? awaitedMs : budgetMs
   return Number(clock.nowMicros() / 1000n) + Math.min(most, budgetMs)
 }
 
-/** Tells a rule what opened, then what is over, and notes what was taken. */
+/** Notifies a rule of what opened, then of what is over, and records what was accepted. */
 async function carryOut(
   options: AlertOptions,
   warehouse: Warehouse,
@@ -205,7 +205,7 @@ async function carryOut(
   })
 }
 
-/** Whether the message was taken. */
+/** Whether the message was accepted. */
 async function deliverOrSay(
   options: AlertOptions,
   {

@@ -1,7 +1,7 @@
 /**
- * The calendar in the warehouse: when each day begins in each zone in use. It is filled when a zone comes into use, longer by
- * a year when a year has passed, and filled again when the rules of zones that come with Node have changed. The rows with
- * which a stretch of days begins say the same in short: by them, a view finds the day of each of many rows.
+ * The calendar in the warehouse: when each day begins in each time zone in use. It is filled when a zone comes into
+ * use, extended by a year when a year has passed, and refilled when Node's time zone rules change. The rows that begin
+ * a stretch of days are a short form of it: views use them to find the day of many rows fast.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -9,12 +9,12 @@ import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { daysOf, endDay, firstDay } from './shopday.js'
 import { formerStretches, withAnalytics } from './tables.js'
 
-/** The zone whose days are all days. */
+/** The zone in which every day exists. */
 const allDays = 'UTC'
 
 /**
- * Makes the rows of a zone's days from one to another, and the row that ends the last day. The database counts the days
- * of each run: to write seventeen thousand rows down as text takes longer than to store them.
+ * Makes the rows of a zone's days in a range, and the row that ends the last day. The database counts the days of each
+ * run: writing seventeen thousand rows as text takes longer than storing them.
  */
 function filling({ dialect, db }: DialectWriter, zone: string, from: number, end: number): CompiledQuery[] {
   const days = daysOf(zone)
@@ -30,7 +30,7 @@ function filling({ dialect, db }: DialectWriter, zone: string, from: number, end
   return [filled, last].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
 }
 
-/** The number of the first day behind the calendar of a zone in the warehouse; undefined where it has none. */
+/** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
 async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number | undefined> {
   const last = await warehouse.read((db) =>
     withAnalytics(db)
@@ -45,7 +45,7 @@ async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number
   return last?.day_number == null ? undefined : Number(last.day_number) + 1
 }
 
-/** The version of the rules of time zones, as far as Node tells, and that of the rows that are made of them. */
+/** The version of the time zone rules, as far as Node reports it, and the version of the rows made from them. */
 const rules = `${process.versions.tz ?? 'unknown'}/3`
 const memory = 'calendar'
 
@@ -68,7 +68,10 @@ async function fill(
   await warehouse.write([stale.compile(), ...filling(warehouse, zone, from, end)])
 }
 
-/** Called when no view of ours reads it. Views of somebody's own may stand on the table, and the role may not own it: then it stays, and nobody reads it. */
+/**
+ * Called when none of our views reads it any more. Someone else's views may depend on the table, and the role may not
+ * own it. Then it stays, unused.
+ */
 export async function dropFormer(warehouse: DialectWriter): Promise<void> {
   if (!(await warehouse.has(formerStretches))) return
   try {
@@ -78,7 +81,7 @@ export async function dropFormer(warehouse: DialectWriter): Promise<void> {
   }
 }
 
-/** Brings the days of these zones up to date. Returns the zones that had to be filled. */
+/** Updates the days of these zones. Returns the zones that had to be filled. */
 export async function refreshCalendar(
   warehouse: DialectWriter,
   zones: Iterable<string>,

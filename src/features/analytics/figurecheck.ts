@@ -1,7 +1,7 @@
 /**
- * Whether the declarations of figures are right, which the build asks: each name in an expression is a column of the
- * figure's view, and nothing is summed that has no sum. Views are made of the declarations: a wrong one would take all of
- * shop_months with it.
+ * Checks the declarations of figures; the build runs it. Each name in an expression must be a column of the figure's
+ * view, and nothing may be summed that has no sum. Views are made from the declarations: a wrong one would break all of
+ * shop_months.
  */
 import {
   addsUp,
@@ -14,7 +14,7 @@ import { namesIn } from '../../../schema/periods.js'
 import { snapshotColumns } from '../../../schema/snapshot.js'
 import type { ViewColumn } from '../../../schema/view.js'
 
-/** The words of SQL that an expression of a figure may use. */
+/** The SQL words that a figure's expression may use. */
 const words = new Set(
   'and or not null is in case when then else end true false coalesce abs between cast as bigint nullif'.split(
     ' ',
@@ -25,7 +25,7 @@ const summable: readonly ViewColumn['kind'][] = ['cents', 'hours', 'integer']
 
 const quotedList = (names: readonly string[]): string => names.join(', ')
 
-/** What each part of a figure's declaration has in it that its view does not know. */
+/** Names in each part of a figure's declaration that its view doesn't have. */
 function unknownNames(figure: DeclaredFigure): string[] {
   const { relation, numerator, denominator, leavesOut, where = '' } = figure
   const measures = [numerator, denominator, leavesOut && leftOutMeasure(leavesOut)].flatMap((measure) =>
@@ -37,11 +37,11 @@ function unknownNames(figure: DeclaredFigure): string[] {
   )
 }
 
-/** The values of a sum: what it adds, without the conditions of a `case`. */
+/** The columns a sum adds, without the conditions of a `case`. */
 const addedNames = (sum: string): string[] =>
   namesIn(sum.replaceAll(/\b(when|case)\b.*?\bthen\b/g, ' ')).filter((name) => !words.has(name))
 
-/** A ratio, a rate and a price have no sum: an item sold twice would count its price twice. */
+/** Ratios, rates and prices can't be summed: an item sold twice would count its price twice. */
 function unsummable({ relation }: DeclaredFigure, measure: Measure | undefined): string[] {
   if (!measure || !('sum' in measure)) return []
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
@@ -88,7 +88,7 @@ function complaintsOf(figure: DeclaredFigure, all: readonly DeclaredFigure[]): s
   return complaints
 }
 
-/** Everything that is wrong with the figures: a line each, which names the file. */
+/** Everything that is wrong with the figures, one line each, with the file name. */
 export const figureComplaints = (all: readonly DeclaredFigure[]): string[] =>
   all.flatMap((figure) =>
     complaintsOf(figure, all).map((complaint) => `schema/figures/${figure.name}.ts: ${complaint}`),

@@ -1,6 +1,6 @@
 /**
- * Asks the warehouse for declared figures: what the report shows. The SQL of a figure is one expression over its view, so
- * that the report, the dictionary's examples and BI tools ask the same question.
+ * Queries the warehouse for declared figures: what the report shows. A figure's SQL is one expression over its view, so
+ * the report, the dictionary's examples and BI tools ask the same question.
  */
 import { type AliasedRawBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import {
@@ -13,22 +13,22 @@ import {
 import type { Int64 } from '../../../schema/resource.js'
 import type { ViewRows } from '../../../schema/views/index.js'
 
-/** What a figure comes to: null where nothing of it is known. */
+/** A figure's value; null if nothing is known of it. */
 export interface FigureValue {
   readonly numerator: number | null
-  /** null where the figure has none, or nothing of it is known. */
+  /** null if the figure has none, or nothing is known of it. */
   readonly denominator: number | null
   /** How many rows it leaves out. */
   readonly leftOut: number
 }
 
-/** The figures of one group: what it is grouped by, and each figure by its name. */
+/** The figures of one group: its group keys, and each figure by name. */
 export interface FigureRow {
   readonly keys: Readonly<Record<string, string | null>>
   readonly values: ReadonlyMap<string, FigureValue>
 }
 
-/** Which rows are asked for. Days are `YYYY-MM-DD`; those of figures that say what stands now don't count. */
+/** Which rows to query. Days are `YYYY-MM-DD`; they don't apply to figures that describe the current state. */
 export interface FigureQuestion {
   /** Columns of the figures' views; `month` is the month of the figure's day, `YYYY-MM`. */
   readonly by: readonly string[]
@@ -36,17 +36,17 @@ export interface FigureQuestion {
   readonly tenants: readonly Int64[] | null
   /** The first day. */
   readonly from?: string
-  /** The day behind the last one. */
+  /** The day after the last one. */
   readonly to?: string
 }
 
-/** The views, and the month of a column of days as text in the SQL of the database. */
+/** The views, and how the database's SQL writes the month of a day column as text. */
 export interface FigureSource {
   readonly db: Kysely<ViewRows>
   month(column: string): RawBuilder<string | null>
 }
 
-/** The expressions of a figure over the rows of its view, for SQL that people read. */
+/** A figure's expressions over the rows of its view, as SQL for people to read. */
 export function figureExpressions({ numerator, denominator, leavesOut }: DeclaredFigure): {
   readonly numerator: string
   readonly denominator: string | null
@@ -59,7 +59,7 @@ export function figureExpressions({ numerator, denominator, leavesOut }: Declare
   }
 }
 
-/** A figure in its unit; null where it is unknown, or divides by nothing. */
+/** A figure in its unit; null if it is unknown or divides by zero. */
 export function figureNumber(
   { unit, denominator }: DeclaredFigure,
   value: FigureValue | undefined,
@@ -98,7 +98,7 @@ function selections(figure: DeclaredFigure): AliasedRawBuilder<unknown, string>[
   return [sql.raw(value).as(`${name}_n`), sql.raw(below).as(`${name}_d`), sql.raw(left).as(`${name}_l`)]
 }
 
-/** The rows of figures that share a view, a condition and a day, by one statement. */
+/** Queries figures that share a view, a condition and a day, in one statement. */
 async function askLeg(
   { db, month }: FigureSource,
   figures: readonly DeclaredFigure[],
@@ -117,7 +117,7 @@ async function askLeg(
     ...(day === undefined || to === undefined ? [] : [sql<boolean>`${sql.ref(day)} < ${to}`]),
   ]
   const keys = groups.map((group, i) => group.as(by[i] ?? ''))
-  // By the builder, which knows the schema that the views are in.
+  // Through the builder, which knows the schema that the views are in.
   const views = db as unknown as Kysely<Record<string, Record<string, unknown>>>
   let query = views.selectFrom(relation.name).select([...keys, ...figures.flatMap(selections)])
   for (const condition of conditions) query = query.where(condition)
@@ -129,8 +129,8 @@ const keyText = (value: unknown): string | null =>
   value === null || value === undefined ? null : String(value)
 
 /**
- * The figures by group. A group that a figure has no rows in lacks that figure in `values`: nothing happened there. Each
- * of `by` has to be a column of all their views, or `month`.
+ * The figures by group. If a figure has no rows in a group, it is missing from the group's `values`: nothing happened
+ * there. Each of `by` has to be a column of all their views, or `month`.
  */
 export async function askFigures(
   source: FigureSource,

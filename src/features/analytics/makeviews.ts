@@ -1,7 +1,7 @@
 /**
- * Makes the views of schema/views/ in a warehouse whose tables are up to date, and makes anew those whose declaration or
- * configuration has changed. What stands in the way is somebody's own: it is named, and left alone. `migrate` calls it,
- * and every command that writes, unless warehouse.autoMigrate is false.
+ * Makes the views of schema/views/ in a warehouse whose tables are up to date, and makes those again whose declaration
+ * or configuration has changed. If a relation of the user's own has the same name, it is reported and left alone.
+ * `migrate` calls this, and so does every command that writes, unless warehouse.autoMigrate is false.
  */
 import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
@@ -15,19 +15,19 @@ import { formerStretches, withFormer } from './tables.js'
 import { type ViewSettings, viewText } from './viewwords.js'
 
 export interface ViewsWanted extends ViewSettings {
-  /** `report.schema`; undefined: the warehouse's own choice. */
+  /** `report.schema`; undefined: the warehouse's default. */
   readonly schema?: string | undefined
 }
 
-/** What was made, or would be, and what could not be. */
+/** What was made or would be, and what could not be. */
 export interface ViewsMade {
   readonly made: readonly { readonly table: string; readonly what: string }[]
   readonly troubles: readonly ViewTrouble[]
-  /** Rows that they read are to be computed again first. */
+  /** The rows these views read have to be recomputed first. */
   readonly isPostponed?: true
 }
 
-/** What is remembered of a view: its text when it was made, and what stood there then. */
+/** What is remembered of a view: its declared text when it was made, and the text the database then showed. */
 type Remembered = Readonly<Record<string, { readonly wanted: string; readonly made: string }>>
 
 const digestOf = (view: WantedView): string =>
@@ -62,7 +62,7 @@ async function remember(
   await run(query.compile())
 }
 
-/** Somebody's own relation of that name is never replaced. */
+/** A user's own relation of that name is never replaced. */
 const isOurs = ({ known, live }: Pick<ViewSurvey, 'known' | 'live'>, name: string): boolean =>
   !live.has(name) || live.get(name) === known[name]?.made
 
@@ -80,7 +80,7 @@ interface ViewSurvey {
   readonly stale: readonly WantedView[]
 }
 
-/** What is to be made, compared with what there is. `given`: what is remembered, where that is not to be asked. */
+/** What has to be made, compared with what exists. `given`: what is remembered, if it shouldn't be queried. */
 async function survey(
   { dialect }: Warehouse,
   store: ViewStore,
@@ -96,7 +96,7 @@ async function survey(
   return { known, live, stale }
 }
 
-/** Makes the stale views in the transaction in hand. */
+/** Makes the stale views in the current transaction. */
 async function makeStale(
   warehouse: Warehouse,
   store: ViewStore,
@@ -121,7 +121,7 @@ async function makeStale(
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
 }
 
-/** The calendar of a former version, until it is filled again: the views that are made now read no other table. */
+/** The calendar of an earlier version, until it is refilled: the views made now read no other table. */
 const markStretches = ({ db }: Dialect): CompiledQuery =>
   withFormer(db)
     .updateTable('report_days')
@@ -141,7 +141,7 @@ const markStretches = ({ db }: Dialect): CompiledQuery =>
     )
     .compile()
 
-/** A table that lacks a column, or that somebody else has locked, is that table's trouble: the rows are synced. */
+/** If a table lacks a column or is locked by someone else, only the views are affected: rows are still synced. */
 const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
   error instanceof Skip
     ? {
@@ -150,7 +150,7 @@ const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
       }
     : undefined
 
-/** Costs two short queries where nothing has changed. Never throws for what concerns the views alone. */
+/** Takes two short queries if nothing has changed. Never throws for problems that only affect the views. */
 export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const { dialect } = warehouse
   const store = dialect.views(settings.schema)
@@ -158,11 +158,11 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
   const { stale } = await survey(warehouse, store, wanted, ask)
   if (stale.length === 0) return { made: [], troubles: [] }
-  // Until then the views that are there stay: they read no column which is filled by and by, and are right all along.
+  // Until then the existing views stay: they read no column that is still being filled, so they stay correct.
   if (await isHalfComputed(warehouse, settings.model)) return { made: [], troubles: [], isPostponed: true }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
-  // What was found there once may have been dropped since, in this process.
+  // It may have been dropped since this process last looked.
   const hasFormer = (await dialect.liveColumns()).some(({ table }) => table === formerStretches)
   try {
     return await warehouse.transaction(async (session) => {
@@ -180,8 +180,8 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
 }
 
 /**
- * What `makeViews` would make, and what is in its way, as far as that can be seen without writing: views of somebody's
- * own that stand on ours come to light when ours are made.
+ * What `makeViews` would make and what is in its way, as far as a read can show. Users' views that depend on ours only
+ * come to light when ours are made.
  */
 export async function plannedViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const store = warehouse.dialect.views(settings.schema)

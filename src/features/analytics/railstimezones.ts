@@ -1,6 +1,6 @@
 /**
- * The names of time zones that Ruby on Rails uses (ActiveSupport::TimeZone), and the zones of the IANA list that it
- * means by them: APIs made with Rails send these.
+ * Ruby on Rails' names of time zones (ActiveSupport::TimeZone) and the IANA zones they mean: APIs made with Rails send
+ * these.
  */
 export const railsZones: Readonly<Record<string, string>> = {
   'International Date Line West': 'Etc/GMT+12',

@@ -1,6 +1,6 @@
 /**
- * Brings what the views rest on up to date: zones, calendar, names of tenants. Runs do so when they begin, since the
- * configuration may have changed, and when they end, since shops may have come; so does `migrate`.
+ * Updates what the views depend on: zones, calendar, tenant names. Runs do this when they start, since the
+ * configuration may have changed, and when they end, since new shops may have arrived. So does `migrate`.
  */
 import { describeError, Skip } from '../../engine/base/errors.js'
 import { exact } from '../../engine/base/int64.js'
@@ -19,7 +19,7 @@ export interface Refreshing {
   readonly nowMicros: () => bigint
 }
 
-/** A few short queries where nothing has changed, and no request. */
+/** A few short queries if nothing has changed, and no request. */
 export async function refreshAnalytics(refreshing: Refreshing): Promise<ZonesNow> {
   const { warehouse, model, report, nowMicros } = refreshing
   const zones = await refreshZones(warehouse, model, report)
@@ -29,7 +29,10 @@ export async function refreshAnalytics(refreshing: Refreshing): Promise<ZonesNow
   return zones
 }
 
-/** Does it for a run. A table that refuses what is written takes nothing from the rows: it is said, and tried again by the next run. */
+/**
+ * Does it for a run. If a table can't be written, the rows are not affected: it is reported, and the next run tries
+ * again.
+ */
 export async function refreshBesideRows({
   config,
   model,
@@ -54,7 +57,7 @@ export async function refreshBesideRows({
   }
 }
 
-/** Only differences are written. */
+/** Writes only differences. */
 async function refreshTenantNames(
   warehouse: DialectWriter,
   tenantNames: Readonly<Record<string, string>>,

@@ -1,22 +1,22 @@
 /*
- * The section `report` of the configuration: days, zones and names for those who read the data, and where the views
- * stand.
+ * The section `report` of the configuration: days, zones and names for people who read the data, and the schema of the
+ * views.
  */
 import { z } from 'zod'
 import { nameFields } from '../../../schema/naming.js'
 import { choice, section, textLeaf, timeZoneLeaf } from '../../engine/config/leaf.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 
-/** Days, zones and names for those who read the data. */
+/** Days, zones and names for people who read the data. */
 export interface ReportConfig {
   readonly timeZone: string
   /** By TENANT/SHOP. */
   readonly shopTimeZones: Readonly<Record<string, string>>
-  /** What a tax rate of 8.25 % is sent as: 8.25, or 0.0825. */
+  /** How a tax rate of 8.25 % is sent: 8.25, or 0.0825. */
   readonly taxRates: 'percent' | 'fraction'
-  /** Postgres schema of the views; undefined: that of the tables with `_analytics` behind it. */
+  /** Postgres schema of the views; undefined: the tables' schema plus `_analytics`. */
   readonly schema: string | undefined
-  /** The fields that make a name, by resource; only those that the configuration names. */
+  /** The fields that make up a name, by resource; only those in the configuration. */
   readonly names: Readonly<Record<string, readonly string[]>>
   /** By tenant. */
   readonly tenantNames: Readonly<Record<string, string>>
@@ -28,7 +28,7 @@ const field = textLeaf(fieldError).regex(fieldName, { error: fieldError })
 
 const nameError = `${fieldError}, or a list of such names that are joined by blanks`
 
-/** One field, or several; as a list. */
+/** One field or several, as a list. */
 const nameOf = (resource: string) =>
   z
     .union([field, z.array(field, { error: nameError }).min(1, { error: nameError })], { error: nameError })

@@ -1,7 +1,7 @@
 /**
- * The days of time zones: when each begins, and which one an instant falls on. The calendar in the warehouse
- * (calendar.ts) and the days of derived rows both come from here, so that they cut alike. A day that begins twice, since
- * clocks go back over midnight, begins at the first time; a day that a zone has skipped is none.
+ * The days of time zones: when each begins, and which day an instant falls on. The warehouse's calendar (calendar.ts)
+ * and the days of derived rows both use this, so they agree. If clocks go back over midnight, a day begins twice; the
+ * first time counts. A day that a zone skipped doesn't exist.
  */
 import { IANAZone } from 'luxon'
 import { Bug } from '../../engine/base/errors.js'
@@ -12,23 +12,23 @@ import { clockText } from '../../engine/warehouse/learnedrules.js'
 const minuteMs = 60_000
 const dayMs = 86_400_000
 const daySeconds = 86_400
-/** Days since 1970-01-01 of the calendar's first day, 1990-01-01. */
+/** The calendar's first day, 1990-01-01, in days since 1970-01-01. */
 export const firstDay = 7305
 const yearsAhead = 10
 
 /** Days since 1970-01-01. */
 const numberOf = (year: number): number => Date.UTC(year, 0, 1) / dayMs
 
-/** The number of the first day behind the calendar, which reaches to the end of the tenth year from now. */
+/** The number of the first day after the calendar, which reaches to the end of the tenth year from now. */
 export const endDay = (now: bigint): number => numberOf(Number(fromMicros(now).slice(0, 4)) + yearsAhead + 1)
 
-/** `YYYY-MM-DD` of a day's number. */
+/** A day number as `YYYY-MM-DD`. */
 export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)
 
-/** The first day of a week that the day is in, whatever day of the week that is. */
+/** The first day of the day's week; which weekday that is doesn't matter. */
 const weekOf = (day: number): number => day - (((day % 7) + 7) % 7)
 
-/** Makes one run of those that follow each other. */
+/** Merges runs that follow each other. */
 function append(runs: DayRun[], { first, days, start }: DayRun): void {
   const last = runs.at(-1)
   const follows = last && last.first + last.days === first && last.start + last.days * daySeconds === start
@@ -36,12 +36,12 @@ function append(runs: DayRun[], { first, days, start }: DayRun): void {
   else runs.push({ first, days, start })
 }
 
-/** When the days of one zone begin, found as they are asked for. */
+/** When the days of one zone begin, found on demand. */
 class ZoneDays {
-  /** undefined: UTC, where nothing is to be asked. */
+  /** undefined: UTC, which needs no lookup. */
   readonly #zone: IANAZone | undefined
   readonly #offsets = new Map<number, number>()
-  /** In milliseconds since 1970, by the day's number. */
+  /** In milliseconds since 1970, by day number. */
   readonly #starts = new Map<number, number>()
 
   constructor(name: string) {
@@ -49,7 +49,7 @@ class ZoneDays {
     if (this.#zone?.isValid === false) throw new Bug(`No time zone: ${name}`)
   }
 
-  /** Milliseconds since 1970 at which a day begins; that of the next day where the zone has skipped this one. */
+  /** When a day begins, in milliseconds since 1970; if the zone skipped it, when the next day begins. */
   start(day: number): number {
     const known = this.#starts.get(day)
     if (known !== undefined) return known
@@ -58,21 +58,21 @@ class ZoneDays {
     return start
   }
 
-  /** The days from one to another, without those that the zone has skipped. */
+  /** The days of a range, without those that the zone skipped. */
   runs(from: number, end: number): DayRun[] {
     const runs: DayRun[] = []
     let day = from
     while (day < end) {
       const days = this.#isQuiet(day) ? Math.min(7, end - day) : 1
       const start = this.start(day)
-      // A zone that crosses the date line has no such day.
+      // A zone that crosses the date line doesn't have such a day.
       if (days > 1 || start !== this.start(day + 1)) append(runs, { first: day, days, start: start / 1000 })
       day += days
     }
     return runs
   }
 
-  /** Whether the seven days from this one on begin as the offset around them says. */
+  /** Whether the seven days from this one on begin where the offset around them puts them. */
   #isQuiet(day: number): boolean {
     const week = weekOf(day - 1)
     const offset = this.#asked(week)
@@ -83,7 +83,8 @@ class ZoneDays {
     const midnight = day * dayMs
     const [before, after] = [this.#atMidnight(day - 1), this.#atMidnight(day + 1)]
     if (before === after) return midnight - before
-    // Where clocks go back over midnight, the day begins when the old ones show it; else when the new ones do.
+    // If clocks go back over midnight, the day begins when the old clock shows midnight; otherwise, when the new one
+    // does.
     for (const offset of [before, after]) {
       const start = midnight - offset
       if (this.#offset(start) === offset && this.#offset(start - minuteMs) === offset) return start
@@ -91,7 +92,7 @@ class ZoneDays {
     return this.#search(day)
   }
 
-  /** The first instant whose local day is this one or a later one: midnight itself is left out there. */
+  /** The first instant whose local day is this one or later: here clocks skip midnight itself. */
   #search(day: number): number {
     const reached = (at: number): boolean => Math.floor((at + this.#offset(at)) / dayMs) >= day
     let [from, to] = [(day - 2) * dayMs, (day + 2) * dayMs]
@@ -104,8 +105,8 @@ class ZoneDays {
   }
 
   /**
-   * The offset at a midnight of UTC. No zone changes its offset and changes it back within a week, so that most weeks
-   * are known by their ends.
+   * The offset at a midnight of UTC. No zone changes its offset and changes it back within a week, so most weeks are
+   * known from their ends.
    */
   #atMidnight(day: number): number {
     const week = weekOf(day)
@@ -113,14 +114,14 @@ class ZoneDays {
     return first === last ? first : this.#asked(day)
   }
 
-  /** What the clocks there are ahead of UTC by, in milliseconds. */
+  /** How far local clocks are ahead of UTC, in milliseconds. */
   offsetAt(at: number): number {
     const week = weekOf(Math.floor(at / dayMs))
     const [first, last] = [this.#asked(week), this.#asked(week + 7)]
     return first === last ? first : this.#offset(at)
   }
 
-  /** Asked once. */
+  /** Cached. */
   #asked(day: number): number {
     const known = this.#offsets.get(day)
     if (known !== undefined) return known
@@ -147,7 +148,7 @@ export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs' | 'offsetA
 const millisOf = (instant: string): number =>
   minuteOf(instant) * minuteMs + Number(instant.slice(17, 23)) * 1000
 
-/** What a clock in a zone shows at an instant, `YYYY-MM-DD HH:MM:SS`; null where the instant has no day. */
+/** What a clock in a zone shows at an instant, `YYYY-MM-DD HH:MM:SS`; null if the instant has no day. */
 export function localOf(zone: string, instant: string, end: number): string | null {
   if (dayOf(zone, instant, end) === null) return null
   if (zone === 'UTC') return clockText(instant)
@@ -156,12 +157,12 @@ export function localOf(zone: string, instant: string, end: number): string | nu
 }
 
 /**
- * The day of an instant in a zone, `YYYY-MM-DD`; null outside of the calendar, which ends before `end` (`endDay`). The
+ * The day of an instant in a zone, `YYYY-MM-DD`; null outside the calendar, which ends before `end` (`endDay`). The
  * instant is canonical text.
  */
 export function dayOf(zone: string, instant: string, end: number): string | null {
   const at = millisOf(instant)
-  // Local days are at most one away from those of UTC.
+  // Local days are at most one day away from UTC's.
   let day = Math.floor(at / dayMs) + 1
   if (day < firstDay || day > end + 1) return null
   const days = daysOf(zone)

@@ -3,21 +3,21 @@ import { field, id, integer, text, timestamp } from '../../../schema/resource.js
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** The tables that the views for analysts rest on, beside those of the resources. src/features/analytics fills them. */
+/** The tables behind the views for analysts, besides those of the resources. src/features/analytics fills them. */
 export const analyticsTables = {
   report_days: define({
-    doc: 'When each day begins in each time zone in use, from 1990 to ten years from now; the last row of a zone has no day, and ends the last one.',
+    doc: 'When each day begins in each time zone in use, from 1990 to ten years from now. The last row of a zone has no day and marks the end of the last day.',
     after: 'sync_alerts',
     key: ['zone', 'from_at'],
     fields: {
-      zone: text('Time zone, by its IANA name. UTC is always there.'),
-      from_at: timestamp('The instant at which the day begins there.'),
+      zone: text('Time zone, as an IANA name. UTC is always there.'),
+      from_at: timestamp('When the day begins there, in UTC.'),
       day: field('day', 'The day; null after the last one.'),
       month: field('day', 'The first day of its month.'),
-      day_number: integer('Days since 1970-01-01: the difference of two is their distance in days.'),
-      weekday: integer('1 Monday to 7 Sunday.'),
+      day_number: integer('Days since 1970-01-01. Subtract two to get the days between them.'),
+      weekday: integer('1 for Monday to 7 for Sunday.'),
       stretch: integer(
-        '1 on the first day of a stretch in which each day is the next one and begins 24 hours later, and in the last row of a zone; else null.',
+        '1 on the first day of a stretch of consecutive days that each last 24 hours, and in the last row of a zone; otherwise null.',
       ),
     },
     indexes: [
@@ -26,27 +26,27 @@ export const analyticsTables = {
     ],
   }),
   report_zones: define({
-    doc: 'The time zone of each shop. Tenant 0 and shop 0: of every shop that has no row.',
+    doc: 'The time zone of each shop. Tenant 0, shop 0 is for every shop without a row.',
     key: ['tenant_id', 'shop_id'],
     fields: {
       tenant_id: id('Tenant.'),
       shop_id: id('Shop.'),
-      zone: text('Time zone, by its IANA name.'),
+      zone: text('Time zone, as an IANA name.'),
       origin: text(
         '`configuration` (report.shopTimeZones), `shop` (its own time_zone) or `default` (report.timeZone).',
       ),
     },
   }),
   report_tenants: define({
-    doc: 'Names of tenants, as report.tenantNames says.',
+    doc: 'Names of tenants, from report.tenantNames.',
     key: ['tenant_id'],
     fields: { tenant_id: id('Tenant.'), name: text('Its name.') },
   }),
 } as const
 
 /**
- * In former versions the stretches were in a table of their own, which said the same as the days. `first_day`: the day that
- * begins with the stretch; or the day before again, where that was longer than 24 hours.
+ * Earlier versions stored the stretches in a table of their own, with the same information as the days. `first_day`:
+ * the day that begins with the stretch; or the previous day again, if it was longer than 24 hours.
  */
 type FormerTables = {
   readonly report_stretches: {

@@ -1,6 +1,6 @@
 /**
- * The words of schema/view.ts, from the SQL of a database, the model and the configuration. Tables stand in braces here
- * as they do in the declarations; viewwords.ts puts their names there. Used by viewwords.ts.
+ * The words of schema/view.ts, for a database's SQL, the model and the configuration. Tables appear in braces here, as
+ * in the declarations; `withTables` inserts their names.
  */
 import { nameFields } from '../../../schema/naming.js'
 import type { View, ViewKind, ViewQuery, ViewWords } from '../../../schema/view.js'
@@ -8,17 +8,17 @@ import { Bug } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { dayIn, type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
 
-/* The query of a view in the SQL of one database, from its declaration. The views are made from it. */
+/* A view's query in one database's SQL, from its declaration. The views are made from it. */
 
-/** Tables stand in braces, with the alias behind them. */
+/** Tables appear in braces, followed by their alias. */
 const tableInBraces = /\{(\w+)\}/g
 const tableWithAlias = /\{\w+\}\s+(?:as\s+)?(\w+)/g
 
-/** An id is never computed: through whatever subqueries, it is a column of a table, and keeps its type. */
+/** An id is never computed: through any number of subqueries it is a table's column and keeps its type. */
 const isOfTable = (alias: string, kind: ViewKind, aliases: ReadonlySet<string>): boolean =>
   aliases.has(alias) || (kind === 'id' && alias !== '')
 
-/** The aliases of tables of the warehouse: their columns have the types of the tables. */
+/** The aliases of warehouse tables: their columns have the tables' types. */
 const aliasesIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(tableWithAlias)].map(([, alias = '']) => alias))
 
@@ -34,7 +34,7 @@ function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
 const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
   Array.isArray(built)
 
-/** Puts the names of tables in place of the braces. */
+/** Replaces the braces with table names. */
 export const withTables = (text: string, sql: ViewSql): string =>
   text.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
 
@@ -51,7 +51,7 @@ export function viewText(view: View, sql: ViewSql, settings: ViewSettings): stri
 /** What the views depend on besides the declarations. */
 export interface ViewSettings {
   readonly model: Model
-  /** `report.names`: the fields that make a name, by resource. */
+  /** `report.names`: the fields that make up a name, by resource. */
   readonly names: Readonly<Record<string, readonly string[]>>
 }
 
@@ -64,7 +64,7 @@ function fieldOf({ model }: ViewSettings, resource: string, alias: string, field
   return `cast(${hasColumn ? `${alias}."${field}"` : `(${alias}._extra ->> ${quoted(field)})`} as text)`
 }
 
-/** The texts of several fields joined by blanks, without those that are blank; null where all are. */
+/** The texts of several fields joined by spaces, without blank ones; null if all are blank. */
 function joined(fields: readonly string[]): string {
   const [first = "''"] = fields
   if (fields.length === 1) return `nullif(trim(${first}), '')`
@@ -86,7 +86,7 @@ function nameOf(settings: ViewSettings, resource: string, alias: string, id: str
   return `case when ${id} is not null then coalesce(${[...texts, fallback].join(', ')}) end`
 }
 
-/** Derived tables name no id that the table which they follow from does not. */
+/** A derived table contains no id that its source table doesn't. */
 function idsOf({ model }: ViewSettings, resource: string): string {
   const own = `select tenant_id, id from {${resource}}`
   const named = model.tables
@@ -100,7 +100,7 @@ function idsOf({ model }: ViewSettings, resource: string): string {
   return [own, ...named].join(' union ')
 }
 
-/** The register knows most of them; where it does not, the rows are counted. */
+/** The register knows most of the counts; otherwise the rows are counted. */
 function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): string {
   const counts = model.list.map(
     ({ name }) =>
@@ -109,7 +109,7 @@ function liveRowsOf({ model }: ViewSettings, tenant: string, resource: string): 
   return `coalesce((select register_.live_rows from {sync_registers} register_ where register_.tenant_id = ${tenant} and register_.resource = ${resource}), case ${resource} ${counts.join(' ')} end)`
 }
 
-/** Half away from zero. DuckDB's `/` makes fractions, so that nothing may be left to divide. */
+/** Rounds half away from zero. DuckDB's `/` makes fractions, so the remainder is subtracted first. */
 const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 

@@ -1,4 +1,4 @@
-/* What analytics do for the rest of the program, by its configuration. */
+/* What analytics does for the rest of the program, according to its configuration. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
@@ -8,23 +8,23 @@ import type { ViewsMade, ViewsWanted } from './makeviews.js'
 import { reportSettings } from './settings.js'
 import type { ZonesNow } from './zones.js'
 
-/** The views for analysts, as the configuration wants them. */
+/** The views for analysts, as configured. */
 export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'config'>): ViewsWanted {
   const { names, schema } = reportSettings(config)
   return { model, names, schema }
 }
 
-/** Brings the views up to date; what is in their way is said, and takes nothing from the command. */
+/** Updates the views. Problems are logged and don't affect the command. */
 export async function makeViewsOf(context: CommandContext, warehouse: Warehouse): Promise<ViewsMade> {
   const { makeViews } = await import('./makeviews.js')
   const views = await makeViews(warehouse, viewsWanted(context))
-  // Views of before stand on it until now, where rows had to be computed again first.
+  // The old views depended on it until now if rows had to be recomputed first.
   if (views.made.length > 0) await (await import('./calendar.js')).dropFormer(warehouse)
   for (const { message, hint } of views.troubles) context.log.warn({ hint }, message)
   return views
 }
 
-/** Brings zones, calendar and names of tenants up to date; runs do so by themselves. */
+/** Updates zones, calendar and tenant names; runs do this by themselves. */
 export async function refreshNow(
   { model, clock, config }: Pick<CommandContext, 'model' | 'clock' | 'config'>,
   warehouse: DialectWriter,
@@ -34,7 +34,7 @@ export async function refreshNow(
   return refreshAnalytics({ warehouse, model, report: reportSettings(config), nowMicros })
 }
 
-/** Only who writes asks for the settings of derived tables: what knows time zones takes a while to load. */
+/** Only commands that write load the settings of derived tables: the time zone code takes a while to load. */
 export async function rulesNow(
   { model, clock, config }: CommandContext,
   warehouse: Warehouse,

@@ -1,6 +1,6 @@
 /**
- * The time zone of each shop, kept in `report_zones`: what the configuration says of the shop, else what the shop says
- * of itself, else what the configuration says of all. Only differences are written.
+ * The time zone of each shop, kept in `report_zones`. The configuration's zone for the shop takes precedence, then the
+ * shop's own, then the configuration's zone for all shops. Only differences are written.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Stored } from '../../../schema/derive.js'
@@ -20,13 +20,13 @@ import { dayOf, endDay, localOf } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
 /*
- * The settings of derived tables: the unit of the tax rates, and the days of each shop's time zone. The warehouse asks for
- * them whenever somebody begins to write, since the configuration or the shops' own zones may have changed.
+ * The settings of derived tables: the unit of tax rates, and the days of each shop's time zone. The warehouse asks for
+ * them whenever a command starts to write, since the configuration or the shops' own zones may have changed.
  */
 
 type RuleConfig = ZoneSettings & Pick<ReportConfig, 'taxRates'>
 
-/** The shops of each tenant whose zone is another one than that of all shops, as JSON. */
+/** The shops of each tenant whose zone differs from the default, as JSON. */
 function zonesByTenant(zones: readonly ShopZone[], usual: string): Map<string, Record<string, string>> {
   const found = new Map<string, Record<string, string>>()
   const sorted = zones.toSorted((a, b) => (a.shopId < b.shopId ? -1 : 1))
@@ -57,7 +57,7 @@ function rulesOf({ taxRates, timeZone }: RuleConfig, zones: readonly ShopZone[],
   }
 }
 
-/** Reads what the shops, of all tenants or of one, say of themselves; what the configuration says goes before it. */
+/** Reads the zones that shops give for themselves, for all tenants or one; the configuration takes precedence. */
 export async function readRules(
   warehouse: Warehouse,
   model: Model,
@@ -68,7 +68,7 @@ export async function readRules(
   return rulesOf(report, await readZones(warehouse, model, report, tenantId), nowMicros)
 }
 
-/** Where a shop's zone comes from. `unknown`: the shop's own is no name that anybody knows, so that of all shops holds. */
+/** Where a shop's zone comes from. `unknown`: the shop's own zone has an unknown name, so the default applies. */
 export type ZoneOrigin = 'configuration' | 'shop' | 'default' | 'unknown'
 
 export interface ShopZone {
@@ -78,16 +78,16 @@ export interface ShopZone {
   readonly origin: ZoneOrigin
 }
 
-/** The zones as they are now, and what has changed of them. */
+/** The current zones, and what changed. */
 export interface ZonesNow {
   readonly zones: readonly ShopZone[]
-  /** Rows whose zone is another one than before, or that are gone. Tenant 0 and shop 0: of every shop without a row. */
+  /** Rows whose zone has changed, or that are gone. Tenant 0 and shop 0: every shop without a row. */
   readonly changed: readonly ShopZone[]
 }
 
 export type ZoneSettings = Pick<ReportConfig, 'timeZone' | 'shopTimeZones'>
 
-/** The IANA name that a text means: it is one itself, or one of Rails. */
+/** The IANA name that a text means: an IANA name itself, or a Rails name. */
 export function zoneNamed(text: string): string | undefined {
   const name = text.trim()
   if (isTimeZone(name)) return name
@@ -96,7 +96,7 @@ export function zoneNamed(text: string): string | undefined {
 
 const keyOf = ({ tenantId, shopId }: Pick<ShopZone, 'tenantId' | 'shopId'>): string => `${tenantId}/${shopId}`
 
-/** What the shops, of all tenants or of one, say of themselves. */
+/** The zones that shops give for themselves, for all tenants or one. */
 async function saidByShops(
   warehouse: DialectWriter,
   model: Model,
@@ -125,7 +125,7 @@ async function saidByShops(
   })
 }
 
-/** The text that JSON text holds; null where it holds another kind of value. */
+/** The string in a JSON text; null for other kinds of values. */
 function textOf(json: string | null): string | null {
   const value: unknown = json === null ? null : JSON.parse(json)
   return typeof value === 'string' ? value : null
@@ -171,7 +171,7 @@ const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
     .where((eb) => eb.and({ tenant_id: tenantId, shop_id: shopId }))
     .compile()
 
-/** The zones as they are now; `report_zones` may not know them yet. */
+/** The current zones; `report_zones` may not have them yet. */
 export const readZones = async (
   warehouse: DialectWriter,
   model: Model,
@@ -181,7 +181,7 @@ export const readZones = async (
   ...wantedZones(settings, await saidByShops(warehouse, model, tenantId)).values(),
 ]
 
-/** Brings `report_zones` up to date. */
+/** Updates `report_zones`. */
 export async function refreshZones(
   warehouse: DialectWriter,
   model: Model,

@@ -3,7 +3,7 @@ import { type CursorKey, cursorColumns, type Reader } from '../../engine/warehou
 import type { Db } from '../../engine/warehouse/database.js'
 import { withBackfills } from './tables.js'
 
-/** The backfill of one cursor over one range, from an instant up to, and not including, another. */
+/** The backfill of one cursor over one range, from an instant up to, but not including, another. */
 export interface BackfillKey extends CursorKey {
   readonly from: string
   readonly to: string
@@ -11,7 +11,7 @@ export interface BackfillKey extends CursorKey {
 
 const columnsOf = (key: BackfillKey) => ({ ...cursorColumns(key), from_at: key.from, to_at: key.to })
 
-/** How far a backfill that was cut short had come: every record of the range that is newer is stored. */
+/** How far an interrupted backfill got: every newer record of the range is stored. */
 export async function readBoundary(warehouse: Reader, key: BackfillKey): Promise<string | null> {
   const row = await warehouse.read((db) =>
     withBackfills(db)

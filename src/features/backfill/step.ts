@@ -1,4 +1,4 @@
-/* The step `backfill` of a job: its range is two instants, or days back from today. */
+/* The step `backfill` of a job: its range is two instants, or a number of days back from today. */
 import { z } from 'zod'
 import { isDays, lastDays } from '../../engine/config/duration.js'
 import type { TimeRange } from '../../engine/run/runreport.js'

@@ -3,10 +3,10 @@ import { id, text, timestamp } from '../../../schema/resource.js'
 import { define, type RowsOf } from '../../engine/model/statetable.js'
 import type { Database, Db } from '../../engine/warehouse/database.js'
 
-/** Where backfills that were cut short go on. Read and written by sql.ts. */
+/** Where interrupted backfills continue. Read and written by sql.ts. */
 export const backfillTables = {
   sync_backfills: define({
-    doc: 'Backfills that were cut short: how far each has come; empty when none was.',
+    doc: 'Progress of interrupted backfills; empty if there are none.',
     vouches: true,
     after: 'sync_walk_parts',
     key: ['tenant_id', 'resource', 'from_at', 'to_at'],
@@ -14,8 +14,8 @@ export const backfillTables = {
       tenant_id: id('Tenant.'),
       resource: text('Resource.'),
       from_at: timestamp('Beginning of the range.'),
-      to_at: timestamp('End of the range; it does not belong to it.'),
-      boundary: timestamp('Everything of the range that is newer is stored.'),
+      to_at: timestamp('End of the range, exclusive.'),
+      boundary: timestamp('Everything in the range newer than this is stored.'),
       run_id: text('The run that last worked on it.'),
     },
   }),

@@ -8,7 +8,7 @@ import { scheduleSettings } from '../jobs/settings.js'
 
 const usage = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
 
-/** The names of the two ends, as messages use them: flags of the command line, or members of a job. */
+/** What messages call the two ends: flags on the command line, members in a job. */
 interface Names {
   readonly from: string
   readonly to: string
@@ -16,7 +16,7 @@ interface Names {
 
 const flags: Names = { from: '--from', to: '--to' }
 
-/** The half-open range [from, to) between two times as a person has written them. `now`: canonical. */
+/** The half-open range [from, to) between two times as a person typed them. `now`: canonical. */
 export function parseRange(
   fromText: string,
   toText: string,
@@ -43,7 +43,7 @@ export function parseRange(
   )
 }
 
-/** Several ranges: the n-th --from belongs to the n-th --to. */
+/** Several ranges: the nth --from belongs to the nth --to. */
 export function parseRanges(
   froms: readonly string[],
   tos: readonly string[],

@@ -1,6 +1,6 @@
 /*
- * A backfill of one cursor: reads what was updated in given ranges once more. It starts at the page that one count
- * tells and keeps progress of its own, so that the watermark stays where it is. `backfill` and jobs use it.
+ * A backfill of one cursor: reads what was updated in the given ranges again. One count tells it which page to start
+ * at, and it keeps its own progress, so the watermark doesn't move. `backfill` and jobs use it.
  */
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../../engine/base/reasons.js'
@@ -29,12 +29,12 @@ import { judged } from '../../engine/walk/verdict.js'
 import { withSharedLook } from '../reconcile/askshared.js'
 import { forgetBoundary, moveBoundary, readBoundary } from './sql.js'
 
-/** The last instant before the range: `updated_after` leaves out the instant that it names. */
+/** The last instant before the range: `updated_after` excludes the instant it names. */
 export const beginningOf = ({ from }: TimeRange): string => addMicros(from, -1n)
 /** The last instant of the range. */
 export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
 
-/** Records of a range that is long enough to be read several pages at a time. */
+/** A range with this many records is worth reading several pages at a time. */
 export const manyRecords = 20_000
 
 /** Keeps the records of a range, and records without a time: a page may show more than the range. */
@@ -48,7 +48,7 @@ function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {
 
 const nothing = { ...noCounts, watermark: null }
 
-/** A bare list of names has no times to choose a range from, and every sync reads all of it. */
+/** A plain list of names has no times to select a range by, and every sync reads all of it. */
 const untimed: CursorWork = {
   run: async () => ({ ...nothing, outcome: wholeOutcome(0) }),
   progress: nothing,
@@ -108,7 +108,7 @@ export class Backfill implements CursorWork {
     const key = { ...this.cursor.key, ...range }
     const boundary = await readBoundary(warehouse, key)
     if (boundary !== null) note('Going on with a backfill that was cut short', { boundary })
-    // A range that was cut short is a shorter range.
+    // An interrupted range is a shorter range.
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
     const wanted = isWithin(range)
     const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
@@ -130,7 +130,7 @@ export class Backfill implements CursorWork {
     return boundary === null ? outcome : judged({ ...outcome.evidence, isReadAgain: true }, outcome)
   }
 
-  /** What is remembered of the list. */
+  /** What is remembered about the list. */
   get #memory(): Memory {
     return memoryOf(this.cursor.state?.remembered)
   }
@@ -163,7 +163,7 @@ export class Backfill implements CursorWork {
     this.#older.take(payload.flattened.records, previous)
   }
 
-  /** Pages that are read together have to be checked, which is worth a request only where there are many. */
+  /** Pages that are read concurrently have to be checked. That is worth a request only if there are many. */
   #readAhead(): number {
     return this.#expected > manyRecords ? this.#flow.together : Math.min(1, this.#flow.together)
   }

@@ -1,5 +1,6 @@
 /*
- * Which tenants can be read, and which resources: the part of `shopsync check` that asks for lists. Used by check/work.ts.
+ * Which tenants and which resources can be read: the part of `shopsync check` that requests lists. Used by
+ * check/work.ts.
  */
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,9 +14,9 @@ import { failure, type Trial } from './trials.js'
 export interface ApiCheck {
   readonly source: Source
   readonly model: Model
-  /** Tenants that the configuration names; null: all. */
+  /** Tenants named in the configuration; null: all. */
   readonly tenants: readonly Int64[] | null
-  /** Tenants that are not to be walked. */
+  /** Tenants that are not walked. */
   readonly except: readonly Int64[]
   readonly nowMicros: () => bigint
   readonly signal: AbortSignal
@@ -24,7 +25,7 @@ export interface ApiCheck {
 
 interface Access {
   readonly trials: readonly Trial[]
-  /** The largest list of the tenant whose first list was the largest. */
+  /** The largest list, for the tenant whose first list was the largest. */
   readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
 }
 
@@ -33,13 +34,13 @@ interface Answering {
   readonly records: number
 }
 
-/** Resources that a tenant is tried with before it counts as not answering. */
+/** How many resources are tried before a tenant counts as not answering. */
 const mostTried = 3
 const atOnce = 4
 
 /**
- * Asks each tenant for one list, and one tenant for every list. A tenant whose list fails is asked for another one: if
- * that answers, the resource is at fault, and is told once for all tenants.
+ * Requests one list of each tenant, and every list of one tenant. If a tenant's list fails, another resource is tried.
+ * If that one answers, the resource is at fault and is reported once for all tenants.
  */
 export class AccessCheck {
   readonly #resources: readonly ResourceModel[]

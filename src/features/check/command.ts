@@ -40,7 +40,7 @@ certificate is trusted, nothing redirects, and shopsync listen is behind it. Pri
     )
     const document = { ok: exitCode === 0, exit_code: exitCode, checks, probe: ways ?? null }
     const { out } = invocation
-    // --quiet silences good news only.
+    // --quiet only silences good news.
     if (out.json || exitCode === 0) await out.answer(document, checkText(made, out.terminal))
     else out.say(checkText(made, out.terminal))
     return exitCode

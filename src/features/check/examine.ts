@@ -1,4 +1,4 @@
-/* Tries every part that a sync needs. Used by `check`, and by `init` on what it has written. */
+/* Tries every part that a sync needs. Used by `check`, and by `init` on the configuration it wrote. */
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
@@ -7,7 +7,7 @@ import type { CommandContext, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import type { Trial } from './trials.js'
 
-/** Fewer than those of a run: whoever asks for the trouble does not want to wait for every retry. */
+/** Fewer than in a run: a person looking for a problem doesn't want to wait for every retry. */
 const attempts = 2
 
 /** The trials of a configuration, in the order in which a sync needs the parts. */
@@ -73,7 +73,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   return [...trials, ...revoked, ...ways, stored, ...views, ...works, ...owner]
 }
 
-/** Tenants that stay away are not asked for. A warehouse that cannot be read is found out by a trial of its own. */
+/** Forgotten tenants are not requested. If the warehouse can't be read, its own trial reports that. */
 async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
   const { forgottenTenants } = await import('../../engine/warehouse/tenants.js')
   try {

@@ -1,6 +1,6 @@
 /*
- * The probe of `shopsync check`: questions about the source's ways, on one list, in 15 requests at most. What the API's
- * document forbids (a stamp without a zone, a page of more than 100) is not tried. The answers are kept in sync_source.
+ * The probe of `shopsync check`: asks how the source behaves, on one list, in 15 requests at most. It doesn't try what
+ * the API's document forbids (a stamp without a zone, a page of more than 100). The answers are kept in sync_source.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../../engine/base/errors.js'
@@ -13,13 +13,13 @@ import { isJsonObject } from '../../engine/source/http/envelope.js'
 import type { Shown, Source } from '../../engine/source/source.js'
 import { unixEpoch } from '../../engine/walk/cutpoint.js'
 
-/** What was found out, a short word each; null: it could not be told from this list, or the list moved meanwhile. */
+/** The answers, one short word each; null: this list couldn't show it, or the list changed meanwhile. */
 export interface ProbeAnswers {
   readonly order: 'newest_first' | 'other' | null
   readonly beyond_end: 'empty' | 'refused' | 'records' | null
   readonly updated_after: 'strict' | 'inclusive' | 'other' | null
   readonly precision: 'seconds' | 'milliseconds' | 'microseconds' | null
-  /** Whether `updated_after` knows more digits than are printed, or fewer. */
+  /** Whether `updated_after` has more digits than are printed, or fewer. */
   readonly filter: 'as_printed' | 'finer' | 'coarser' | null
   readonly totals: 'equal' | 'more_without_filter' | 'fewer_without_filter' | 'missing' | null
   readonly ties: 'stable' | 'unstable' | null
@@ -37,7 +37,7 @@ export interface Probe {
   readonly records: number
   readonly asked_at: string
   readonly requests: number
-  /** Milliseconds that this machine is ahead of the API. */
+  /** How many milliseconds this machine is ahead of the API. */
   readonly skew_ms: number | null
   readonly answers: ProbeAnswers
 }
@@ -95,7 +95,7 @@ function glimpse({ value }: Shown): Glimpse | undefined {
   }
 }
 
-/** Asks, and remembers how much was asked. */
+/** Sends requests and counts them. */
 class Asker {
   readonly source: Source
 
@@ -107,7 +107,7 @@ class Asker {
     return this.source.stats().requests
   }
 
-  /** undefined where nothing comes back, or no request is left. */
+  /** undefined if nothing comes back, or no request is left. */
   async show(query: Record<string, string | number>, more: { id?: Int64; gzip?: boolean } = {}) {
     if (this.requests + attempts > mostRequests) return undefined
     const { tenantId, resource, signal } = this.target
@@ -124,7 +124,7 @@ class Asker {
     return this.show({ updated_after: unixEpoch, page, per_page: perPage }, more)
   }
 
-  /** How many records are newer; all there are where no time is given. */
+  /** How many records are newer; all records if no time is given. */
   async total(after?: string): Promise<number | undefined> {
     const filter = after === undefined ? {} : { updated_after: after }
     const shown = await this.show({ ...filter, page: 1, per_page: 1 })
@@ -145,7 +145,7 @@ function tiesOf(first: Glimpse, again: Glimpse): ProbeAnswers['ties'] {
   return ids(first) === ids(again) ? 'stable' : 'unstable'
 }
 
-/** Digits of a printed second's fraction. */
+/** How many digits the fraction of a printed second has. */
 const digits = (printed: string): number => /[.,](\d+)/.exec(printed)?.[1]?.length ?? 0
 
 function precisionOf({ records }: Glimpse): ProbeAnswers['precision'] {
@@ -154,7 +154,7 @@ function precisionOf({ records }: Glimpse): ProbeAnswers['precision'] {
   return most === 0 ? 'seconds' : most <= 3 ? 'milliseconds' : 'microseconds'
 }
 
-/** A group of records of one time that the page shows whole, and how many are newer. */
+/** A group of records with the same time that is completely on the page, and how many are newer. */
 function groupOf({ records }: Glimpse): { at: string; newer: number; size: number } | undefined {
   for (let newer = 0; newer < records.length; ) {
     const at = records[newer]?.at ?? ''
@@ -167,7 +167,7 @@ function groupOf({ records }: Glimpse): { at: string; newer: number; size: numbe
 
 const microsOf: Record<string, bigint> = { seconds: 1_000_000n, milliseconds: 1000n, microseconds: 1n }
 
-/** Whether `updated_after` excludes the time that it names, and to which digit it reads it. */
+/** Whether `updated_after` excludes the time it names, and how many digits of it count. */
 async function filterOf(
   asker: Asker,
   page: Glimpse,
@@ -195,8 +195,8 @@ async function beyondEnd(asker: Asker, total: number): Promise<ProbeAnswers['bey
 }
 
 /**
- * A difference is asked for once more: a record may have come or gone between the two questions, and one that is stamped
- * before 1970 is there for a filter that begins earlier, as a first load's does.
+ * If the counts differ, it asks again: a record may have come or gone between the two requests. Also, a record stamped
+ * before 1970 is included by a filter that begins earlier, as on a first load.
  */
 async function totalsOf(asker: Asker, filtered: number | undefined): Promise<ProbeAnswers['totals']> {
   if (filtered === undefined) return 'missing'
@@ -210,7 +210,7 @@ async function totalsOf(asker: Asker, filtered: number | undefined): Promise<Pro
   return all === some ? 'equal' : all > some ? 'more_without_filter' : 'fewer_without_filter'
 }
 
-/** An id far behind those on the page: reconcile takes 404 for the proof that a record is gone. */
+/** An id far below those on the page: reconcile takes 404 as proof that a record is gone. */
 async function byId(asker: Asker, { records }: Glimpse): Promise<ProbeAnswers['by_id']> {
   const ids = records.flatMap(({ id }) => (id === undefined ? [] : [BigInt(id)]))
   const [known] = ids
@@ -249,13 +249,13 @@ async function answersTo(asker: Asker, first: Shown, skew: number | null): Promi
     totals: await totalsOf(asker, page.total),
     ties: second ? tiesOf(page, second) : null,
     by_id: await byId(asker, page),
-    // A list that moved between the two answers has another tag with good reason.
+    // If the list changed between the two answers, its tag changes with good reason.
     etag: second && toJson(again.value) === toJson(first.value) ? etagOf(first, again) : null,
     gzip: gzipped ? (gzipped.encoding?.includes('gzip') ? 'sent' : 'not_sent') : null,
   }
 }
 
-/** undefined where the list does not answer. */
+/** undefined if the list doesn't answer. */
 export async function probeSource(target: ProbeTarget): Promise<Probe | undefined> {
   const asker = new Asker(target)
   const first = await asker.list(1)
@@ -274,14 +274,14 @@ export async function probeSource(target: ProbeTarget): Promise<Probe | undefine
   }
 }
 
-/** A way of the source that is not what it was at the last probe. */
+/** A behavior of the source that has changed since the last probe. */
 export interface ProbeChange {
   readonly question: keyof ProbeAnswers
   readonly before: string
   readonly now: string
 }
 
-/** What both probes could tell, and told differently. */
+/** What both probes could tell but answered differently. */
 export function changesBetween(before: ProbeAnswers, now: ProbeAnswers): ProbeChange[] {
   const questions = Object.keys(unknown) as (keyof ProbeAnswers)[]
   return questions.flatMap((question) => {

@@ -1,4 +1,4 @@
-/* What the probe of `shopsync check` found, in words. Used by src/features/check/words.ts. */
+/* The probe's findings of `shopsync check` in words. Used by src/features/check/words.ts. */
 import { count } from '../../engine/base/format.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
@@ -60,7 +60,7 @@ const words: Words = {
 const said = (question: keyof ProbeAnswers, answer: string | null): string =>
   answer === null ? 'could not be told' : ((words[question] as Record<string, string>)[answer] ?? answer)
 
-/** A table of the source's ways, and what has changed since the last probe. */
+/** A table of how the source behaves, and what has changed since the last probe. */
 export function probeText(
   probe: Probe,
   changes: readonly ProbeChange[],
@@ -87,7 +87,7 @@ export const changesText = (changes: readonly ProbeChange[]): string =>
     )
     .join('; ')
 
-/** What keeps the source from being read whole, and how to mend it; undefined where nothing does. */
+/** What keeps the source from being read completely, and how to fix it; undefined if nothing does. */
 export function probeFault({ answers, resource }: Probe): { found: string; hint: string } | undefined {
   if (answers.totals === 'more_without_filter')
     return {

@@ -1,6 +1,6 @@
 /*
- * `check --webhook-url`: asks the address that is registered at the source, as the source would reach it, for what would
- * keep its events away: a certificate that is not trusted, a redirect, somebody else at the other end.
+ * `check --webhook-url`: requests the address registered at the source, the way the source would, to find what would
+ * keep its events away: an untrusted certificate, a redirect, or a different server at the other end.
  */
 import { resources } from '../../../schema/index.js'
 import { codeOf, connectionWords } from '../../engine/source/http/failure.js'
@@ -11,7 +11,7 @@ const patience = 10_000
 
 const actions = ['created', 'updated', 'deleted'] as const
 
-/** The names of events by the syntax of the API's document, which has no list of them. */
+/** The event names, following the syntax in the API's document, which doesn't list them. */
 export const eventNames: readonly string[] = Object.values(resources)
   .filter(({ announced }) => announced === true)
   .flatMap(({ singular }) => actions.map((action) => `${singular}.${action}`))
@@ -23,7 +23,7 @@ const trial = (found: string, hint: string | null, exitCode: 0 | 1 | 2): Trial =
   exitCode,
 })
 
-/** No secret goes along: whoever is at the other end may be a stranger. */
+/** No secret is sent: the other end may belong to a stranger. */
 export async function examineWebhook(typed: string, signal: AbortSignal): Promise<Trial[]> {
   const url = URL.canParse(typed) ? new URL(typed) : undefined
   if (!url || !/^https?:$/.test(url.protocol))
@@ -71,7 +71,7 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
       1,
     )
   if (url.protocol === 'https:') return trial(`${url.href} leads to shopsync listen`, null, 0)
-  // Of this machine: what the sandbox is given.
+  // On this machine: the address given to the sandbox.
   const isOwn = /^(localhost|127\..*|\[::1\])$/.test(url.hostname)
   return trial(
     `${url.href} leads to shopsync listen; the source delivers to https alone`,

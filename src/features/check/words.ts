@@ -1,5 +1,5 @@
 /*
- * The trials of `shopsync check` in words: one finding a trial, and the text of all of them. Used by
+ * The trials of `shopsync check` in words: one finding per trial, and the text of all of them. Used by
  * src/features/check/command.ts; the facts come from src/features/check/work.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -14,12 +14,12 @@ import { table } from '../../shell/texttable.js'
 import { changesText, probeFault, probeText } from './probewords.js'
 import type { Trial } from './trials.js'
 
-/** One trial in words: an entry of the document of `check`, and a line of its text. */
+/** One trial in words: an entry in the document of `check`, and a line of its text. */
 export interface CheckFinding {
   readonly what: string
   readonly ok: boolean
   readonly found: string
-  /** How to mend the trouble. */
+  /** How to fix the problem. */
   readonly hint: string | null
 }
 
@@ -177,7 +177,7 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
 
 const shownTenants = 20
 
-/** What is well, the source's ways, then each fault once and how to mend it. */
+/** What is well, how the source behaves, then each fault once with its fix. */
 export function checkText(trials: readonly Trial[], terminal: Terminal = plainTerminal): string {
   const findings = trials.map(findingOf)
   const good = findings.filter(({ ok }) => ok)
@@ -197,7 +197,7 @@ export function checkText(trials: readonly Trial[], terminal: Terminal = plainTe
 
 const shownNames = 8
 
-/** What several tenants or resources share is told once: a key that is wrong is the fault of none of them. */
+/** A fault that several tenants or resources share is listed once: a wrong key is the fault of none of them. */
 function remedies(bad: readonly CheckFinding[]): string[] {
   const alike = new Map<string, string[]>()
   for (const { what, found, hint } of bad) {

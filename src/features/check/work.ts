@@ -1,7 +1,7 @@
 /*
- * The trials of `shopsync check`: credentials, clock, each tenant's access, each resource, the warehouse, the source's
- * ways. A trial gives the facts that it found and the exit code that they deserve; src/features/check/words.ts puts them into
- * words. A fault is found once: a resource that fails is not the fault of each tenant that was asked for it.
+ * The trials of `shopsync check`: credentials, clock, each tenant's access, each resource, the warehouse, how the
+ * source behaves. A trial returns the facts it found and the exit code they deserve; src/features/check/words.ts puts
+ * them into words. A fault is reported once: a resource that fails is not the fault of each tenant that was tried.
  */
 
 import type { CompiledQuery } from 'kysely'
@@ -27,7 +27,7 @@ import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
 import { failure, type Trial } from './trials.js'
 
-/** What the last probe of `shopsync check` found; null where there was none. The probe alone knows its shape. */
+/** What the last probe of `shopsync check` found; null if there was none. Only the probe knows its shape. */
 async function readProbe(warehouse: Pick<Warehouse, 'read'>): Promise<unknown> {
   const row = await warehouse.read((db) =>
     db.selectFrom('sync_source').select('probe').where('name', '=', sourceRow).executeTakeFirst(),
@@ -44,15 +44,15 @@ function storeProbe({ db }: Pick<Warehouse, 'db'>, probe: unknown, at: string): 
     .compile()
 }
 
-/** What came of asking the API; `largest`: the list that a probe should ask about. */
+/** The result of querying the API; `largest`: the list a probe should use. */
 export interface ApiTrials {
   readonly trials: readonly Trial[]
   readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
-  /** The tenants that are granted; undefined where that is not known for all. */
+  /** The granted tenants; undefined if not all are known. */
   readonly granted: readonly Int64[] | undefined
 }
 
-/** Tries the credentials; where the API accepts them, the clock, the access of each tenant, and each resource. */
+/** Tries the credentials. If the API accepts them, also the clock, each tenant's access, and each resource. */
 export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
   const { source, signal, except } = options
   let list: AuthorizationList
@@ -82,7 +82,7 @@ export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
   return { trials, largest: access.largest, granted: saysWhoIsGranted(list) ? granted : undefined }
 }
 
-/** The API has answered, and takes no more requests for now: that says nothing against the credentials. */
+/** The API answered but takes no more requests for now. That says nothing about the credentials. */
 const isBusy = (error: unknown): boolean =>
   error instanceof Skip && (error.details.code === 'told_to_wait' || error.details.status === 429)
 
@@ -95,7 +95,7 @@ const short = ({ ids, total }: AuthorizationList): Trial => ({
 
 const tolerableSkew = 120_000
 
-/** A wrong clock loses no record, but makes ages and leases wrong. */
+/** A wrong clock loses no record, but it makes ages and leases wrong. */
 function clock({ nowMicros }: ApiCheck, server: bigint | undefined): Trial {
   if (server === undefined) return { of: 'clock', skew: undefined, exitCode: 0 }
   const skew = Number(nowMicros() - server) / 1000
@@ -107,21 +107,24 @@ const ungranted = ({ tenants, except }: ApiCheck, granted: readonly Int64[]): Tr
     .filter((tenantId) => !granted.includes(tenantId) && !except.includes(tenantId))
     .map((tenantId) => ({ of: 'grant', tenantId, granted, exitCode: 1 }))
 
-/** The tenants that the warehouse knows and that are not granted: their rows are not kept up to date. */
+/** Tenants that the warehouse knows but that aren't granted: their rows aren't kept up to date. */
 export async function checkRevoked(
   warehouse: Warehouse,
   { tenants, except, granted }: Pick<ApiCheck, 'tenants' | 'except'> & { readonly granted: readonly Int64[] },
 ): Promise<Trial[]> {
   if (!(await warehouse.has('tenants'))) return []
   const known = await knownTenants(warehouse)
-  // A tenant that the configuration names is told of already.
+  // Tenants named in the configuration were already reported.
   const outside = new Set([...granted, ...except])
   return known
     .filter(({ tenantId }) => tenants === null && !outside.has(tenantId))
     .map(({ tenantId }) => ({ of: 'revoked', tenantId, exitCode: 1 }))
 }
 
-/** Tries whether the warehouse can be reached and written, has room, and whether its tables are up to date. */
+/**
+ * Tries whether the warehouse can be reached and written to, whether it has room, and whether its tables are up to
+ * date.
+ */
 export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
@@ -136,7 +139,7 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
   }
 }
 
-/** What would be made of the views for analysts, and what is in their way; nothing where they are up to date. */
+/** Which views for analysts would be made, and what is in their way; nothing if they are up to date. */
 export async function checkViews(
   warehouse: Warehouse,
   settings: ViewsWanted,
@@ -149,11 +152,11 @@ export async function checkViews(
   ]
 }
 
-/** The snapshot and the report, where one failed when it was last tried. */
+/** The snapshot and the report, if the last attempt failed. */
 export const checkWorks = async (warehouse: Warehouse): Promise<Trial[]> =>
   (await failedWorks(warehouse)).map((work) => ({ of: 'work', work, exitCode: 1 }))
 
-/** Whether the warehouse belongs to the source that is asked; nothing where it does, or belongs to none. */
+/** Whether the warehouse belongs to the configured source; nothing if it does, or belongs to none. */
 export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Promise<Trial[]> {
   const owner = await readSourceIdentity(warehouse)
   if (owner === undefined || isSame(owner, asked)) return []
@@ -161,8 +164,8 @@ export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Pr
 }
 
 /**
- * Asks about the source's ways, compares them with those that the last probe found, and keeps what it found in a
- * warehouse that has the table for it (`keepIn`).
+ * Probes how the source behaves, compares that with the last probe, and stores the result in a warehouse that has the
+ * table for it (`keepIn`).
  */
 export async function checkWays(target: ProbeTarget, keepIn: Warehouse | undefined): Promise<Trial[]> {
   const probe = await probeSource(target)

@@ -1,7 +1,7 @@
 import { Stop } from '../../engine/base/errors.js'
 import type { Command } from '../../shell/command.js'
 
-/** The command that prints the words of all commands, itself included. */
+/** The command that prints the completion words of all commands, its own included. */
 export const completionCommand: Command = {
   name: 'completion',
   summary: 'a script by which bash, zsh or fish completes commands, flags, resources and jobs',

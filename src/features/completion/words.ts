@@ -1,10 +1,10 @@
-/* Scripts by which a shell completes the words of shopsync: made from the commands, so that they know each flag. */
+/* Shell completion scripts for shopsync: made from the commands, so they know each flag. */
 import type { Argument, Command, Option } from '../../shell/command.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
-/** What the scripts complete beside the commands' own words. */
+/** What the scripts complete besides the commands' own words. */
 export interface Words {
   readonly commands: readonly Command[]
   readonly resources: readonly string[]
@@ -31,28 +31,28 @@ const takesValue = ({ flags }: Option): boolean => flags.includes('<')
 const optionsOf = (command: Command): readonly Option[] => [...(command.options ?? []), ...globals]
 const flagsOf = (options: readonly Option[]): string => options.map(flagOf).join(' ')
 
-/** The words that an argument may be, those apart that stand in a folder of jobs. */
+/** The words an argument may be, except jobs in a folder. */
 const wordsOf = (argument: Argument | undefined, words: Words): readonly string[] =>
   argument?.names ? words[argument.names] : (argument?.choices ?? [])
 
 interface Place {
-  /** What stands before the word that is typed: the command, or its first argument. */
+  /** What comes before the word being typed: the command, or its first argument. */
   readonly command: string
   readonly after: string
   readonly argument: Argument
 }
 
-/** Where an argument is typed whose words are known. */
+/** The places of arguments whose words are known. */
 const placesOf = ({ name, argument, second }: Command): Place[] => [
   ...(argument ? [{ command: name, after: name, argument }] : []),
   ...(second ? (argument?.choices ?? []).map((after) => ({ command: name, after, argument: second })) : []),
 ]
 
-/** The values of a flag, where they are known. */
+/** A flag's values, if they are known. */
 const valuesOf = (option: Option, { resources }: Words): readonly string[] =>
   flagOf(option) === '--resource' ? resources : (option.choices ?? [])
 
-/** Jobs are also those of the folder in which somebody types. */
+/** Jobs also come from the folder in which the user types. */
 const bashWords = ({ argument }: Place, words: Words): string =>
   argument.names === 'jobs'
     ? `words="${words.jobs.join(' ')} $(ls jobs 2>/dev/null | sed -n 's/[.]json$//p') $words"`
@@ -149,5 +149,5 @@ ${[...everywhere, ...lines].join('\n')}
 
 const scripts: Readonly<Record<Shell, (words: Words) => string>> = { bash, zsh, fish }
 
-/** The script of a shell. */
+/** The script for a shell. */
 export const completionScript = (shell: Shell, words: Words): string => scripts[shell](words).trimEnd()

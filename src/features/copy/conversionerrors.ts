@@ -1,6 +1,6 @@
 /**
- * Values that the other side of a copy cannot hold, as entries of quarantine: of a record they stand where flatten would
- * have put them, so that rules which ask what of a record is unknown find them.
+ * Values that the other side of a copy can't hold, as quarantine entries. For a record, they have the path that flatten
+ * would have given them, so the rules that look up what is unknown of a record find them.
  */
 import { sql } from 'kysely'
 import type { Int64, Resource, Shape } from '../../../schema/resource.js'
@@ -11,20 +11,20 @@ import type { Column, Table } from '../../engine/model/table.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { BatchStamp } from '../../engine/warehouse/versionbatch.js'
 
-/** As much of a value as quarantine keeps. */
+/** How much of a value quarantine keeps. */
 const longestValue = 4096
 
-/** A value that is lost to its column. */
+/** A value that its column can't hold. */
 export interface ConversionError extends BatchStamp {
   readonly resource: string
   readonly entry: QuarantineEntry
 }
 
-/** An array, or the one object, in which an item stands. */
+/** An array, or a single object, that contains an item. */
 interface Step {
   readonly name: string
   readonly isArray: boolean
-  /** The column by which the rows below name the item, and the item's table. */
+  /** The column by which the rows below refer to the item, and the item's table. */
   readonly owner: { readonly column: string; readonly table: string } | undefined
 }
 
@@ -33,7 +33,7 @@ interface Spot {
   readonly fields: Shape
 }
 
-/** Where the items of each child table stand in their record. */
+/** Where the items of each child table are in their record. */
 function spotsOf({ singular, fields }: Resource): Map<string, Spot> {
   const spots = new Map<string, Spot>()
   const visit = (members: Shape, steps: readonly Step[]): void => {
@@ -70,7 +70,7 @@ export class ConversionErrors {
   readonly #model: Model
   readonly #spots: ReadonlyMap<string, Spot>
 
-  /** `db`: the source, as of the instant that is copied. */
+  /** `db`: the source, as of the instant being copied. */
   constructor(
     model: Model,
     private readonly db: Db,

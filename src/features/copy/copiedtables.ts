@@ -1,6 +1,6 @@
 /**
- * Which tables and columns a copy takes: all that there are, as they are. A warehouse of an older program stays one, and so
- * the next run brings the copy up to date as it would have brought the original, with everything that follows from that.
+ * Which tables and columns a copy takes: all that exist, as they are. The copy of an older program's warehouse stays
+ * one, so the next run upgrades the copy as it would have upgraded the original, with the same consequences.
  */
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { historyTable } from '../../engine/model/historytable.js'
@@ -10,11 +10,11 @@ import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
 
 export interface CopiedTables {
   readonly tables: readonly Table[]
-  /** Tables and columns that shopsync did not make, or whose type it does not know. */
+  /** Tables and columns that shopsync didn't make, or whose type it doesn't know. */
   readonly leftOut: readonly string[]
 }
 
-/** What the warehouse makes anew by itself: who holds it, and a table that gives views their types. */
+/** What the warehouse makes again by itself: the lease, and a table that gives views their types. */
 const madeAnew: ReadonlySet<string> = new Set(['sync_lease', 'report_types'])
 
 /** Every table that any configuration of these resources could have made. */
@@ -22,14 +22,14 @@ function everyTable({ list, tables, state }: Model): Table[] {
   const known = list.flatMap(({ resource }) => {
     if (resource.list !== 'records') return []
     const kept = { ...resource, history: true }
-    // The resource's own table has a column more where versions are kept, or were.
+    // The resource's own table has an extra column if versions are or were kept.
     return [...tablesOf(kept).slice(0, 1), historyTable(kept)]
   })
   const all = [...tables, ...known.filter((table) => table !== undefined), ...state]
   return [...new Map(all.map((table) => [table.name, table])).values()]
 }
 
-/** The kind of a column that no declaration names, such as one that the configuration named once. */
+/** The kind of an undeclared column, such as one that was configured earlier. */
 function kindOf({ columnType }: Dialect, { type }: LiveColumn): Kind | undefined {
   const natural: readonly Kind[] = ['text', ...kinds, 'day']
   return natural.find((kind) => columnType(kind).toLowerCase() === type.toLowerCase())
@@ -65,7 +65,7 @@ function columnsOf(
   }
 }
 
-/** The table as it is there: with the key of an older program, whose change has consequences of its own. */
+/** The table as it is: with an older program's key, whose change has consequences of its own. */
 function asItIs(
   { grown: _, ...table }: Table,
   columns: readonly Column[],
@@ -83,7 +83,7 @@ function asItIs(
   }
 }
 
-/** `apart`: tables that features copy by themselves. */
+/** `apart`: tables that features copy themselves. */
 export async function copiedTables(
   dialect: Dialect,
   model: Model,
@@ -115,11 +115,11 @@ export async function copiedTables(
   return { tables, leftOut: [...strangers, ...leftOut].sort() }
 }
 
-/** Names of sync_meta that speak of the files and views of one warehouse, or of a copy under way into it. */
+/** Names in sync_meta that concern the files and views of one warehouse, or a copy in progress into it. */
 export const ofThisPlace = (name: unknown): boolean =>
   typeof name === 'string' && /^(copy|tenant_traces|views( .*)?)$/.test(name)
 
-/** Whether a row of the table is of its place: it is neither copied nor compared. */
+/** Whether a table's row only concerns its own warehouse; if so, it is neither copied nor compared. */
 export function isOfPlace({ name, columns }: Table): (tuple: readonly unknown[]) => boolean {
   if (name !== 'sync_meta') return () => false
   const place = columns.findIndex((column) => column.name === 'name')

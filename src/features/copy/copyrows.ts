@@ -1,6 +1,6 @@
 /**
- * The two passes of a copy: the first brings each table's rows to the target, the second reads both sides again and
- * compares them. Only the second one's word counts. Used by src/features/copy/work.ts.
+ * The two passes of a copy. The first writes each table's rows to the target; the second reads both sides again and
+ * compares them. Only the second decides. Used by src/features/copy/work.ts.
  */
 
 import { createHash } from 'node:crypto'
@@ -18,7 +18,7 @@ import { isOfPlace } from './copiedtables.js'
 import { carrierOf, type Passage, type Print, printerOf, Unfit } from './copyvalues.js'
 import { changesOf, mapRows, noRows, type RowChange, type Rowlists } from './stream.js'
 
-/** Rows that are read, and written, together. Twice as many take 60 MB more and no less time. */
+/** How many rows are read and written together. Twice as many take 60 MB more and no less time. */
 const rowsAtOnce = 1000
 
 /** A warehouse as of one instant. */
@@ -29,10 +29,10 @@ export interface Held {
 
 export const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.numbers, to: to.numbers })
 
-/** Called for each value that the target cannot hold. */
+/** Called for each value that the target can't hold. */
 export type OnUnfit = (tuple: Tuple, column: Column, value: Value, reason: string) => void
 
-/** Rows as the target is to hold them. */
+/** Rows in the form that the target holds. */
 function carryRows({ columns }: Table, passage: Passage, onUnfit: OnUnfit): (tuple: Tuple) => Tuple {
   const carriers = columns.map(({ kind }) => carrierOf(kind, passage))
   return (tuple) =>
@@ -45,7 +45,7 @@ function carryRows({ columns }: Table, passage: Passage, onUnfit: OnUnfit): (tup
     })
 }
 
-/** A row as one text. No text holds U+0000. */
+/** A row as one text. No text contains U+0000. */
 function printRow({ columns }: Table, passage: Passage): (tuple: Tuple) => string {
   const printers: readonly Print[] = columns.map(({ kind }) => printerOf(kind, passage))
   return (tuple) => {
@@ -87,20 +87,23 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
 export interface TableCopy {
   readonly source: Held
   readonly target: DialectWriter
-  /** Eyes on the target that see what it held before. */
+  /** A connection to the target that sees what it held before. */
   readonly before: Warehouse
-  /** Called with the rows of the table that are done. */
+  /** Called with the number of finished rows of the table. */
   readonly onRows: (rows: number) => void
   readonly signal: AbortSignal
 }
 
-/** Makes the target's rows of a table the `rows` of the source. What is there already is compared, and stays where it is equal. */
+/**
+ * Makes the target's rows of a table equal to the source's `rows`. Existing rows are compared and stay if they are
+ * equal.
+ */
 export async function copyTable(table: Table, rows: number, tableCopy: TableCopy): Promise<void> {
   const { before } = tableCopy
   const isEmpty = (await before.read((db) => countOf(db, table))) === 0
   if (isEmpty && rows === 0) return
   if (isEmpty) return copyRows(table, tableCopy, noRows())
-  // As of the instant at which the table's turn came: what is written from then on is not met again.
+  // As of the instant when this table starts: rows written from then on aren't seen again.
   await before.dialect.atOneInstant(({ db }) =>
     copyRows(
       table,
@@ -138,7 +141,7 @@ async function copyRows(
       onRows(change.read)
       if (change.gone.length + change.added.length === 0) continue
       writing = write(change)
-      // Its failure is thrown where it is waited for.
+      // If it fails, the error is thrown where it is awaited.
       writing.catch(() => {})
     }
   } finally {
@@ -146,10 +149,10 @@ async function copyRows(
   }
 }
 
-/** What one side of a table comes to. */
+/** The result for one side of a table. */
 export interface Sum {
   readonly rows: number
-  /** SHA-256 of all values in the order of the key, as the target is to hold them. */
+  /** SHA-256 of all values in key order, in the form that the target holds. */
   readonly digest: string
 }
 
@@ -157,7 +160,7 @@ export interface BothSides {
   readonly source: Held
   readonly target: Held
   readonly onUnfit: OnUnfit
-  /** Waited for: values that the target cannot hold are written meanwhile. */
+  /** Awaited: meanwhile, values that the target can't hold are written. */
   readonly onRows: (rows: number) => Promise<void>
   readonly signal: AbortSignal
 }
@@ -177,7 +180,7 @@ async function sumOf(
   return { rows, digest: hash.digest('hex') }
 }
 
-/** Reads a table on both sides, whole. */
+/** Reads a table completely, on both sides. */
 export async function compareTable(
   table: Table,
   { source, target, onUnfit, onRows, signal }: BothSides,

@@ -1,7 +1,7 @@
 /**
- * The warehouse that a copy goes into: whether it may, and the mark that it bears until it is whole. While it bears the
- * mark every other command refuses it (src/engine/warehouse/migrate.ts), because rows without their watermarks, or watermarks
- * without their rows, would pass for a warehouse.
+ * The warehouse that a copy is written to: whether it may be used, and the mark it carries until the copy is complete.
+ * While it carries the mark, every other command refuses it (src/engine/warehouse/migrate.ts): rows without their
+ * watermarks, or watermarks without their rows, would pass for a warehouse.
  */
 
 import { setImmediate as turn } from 'node:timers/promises'
@@ -18,10 +18,10 @@ import { copyMark, type UnfinishedCopy, unfinishedCopy } from '../../engine/ware
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
-/** Tables whose rows the program makes by itself, without any source: `migrate` fills them in an empty warehouse. */
+/** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
 const madeOfNothing = /^(sync_(meta|lease)|report_.*)$/
 
-/** Of the tables that are there, those that hold rows. */
+/** The existing tables that hold rows. */
 async function filled(
   { dialect, tables }: Pick<Warehouse, 'dialect' | 'tables'>,
   names: ReadonlySet<string>,
@@ -38,15 +38,15 @@ async function filled(
 
 const elsewhere = 'Name another address or --to-schema, or drop what is there'
 
-/** What a target is like before the copy touches it. */
+/** The state of a target before the copy touches it. */
 export interface TargetState {
-  /** A copy of this source was begun here. */
+  /** A copy of this source was started here. */
   readonly isBegun: boolean
-  /** Tables of the product are there: empty ones. */
+  /** The product's tables exist, and are empty. */
   readonly hasTables: boolean
 }
 
-/** Stops where the target holds anything but an unfinished copy of this source. */
+/** Stops if the target holds anything but an unfinished copy of this source. */
 export async function checkTarget(
   target: Pick<Warehouse, 'dialect' | 'where' | 'tables'>,
   from: string,
@@ -80,8 +80,8 @@ async function readMark({ db }: Dialect): Promise<UnfinishedCopy | undefined> {
 const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table, indexes: [] })
 
 /**
- * Makes the indexes of tables that are full, and their texts for people. Each in a transaction of its own: SQLite does
- * nothing else meanwhile, and the lease has to be extended between two of them.
+ * Makes the indexes of full tables, and their comments. Each has its own transaction: SQLite does nothing else
+ * meanwhile, and the lease has to be extended between two of them.
  */
 export async function makeIndexes(
   target: DialectWriter,
@@ -101,11 +101,11 @@ export async function makeIndexes(
   if (comments.length > 0) await target.write(comments)
 }
 
-/** Makes tables that are not there yet, without indexes: rows that come in the order of their keys are loaded faster so. */
+/** Makes missing tables without indexes: rows in key order load faster that way. */
 export const makeTables = (target: DialectWriter, tables: readonly Table[]): Promise<void> =>
   make(target, tables.map(bare))
 
-/** What is lacking is found out in the transaction that makes it, which may be repeated. */
+/** It checks what is missing inside the transaction that makes it, which may be retried. */
 function make(target: DialectWriter, tables: readonly Table[]): Promise<void> {
   const { dialect } = target
   return target.transaction(async (session) => {
@@ -116,7 +116,7 @@ function make(target: DialectWriter, tables: readonly Table[]): Promise<void> {
   })
 }
 
-/** The tables that the lease and the mark need. */
+/** The tables needed for the lease and the mark. */
 export const firstTables = ({ tables }: Warehouse): Table[] =>
   tables.filter(({ name }) => ['sync_meta', 'sync_lease'].includes(name))
 

@@ -1,6 +1,7 @@
 /**
- * A value on its way from one warehouse into another: what the other side holds of it, and one text for the same value on
- * both sides. Used by the copy alone; src/engine/model/flatten/convert.ts decides, for it as for the API, what a column can hold.
+ * A value on its way from one warehouse to another: what the other side holds of it, and one text for the same value on
+ * both sides. Used only by the copy. What a column can hold is decided by src/engine/model/flatten/convert.ts, as for
+ * values from the API.
  */
 import type { Kind } from '../../../schema/resource.js'
 import { decimalOf, exactDouble, fitsNumeric, type NumberForm } from '../../engine/base/numbertoken.js'
@@ -8,12 +9,12 @@ import type { Value } from '../../engine/model/flatten/batch.js'
 import { convert } from '../../engine/model/flatten/convert.js'
 import { hasLoneSurrogate, hasNul, storable } from '../../engine/model/flatten/jsontext.js'
 
-/** Why the other side cannot hold a value. */
+/** Why the other side can't hold a value. */
 export class Unfit {
   constructor(readonly reason: string) {}
 }
 
-/** How both sides hold numbers, in columns and in JSON. */
+/** How each side holds numbers, in columns and in JSON. */
 export interface Passage {
   readonly from: NumberForm
   readonly to: NumberForm
@@ -21,13 +22,15 @@ export interface Passage {
 
 export type Carry = (value: Value) => Value | Unfit
 
-/** Whether a number has no more digits than a double keeps, as it is written. */
+/** Whether a number, as written, has no more digits than a double keeps. */
 const isShort = (text: string): boolean => text.length <= 15 && !/[eE]/.test(text)
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 const calendarDay = /^\d{4}-\d\d-\d\d$/
 const plainNumber = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
-/** What the column's kind does not expect there: a person may have written it, since SQLite holds anything anywhere. */
+/**
+ * A value that the column's kind doesn't expect. A person may have written it, since SQLite accepts anything anywhere.
+ */
 function odd(value: Value, kind: Kind, { to }: Passage): Value | Unfit {
   const converted = convert[kind](value, to)
   return converted.reason === null ? converted.value : new Unfit(converted.reason)
@@ -40,16 +43,19 @@ function carryNumber(value: Value, passage: Passage): Value | Unfit {
   return isShort(value) ? Number(value) + 0 : odd(value, 'number', passage)
 }
 
-/** Text, and blanks between tokens. Numbers and words are left over. */
+/** Strings, and whitespace between tokens. Numbers and keywords are left over. */
 const textOrBlank = /"(?:[^"\\]|\\.)*"|\s+/g
-/** A number that is long, or has an exponent: of others, numeric holds every digit. */
+/** A number that is long or has an exponent; Postgres numeric holds every digit of the others. */
 const largeNumber = /\d[eE][+-]?\d{3}|\d{1000}/
 const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 const escaped = /\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})/
 
 const isText = (part: string): boolean => part.startsWith('"')
 
-/** JSON text as jsonb takes it: the product writes none that it refuses, but the file may be older, or another's. */
+/**
+ * JSON text that jsonb accepts. The product never writes JSON that jsonb refuses, but the file may be older or come
+ * from elsewhere.
+ */
 function carryJson(text: string): string | Unfit {
   const clean = escaped.test(text)
     ? text.replaceAll(token, (part) =>
@@ -92,13 +98,13 @@ function carrySome(value: Value, kind: Kind, passage: Passage): Value | Unfit {
   }
 }
 
-/** Gives the value as the other side holds it, or why it cannot. */
+/** Returns the value as the other side holds it, or why it can't. */
 export const carrierOf =
   (kind: Kind, passage: Passage): Carry =>
   (value) =>
     value === null ? null : carrySome(value, kind, passage)
 
-/** One text for each number, however its digits are written. */
+/** The same text for the same number, however its digits are written. */
 export function numberText(value: number | string): string {
   if (typeof value === 'number') return String(value)
   if (isShort(value)) return String(Number(value))
@@ -108,15 +114,15 @@ export function numberText(value: number | string): string {
   return `${negative ? '-' : ''}0.${digits}e${point}`
 }
 
-/** Members in one order. */
+/** Sorts members. */
 const sorted = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value
 
 /**
- * One text for each JSON value: jsonb orders members, and drops what stands between tokens. Every number becomes a text,
- * since a double would round it; texts and names are marked, so that they are told from numbers.
+ * The same text for the same JSON value: jsonb orders members and drops whitespace between tokens. Every number becomes
+ * a string, since a double would round it. Strings and names are marked, to tell them from numbers.
  */
 export function jsonValueText(text: string): string {
   const marked = text.replaceAll(token, (part) =>

@@ -1,4 +1,4 @@
-/* Where a copy is to go, as a person types it: an address of a warehouse, and the name of a schema. */
+/* Where a copy goes, as a person types it: a warehouse address and a schema name. */
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
@@ -17,7 +17,7 @@ export interface WarehousePlace {
 const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>): Stop =>
   new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
 
-/** A mistyped folder, made on the way, would fill a disk that nobody meant. */
+/** If a mistyped folder were created, the copy would fill the wrong disk. */
 function refuseMissingFolder(typed: string, url: string): void {
   if (!url.startsWith('sqlite:')) return
   const folder = dirname(url.slice('sqlite:'.length))
@@ -29,7 +29,7 @@ function refuseMissingFolder(typed: string, url: string): void {
   })
 }
 
-/** `usual`: the schema where none is named. Text that `${NAME}` stands in is filled in from the environment. */
+/** `usual`: the default schema. `${NAME}` in the text is filled in from the environment. */
 export function copyPlace(
   { to, schema }: { readonly to: unknown; readonly schema: unknown },
   usual: string,

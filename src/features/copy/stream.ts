@@ -1,6 +1,6 @@
 /**
- * Two sides of one table, read together in the order of its key, a few thousand rows at a time. TableCopy a table and
- * finding where a copy that was cut short stands are the same work: what the target has already is compared, not trusted.
+ * Two sides of one table, read together in key order, a few thousand rows at a time. Copying a table and finding where
+ * an interrupted copy continues are the same work: existing rows of the target are compared, not trusted.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
@@ -8,7 +8,7 @@ import type { Table } from '../../engine/model/table.js'
 
 export type Rowlists = AsyncIterable<readonly Tuple[]>
 
-/** Rows of a list of lists, one by one; `fill` waits for the next list where one has ended. */
+/** Rows from a list of lists, one by one; `fill` waits for the next list when one has ended. */
 class Rows {
   readonly #lists: AsyncIterator<readonly Tuple[]>
   #next: Promise<IteratorResult<readonly Tuple[]>>
@@ -33,7 +33,7 @@ class Rows {
     this.#at++
   }
 
-  /** The list after the one that comes is asked for at once: one side reads while the other writes. */
+  /** Already requests the list after the next one: one side reads while the other writes. */
   async fill(): Promise<void> {
     while (this.isDry) {
       const { done, value } = await this.#next
@@ -53,42 +53,42 @@ class Rows {
 
   #ask(): Promise<IteratorResult<readonly Tuple[]>> {
     const next = this.#lists.next()
-    // Its failure is thrown where it is waited for.
+    // If it fails, the error is thrown where it is awaited.
     next.catch(() => {})
     return next
   }
 }
 
-/** Text by its bytes, as both databases were asked to order it. */
+/** Compares text by its bytes, as both databases were told to order it. */
 function compareValues(a: Value | undefined, b: Value | undefined): number {
   if (a === b || a === undefined || b === undefined || a === null || b === null) return 0
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** What is to be done so that the target has the source's rows. */
+/** What has to be done to give the target the source's rows. */
 export interface RowChange {
-  /** Rows of the target that go: the source has them no more, or otherwise. */
+  /** The target's rows to delete: the source no longer has them, or has them with other values. */
   readonly gone: readonly Tuple[]
   readonly added: readonly Tuple[]
-  /** Rows of the source so far. */
+  /** Rows of the source read so far. */
   readonly read: number
 }
 
 export interface Sides {
   readonly table: Table
-  /** The rows as the target is to hold them. */
+  /** The rows in the form that the target holds. */
   readonly source: Rowlists
   readonly target: Rowlists
-  /** Whether both hold the same. */
+  /** Whether both hold the same values. */
   readonly isSame: (a: Tuple, b: Tuple) => boolean
   readonly rowsAtOnce: number
 }
 
-/** Lets timers and signals have their turn: one SQLite file after the other answers without ever waiting. */
+/** Lets timers and signals run: reading two SQLite files never waits. */
 const breathe = (): Promise<void> => turn()
 
-/** The changes in the order of the key, so many rows at a time. */
+/** The changes in key order, this many rows at a time. */
 export async function* changesOf({
   table,
   source,
@@ -138,7 +138,7 @@ export async function* changesOf({
   }
 }
 
-/** Lists through a function; rows of `isLeftOut` are not there. */
+/** Maps lists through a function, without the rows of `isLeftOut`. */
 export async function* mapRows(
   lists: Rowlists,
   isLeftOut: (tuple: Tuple) => boolean,

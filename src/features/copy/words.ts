@@ -1,18 +1,18 @@
 import { count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
 import type { CopyProgress, CopyReport } from './work.js'
 
-/** What is being done, for the line of progress. `elapsed`: milliseconds since the copy began. */
+/** What is being done, for the progress line. `elapsed`: milliseconds since the copy started. */
 export function copyStep(
   { pass, table, tables, allTables, rows, allRows }: CopyProgress,
   elapsed: number,
 ): string {
   const share = allRows > 0 ? rows / allRows : 1
-  // Both passes cost about the same; an estimate needs a while.
+  // Both passes take about the same time; an estimate needs a while.
   const toGo = share < 0.02 || elapsed < 2000 ? '' : `about ${span((elapsed / share) * (1 - share))} to go, `
   return `${toGo}${pass} ${table} (${Math.min(tables + 1, allTables)} of ${allTables})`
 }
 
-/** Where a copy that was interrupted stands. */
+/** How far an interrupted copy got. */
 export function copyResumption(progress: CopyProgress | undefined): string {
   if (!progress) return 'nothing was copied'
   const { pass, tables, allTables } = progress

@@ -1,6 +1,6 @@
 /*
- * Copies a whole warehouse into an empty one, of its own kind or the other: `shopsync copy`. Both are held by their leases
- * while one instant of the original is read; the original is never changed.
+ * Copies a whole warehouse into an empty one, of the same or the other kind: `shopsync copy`. Both leases are held
+ * while the original is read as of one instant; the original is never changed.
  */
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
@@ -25,14 +25,14 @@ import {
   unmark,
 } from './copytarget.js'
 
-/** How far a copy has come. */
+/** How far a copy has got. */
 export interface CopyProgress {
   readonly pass: 'copying' | 'comparing'
   readonly table: string
-  /** Tables that are done in this pass, of how many. */
+  /** Finished tables of this pass, and how many there are. */
   readonly tables: number
   readonly allTables: number
-  /** Rows of both passes that are done, of how many. */
+  /** Finished rows of both passes, and how many there are. */
   readonly rows: number
   readonly allRows: number
 }
@@ -40,11 +40,11 @@ export interface CopyProgress {
 export interface CopyDependencies {
   readonly model: Model
   readonly clock: Clock
-  /** Opens the original, and again for its rows, since a lease and a long reading take a connection each. */
+  /** Opens the original, and opens it again for its rows: a lease and a long read each need a connection. */
   readonly openSource: () => Promise<Warehouse>
-  /** Likewise, the copy. `existing`: what is not there is not made. */
+  /** The same for the copy. `existing`: if it is missing, it isn't created. */
   readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
-  /** Tables that features keep beside those of a warehouse. */
+  /** Tables that features keep besides those of a warehouse. */
   readonly besideTables?: readonly BesideTables[]
   readonly onProgress?: (progress: CopyProgress) => void
   readonly signal: AbortSignal
@@ -55,26 +55,26 @@ export interface CopyDependencies {
 export interface CopyReport {
   readonly from: string
   readonly to: string
-  /** `differs`: the copy is not what the original is, and is not finished. */
+  /** `differs`: the copy doesn't match the original and isn't finished. */
   readonly status: 'ok' | 'differs'
-  /** A copy that had been cut short was gone on with. */
+  /** An interrupted copy was continued. */
   readonly resumed: boolean
   readonly rows: number
-  /** Values that the copy cannot hold: null in their columns, in quarantine there. */
+  /** Values that the copy can't hold: null in their columns, and in its quarantine. */
   readonly quarantined: number
-  /** Tables and columns that are not shopsync's. */
+  /** Tables and columns that aren't shopsync's. */
   readonly left_out: readonly string[]
   readonly tables: readonly ComparedTable[]
 }
 
-/** `rows` and `digest` of the copy; those of the original beside them where they differ. */
+/** `rows` and `digest` of the copy; those of the original are added if they differ. */
 export interface ComparedTable extends Sum {
   readonly table: string
   readonly equal: boolean
   readonly original?: Sum
 }
 
-/** A copy under way. */
+/** A copy in progress. */
 interface Copying extends CopyDependencies, CopiedTables {
   readonly target: LeasedWarehouse
   readonly source: Held
@@ -83,7 +83,7 @@ interface Copying extends CopyDependencies, CopiedTables {
 
 type Closing = <T extends Pick<Warehouse, 'close'>>(opened: T) => T
 
-/** Closes whatever the work has opened, the last one first. */
+/** Closes everything the work opened, in reverse order. */
 async function opening<T>(work: (closing: Closing) => Promise<T>): Promise<T> {
   const opened: Pick<Warehouse, 'close'>[] = []
   try {
@@ -127,7 +127,7 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
     return report
   })
 
-/** Tables that `migrate` has made would hide from the next run what a warehouse of an older program lacks. */
+/** Tables already made by `migrate` would hide from the next run what an older program's warehouse lacks. */
 function refuseNewerTables(found: TargetState, changes: number, from: string, to: string): void {
   if (found.isBegun || !found.hasTables || changes === 0) return
   throw new Stop(`${to} has newer tables than ${from}, which lacks ${changes} changes`, {
@@ -145,7 +145,7 @@ interface HeldBoth extends CopyDependencies {
 
 async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): Promise<CopyReport> {
   const from = source.where
-  // Looked at again behind the lease: another program may have begun to fill it meanwhile.
+  // Checked again while holding the lease: another program may have started to fill it meanwhile.
   await checkTarget(target, from)
   await target.write([markUnfinished(target, { from, since: now(deps) })])
   const { besideTables = [] } = deps
@@ -177,7 +177,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   )
 }
 
-/** Tells of the rows of one table after the other. */
+/** Reports the rows of one table after the other. */
 function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass']) {
   const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
   let [tables, before] = [0, pass === 'copying' ? 0 : all]
@@ -210,7 +210,7 @@ async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
   await makeIndexes(target, tables, copying)
 }
 
-/** Quarantine first: what the copy itself puts there comes while the other tables are compared. */
+/** Quarantine first: the copy's own entries are added while the other tables are compared. */
 const quarantineFirst = (tables: readonly Table[]): Table[] =>
   tables.toSorted((a, b) => Number(b.name === 'sync_quarantine') - Number(a.name === 'sync_quarantine'))
 
@@ -258,7 +258,7 @@ function asCompared({ name }: Table, { source, target }: { source: Sum; target: 
   return { table: name, ...target, equal, ...(!equal && { original: source }) }
 }
 
-/** Puts values that the target cannot hold into its quarantine. */
+/** Puts values that the target can't hold into its quarantine. */
 async function keepConversionErrors({ target }: Copying, errors: readonly ConversionError[]): Promise<void> {
   const { db } = target
   const statements = errors.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))

@@ -3,7 +3,7 @@ import type { Command, Invocation } from '../../shell/command.js'
 
 const file = 'demo/warehouse.db'
 const page = 'demo/report.html'
-/** A business with two years behind it, so that a month is more than noise, and two that have opened lately. */
+/** A business with two years of history, so that a month is more than noise, and two that opened recently. */
 const tenants = [
   { id: 101, shops: 3, repairOrders: 12_000 },
   { id: 102, shops: 1, repairOrders: 600 },
@@ -92,7 +92,7 @@ const documentOf = (sandbox: Sandbox) => {
   }
 }
 
-/** The API sends no names of tenants: a business is called what its shops are called before their place. */
+/** The API sends no tenant names: a business is named after its shops, up to the place name. */
 const namesOf = ({ store, tenantIds }: Sandbox): Record<string, string> =>
   Object.fromEntries(
     tenantIds.map((id) => {
@@ -111,7 +111,7 @@ async function removeOlder(folder: string): Promise<void> {
     await rm(join(folder, name), { force: true })
 }
 
-/** Logs errors only: other entries would stand between the lines of the demo. */
+/** Logs only errors: other entries would appear between the lines of the demo. */
 const quieter = (invocation: Invocation): Invocation => ({
   ...invocation,
   globals: { ...invocation.globals, logLevel: invocation.globals.logLevel ?? 'error' },

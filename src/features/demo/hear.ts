@@ -1,4 +1,4 @@
-/* One change of the demo that the source tells of: from there to the warehouse by its event. */
+/* One change in the demo that the source announces: its way to the warehouse by its event. */
 import { resources } from '../../../schema/index.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { rootTable } from '../../engine/warehouse/database.js'
@@ -9,13 +9,13 @@ import { eventSettings } from '../events/settings.js'
 import { Hearing } from '../listen/hearing.js'
 
 export interface HeardChange {
-  /** From the change to its row; undefined where it did not come in time. */
+  /** From the change to its row; undefined if it didn't come in time. */
   readonly seconds: number | undefined
-  /** The verdict of the walk that brought it. */
+  /** The verdict of the walk that fetched it. */
   readonly completeness: string
 }
 
-/** Milliseconds for which the row is waited for, and between two looks. */
+/** How long to wait for the row, and between two checks, in milliseconds. */
 export const hearPatience = 10_000
 const betweenLooks = 20
 
@@ -40,7 +40,7 @@ export async function hearChange(context: CommandContext, sandbox: Sandbox): Pro
   }
 }
 
-/** Lets a shop work until it has changed something of which there is an event. */
+/** Lets a shop work until it has changed something that is announced by an event. */
 function changeAnnounced(sandbox: Sandbox): StoreChange {
   const [tenant = 0] = sandbox.tenantIds
   for (;;) {
@@ -52,7 +52,7 @@ function changeAnnounced(sandbox: Sandbox): StoreChange {
   }
 }
 
-/** The verdict of the walk that has brought the record; undefined as long as it is not there, or the walk at work. */
+/** The verdict of the walk that fetched the record; undefined while it isn't there or the walk is still running. */
 async function verdictOn(
   warehouse: Warehouse,
   { tenant, resource, id }: StoreChange,

@@ -7,7 +7,7 @@ import type { ReportData } from '../report/data.js'
 import { answersText } from '../report/reporttext.js'
 import { type HeardChange, hearPatience } from './hear.js'
 
-/* The words of the demo. */
+/* The text of the demo. */
 
 export const opening = (url: string, tenantIds: readonly number[]): string =>
   `A sandbox of the whole API is up at ${url}: ${plural(tenantIds.length, 'repair business')} (tenants ${tenantIds.join(', ')}).

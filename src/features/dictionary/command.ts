@@ -7,7 +7,7 @@ import type { DbtOptions } from './dbtmodels.js'
 import type { Dictionary } from './dictionary.js'
 import type { Files } from './folder.js'
 
-/** How each format writes the dictionary, as text or as a file; its writer is loaded when it is asked for. */
+/** How each format writes the dictionary, as text or as a file. Writers are loaded on demand. */
 const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<string | Buffer>>> =
   {
     md: async (content) => (await import('./markdown.js')).toMarkdown(content),
@@ -16,13 +16,13 @@ const writers: Readonly<Record<string, (content: Dictionary, outline: Outline) =
     superset: supersetDatasets,
   }
 
-/** Formats that can be a folder. */
+/** Formats that can be written as a folder. */
 const folders: Readonly<Record<string, (content: Dictionary, outline: Outline) => Promise<Files>>> = {
   md: async (content) => (await import('./markdown.js')).toMarkdownPages(content),
   dbt: dbtProject,
 }
 
-/** What to type for the formats that are one file. */
+/** What to type for the formats that are a single file. */
 const typed: Readonly<Record<string, string>> = {
   html: 'shopsync dictionary --format html > dictionary.html',
   json: 'shopsync dictionary --format json > dictionary.json',
@@ -106,7 +106,7 @@ Postgres).`,
     ],
     ['shopsync dictionary --format dbt > sources.yml', 'the sources of dbt'],
     ['shopsync dictionary --format dbt --out dbt', 'a folder that dbt runs: sources, models, metrics'],
-    ['shopsync dictionary --format superset > datasets.zip', 'Superset: Datasets, Import'],
+    ['shopsync dictionary --format superset > datasets.zip', 'for Superset: Datasets, Import'],
   ],
   options: [
     {

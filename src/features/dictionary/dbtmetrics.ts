@@ -1,7 +1,7 @@
 /**
- * Semantic models and metrics for MetricFlow, as dbt 1.11 reads them: one model for each relation that a figure is counted
- * in, one for each `dim_` view, and one for the snapshots, whose values do not add up over days. MetricFlow asks models and
- * no sources (dbt-core issue 7934).
+ * Semantic models and metrics for MetricFlow, in the form of dbt 1.11: one model for each relation that a figure
+ * counts, one for each `dim_` view, and one for the snapshots, whose values don't add up over days. MetricFlow queries
+ * models, not sources (dbt-core issue 7934).
  */
 import {
   type DeclaredFigure,
@@ -13,16 +13,16 @@ import {
 } from '../../../schema/figure.js'
 import type { DictionaryColumn, DictionaryTable } from './dictionary.js'
 
-/** The table of what stood at a moment. */
+/** The table with the state at each moment. */
 const snapshotTable = 'daily_snapshots'
 
 /** The model that passes a relation through. */
 export const modelOf = (relation: string): string => `stg_shopsync__${relation}`
 
-/** MetricFlow keeps `day`, `month` and the like for itself. */
+/** MetricFlow reserves `day`, `month` and similar names. */
 const dimensionName = (column: string): string => (column === 'day' ? 'on_day' : column)
 
-/** Without days of its own, what stands now stands today. */
+/** A current state without days of its own counts as of today. */
 const today = { name: 'as_of', type: 'time', expr: 'current_date', type_params: { time_granularity: 'day' } }
 
 const timeDimension = ({ name, description }: DictionaryColumn) => ({
@@ -35,11 +35,11 @@ const timeDimension = ({ name, description }: DictionaryColumn) => ({
 
 const dimension = ({ name, description }: DictionaryColumn) => ({ name, type: 'categorical', description })
 
-/** What a column refers to, in the word by which other columns name the same thing: `shop` for `shop_key`. */
+/** What a column refers to, in the word other columns use for the same thing: `shop` for `shop_key`. */
 const entityName = (column: string): string => column.replace(/_(key|id)$/, '')
 
 /**
- * Only what the figures may be grouped by: the technician of an order may not have done its labor, and MetricFlow would
+ * Only entities that the figures may be grouped by: an order's technician may not have done its labor, and MetricFlow would
  * split hours by that one, too.
  */
 function foreignEntities({ columns }: DictionaryTable, by: ReadonlySet<string>): object[] {
@@ -56,7 +56,7 @@ function foreignEntities({ columns }: DictionaryTable, by: ReadonlySet<string>):
 const both = (where: string | undefined, condition: string): string =>
   where === undefined ? condition : `(${where}) and (${condition})`
 
-/** A measure with the figure's condition in it, as an aggregate and what it aggregates. */
+/** A measure with the figure's condition included, as an aggregate and its argument. */
 function measured(
   measure: Measure,
   where: string | undefined,
@@ -68,7 +68,7 @@ function measured(
   return { agg: 'count', expr: `case when ${both(where, measure.count)} then 1 end` }
 }
 
-/** A measure and the metric of it. */
+/** A measure and its metric. */
 interface Part {
   readonly name: string
   readonly label: string
@@ -84,27 +84,27 @@ function partsOf(figure: DeclaredFigure): Part[] {
         {
           name: `${name}_left_out`,
           label: `${label}: left out`,
-          description: `What it leaves out: ${leavesOut.what}.`,
+          description: `Left out: ${leavesOut.what}.`,
           measure: leftOutMeasure(leavesOut),
         },
       ]
     : []
   if (!denominator) return [{ name, label, description: doc, measure: numerator }, ...left]
-  const half = (part: string, word: string, measure: Measure): Part => ({
+  const half = (part: string, measure: Measure): Part => ({
     name: `${name}_${part}`,
     label: `${label}: ${part}`,
-    description: `What it divides${word}.`,
+    description: `The ${part} of the ratio.`,
     measure,
   })
-  return [half('numerator', '', numerator), half('denominator', ' by', denominator), ...left]
+  return [half('numerator', numerator), half('denominator', denominator), ...left]
 }
 
 const measureName = (part: string): string => `${part}_measure`
 
-/** The figures that MetricFlow asks the relation itself for; the others come from the snapshots. */
+/** The figures that MetricFlow gets from the relation itself; the others come from the snapshots. */
 const isAsked = (figure: DeclaredFigure): boolean => figure.snapshot === undefined
 
-/** Figures of one relation that are cut by one day: each may be grouped by no other. */
+/** Groups a relation's figures by their day column: no figure may be grouped by another one's. */
 function byDay(figures: readonly DeclaredFigure[]): DeclaredFigure[][] {
   const days = [...new Set(figures.map(({ day }) => day))]
   return days.map((day) => figures.filter((figure) => figure.day === day)).sort((a, b) => b.length - a.length)
@@ -138,7 +138,7 @@ function factModel(table: DictionaryTable, figures: readonly DeclaredFigure[], n
   }
 }
 
-/** Who is pointed to under several names, such as technician and advisor. */
+/** Entities that are referred to under several names, such as technician and advisor. */
 const otherNames: Readonly<Record<string, readonly string[]>> = { staff: ['technician', 'advisor'] }
 
 function dimensionModel(table: DictionaryTable): object {
@@ -161,7 +161,7 @@ function dimensionModel(table: DictionaryTable): object {
   }
 }
 
-/** Of the days that are asked for, the last snapshot of each shop counts. */
+/** Each shop's last snapshot among the selected days counts. */
 function snapshotModel(table: DictionaryTable, figures: readonly DeclaredFigure[]): object {
   return {
     name: table.name,
@@ -208,7 +208,7 @@ const simple = ({ name, label, description }: Omit<Part, 'measure'>, unit: strin
   config: { meta: { unit } },
 })
 
-/** A share is a number from 0 to 1, as MetricFlow divides; what is counted in another unit is converted. */
+/** A share is a number from 0 to 1, as MetricFlow divides; other units are converted. */
 function ratio({ name, label, doc, unit }: DeclaredFigure): object {
   const [above, below] = [`${name}_numerator`, `${name}_denominator`]
   const factor = unitFactor[unit] ?? 1
@@ -238,7 +238,7 @@ export function dbtMetrics(figures: readonly DeclaredFigure[]): object[] {
   return figures.flatMap((figure) => {
     const { name, label, doc, unit } = figure
     if (!isAsked(figure))
-      return [simple({ name, label, description: `${doc} As the last snapshot has it.` }, unit)]
+      return [simple({ name, label, description: `${doc} As of the last snapshot.` }, unit)]
     const parts = partsOf(figure).map((part) => simple(part, part.name === name ? unit : 'as declared'))
     return isRatio(figure) ? [...parts, ratio(figure)] : parts
   })

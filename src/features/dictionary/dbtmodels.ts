@@ -1,6 +1,6 @@
 /**
- * A `sources.yml` for dbt: the data tables with their columns, types and texts, and the tests that hold on every
- * warehouse. What differs between databases comes as a `DbtTarget` from the folder of the dialect.
+ * A `sources.yml` for dbt: the data tables with their columns, types and descriptions, and the tests that hold in every
+ * warehouse. Differences between databases come as a `DbtTarget` from the dialect's folder.
  */
 import { stringify } from 'yaml'
 import { derivedTables } from '../../../schema/index.js'
@@ -11,11 +11,13 @@ import { generatedBy } from './folder.js'
 import { namingColumn } from './joins.js'
 
 export interface DbtOptions extends DbtTarget {
-  /** Hours after which dbt warns that a table is behind. */
+  /** After how many hours dbt warns that a table is behind. */
   readonly staleHours: number
 }
 
-/** One text for a key of several columns: dbt's own tests know single columns. A null makes the whole text null. */
+/**
+ * One text for a key of several columns: dbt's own tests only know single columns. A null makes the whole text null.
+ */
 const asOneText = (columns: readonly string[]): string =>
   columns.map((column) => `"${column.replaceAll('"', '""')}"`).join(" || '-' || ")
 
@@ -27,8 +29,8 @@ const uniqueTest = ({ name, key }: DictionaryTable) => ({
 })
 
 /**
- * Only a warning: a record may name one that was created after its own list was read, and lists whose paths are not
- * documented may be empty.
+ * Only a warning: a record may refer to one that was created after its own list was read, and lists with undocumented
+ * paths may be empty.
  */
 const relationshipsTest = ({ name }: DictionaryTable, join: DictionaryJoin) => ({
   relationships: {
@@ -74,8 +76,8 @@ function tableEntry(table: DictionaryTable, shown: ReadonlySet<string>, options:
 const hours = (count: number) => ({ count, period: 'hour' })
 
 /**
- * The views are in a schema of their own. Only their keys are tested: each test reads a whole view, its references are made
- * of the keys that they refer to, and that its other columns are never null is a matter of its SQL.
+ * The views have their own schema. Only their keys are tested. Each test reads a whole view; a view's references are
+ * made from the keys they refer to; and its SQL ensures that its other columns are never null.
  */
 const viewEntry = (view: DictionaryTable, options: DbtOptions) => ({
   name: view.name,
@@ -84,7 +86,7 @@ const viewEntry = (view: DictionaryTable, options: DbtOptions) => ({
   columns: view.columns.map((column) => columnEntry(column, options, column.unique === true)),
 })
 
-/** The relations that analysts read: the views, and the tables that have a view of their name among them. */
+/** The relations that analysts read: the views, and the tables with a view-like name among them. */
 export const forAnalysts = ({ tables }: Dictionary): DictionaryTable[] => {
   const shown = ['daily_snapshots', ...Object.keys(derivedTables)]
   return tables.filter(({ part, name }) => part === 'view' || shown.includes(name))
@@ -103,7 +105,7 @@ export function toDbt(dictionary: Dictionary, options: DbtOptions): string {
   }
   const ofViews = {
     name: viewsSource,
-    description: "Live rows with names and the shops' own days, for people and BI tools.",
+    description: "Live rows with names and days in the shops' time zones, for people and BI tools.",
     schema: options.views,
     tables: forAnalysts(dictionary).map((view) => viewEntry(view, options)),
   }

@@ -1,6 +1,6 @@
 /**
- * A folder that dbt runs as it is: the sources, a model that passes each relation of the analysts through, a time spine,
- * and semantic models and metrics from the figures.
+ * A folder that dbt runs as it is: the sources, a model that passes each of the analysts' relations through, a time
+ * spine, and semantic models and metrics made from the figures.
  */
 import { stringify } from 'yaml'
 import { figures } from '../../../schema/figures/index.js'
@@ -35,7 +35,7 @@ const relationEntry = ({ name, description, grain }: DictionaryTable) => ({
 
 const spineEntry = {
   name: spine,
-  description: 'A row for each day, for MetricFlow.',
+  description: 'One row per day, for MetricFlow.',
   time_spine: { standard_granularity_column: 'date_day' },
   columns: [{ name: 'date_day', granularity: 'day' }],
 }

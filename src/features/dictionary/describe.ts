@@ -23,7 +23,7 @@ import type {
 import { examplesOf } from './examples.js'
 import { joinsOf } from './joins.js'
 
-/** Column types of views: a sum of hours has room for all of them, and SQLite's flags say what they are. */
+/** Column types of views: a sum of hours has room for all of them, and SQLite's booleans are declared as such. */
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
   ...columnTypes,
   hours: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
@@ -49,8 +49,8 @@ const describeColumn = (column: Column): DictionaryColumn => ({
 })
 
 /**
- * What the product and its views keep for themselves is named so. The tenants are data, though no list of records brings
- * them, and what else stands among the product's own tables is made of the records.
+ * The product's own tables and those of its views are recognized by their names. Tenants are data, although no list of
+ * records contains them. The remaining tables of the product are derived from the records.
  */
 function partOf({ name, role }: Table, resource: Resource | undefined): DictionaryTable['part'] {
   if (resource === undefined)
@@ -58,7 +58,7 @@ function partOf({ name, role }: Table, resource: Resource | undefined): Dictiona
   return role === 'root' ? 'resource' : role === 'history' ? 'derived' : role
 }
 
-/** A table by itself: without what follows from its neighbours. Views bring the example that their authors chose. */
+/** A table by itself, without what depends on its neighbors. Views have the examples that their authors chose. */
 type Alone = Omit<DictionaryTable, 'joins' | 'examples'> & Partial<Pick<DictionaryTable, 'examples'>>
 
 const describeTable = (table: Table, resource: Resource | undefined): Alone => ({
@@ -66,7 +66,7 @@ const describeTable = (table: Table, resource: Resource | undefined): Alone => (
   part: partOf(table, resource),
   resource: table.resource,
   description: table.doc,
-  grain: resource === undefined ? `one row for each ${table.key.join(', ')}` : table.grain,
+  grain: resource === undefined ? `one row per ${table.key.join(', ')}` : table.grain,
   source: resource?.source ?? '',
   documented: resource?.documented ?? true,
   key: table.key,
@@ -102,10 +102,10 @@ const describeView = (view: View): Alone => ({
   key: keyOf(view),
   indexes: [],
   columns: Object.entries(view.columns).map(describeViewColumn),
-  examples: [{ title: 'To begin with', sql: view.example }],
+  examples: [{ title: 'To start with', sql: view.example }],
 })
 
-/** Joins and examples need all tables: a table tells of those that it refers to. */
+/** Joins and examples need all tables, since they refer to other tables. */
 function connected(alone: readonly Alone[]): DictionaryTable[] {
   const known = new Map(alone.map((table) => [table.name, table]))
   const joined = alone.map((table) => ({ ...table, joins: joinsOf(table, known) }))
@@ -113,7 +113,7 @@ function connected(alone: readonly Alone[]): DictionaryTable[] {
   return joined.map((table) => ({ ...table, examples: table.examples ?? examplesOf(table, byName) }))
 }
 
-/** `resources`: as declared, or as the configuration extends them; `own`: the product's own tables. */
+/** `resources`: as declared, or as extended by the configuration; `own`: the product's own tables. */
 export function describeModel(resources: Iterable<Resource>, own: readonly Table[]): Dictionary {
   const all = [...resources]
   const ofResources = all.flatMap((resource) =>
@@ -135,7 +135,7 @@ export function describeModel(resources: Iterable<Resource>, own: readonly Table
   return { tables, figures: describeFigures(figures, columns), questions: openQuestions }
 }
 
-/** What columns of a kind are counted in, where the kind says it. */
+/** The unit of a kind of column, if the kind determines it. */
 const byKind: Partial<Record<ColumnKind, string>> = {
   cents: 'cents',
   timestamp: 'UTC instant',
@@ -143,7 +143,7 @@ const byKind: Partial<Record<ColumnKind, string>> = {
   hours: 'hours',
 }
 
-/** What numbers are counted in, by their names: the API's own, and those of derived tables and views. */
+/** The unit of a number, by its name: names from the API, and from derived tables and views. */
 const byName: readonly (readonly [RegExp, string])[] = [
   [/(^|_)hours$/, 'hours'],
   [/(^|_)minutes(_|$)/, 'minutes'],
@@ -154,7 +154,7 @@ const byName: readonly (readonly [RegExp, string])[] = [
   [/^days$/, 'days'],
 ]
 
-/** What a column is counted in; empty where its values count nothing, such as ids and texts. */
+/** A column's unit; empty if its values count nothing, such as ids and texts. */
 function unitOf(name: string, kind: ColumnKind): string {
   const fixed = byKind[kind]
   if (fixed !== undefined) return fixed
@@ -162,7 +162,7 @@ function unitOf(name: string, kind: ColumnKind): string {
   return byName.find(([ending]) => ending.test(name))?.[1] ?? ''
 }
 
-/** A value that people know a record by: the first that is no id, no time and no JSON. */
+/** A value by which people recognize a record: the first that isn't an id, a time or JSON. */
 const telling = ({ columns }: Table): string[] =>
   columns
     .filter(
@@ -172,7 +172,7 @@ const telling = ({ columns }: Table): string[] =>
     .slice(0, 3)
     .map(({ name }) => name)
 
-/** The versions that were in the warehouse at an instant: those that have ended since, and the present ones. */
+/** The versions that were in the warehouse at an instant: ended ones, and the current ones. */
 function asOf({ name }: Table, root: Table, instant: string): string {
   const columns = ['tenant_id', 'id', 'updated_at', ...telling(root)].join(', ')
   return [
@@ -191,11 +191,11 @@ function asOfExamples(table: Table, resource: Resource): DictionaryExample[] {
   if (!root) return []
   return [
     {
-      title: `As the warehouse had them on a day (an instant in UTC; add "and tenant_id = … and id = …" for one record)`,
+      title: `As the warehouse had them at a moment in UTC (for one record, add "and tenant_id = … and id = …")`,
       sql: `${asOf(table, root, anInstant)}\norder by tenant_id, id\nlimit 10`,
     },
     {
-      title: 'The life of a record: every version that was seen, the present one last',
+      title: 'The history of a record: every version seen, the current one last',
       sql: [
         `select tenant_id, id, _valid_from, _seen_from, _seen_to, _ended_by from ${table.name}`,
         'union all',

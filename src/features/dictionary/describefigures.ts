@@ -1,4 +1,4 @@
-/** Figures as the dictionary tells of them: in words, and in SQL that both databases understand. */
+/** Figures as the dictionary describes them: in words, and in SQL that works in both databases. */
 import {
   addsUp,
   aggregateOf,
@@ -17,7 +17,10 @@ function kindOf(figure: DeclaredFigure): FigureKind {
   return 'distinct' in figure.numerator ? 'distinct' : 'sum'
 }
 
-/** The aggregate of a measure with the figure's condition in it, for tools that ask several figures of one relation. */
+/**
+ * The aggregate of a measure with the figure's condition included, for tools that query several figures of one
+ * relation.
+ */
 export function conditional(measure: Measure, where: string | undefined): string {
   if (where === undefined) return aggregateOf(measure)
   if ('sum' in measure) return `sum(case when ${where} then ${measure.sum} end)`
@@ -25,7 +28,10 @@ export function conditional(measure: Measure, where: string | undefined): string
   return `count(case when (${where}) and (${measure.count}) then 1 end)`
 }
 
-/** One aggregate over another in the figure's unit, never by whole numbers; null where it would divide by nothing. */
+/**
+ * One aggregate divided by another, in the figure's unit, never as an integer division; null instead of a division by
+ * zero.
+ */
 export function quotient(numerator: string, denominator: string, unit: DeclaredFigure['unit']): string {
   const factor = unitFactor[unit] ?? 1
   if (factor >= 1) return `${factor.toFixed(1)} * ${numerator} / nullif(${denominator}, 0)`
@@ -38,7 +44,7 @@ function valueSql({ numerator, denominator, unit }: DeclaredFigure): string {
   return denominator ? quotient(above, aggregateOf(denominator), unit) : above
 }
 
-/** A quarter of each shop, or what stands now. */
+/** A quarter for each shop, or the current state. */
 function exampleOf(figure: DeclaredFigure): string {
   const { name, relation, where, day, leavesOut } = figure
   const conditions = [
@@ -55,7 +61,7 @@ function exampleOf(figure: DeclaredFigure): string {
   ].join('\n')
 }
 
-/** The columns of `shop_days` and `shop_months` that hold it. */
+/** The columns of `shop_days` and `shop_months` that contain it. */
 function columnsOf(figure: DeclaredFigure, views: ReadonlyMap<string, readonly string[]>): string[] {
   const own = [
     figure.name,
@@ -97,7 +103,7 @@ const describeFigure = (
   }
 }
 
-/** `views`: the columns of each. */
+/** `views`: the columns of each view. */
 export const describeFigures = (
   figures: readonly DeclaredFigure[],
   views: ReadonlyMap<string, readonly string[]>,

@@ -1,6 +1,6 @@
 /**
- * What the data dictionary says of a table, whichever format says it. Filled in by src/features/dictionary/describe.ts, written by
- * the files of this folder.
+ * What the data dictionary contains about a table, in any format. src/features/dictionary/describe.ts fills it in; the
+ * files of this folder write it.
  */
 import type { OpenQuestion } from '../../../schema/openquestions.js'
 import type { Kind } from '../../../schema/resource.js'
@@ -16,26 +16,26 @@ export interface DictionaryColumn {
   readonly nullable: boolean
   /** When the value is null, in words. */
   readonly nulls: Nulls
-  /** What a number or an instant is counted in, such as `cents`; empty where there is nothing to count. */
+  /** The unit of a number or instant, such as `cents`; empty if there is nothing to count. */
   readonly unit: string
   readonly description: string
   readonly values?: readonly string[]
   readonly references?: string
-  /** Of views, whose keys no database knows: no two rows have the same. */
+  /** For views, whose keys no database knows: no two rows have the same value. */
   readonly unique?: true
 }
 
-/** `only when absent or unusable`: the API's document always has a value, so that in practice there is one. */
+/** `only when absent or unusable`: in the API's document it always has a value, so in practice there is one. */
 export type Nulls = 'never' | 'only when absent or unusable' | 'yes'
 
-/** How a row finds the row of another table that it names: the columns on both sides, pair by pair. */
+/** How a row finds the row it refers to in another table: the columns on both sides, pair by pair. */
 export interface DictionaryJoin {
   readonly table: string
   readonly columns: readonly string[]
   readonly to: readonly string[]
 }
 
-/** A query that runs as it stands, on every kind of warehouse. */
+/** A query that runs as it is on every kind of warehouse. */
 export interface DictionaryExample {
   readonly title: string
   readonly sql: string
@@ -50,9 +50,9 @@ export interface DictionaryTable {
   readonly grain: string
   /** The section of the API's document that shows the resource; empty for the product's own tables. */
   readonly source: string
-  /** false: the document refers to the resource but does not show its path. */
+  /** false: the document refers to the resource but doesn't show its path. */
   readonly documented: boolean
-  /** Of a view the column that is unique there; empty where its rows have no key of one column. */
+  /** For a view, its unique column; empty if no single column is its key. */
   readonly key: readonly string[]
   readonly indexes: readonly (readonly string[])[]
   readonly columns: readonly DictionaryColumn[]
@@ -60,69 +60,68 @@ export interface DictionaryTable {
   readonly examples: readonly DictionaryExample[]
 }
 
-/** How a figure comes about, and so what may be done with it. */
+/** How a figure is computed, and therefore what may be done with it. */
 export type FigureKind = 'sum' | 'distinct' | 'ratio' | 'moment'
 
-/** A figure of the trade: what it means, and the SQL that gives it. */
+/** A business figure: what it means, and its SQL. */
 export interface DictionaryFigure {
   readonly name: string
   readonly label: string
   readonly description: string
   readonly unit: string
-  /** A ratio of what stands at a moment is a ratio. */
+  /** A ratio of values at a moment is a `ratio`. */
   readonly kind: FigureKind
-  /** Whether sums of it over days and shops are right. */
+  /** Whether adding it up over days and shops is right. */
   readonly adds_up: boolean
   readonly relation: string
   /** The condition that belongs to it. */
   readonly where: string | null
-  /** The column of days by which it is cut; null where it says what stands now. */
+  /** The day column that dates it; null for the current state. */
   readonly day: string | null
   readonly numerator: string
   readonly denominator: string | null
-  /** The figure in its unit, as an expression over the rows that `where` chooses. */
+  /** The figure in its unit, as an expression over the rows that `where` selects. */
   readonly value: string
   readonly left_out: { readonly what: string; readonly sql: string } | null
-  /** The column of daily_snapshots that holds it of past days. */
+  /** The column of daily_snapshots with its past values. */
   readonly snapshot: string | null
-  /** What it may be grouped by, beside tenant, shop and day. */
+  /** What it may be grouped by, besides tenant, shop and day. */
   readonly by: readonly string[]
   readonly lists: readonly string[]
-  /** The figure that it splits. */
+  /** The figure it breaks down. */
   readonly splits: string | null
-  /** Where it is kept by shop and period. */
+  /** Where it is stored by shop and period. */
   readonly columns: readonly string[]
   readonly example: DictionaryExample
-  /** What people type in its place. */
+  /** What people often type instead. */
   readonly instead: readonly { readonly sql: string; readonly why: string }[]
 }
 
 export interface Dictionary {
   readonly tables: readonly DictionaryTable[]
   readonly figures: readonly DictionaryFigure[]
-  /** What the API's document leaves open about the numbers, and what they are made by. */
+  /** What the API's document leaves open about the numbers, and how they are computed. */
   readonly questions: readonly OpenQuestion[]
 }
 
-/** The head of these questions, and what stands under it. */
+/** The heading of these questions, and the text under it. */
 export const questionsTitle = 'What the document leaves open'
 export const questionsAbout =
-  'The API sends no totals, no days and few names. Where its document does not say how they are meant, the derived tables and the views do as follows.'
+  "The API sends no totals, no days and few names. Where its document doesn't define them, the derived tables and the views work as follows."
 
 export const figuresTitle = 'Figures'
 export const figuresAbout =
-  'What the trade asks of the data, each declared once: the report, `shop_days`, `shop_months` and the metrics for dbt and Superset follow from the same declaration.'
+  'The numbers a shop runs on. Each is declared once, and the report, `shop_days`, `shop_months` and the metrics for dbt and Superset all follow from that declaration.'
 
-/** What may be done with a figure of each kind. */
+/** What may be done with each kind of figure. */
 export const kindWords: Readonly<Record<FigureKind, string>> = {
-  sum: 'It adds up: sums over days, shops and tenants are right.',
-  distinct: 'It counts different ones and does not add up: ask it anew for each period and group.',
-  ratio:
-    'It is a ratio and does not add up: divide the sum of the numerators by the sum of the denominators.',
-  moment: 'It says what stands at a moment: it adds up over shops, and not over days.',
+  sum: 'Adds up over days, shops and tenants.',
+  distinct: 'A distinct count. Does not add up: query it again for each period and group.',
+  ratio: 'A ratio. Does not add up: divide the sum of the numerators by the sum of the denominators.',
+  moment: 'A balance at one moment. Adds up over shops, but not over days.',
 }
 
-/** What is said of a figure in every format, as names and contents; SQL is in backquotes. */
+/** What every format shows about a figure, as names and contents; SQL is in backquotes. */
 export function figureFacts(figure: DictionaryFigure): (readonly [name: string, content: string])[] {
   const { kind, unit, relation, where, day, numerator, denominator, left_out: left, snapshot } = figure
   const sql = (text: string): string => `\`${text}\``
@@ -133,7 +132,7 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
       ['Sums', kindWords[kind]],
       ['Relation', sql(relation)],
       ['Where', where === null ? '' : sql(where)],
-      ['Day', day === null ? 'None: it says what stands now.' : sql(day)],
+      ['Day', day === null ? 'None: it shows the current state.' : sql(day)],
       [denominator === null ? 'Value' : 'Numerator', sql(numerator)],
       ['Denominator', denominator === null ? '' : sql(denominator)],
       ['Leaves out', left === null ? '' : `${left.what}: ${sql(left.sql)}`],
@@ -141,7 +140,9 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
       ['Splits', figure.splits === null ? '' : sql(figure.splits)],
       [
         'Past days',
-        snapshot === null ? '' : `Column ${sql(snapshot)} of \`daily_snapshots\`, by the nightly job.`,
+        snapshot === null
+          ? ''
+          : `Column ${sql(snapshot)} of \`daily_snapshots\`, written by the nightly job.`,
       ],
       ['Kept in', lists(figure.columns)],
       ['Rests on', lists(figure.lists)],
@@ -149,25 +150,25 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
   ).filter(([, content]) => content !== '')
 }
 
-/** The parts of the dictionary, in the order in which people look tables up. */
+/** The parts of the dictionary, in the order in which people look up tables. */
 export const parts = [
   ['view', 'Views for analysts'],
-  ['derived', 'Tables that follow from others'],
-  ['resource', 'Tables of resources'],
-  ['child', 'Tables of nested arrays'],
-  ['state', "The product's own tables"],
+  ['derived', 'Derived tables'],
+  ['resource', 'Resource tables'],
+  ['child', 'Nested tables'],
+  ['state', "shopsync's own tables"],
 ] as const
 
-/** The tables that hold data: all but those in which the product keeps its own state. Views hold none of their own. */
+/** The tables that hold data: all but the product's own state. Views hold no data of their own. */
 export const dataTables = ({ tables }: Dictionary): DictionaryTable[] =>
   tables.filter(({ part }) => part !== 'state' && part !== 'view')
 
-/** Where a resource's tables come from, as a sentence that goes behind the description; empty for all others. */
+/** Where a resource's tables come from, as a sentence to append to the description; empty for all others. */
 export function originOf({ source, documented }: DictionaryTable): string {
   const origin = source === '' ? '' : ` From the API document, ${source}.`
   return documented
     ? origin
-    : `${origin} The document refers to this resource without showing its path; its path follows the convention of the others.`
+    : `${origin} The document mentions this resource but not its path, so its path follows the others' convention.`
 }
 
 export const firstSentence = (text: string): string => /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text

@@ -1,6 +1,6 @@
 /**
- * Example queries, made from what a table declares: they join on the tenant as well, and leave out what was deleted,
- * because those are the two things that people forget. The same text runs on every kind of warehouse.
+ * Example queries, made from a table's declaration. They join on the tenant as well and leave out deleted rows, because
+ * people forget those two things. The same text runs on every kind of warehouse.
  */
 
 import type { DictionaryColumn, DictionaryExample, DictionaryJoin, DictionaryTable } from './dictionary.js'
@@ -15,7 +15,7 @@ const named = (name: string): string =>
 
 const of = (table: string, column: string): string => `${named(table)}.${named(column)}`
 
-/** The columns that the source fills, without keys, references and stamps. */
+/** The columns filled by the source, without keys, references and stamps. */
 const telling = ({ columns, key }: Queried): DictionaryColumn[] =>
   columns.filter(
     ({ name, references, kind }) =>
@@ -25,13 +25,13 @@ const telling = ({ columns, key }: Queried): DictionaryColumn[] =>
       !/^_|^(tenant_id|position|(created|updated)_at)$/.test(name),
   )
 
-/** The column by which people know a row; undefined where the API's document shows none. */
+/** The column by which people recognize a row; undefined if the API's document shows none. */
 const labelOf = (table: Queried): string | undefined =>
   telling(table).find(
     ({ name, values }) => !values && /(^|_)(name|number|title|description|text)$/.test(name),
   )?.name
 
-/** One table of an example beside its own, under a name that tells which of several references it follows. */
+/** A table joined in an example, under an alias that tells which of several references it follows. */
 interface Joined {
   readonly alias: string
   readonly target: Queried
@@ -49,7 +49,7 @@ const joinClause = (table: Queried, { alias, target, join }: Joined, how: string
   return `${how} ${named(target.name)} as ${named(alias)} on ${pairs.join(' and ')}`
 }
 
-/** Rows of nested arrays stay when their owner is deleted, so that the owner says which of them are live. */
+/** Rows of nested arrays stay when their owner is deleted, so the owner decides which of them are live. */
 function liveness(table: Queried, joined: readonly Joined[]): { owner?: Joined; where: string[] } {
   const has = ({ columns }: Queried): boolean => columns.some(({ name }) => name === '_deleted_at')
   if (has(table)) return { where: [`where ${of(table.name, '_deleted_at')} is null`] }
@@ -62,7 +62,7 @@ function liveness(table: Queried, joined: readonly Joined[]): { owner?: Joined; 
 
 const clauses = (lines: readonly string[]): string => lines.filter((line) => line !== '').join('\n')
 
-/** The key comes last in every order: rows of one instant would else come as the database likes. */
+/** Every order ends with the key: otherwise rows of the same instant come in any order. */
 function orderOf({ name, key, columns, part }: Queried): string {
   const newest = part === 'state' ? columns.find(({ kind }) => kind === 'timestamp') : undefined
   const version = columns.find((column) => column.name === 'updated_at' && !column.nullable) ?? newest
@@ -70,7 +70,7 @@ function orderOf({ name, key, columns, part }: Queried): string {
   return (version ? [`${of(name, version.name)} desc`, ...byKey] : byKey).join(', ')
 }
 
-/** Ten rows, with names from the tables that they refer to. */
+/** Ten rows, with names from the tables they refer to. */
 function rowsExample(table: Queried, tables: Tables): DictionaryExample {
   const all = joinedBy(table, tables)
   const { owner, where } = liveness(table, all)
@@ -85,7 +85,7 @@ function rowsExample(table: Queried, tables: Tables): DictionaryExample {
   return {
     title:
       table.part === 'child'
-        ? `Ten rows of live ${table.resource.replaceAll('_', ' ')}`
+        ? `Ten live ${table.resource.replaceAll('_', ' ')}`
         : labels.length > 0
           ? 'The ten newest, with names'
           : 'Ten rows',
@@ -100,10 +100,10 @@ function rowsExample(table: Queried, tables: Tables): DictionaryExample {
   }
 }
 
-/** The longest enumeration that is worth a line each. */
+/** The longest enumeration that gets one line per value. */
 const fewValues = 12
 
-/** How many rows there are of each value of an enumeration, and what their money comes to. */
+/** How many rows there are for each value of an enumeration, and their total amount of money. */
 function countsExample(table: Queried, tables: Tables): DictionaryExample[] {
   const by = table.columns.find(({ values }) => values !== undefined && values.length <= fewValues)
   if (by === undefined || table.part === 'state') return []
@@ -117,10 +117,10 @@ function countsExample(table: Queried, tables: Tables): DictionaryExample[] {
     owner ? joinClause(table, owner, 'join') : '',
     ...where,
     `group by ${groups.join(', ')}`,
-    // Where nothing is said, nulls come first in SQLite and last in Postgres.
+    // By default, nulls come first in SQLite and last in Postgres.
     `order by ${groups.join(', ')} nulls last`,
   ])
-  return [{ title: `How many by ${by.name.replaceAll('_', ' ')}`, sql }]
+  return [{ title: `Number by ${by.name.replaceAll('_', ' ')}`, sql }]
 }
 
 export const examplesOf = (table: Queried, tables: Tables): DictionaryExample[] => [

@@ -1,5 +1,5 @@
 /**
- * The keys of the views as tables of Markdown, for tools that look for keys in the database: no database knows those of
+ * The keys of the views as Markdown tables, for tools that look for keys in the database: no database knows keys of
  * views. The build writes them into docs/bi.md.
  */
 import type { Dictionary, DictionaryTable } from './dictionary.js'
@@ -10,7 +10,7 @@ const code = (text: string): string => `\`${text}\``
 const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
 
-/** The views that refer to a column of another one, by both columns. */
+/** The views that refer to a column of another view, by both columns. */
 function references(views: readonly DictionaryTable[]): string[][] {
   const found = new Map<string, string[]>()
   const names = new Set(views.map(({ name }) => name))
@@ -34,7 +34,7 @@ export function keysToSet({ tables }: Dictionary): string {
     '',
     ...markdownTable(['view', 'key'], unique),
     '',
-    'These refer to another view. Relate them many to one.',
+    'These refer to another view, many to one.',
     '',
     ...markdownTable(['column', 'refers to', 'in'], references(views)),
   ].join('\n')

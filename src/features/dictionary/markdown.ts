@@ -1,6 +1,5 @@
 /**
- * The dictionary as Markdown: one document, or a folder with a page for each relation, as it is committed in
- * schema/dictionary.
+ * The dictionary as Markdown: one document, or a folder with one page per relation, as committed in schema/dictionary.
  */
 
 import type {
@@ -27,10 +26,10 @@ import { incomingJoins, namingColumn } from './joins.js'
 const inCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 const code = (text: string): string => `\`${text}\``
 
-/** Where a relation is told of: on its page, or under its head. */
+/** Where a relation is described: on its own page, or under its heading. */
 type Place = (relation: string) => string
 
-/** What the text of one relation needs to know of the others. */
+/** What the text about one relation has to know of the others. */
 interface Around {
   readonly figures: readonly DictionaryFigure[]
   readonly known: ReadonlySet<string>
@@ -51,7 +50,7 @@ function details(column: DictionaryColumn, around: Around): string {
   return inCell(column.description + values + refers)
 }
 
-/** A Markdown table with aligned columns, which is readable as plain text too. */
+/** A Markdown table with aligned columns, readable as plain text too. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const [head = [], ...body] = rows
   const widths = head.map((_, i) => Math.max(3, ...rows.map((row) => row[i]?.length ?? 0)))
@@ -79,7 +78,7 @@ function joinFacts(table: DictionaryTable, around: Around): string[] {
 
 const example = ({ title, sql }: DictionaryExample): string[] => [`${title}:`, '', '```sql', sql, '```', '']
 
-/** What stands under the head of a relation. */
+/** The text under a relation's heading. */
 const relationMarkdown = (table: DictionaryTable, around: Around): string[] => [
   `${table.description}${originOf(table)}`,
   '',
@@ -99,7 +98,7 @@ const relationMarkdown = (table: DictionaryTable, around: Around): string[] => [
   ...table.examples.flatMap(example),
 ]
 
-/** What stands under the head of a figure. */
+/** The text under a figure's heading. */
 const figureMarkdown = (figure: DictionaryFigure, around: Around): string[] => [
   `${code(figure.name)}. ${figure.description}`,
   '',
@@ -114,11 +113,11 @@ const figureMarkdown = (figure: DictionaryFigure, around: Around): string[] => [
 
 const introduction = [
   'Money is in integer cents (kind `cents`). Timestamps are UTC; in SQLite they are text, ' +
-    '`YYYY-MM-DDTHH:MM:SS.ffffffZ` in tables and `YYYY-MM-DD HH:MM:SS.ffffff` in views, whose order is the order of time. Booleans are 0 and 1 in SQLite, JSON is text there.',
-  'Rows of records that no longer exist at the source stay, with `_deleted_at` set; rows of nested arrays have no such ' +
-    'column, join them to their owner. Enumerations can hold values that are not listed here.',
-  'Null: *never* means that no row lacks the value; *only when absent or unusable*, that the API always has one, so that ' +
-    'null means that a record lacked it or that it could not be stored; *yes*, that null means what the text says.',
+    '`YYYY-MM-DDTHH:MM:SS.ffffffZ` in tables and `YYYY-MM-DD HH:MM:SS.ffffff` in views, which sorts in time order. In SQLite, booleans are 0 or 1 and JSON is text.',
+  'Records that no longer exist at the source keep their rows, with `_deleted_at` set. Rows of nested arrays have no such ' +
+    'column, so join them to their owner. Enumerations can hold values not listed here.',
+  'Null: *never*: every row has a value. *only when absent or unusable*: the API always sends one, so ' +
+    'null means the record lacked it or it could not be stored. *yes*: null means what the description says.',
 ].flatMap((paragraph) => [paragraph, ''])
 
 const questionsMarkdown = (questions: Dictionary['questions']): string[] => [
@@ -147,7 +146,7 @@ const aroundOf = ({ tables, figures }: Dictionary, placeOf: Place, placeOfFigure
 
 const whole = (lines: readonly string[]): string => `${lines.join('\n').trimEnd()}\n`
 
-/** The head that Markdown makes an anchor of: a figure and a relation may have one name. */
+/** The heading from which Markdown makes an anchor: a figure and a relation may have the same name. */
 const headOfFigure = ({ name }: DictionaryFigure): string => `Figure ${name}`
 
 /** One document. */
@@ -210,7 +209,7 @@ const relationsListed = (tables: readonly DictionaryTable[], around: Around): st
     '',
   ])
 
-/** A page for each relation and figure, and README.md with what holds for all and the way to each; by name of the file. */
+/** A page for each relation and figure, and README.md with what applies to all and a link to each; by file name. */
 export function toMarkdownPages(dictionary: Dictionary): Record<string, string> {
   const { tables, figures, questions } = dictionary
   const figurePlace: Place = (name) => `figures/${name}.md`

@@ -1,7 +1,6 @@
 /**
- * Datasets for Apache Superset: one for each view, and for the tables that stand among them, with the settings that
- * Superset cannot find out by itself. What differs between databases comes as a `SupersetTarget` from the folder of the
- * dialect.
+ * Datasets for Apache Superset: one for each view and for the tables among them, with the settings that Superset can't
+ * detect. Differences between databases come as a `SupersetTarget` from the dialect's folder.
  */
 import { createHash } from 'node:crypto'
 import { strToU8, zipSync } from 'fflate'
@@ -10,7 +9,7 @@ import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
 import { supersetMetrics } from './supersetmetrics.js'
 
-/** The same warehouse and view have the same name in every import, so that a later import replaces them. */
+/** The same warehouse and view get the same id in every import, so a later import replaces them. */
 function uuidOf(...names: readonly string[]): string {
   const digits = createHash('sha256').update(names.join('\n')).digest('hex').slice(0, 32).split('')
   digits[12] = '8'
@@ -47,7 +46,7 @@ function datasetOf(table: DictionaryTable, target: SupersetTarget, database: str
   }
 }
 
-/** An archive that Superset imports as it is, by name and content of its files. */
+/** An archive that Superset imports as it is, by file name and content. */
 function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<string, string> {
   const yaml = (content: object): string => stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })
   const database = uuidOf(target.uri)
@@ -72,10 +71,13 @@ function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<s
   }
 }
 
-/** The first day that the format of ZIP archives knows, in local time as fflate reads it: the same files give the same archive. */
+/**
+ * The first day that ZIP archives can represent, in local time as fflate reads it: the same files give the same
+ * archive.
+ */
 const mtime = new Date(1980, 0, 1)
 
-/** The files as they are, without compression: some hundred kilobytes that are imported once. */
+/** The files without compression: a few hundred kilobytes that are imported once. */
 export function toSuperset(dictionary: Dictionary, target: SupersetTarget): Buffer {
   const files = Object.entries(supersetFiles(dictionary, target)).map(([name, text]) => [name, strToU8(text)])
   return Buffer.from(zipSync(Object.fromEntries(files), { level: 0, mtime }))

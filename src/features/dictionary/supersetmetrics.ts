@@ -1,6 +1,6 @@
 /**
- * The metrics of Superset's datasets: each figure as one expression with its condition in it, so that a chart of several
- * needs no filter; a ratio is a sum over a sum. Money is shown as what it is worth.
+ * The metrics of Superset's datasets. Each figure is one expression with its condition included, so a chart of several
+ * needs no filter. A ratio is a sum divided by a sum. Money is shown in its main unit.
  */
 import {
   type DeclaredFigure,
@@ -43,7 +43,9 @@ const shown = (expression: string, unit: DeclaredFigure['unit']): string =>
 const unitWords = (unit: DeclaredFigure['unit']): string =>
   isMoney(unit) ? `In the currency's main unit${unit === 'cents' ? '' : ' per hour'}.` : `In ${unit}.`
 
-/** A figure of the rows of a dataset, from the expressions of its numerator, its denominator and what it leaves out. */
+/**
+ * A figure over the rows of a dataset, from the expressions of its numerator, its denominator and what it leaves out.
+ */
 function figureMetrics(
   figure: DeclaredFigure,
   above: string,
@@ -67,13 +69,13 @@ function figureMetrics(
       metric_name: `${short}_left_out`,
       verbose_name: `${label}: left out`,
       expression: left,
-      description: `What it leaves out: ${leavesOut.what}.`,
+      description: `Left out: ${leavesOut.what}.`,
       d3format: ',d',
     },
   ]
 }
 
-/** Those of the rows that a figure is declared over. */
+/** The metrics of the relation for which a figure is declared. */
 const ofRelation = ({ name }: DictionaryTable): SupersetMetric[] =>
   figures
     .filter(({ relation }) => relation.name === name)
@@ -88,7 +90,10 @@ const ofRelation = ({ name }: DictionaryTable): SupersetMetric[] =>
       )
     })
 
-/** Those of a view with a row for each shop and period: of its columns. What has no sum over periods is left out. */
+/**
+ * The metrics of a view with one row per shop and period, made from its columns. What can't be summed over periods is
+ * left out.
+ */
 const ofPeriods = ({ columns }: DictionaryTable): SupersetMetric[] => {
   const names = new Set(columns.map((column) => column.name))
   const sum = (column: string): string | undefined => (names.has(column) ? `sum(${column})` : undefined)
@@ -108,7 +113,7 @@ const sumMetric = ({ name, description }: DictionaryColumn): SupersetMetric => (
   d3format: ',.2f',
 })
 
-/** The words of SQL in capitals, as Superset writes them. */
+/** SQL keywords in capitals, as Superset writes them. */
 const inCapitals = (metric: SupersetMetric): SupersetMetric => ({
   ...metric,
   expression: metric.expression.replaceAll(
@@ -117,7 +122,9 @@ const inCapitals = (metric: SupersetMetric): SupersetMetric => ({
   ),
 })
 
-/** Figures first; the plain sum of a column only where no figure has its name, and knows better what to leave out. */
+/**
+ * Figures first. A column's plain sum is only added if no figure has its name, since a figure knows what to leave out.
+ */
 export function supersetMetrics(table: DictionaryTable): SupersetMetric[] {
   const isOfPeriods = table.name === 'shop_days' || table.name === 'shop_months'
   const known = isOfPeriods ? ofPeriods(table) : ofRelation(table)

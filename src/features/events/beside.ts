@@ -1,4 +1,4 @@
-/* Rings beside the planned work of a run: while it holds the lease, nobody else can. */
+/* Rings alongside the planned work of a run: while it holds the lease, nobody else can ring. */
 import type { Config } from '../../engine/config/config.js'
 import type { BesideWork, PlannedWork, WritingRun } from '../../engine/run/runcontext.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -9,10 +9,10 @@ import { eventSettings } from './settings.js'
 import { beforeWalk } from './settling.js'
 import { readSynced } from './synced.js'
 
-/** Milliseconds between two looks into the inbox. */
+/** Milliseconds between two checks of the inbox. */
 const betweenLooks = 1000
 
-/** For the runs of a command; undefined where nobody has ever received events. */
+/** For the runs of a command; undefined if events have never been received here. */
 export async function besideRunsOf(
   context: CommandContext,
   warehouse: Warehouse,
@@ -20,7 +20,7 @@ export async function besideRunsOf(
   const { config, clock, invocation, log } = context
   const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal }).catch(
     (error: unknown) => {
-      // A run brings everything that events could: it does not fail for want of them.
+      // A run fetches everything that events could: it doesn't fail if it can't read them.
       if (!isExpected(error)) throw error
       log.warn({ error: textOf(error) }, 'The events that were received could not be opened: they wait')
       return undefined
@@ -58,7 +58,7 @@ class Beside implements AsyncDisposable {
     private readonly parts: Parts,
   ) {
     this.#going = this.#goOn().catch((error: unknown) => {
-      // The planned work meets the same trouble, and tells it; events wait for whoever rings next.
+      // The planned work has the same problem and reports it; events wait for the next process that rings.
       run.observer.warning?.('Cursors that events made due are left to the next run', {
         error: textOf(error),
       })
@@ -76,7 +76,7 @@ class Beside implements AsyncDisposable {
       ringing.throwIfFailed()
       await run.clock.sleep(betweenLooks, signal)
     }
-    // What has begun comes to its end, unless the run itself is to end.
+    // Rings that have started finish, unless the run itself is ending.
     if (!run.signal.aborted) await ringing.drain()
   }
 

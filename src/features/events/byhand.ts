@@ -1,4 +1,4 @@
-/* `shopsync events ring`: makes lists due as an event would, and waits until they are read. */
+/* `shopsync events ring`: makes lists due as an event would, and waits until they have been read. */
 import { randomUUID } from 'node:crypto'
 import { Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -11,7 +11,7 @@ import { eventSettings } from './settings.js'
 import { isSynced, readSynced } from './synced.js'
 import { takeTurn } from './turn.js'
 
-/** Milliseconds for which lists are waited for, and between two looks. */
+/** How long to wait for lists, and between two checks, in milliseconds. */
 const patience = 60_000
 const betweenLooks = 500
 
@@ -20,7 +20,7 @@ export interface RungByHand {
   /** How many lists were made due. */
   readonly rung: number
   readonly settled: number
-  /** Those that nobody has read yet. */
+  /** Lists that haven't been read yet. */
   readonly waiting: number
 }
 
@@ -57,7 +57,9 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   return { rung: rows.length, settled: rows.length - left, waiting: left }
 }
 
-/** Takes a turn where nobody holds the lease, and waits for whoever does. Resolves to how many lists still wait. */
+/**
+ * Takes a turn if nobody holds the lease, and otherwise waits for its holder. Resolves to how many lists still wait.
+ */
 async function settledBy(context: CommandContext, inbox: Inbox, eventId: string): Promise<number> {
   const { clock, invocation } = context
   const { signal } = invocation.signals

@@ -1,6 +1,6 @@
 /*
- * What forget, adopt and copy do to the inbox, which stands beside the tables of the warehouse: it has ids of records in it,
- * and says of which source they are.
+ * What forget, adopt and copy do to the inbox, which is separate from the tables of the warehouse: it contains record
+ * ids and which source they belong to.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -17,7 +17,7 @@ import { emptyJudged, forgetJudged } from './unannounced.js'
 
 type Opened = Pick<Warehouse, 'dialect'>
 
-/** Rows that are copied together. */
+/** How many rows are copied together. */
 const rowsAtOnce = 500
 
 const eraseTenant = (warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined> =>
@@ -31,7 +31,7 @@ const eraseTenant = (warehouse: Opened, tenantId: Int64): Promise<ErasedBeside |
     return { table: 'sync_events', rows, left }
   })
 
-/** Events of the former source name records of the new one by the same ids. What was counted stays. */
+/** Events of the old source refer to the new one's records by the same ids. Counts stay. */
 const adopt = async (warehouse: Opened, to: SourceAddress, sameData: boolean): Promise<void> => {
   await withInboxThere(warehouse, (inbox) => {
     const { db } = inbox
@@ -45,7 +45,9 @@ const adopt = async (warehouse: Opened, to: SourceAddress, sameData: boolean): P
 
 type CopiedName = 'sync_events' | 'sync_event_counts'
 
-/** One table, in the order of its key, so many rows at a time, each from behind the last: others come meanwhile. */
+/**
+ * One table in key order, this many rows at a time, each batch starting after the last row: more rows arrive meanwhile.
+ */
 async function* rowsOf(inbox: Inbox, name: CopiedName): AsyncGenerator<Record<string, unknown>[]> {
   const key = eventTables[name].key as readonly never[]
   const columns = sql.join(key.map((column) => sql.ref(column)))
@@ -82,7 +84,10 @@ const upsert = (db: EventDb, name: CopiedName, rows: readonly Record<string, unk
     .compile()
 }
 
-/** Two databases may order the same texts differently: the sum of its rows' digests says what a table holds. */
+/**
+ * Two databases may order the same texts differently, so the sum of the rows' digests identifies the contents of a
+ * table.
+ */
 class TableDigest {
   #sum = 0n
   rows = 0
@@ -100,7 +105,7 @@ class TableDigest {
   }
 }
 
-/** What was written is read again: events that come meanwhile are in neither count. */
+/** What was written is read again: events that arrive meanwhile are in neither count. */
 async function copyTable(from: Inbox, to: Inbox, name: CopiedName): Promise<CopiedBeside> {
   const [original, copied] = [new TableDigest(name), new TableDigest(name)]
   for await (const batch of rowsOf(from, name)) {

@@ -1,20 +1,20 @@
 /*
- * Totals of what was received and what became of it, which do not fall when rows go: metrics read them, since a write into
- * a busy warehouse would hold the receiver up.
+ * Totals of received events and their outcomes, which don't decrease when rows are deleted. They are for metrics and
+ * are stored with the events, since a write into a busy warehouse would delay the receiver.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { resources } from '../../../schema/index.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { EventDb } from './tables.js'
 
-/** Upper ends of the ranges of a histogram, in seconds; beyond the last one: `+Inf`. */
+/** Upper bounds of a histogram's ranges, in seconds; beyond the last one: `+Inf`. */
 export const acceptRanges = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const
 export const settleRanges = [0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600] as const
 
-/** What is counted of events for as long as the warehouse lives. */
+/** What is counted of events over the lifetime of the warehouse. */
 export const lifetimeMetrics = ['received', 'settled', 'accept_seconds', 'settle_seconds'] as const
 
-/** The part of a histogram that holds the sum of its seconds, in microseconds. */
+/** The part of a histogram that contains the sum of its seconds, in microseconds. */
 export const secondsPart = 'sum'
 export const beyond = '+Inf'
 
@@ -46,14 +46,17 @@ export class EventCounts {
     this.add(metric, {}, Math.round(seconds * 1e6), secondsPart)
   }
 
-  /** What was counted since the last call. In the order of their keys, so that two who write wait and do not block each other. */
+  /**
+   * What was counted since the last call. Ordered by key, so that two writers wait for each other instead of
+   * deadlocking.
+   */
   take(): Count[] {
     const counts = [...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count)
     this.#counts = new Map()
     return counts
   }
 
-  /** Counts again what could not be written. */
+  /** Adds back what could not be written. */
   giveBack(counts: readonly Count[]): void {
     for (const { metric, labels, part, value } of counts)
       this.add(metric, JSON.parse(labels) as Labels, value, part)
@@ -75,7 +78,7 @@ export const writeEventCounts = (db: EventDb, counts: readonly Count[]): Compile
           .compile(),
       ]
 
-/** Whether an event makes its own cursor due, and not one of `events.also`. What is rung by hand is no event. */
+/** Whether an event makes its own cursor due, rather than one of `events.also`. A ring by hand isn't an event. */
 export const isOwnEvent = (type: string | null, resource: string): boolean =>
   type !== null && resources[resource]?.entity === type
 
@@ -84,7 +87,7 @@ interface SettledRow {
   readonly received_at: string | null
 }
 
-/** Counts events of one cursor that were settled at that time: in the transaction that settles them, and only there. */
+/** Counts events of one cursor settled at that time. Called only in the transaction that settles them. */
 export function countSettled(
   db: EventDb,
   rows: readonly SettledRow[],
@@ -94,7 +97,7 @@ export function countSettled(
   for (const { type, received_at } of rows) {
     if (type === null || type === '') continue
     counts.add('settled', { resource, state })
-    // The receiver may be another machine, whose clock is ahead.
+    // The receiver may be another machine whose clock is ahead.
     if (received_at !== null && isOwnEvent(type, resource))
       counts.observe(
         'settle_seconds',

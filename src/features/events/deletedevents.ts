@@ -1,6 +1,6 @@
 /*
- * Deletions that events announce. The event is no proof: the source is asked, by the whole of the confirmation that
- * `reconcile` uses. What cannot be confirmed is left to the next reconcile.
+ * Deletions announced by events. The event isn't proof: the source is queried with the full confirmation that
+ * `reconcile` uses. What can't be confirmed is left to the next reconcile.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros } from '../../engine/base/timestamp.js'
@@ -14,26 +14,26 @@ import { DeletionGuard, deletionLimit } from '../reconcile/deletionguard.js'
 import { markDeleted } from '../reconcile/tombstone.js'
 import type { EventRow } from './waiting.js'
 
-/** Deletions of so long a time count together for the guard, in microseconds: each event is a landslide of one. */
+/** The guard counts deletions over this period together, in microseconds: each event would be a landslide of one. */
 const hour = 3_600_000_000n
 
 export interface AskedDeletions {
-  /** Events whose records the warehouse does not have, or has as deleted already. */
+  /** Events whose records aren't in the warehouse, or are already marked as deleted. */
   readonly notLive: readonly EventRow[]
   /** Events whose records were marked as deleted. */
   readonly deleted: readonly EventRow[]
-  /** Events whose records are gone, as far as anybody can say, and were left alone. */
+  /** Events whose records seem to be gone, but were left alone. */
   readonly left?: { readonly rows: readonly EventRow[]; readonly reason: string }
-  /** Events whose records are there. */
+  /** Events whose records still exist. */
   readonly exists: readonly EventRow[]
-  /** Events of whose records the source says nothing. */
+  /** Events about whose records the source gives no answer. */
   readonly unread: readonly EventRow[]
 }
 
 export class DeletedEvents {
   constructor(private readonly cursor: CursorRun<LeasedWarehouse>) {}
 
-  /** Asks the source about the records of these events, and marks those as deleted that are gone. */
+  /** Queries the source about the records of these events, and marks those that are gone as deleted. */
   async ask(rows: readonly EventRow[]): Promise<AskedDeletions> {
     const live = await this.#live([...new Set(rows.map(({ record_id }) => record_id))])
     const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))
@@ -67,7 +67,10 @@ export class DeletedEvents {
     return new Map(rows.map(({ id, updated_at }) => [id, updated_at]))
   }
 
-  /** `isKnown`: a 404 says something, since the source has shown that it answers by id, or a second list has spoken. */
+  /**
+   * `isKnown`: a 404 means something, because the source has shown that it answers by id, or because a second list
+   * confirms it.
+   */
   async #confirm(live: ReadonlyMap<Int64, string>) {
     const { cursor } = this
     const list = flatList(cursor, 'lookup')
@@ -84,7 +87,7 @@ export class DeletedEvents {
     return { gone, there, isKnown, isById: confirmation.isById }
   }
 
-  /** The rule of `reconcile`, over all deletions of the last hour. */
+  /** The rule of `reconcile`, applied to all deletions of the last hour. */
   async #isBelieved(more: number, isById: boolean): Promise<boolean> {
     if (more === 0) return true
     const { warehouse, root, tenantId, run } = this.cursor

@@ -1,4 +1,4 @@
-/* `shopsync events list`: what was received, and what became of it. */
+/* `shopsync events list`: what was received, and its outcome. */
 import type { Int64 } from '../../../schema/resource.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -33,7 +33,7 @@ export interface EventQuestion {
   readonly resources: readonly string[] | null
 }
 
-/** The inbox of a warehouse that may not be there. */
+/** The inbox of a warehouse that may not exist. */
 export async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
   const warehouse = await context.readingWarehouse()
   if (isNewWarehouse(await warehouse.plan())) return undefined
@@ -43,7 +43,7 @@ export async function inboxOf(context: CommandContext): Promise<Inbox | undefine
   return inbox
 }
 
-/** The newest first; undefined where nobody has ever received events. */
+/** Newest first; undefined if events have never been received here. */
 export async function listEvents(
   context: CommandContext,
   { last, state, since, tenants, resources }: EventQuestion,

@@ -1,4 +1,7 @@
-/* What of events needs somebody: a listener that takes none, or has ended; events that wait; records that no list shows. */
+/*
+ * Problems with events that need attention: a listener that takes none or has ended, events that wait, records that no
+ * list shows.
+ */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
@@ -14,7 +17,7 @@ export interface LateCursor extends CursorKey {
   readonly since: string
 }
 
-/** Events of a cursor that ended in an odd way within the last day. */
+/** A cursor's events with an unusual outcome within the last day. */
 export interface OddEvents extends CursorKey {
   readonly amount: number
   /** When the first of them did. */
@@ -22,27 +25,27 @@ export interface OddEvents extends CursorKey {
 }
 
 export interface EventTroubles {
-  /** Those that live and report trouble, or the last one, where it has ended without a word. */
+  /** The running ones that report a problem, or the last one if it died without reporting. */
   readonly listeners: readonly ListenerView[]
-  /** The longest first. */
+  /** Longest wait first. */
   readonly late: readonly LateCursor[]
-  /** Announced, and asked for by id since no list showed them. */
+  /** Announced, and requested by id since no list showed them. */
   readonly notListed: readonly OddEvents[]
-  /** Deletions that were too many to be believed. */
+  /** Deletions that were too many to believe. */
   readonly left: readonly OddEvents[]
 }
 
 export interface EventLimits {
   readonly nowMicros: bigint
-  /** Milliseconds beyond `due_at`. */
+  /** Milliseconds after `due_at`. */
   readonly lateAfterMs: number
-  /** Milliseconds for which an event that is left to the next run may wait for it. */
+  /** How many milliseconds an event left to the next run may wait for it. */
   readonly runAfterMs: number
 }
 
 const dayMs = 86_400_000
 
-/** undefined where nobody has ever received events. */
+/** undefined if events have never been received here. */
 export const readEventTroubles = (
   warehouse: Warehouse,
   limits: EventLimits,
@@ -65,7 +68,7 @@ export const readEventTroubles = (
     }
   })
 
-/** Cursors that have been due since before that. */
+/** Cursors that have been due since before that moment. */
 async function dueBefore(inbox: Inbox, moment: string, lateAfterMs: number): Promise<LateCursor[]> {
   const rows = await inbox.read((db) =>
     db
@@ -84,7 +87,7 @@ async function dueBefore(inbox: Inbox, moment: string, lateAfterMs: number): Pro
   }))
 }
 
-/** Cursors that are left to the next run, where none has come to its end since that moment. */
+/** Cursors left to the next run, if no run has ended since that moment. */
 async function leftBefore(
   inbox: Inbox,
   warehouse: Warehouse,
@@ -119,7 +122,10 @@ async function leftBefore(
   }))
 }
 
-/** Leaves out the cursors that the run at work has asked for lately: their events are settled when it is done with them. */
+/**
+ * Leaves out the cursors that the current run has requested recently: their events are settled when it is done with
+ * them.
+ */
 async function notInHand(
   warehouse: Warehouse,
   late: readonly LateCursor[],
@@ -150,7 +156,7 @@ async function cursorsOf(
   return new Set(rows.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
 }
 
-/** Those that ended since then for one of these reasons: seldom ones, by which the table is searched. */
+/** Events that ended since then for one of these reasons. These are rare, so the query searches the table by them. */
 async function oddEvents(inbox: Inbox, since: string): Promise<Pick<EventTroubles, 'notListed' | 'left'>> {
   const rows = await inbox.read((db) =>
     db

@@ -1,6 +1,6 @@
 /*
- * What is shown of events, read in one place: by status, why, the metrics and the alerts. All of it is read where an inbox
- * is; nothing is made.
+ * Everything shown about events, read in one place for status, why, the metrics and the alerts. It only reads an
+ * existing inbox and never makes one.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../../engine/base/format.js'
@@ -13,14 +13,14 @@ import type { EventDb } from './tables.js'
 import { readUnannounced, type Unannounced } from './unannounced.js'
 import { oldestWaiting } from './waiting.js'
 
-/** A program that receives events, or did. */
+/** A program that receives or received events. */
 export interface ListenerView {
-  /** `lost`: it has not said that it ended, and says nothing any more. */
+  /** `lost`: it stopped giving signs of life without reporting its end. */
   readonly state: 'listening' | 'not_ready' | 'ended' | 'lost'
   readonly address: string
   readonly host: string
   readonly since: string
-  /** When it last said that it lives. */
+  /** Its last sign of life. */
   readonly seen_at: string
   readonly ended_at: string | null
   /** See sync_listeners.trouble. */
@@ -29,7 +29,7 @@ export interface ListenerView {
 
 /** `events` of the JSON document of `shopsync status`. */
 export interface EventsStatus {
-  /** The one that began last, of those that live where one does. null: events were only copied here. */
+  /** The one that started last, among the running ones if there are any. null: events were only copied here. */
   readonly listener: ListenerView | null
   readonly last_received_at: string | null
   readonly due_cursors: number
@@ -37,7 +37,7 @@ export interface EventsStatus {
   /** Events that no walk has settled, due or not. */
   readonly waiting: number
   readonly today: EventsToday
-  /** Changes of the last 30 days for which an event could have come, and those for which none did. */
+  /** Changes of the last 30 days for which an event could have come, and those without one. */
   readonly unannounced: readonly Unannounced[]
 }
 
@@ -48,14 +48,14 @@ interface EventsToday {
   /** Of these, received more than once. */
   readonly received_again: number
   readonly settled: number
-  /** The median of the newest of them; null where there are none. */
+  /** The median of the newest ones; null if there are none. */
   readonly settled_after_seconds: number | null
   readonly deletions: number
 }
 
 type Opened = Pick<Warehouse, 'dialect'>
 
-/** Does this with the inbox; undefined where nobody has ever received events. */
+/** Runs the work with the inbox; undefined if events have never been received here. */
 export async function withInboxThere<T>(
   warehouse: Opened,
   work: (inbox: Inbox) => Promise<T>,
@@ -69,10 +69,10 @@ export async function withInboxThere<T>(
   }
 }
 
-/** Milliseconds after which a listener that says nothing has ended: it speaks every ten seconds. */
+/** A listener silent for this many milliseconds has ended: it gives a sign of life every ten seconds. */
 const silentMs = 60_000
 
-/** All that are known, the newest first. */
+/** All known listeners, newest first. */
 export async function readListeners(inbox: Inbox, nowMicros: bigint): Promise<ListenerView[]> {
   const rows = await inbox.read((db) =>
     db.selectFrom('sync_listeners').selectAll().orderBy('up_at', 'desc').execute(),
@@ -97,7 +97,7 @@ interface Chosen {
   readonly resources: readonly string[] | null
 }
 
-/** undefined where nobody has ever received events. */
+/** undefined if events have never been received here. */
 export const readEventsStatus = (
   warehouse: Opened,
   nowMicros: bigint,
@@ -138,14 +138,14 @@ export const readEventsStatus = (
     }
   })
 
-/** What is rung by hand is no event. */
+/** A ring by hand isn't an event. */
 const chosenEvents = (db: EventDb, { tenants, resources }: Chosen) =>
   db
     .selectFrom('sync_events')
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', [0, ...(tenants ?? [])]))
     .$if(resources !== null, (query) => query.where('resource', 'in', ['', ...(resources ?? [])]))
 
-/** So many events tell how long settling takes in the middle. */
+/** How many events are used for the median settling time. */
 const mostMeasured = 2000
 
 async function readToday(inbox: Inbox, now: string, chosen: Chosen): Promise<EventsToday> {
@@ -161,7 +161,7 @@ async function readToday(inbox: Inbox, now: string, chosen: Chosen): Promise<Eve
       .groupBy(['type', 'resource', 'state'])
       .execute(),
   )
-  // An event of an unknown kind makes no cursor due, and has one row.
+  // An event of an unknown kind makes no cursor due and has one row.
   const own = groups.filter(({ type, resource, state }) => state === 'unknown' || isOwnEvent(type, resource))
   const sum = (of: readonly { readonly events: Int64 }[]): number =>
     of.reduce((all, { events }) => all + Number(events), 0)
@@ -194,11 +194,11 @@ async function settledAfter(inbox: Inbox, midnight: string, chosen: Chosen): Pro
   return took[Math.floor(took.length / 2)] ?? null
 }
 
-/** The receiver may be another machine, whose clock is ahead. */
+/** The receiver may be another machine whose clock is ahead. */
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : Math.max(0, Number(toMicros(to) - toMicros(from)) / 1e6)
 
-/** The event that rang last for a record. */
+/** The last event that rang for a record. */
 export interface LastEvent {
   readonly event_id: string
   readonly type: string | null
@@ -229,7 +229,7 @@ export async function lastEventOf(
       .orderBy('received_at', 'desc')
       .execute(),
   )
-  // A list that another's events make due has their ids: those of other records.
+  // If another resource's events make a list due, their ids are those of other records.
   return rows.find(({ type }) => isOwnEvent(type, resource)) ?? null
 }
 
@@ -238,12 +238,12 @@ export interface EventTotals {
   /** Rows of sync_event_counts: those of lifetimeMetrics. */
   readonly counts: readonly CounterEntry[]
   readonly waiting: number
-  /** 0 where none waits. */
+  /** 0 if none waits. */
   readonly oldestSeconds: number
   readonly unannounced: readonly Unannounced[]
 }
 
-/** undefined where nobody has ever received events. */
+/** undefined if events have never been received here. */
 export const readEventTotals = (warehouse: Opened, nowMicros: bigint): Promise<EventTotals | undefined> =>
   withInboxThere(warehouse, async (inbox) => {
     const rows = await inbox.read((db) =>

@@ -1,6 +1,6 @@
 /*
- * The inbox: where events lie from the moment they are answered until a walk settles them. It is written at any moment
- * and without the lease, and what it says is here must be on the disk. It has nothing personal in it: ids and times.
+ * The inbox: events are stored here from the moment they are answered until a walk settles them. It is written at any
+ * moment without the lease, and what it has accepted must be on disk. It contains nothing personal: ids and times.
  */
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
@@ -18,12 +18,12 @@ import { type EventDb, eventTables, withEvents } from './tables.js'
 type EventTable = RowsOf<typeof eventTables>['sync_events']
 type Delivered = Pick<EventTable, 'tenant_id' | 'event_id' | 'resource' | 'deliveries'>
 
-/** How sync_listeners names a source. */
+/** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
 
 export interface InboxOptions {
   readonly clock?: Clock
-  /** Fires when the process is to end: from then on no wait for the database is long. */
+  /** Fires when the process is shutting down: after that, waits for the database are short. */
   readonly signal?: AbortSignal
 }
 
@@ -39,7 +39,7 @@ export class Inbox {
     this.#policy = new RetryPolicy({ clock, classify: (error) => this.dialect.classify(error), signal })
   }
 
-  /** Makes it where it is not there, and brings it up to date: only who receives events does. */
+  /** Makes the inbox if it is missing, and upgrades it: only a receiver of events does this. */
   static async open(warehouse: Pick<Warehouse, 'dialect'>, options: InboxOptions = {}): Promise<Inbox> {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
@@ -50,7 +50,7 @@ export class Inbox {
     return new Inbox(await open(), open, options)
   }
 
-  /** undefined where nobody has ever received events. */
+  /** undefined if events have never been received here. */
   static async there(
     warehouse: Pick<Warehouse, 'dialect'>,
     options: InboxOptions = {},
@@ -60,7 +60,7 @@ export class Inbox {
     return dialect && new Inbox(dialect, open, options)
   }
 
-  /** For people; never a password. */
+  /** For people; never contains a password. */
   get where(): string {
     return this.dialect.where
   }
@@ -73,12 +73,12 @@ export class Inbox {
     return this.#trying(() => work(this.db))
   }
 
-  /** Runs work in one transaction, which a power cut does not take back; again where the database was away. */
+  /** Runs work in one transaction that survives a power cut. Retries if the database was down. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#trying(() => this.dialect.transaction(work))
   }
 
-  /** Writes in one transaction; returns the number of rows affected. */
+  /** Writes in one transaction; returns the number of affected rows. */
   write(statements: readonly CompiledQuery[]): Promise<number> {
     return this.transaction(async (session) => {
       let affected = 0
@@ -87,7 +87,7 @@ export class Inbox {
     })
   }
 
-  /** Somebody may have taken its file away: what is written from then on must not go into a file without a name. */
+  /** Someone may have removed its file: later writes must not go into a file without a name. */
   async #trying<T>(work: () => Promise<T>): Promise<T> {
     return this.#policy.trying(async () => {
       if (this.dialect.isGone()) {
@@ -108,7 +108,9 @@ export class Inbox {
     await gone.close()
   }
 
-  /** Stores events, each of them once; returns how often each has been received by now. Then runs the other statements. */
+  /**
+   * Stores events, each of them once; returns how often each has been received so far. Then runs the other statements.
+   */
   insert(rows: readonly Insertable<EventTable>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
     const statement = this.db
       .insertInto('sync_events')
@@ -127,12 +129,12 @@ export class Inbox {
     })
   }
 
-  /** Bytes that are left where it lies; undefined where nobody can say. */
+  /** Free bytes where the inbox is stored; undefined if unknown. */
   room(): Promise<number | undefined> {
     return this.dialect.room()
   }
 
-  /** The source whose events were received last; undefined where none ever were. */
+  /** The source of the most recent events; undefined if there were none. */
   async source(): Promise<string | undefined> {
     const row = await this.read((db) =>
       db.selectFrom('sync_listeners').select('source').orderBy('up_at', 'desc').limit(1).executeTakeFirst(),
@@ -149,7 +151,7 @@ export class Inbox {
     ])
   }
 
-  /** Runs work that deletes events for good, and removes what is left of them in the database's files. */
+  /** Runs work that deletes events for good, and removes their traces from the database's files. */
   erase(work: () => Promise<void>): Promise<Traces> {
     return this.dialect.erase(Object.keys(eventTables), work)
   }

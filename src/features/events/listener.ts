@@ -1,5 +1,5 @@
 /*
- * The listener's part in ringing: as long as nobody holds the lease, it takes a turn whenever a cursor is due. Used by
+ * The listener's part in ringing: while nobody holds the lease, it takes a turn whenever a cursor is due. Used by
  * `listen`, and by `schedule` between its jobs.
  */
 import { describeError } from '../../engine/base/errors.js'
@@ -19,38 +19,38 @@ export interface ListenerParts {
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
 }
 
-/** Milliseconds between two looks into the inbox where nobody says that something came: of what waits for its time. */
+/** Milliseconds between two checks of the inbox when nothing is received: waiting events become due. */
 const betweenLooks = 1000
-/** Milliseconds between two questions for the authorizations: no run may have asked for longer. */
+/** Milliseconds between two requests for the authorizations: no run may have requested them for longer. */
 const betweenQuestions = 3_600_000
-/** Milliseconds to wait after a turn that failed. */
+/** Milliseconds to wait after a failed turn. */
 const afterFailure = 10_000
 
 export class Listener {
   readonly #memory = new RingMemory()
   #wake: AbortController = new AbortController()
-  /** The turn under way; a job that is about to claim the lease ends it. */
+  /** The current turn; a job that is about to claim the lease ends it. */
   #turn: AbortController | undefined
   #isPaused = 0
-  /** No turn before then, in ms since the epoch: of the rate limit's window, the lease, or what failed. */
+  /** No turn before then, in ms since the epoch: because of the rate limit's window, the lease, or a failure. */
   #restsUntil = 0
   #asksAt = 0
   #ended: Promise<void> = Promise.resolve()
 
   constructor(private readonly parts: ListenerParts) {}
 
-  /** Events were received: what is due is looked for now. */
+  /** Events were received: checks right away what is due. */
   received(): void {
     this.#wake.abort()
   }
 
-  /** A tenant is named that nobody knows: the next turn asks who is granted. */
+  /** An event named an unknown tenant: the next turn requests the authorizations. */
   askAuthorizations(): void {
     this.#asksAt = 0
     this.received()
   }
 
-  /** Keeps from taking turns while the work goes on that claims the lease itself. */
+  /** Takes no turns while work that claims the lease itself is running. */
   async aside<T>(work: () => Promise<T>): Promise<T> {
     this.#isPaused += 1
     this.#turn?.abort()
@@ -67,7 +67,7 @@ export class Listener {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.parts.deps
     this.#asksAt = this.#now + betweenQuestions
-    // No signal is made of one that lives as long as the program: what is made of it would stay as long.
+    // Doesn't derive a signal from one that lives as long as the program: the derived signal would live as long.
     const end = (): void => {
       this.#wake.abort()
       this.#turn?.abort(signal.reason)
@@ -91,14 +91,14 @@ export class Listener {
     return Number(this.parts.deps.clock.nowMicros() / 1000n)
   }
 
-  /** For how many ms no turn is taken. Events that come meanwhile do not shorten what the last turn has asked for. */
+  /** For how many ms no turn is taken. New events don't shorten the wait that the last turn requested. */
   async #pause(): Promise<number> {
     const rests = this.#restsUntil - this.#now
     if (rests > 0) return rests
     return this.#isPaused > 0 ? betweenLooks : Math.min(betweenLooks, await this.#dueIn())
   }
 
-  /** In how many ms a turn would ring anything: a claim of the lease costs more than this look. */
+  /** In how many ms a turn would ring anything: claiming the lease costs more than this check. */
   async #dueIn(): Promise<number> {
     const { deps, inbox, settings } = this.parts
     const due = await dueCursors(inbox, fromMicros(deps.clock.nowMicros())).catch((error: unknown) => {
@@ -110,7 +110,7 @@ export class Listener {
     return this.#asksAt <= this.#now ? 0 : Math.min(Number.POSITIVE_INFINITY, ...due.map(rest))
   }
 
-  /** Takes a turn; resolves to the milliseconds after which another one may be taken. */
+  /** Takes a turn; resolves to the milliseconds until the next one may be taken. */
   async #take(signal: AbortSignal): Promise<number> {
     const { deps, inbox, settings, log } = this.parts
     if (signal.aborted || this.#isPaused > 0) return 0
@@ -128,7 +128,7 @@ export class Listener {
     } catch (error) {
       if (signal.aborted || its.signal.aborted) return 0
       if (!isExpected(error)) throw error
-      // Whoever holds the lease rings, too.
+      // The holder of the lease rings, too.
       if (error instanceof LeaseHeld) return betweenLooks
       log.warn(
         { error: describeError(error) },

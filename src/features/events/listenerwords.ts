@@ -1,4 +1,4 @@
-/* What is wrong with a listener, in words: for status and for alerts. */
+/* What is wrong with a listener, in words: for status and alerts. */
 import { atSecond } from '../../engine/base/format.js'
 import type { ListenerView } from './eventview.js'
 

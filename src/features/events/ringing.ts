@@ -1,6 +1,6 @@
 /*
- * Rings: works on the cursors that events have made due. Whoever holds the lease does so: a run beside its planned work
- * (beside.ts), or the listener in its turn (turn.ts).
+ * Rings: works on the cursors that events have made due. The holder of the lease does this: a run alongside its planned
+ * work (beside.ts), or the listener in its turn (turn.ts).
  */
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -17,13 +17,13 @@ import { eventsRunId, recordRing } from './ringrecord.js'
 import { isSynced, type SyncedCursors } from './synced.js'
 import { type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
 
-/** What is known of rings from one look, turn and run to the next, within this process. */
+/** What this process remembers about rings from one check, turn and run to the next. */
 export class RingMemory {
-  /** When the last ring of each cursor began, in ms since the epoch. */
+  /** When each cursor's last ring started, in ms since the epoch. */
   readonly #beganAt = new Map<string, number>()
   /** Cursors whose last ring failed, and until when no event makes them due. */
   readonly #failedUntil = new Map<string, number>()
-  /** The rate window, by its end, and the requests that rings have sent in it. */
+  /** The rate window, identified by its end, and the requests that rings have sent in it. */
   window = { resetsAt: 0, requests: 0 }
 
   began(key: CursorKey, at: number): void {
@@ -38,7 +38,7 @@ export class RingMemory {
     this.#failedUntil.delete(cursorName(key))
   }
 
-  /** From when on the cursor may be rung, in ms since the epoch. */
+  /** When the cursor may next be rung, in ms since the epoch. */
   restsUntil(key: CursorKey, settle: number): number {
     const name = cursorName(key)
     return Math.max((this.#beganAt.get(name) ?? 0) + settle, this.#failedUntil.get(name) ?? 0)
@@ -46,21 +46,23 @@ export class RingMemory {
 }
 
 export interface RingSettings {
-  /** Milliseconds from the beginning of a ring to that of the next one of the same cursor, at least. */
+  /** The least number of milliseconds between the starts of two rings of the same cursor. */
   readonly settle: number
-  /** The share of each rate window that rings may take while planned work waits. */
+  /** The share of each rate window that rings may use while planned work waits. */
   readonly requestShare: number
 }
 
-/** Rings that are under way at once. */
+/** How many rings run at once. */
 const mostRings = 8
 
-/** Milliseconds after which a cursor is rung again whose walk failed; then what waits is left to the next run. */
+/**
+ * Milliseconds until a cursor whose walk failed is rung again. After the last one, its events are left to the next run.
+ */
 const failurePausesMs = [10_000, 60_000, 300_000] as const
-/** Milliseconds for which new events do not ring a cursor that has failed more often than that. */
+/** For how many milliseconds new events don't ring a cursor that has failed more often than that. */
 const longestRestMs = 300_000
 
-/** Why an event waits whose cursor's walk failed. */
+/** Why an event waits after its cursor's walk failed. */
 const walkFailed = 'walk_failed'
 
 const beginRing: Begin = (cursor) => withSharedLook(cursor, walkOf(cursor, 'quick'), { onlyTouched: true })
@@ -68,7 +70,7 @@ const beginRing: Begin = (cursor) => withSharedLook(cursor, walkOf(cursor, 'quic
 export class Ringing implements AsyncDisposable {
   readonly #underWay = new Set<Promise<void>>()
   readonly #ended = new AbortController()
-  /** What ended the ringing: the warehouse is away, or the lease is lost. */
+  /** What ended the ringing: the warehouse is down, or the lease is lost. */
   #failure: unknown
   readonly #run: WritingRun
 
@@ -84,7 +86,7 @@ export class Ringing implements AsyncDisposable {
     this.#run = { ...own, signal: AbortSignal.any([run.signal, this.#ended.signal]) }
   }
 
-  /** How many rings are under way. */
+  /** How many rings are running. */
   get underWay(): number {
     return this.#underWay.size
   }
@@ -95,8 +97,8 @@ export class Ringing implements AsyncDisposable {
   }
 
   /**
-   * Begins rings of what is due. `planned`: in a plain sync, a cursor that the plan comes to is only moved forward. Returns
-   * how many cursors are due that cannot be rung yet, and in how many ms the first of them can be.
+   * Starts rings of what is due. In a plain sync, a cursor that the plan comes to is only moved forward. Returns how
+   * many due cursors can't be rung yet, and in how many ms the first of them can be.
    */
   async look(mode: 'sync' | 'other' = 'other'): Promise<{ readonly waiting: number; readonly inMs: number }> {
     if (this.#failure !== undefined || this.#run.signal.aborted) return { waiting: 0, inMs: 0 }
@@ -117,7 +119,10 @@ export class Ringing implements AsyncDisposable {
     return { waiting, inMs }
   }
 
-  /** A due cursor that may be rung. The events of one that nobody syncs are over; one that was never loaded waits. */
+  /**
+   * A due cursor that may be rung. Events of a cursor that isn't synced are settled; a cursor that was never loaded
+   * waits.
+   */
   async #taskOf(due: DueCursor): Promise<CursorTask | undefined> {
     const found = await isSynced(this.synced, due)
     if (found.resource) return { tenantId: due.tenantId, resource: found.resource }
@@ -128,17 +133,17 @@ export class Ringing implements AsyncDisposable {
     return undefined
   }
 
-  /** Whether another ring may begin now: rings leave the larger part of a rate window to planned work that waits. */
+  /** Whether another ring may start now: rings leave most of a rate window to planned work that waits. */
   get #isRoom(): boolean {
     if (this.#underWay.size >= mostRings) return false
     const { window } = this.#run.source.stats()
     if (!window || !this.hands.isBusy(this.#underWay.size)) return true
-    // A ring under way is counted when it has ended, and takes one request at the least.
+    // A running ring is only counted at its end. It takes at least one request.
     const { requests } = this.#windowOf(window.resetsAt)
     return requests + this.#underWay.size < window.limit * this.settings.requestShare
   }
 
-  /** Answers tell the end of a window to the second, so that it moves a little. */
+  /** Responses give the end of a window to the second, so it varies a little. */
   #windowOf(resetsAt: number): RingMemory['window'] {
     if (resetsAt > this.memory.window.resetsAt + 5000) this.memory.window = { resetsAt, requests: 0 }
     return this.memory.window
@@ -186,7 +191,7 @@ export class Ringing implements AsyncDisposable {
     await recordRing(run, runId, end)
     const moved = await readCursor(warehouse, key)
     if (moved) this.hands.moved(key, moved)
-    // A walk to its end has settled what it met, whatever else is told of the list.
+    // A walk that reached its end has settled what it saw, whatever else is reported about the list.
     if (hasMoved || end.report.status === 'ok') this.memory.worked(key)
     else await this.#failed(task)
   }
@@ -197,7 +202,7 @@ export class Ringing implements AsyncDisposable {
     await waitAgain(this.inbox, rows, { reason: 'not_loaded', tries: 1, dueAt: null })
   }
 
-  /** The walk failed: its events wait longer each time, and then for the next run. */
+  /** The walk failed. Its events wait longer each time, and finally for the next run. */
   async #failed(task: CursorTask): Promise<void> {
     const { clock, observer } = this.#run
     const rows = await waitingOf(this.inbox, keyOf(task))
@@ -217,18 +222,18 @@ export class Ringing implements AsyncDisposable {
       })
   }
 
-  /** Ends the rings that are under way: they keep no progress, and begin again with whoever rings next. */
+  /** Ends the running rings. They keep no progress; the next process that rings starts over. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort(new Stop('The ringing is to end', { exitCode: 1 }))
     await Promise.all(this.#underWay)
   }
 
-  /** Resolves when a ring has ended, or none is under way. */
+  /** Resolves when a ring has ended, or none is running. */
   async next(): Promise<void> {
     await Promise.race(this.#underWay)
   }
 
-  /** Lets the rings that are under way come to their ends. */
+  /** Lets the running rings finish. */
   async drain(): Promise<void> {
     await Promise.all(this.#underWay)
   }
@@ -237,7 +242,7 @@ export class Ringing implements AsyncDisposable {
 const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
   watermark !== null || lastSuccessAt !== null
 
-/** Whether an error is one of the source or the warehouse, and no bug. */
+/** Whether an error comes from the source or the warehouse and isn't a bug. */
 export const isExpected = (error: unknown): error is Error =>
   error instanceof Stop || error instanceof Skip || error instanceof Retry
 

@@ -1,6 +1,7 @@
 /*
- * What events rang, on record: one row of sync_runs an hour, to which whoever rings adds, and in sync_run_cursors a row
- * for each cursor with its last verdict. It is no run of its own: nobody begins it, and nobody waits for its end.
+ * Records what events rang. Each hour has one row in sync_runs, to which every process that rings adds.
+ * sync_run_cursors has a row for each cursor with its last verdict. It isn't a run of its own: nobody starts it, and
+ * nobody waits for its end.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -14,7 +15,7 @@ export const eventsRunId = (nowMicros: bigint): string => `events-${fromMicros(n
 const plus = (column: string, more: number): RawBuilder<number> =>
   sql<number>`coalesce(${sql.ref(column)}, 0) + ${more}`
 
-/** Columns in which one walk adds to those before it. */
+/** Columns to which each walk adds. */
 const sums = (end: CursorEnd) => ({
   requests: end.report.requests,
   rows_upserted: end.report.rows_upserted,
@@ -25,7 +26,7 @@ const sums = (end: CursorEnd) => ({
 const added = <T extends Record<string, number>>(table: string, columns: T) =>
   Object.fromEntries(Object.entries(columns).map(([name, more]) => [name, plus(`${table}.${name}`, more)]))
 
-/** Records what came of a cursor that was rung. */
+/** Records the outcome of a cursor that was rung. */
 export async function recordRing(
   { warehouse, stamps }: Pick<WritingRun, 'warehouse' | 'stamps'>,
   runId: string,

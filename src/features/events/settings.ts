@@ -1,4 +1,4 @@
-/* The section `events` of the configuration: where the source's events are received, and what they may take. */
+/* The section `events` of the configuration: where the source's events are received, and what limits apply. */
 import { z } from 'zod'
 import { resources } from '../../../schema/index.js'
 import { durationLeaf, flag, secret, section, share, textLeaf, whole } from '../../engine/config/leaf.js'
@@ -12,16 +12,16 @@ export interface EventSettings {
   readonly path: string
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly allowInsecure: boolean
-  /** undefined: the API's own. */
+  /** undefined: the API's own secret. */
   readonly secrets: readonly Secret[] | undefined
   readonly maxBodyBytes: number
   /** Milliseconds. */
   readonly keep: number
   readonly lateAfter: number
   readonly settle: number
-  /** Of each rate window, 0 to 1. */
+  /** Share of each rate window, 0 to 1. */
   readonly requestShare: number
-  /** Which resources' cursors an event makes due besides its own, by resource; undefined: as the declarations say. */
+  /** Which resources' cursors an event makes due besides its own, by resource; undefined: as declared. */
   readonly also: Readonly<Record<string, readonly string[]>> | undefined
 }
 
@@ -84,11 +84,11 @@ const shape = section(
   "The source's events (docs/webhooks.md): used by `shopsync listen`, and by `schedule` where schedule.events is true.",
 )
 
-/** A secret that a file holds: the loader has put its text in its place. */
+/** A secret from a file: the loader has already replaced it with the file's text. */
 const asSecret = (text: string | { readonly file: string }): Secret =>
   new Secret(typeof text === 'string' ? text : text.file)
 
-/** The first name in `also` that no resource bears. */
+/** The first name in `also` that isn't a resource. */
 function alsoProblems(also: Readonly<Record<string, readonly string[]>> = {}): Problem[] {
   const names = [...Object.keys(also), ...Object.values(also).flat()]
   const unknown = names.find((name) => !Object.hasOwn(resources, name))

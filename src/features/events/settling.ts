@@ -1,7 +1,7 @@
 /*
- * What a walk settles. The events that wait for a cursor are read before the
- * walk's first request; what they announced has to be in the warehouse after it. An event itself changes no row: what
- * it leads to are the walk, and questions by id, both the same code as every run's.
+ * What a walk settles. The events that wait for a cursor are read before the walk's first request; what they announced
+ * has to be in the warehouse after it. An event itself changes no row: it leads to a walk and to requests by id, both
+ * with the same code as in every run.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Retry, Skip } from '../../engine/base/errors.js'
@@ -16,19 +16,19 @@ import { type EventRow, isOlder, type Settled, settleEvents, waitAgain, waitingO
 
 type Cursor = CursorRun<LeasedWarehouse>
 
-/** Milliseconds after which a walk looks again for a record that was announced and is not there: a replica may lag. */
+/** Milliseconds until a walk looks again for an announced record that isn't there: a replica may lag. */
 export const pausesMs = [5_000, 30_000, 120_000, 600_000] as const
 
-/** How far ahead of the source's clock an announced version may lie: one further ahead says nothing. */
+/** How far ahead of the source's clock an announced version may be. Beyond that, it means nothing. */
 const aheadMicros = 60_000_000n
 
-/** The record as the warehouse has it. */
+/** The record in the warehouse. */
 interface Kept {
   readonly updatedAt: string
   readonly isDeleted: boolean
 }
 
-/** Asked before each walk: what follows when the walk has come to its end; undefined where nothing waits. */
+/** Called before each walk. Returns what to do when the walk is done; undefined if nothing waits. */
 export async function beforeWalk(inbox: Inbox, cursor: Cursor): Promise<AfterWalk | undefined> {
   const begunAt = cursor.now()
   const waiting = await waitingOf(inbox, cursor.key)
@@ -36,13 +36,13 @@ export async function beforeWalk(inbox: Inbox, cursor: Cursor): Promise<AfterWal
   return (floor) => new Settling(inbox, cursor, { begunAt, floor }).run(waiting)
 }
 
-/** Where a walk began: in the list, and in time. */
+/** Where a walk started: in the list, and in time. */
 interface WalkBegan {
   readonly begunAt: string
   readonly floor: string
 }
 
-/** A busy cursor is walked every few seconds: what waits for a later look is not asked about by each of these walks. */
+/** A busy cursor is walked every few seconds: these walks leave out events that wait for a later check. */
 const isDue = ({ due_at, tries }: EventRow, at: string): boolean =>
   due_at === null || due_at <= at || Number(tries ?? 0) === 0
 
@@ -51,7 +51,7 @@ const triesFor = (reason: string, row: EventRow): number =>
 
 const isLastTry = (reason: string, row: EventRow): boolean => triesFor(reason, row) >= pausesMs.length
 
-/** What one walk settles of one cursor. */
+/** What one walk settles for one cursor. */
 class Settling {
   constructor(
     private readonly inbox: Inbox,
@@ -74,7 +74,7 @@ class Settling {
     await this.#asking(asked, () => this.#delete(asked))
   }
 
-  /** The walk is at its end, and stands: what could not be asked is asked after a later one. */
+  /** The walk is complete and counts: what could not be requested is requested after a later walk. */
   async #asking<T>(rows: readonly EventRow[], ask: () => Promise<T>): Promise<T | undefined> {
     if (rows.length === 0) return undefined
     try {
@@ -89,7 +89,7 @@ class Settling {
     }
   }
 
-  /** A record whose answer always fails is asked for so many times, as one that no list shows is looked for. */
+  /** If the answer for a record always fails, it is requested as often as an unlisted record is looked for. */
   async #notAsked(rows: readonly EventRow[]): Promise<void> {
     const over = rows.filter((row) => isLastTry('not_asked', row))
     const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
@@ -104,7 +104,7 @@ class Settling {
     )
   }
 
-  /** Of these events, those whose record the walk has not left at the announced version or a newer one. */
+  /** The events whose record the walk has not left at the announced version or a newer one. */
   async #unseen(announced: readonly EventRow[]): Promise<EventRow[]> {
     const witnesses = announced.filter((row) => this.#isWitness(row))
     if (witnesses.length === 0) return []
@@ -144,7 +144,7 @@ class Settling {
     return found
   }
 
-  /** Records that could not be stored as a whole. */
+  /** Records that could not be stored completely. */
   async #inQuarantine(ids: readonly Int64[]): Promise<ReadonlySet<Int64>> {
     const { warehouse, key } = this.cursor
     const byText = new Map(ids.map((id) => [String(id), id]))
@@ -165,13 +165,13 @@ class Settling {
     return found
   }
 
-  /** Which of these are looked for again by a later walk, and for which that is over. */
+  /** Which of these a later walk looks for again, and for which that is over. */
   #tried(rows: readonly EventRow[]) {
     const isOver = (row: EventRow): boolean => row.reason === 'not_asked' || isLastTry('not_listed', row)
     return { over: rows.filter(isOver), again: rows.filter((row) => !isOver(row)) }
   }
 
-  /** Asks for records by id that no walk has shown. Returns the events of those that do not exist. */
+  /** Requests records by id that no walk has shown. Returns the events of those that don't exist. */
   async #ask(over: readonly EventRow[]): Promise<EventRow[]> {
     const { absent, stored, unseen, unread } = await askUnlisted(this.cursor, this.began.floor, over)
     await this.#settle(stored, { state: 'settled', reason: 'not_listed' })
@@ -180,7 +180,7 @@ class Settling {
     return absent
   }
 
-  /** `rows`: events of deletions, and those whose record was asked for by id and is not there. */
+  /** `rows`: events of deletions, and those whose record was requested by id and doesn't exist. */
   async #delete(rows: readonly EventRow[]): Promise<void> {
     const { deleted, left, notLive, exists, unread } = await new DeletedEvents(this.cursor).ask(rows)
     const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
@@ -215,7 +215,7 @@ class Settling {
   }
 }
 
-/** Ids in one statement. */
+/** Ids per statement. */
 const idsAtOnce = 200
 
 function* inParts<T>(ids: readonly T[]): Generator<T[]> {

@@ -1,6 +1,6 @@
 /*
- * Which cursors events may make due: those of tenants that are granted and chosen, of resources that are chosen, where the
- * source offers them. Asked anew by every run and turn, since all of that may change.
+ * Which cursors events may make due: those of granted and selected tenants and of selected resources that the source
+ * offers. Every run and turn reads this again, since all of it may change.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Config } from '../../engine/config/config.js'
@@ -13,7 +13,7 @@ import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 export interface SyncedCursors {
   readonly tenants: ReadonlySet<Int64>
   readonly resources: ReadonlyMap<string, ResourceModel>
-  /** Cursors that the source does not offer, by tenant and resource. */
+  /** Cursors that the source doesn't offer, by tenant and resource. */
   readonly unavailable: ReadonlySet<string>
 }
 
@@ -44,7 +44,7 @@ export async function readSynced(
   }
 }
 
-/** The resource of a cursor that may be rung; else why not. */
+/** The resource of a cursor that may be rung, or else why it may not. */
 export function isSynced(
   { tenants, resources, unavailable }: SyncedCursors,
   key: CursorKey,

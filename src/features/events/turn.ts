@@ -1,6 +1,6 @@
 /*
- * A turn of the listener: a short claim of the lease, in which it works on the cursors that are due. It is no run: it asks
- * for no authorizations unless it is told to, and looks after nothing that planned runs look after.
+ * A turn of the listener: a short claim of the lease to work on the cursors that are due. It isn't a run: it requests
+ * no authorizations unless told to, and does none of the housekeeping of planned runs.
  */
 import { CursorHands } from '../../engine/run/cursorhands.js'
 import { openRun } from '../../engine/run/run.js'
@@ -20,19 +20,22 @@ export interface TurnParts {
   readonly inbox: Inbox
   readonly settings: RingSettings
   readonly memory: RingMemory
-  /** Ask first which tenants are granted. */
+  /** First request which tenants are granted. */
   readonly asksAuthorizations: boolean
 }
 
-/** Milliseconds between two looks into the inbox, and at who wants the lease. */
+/** Milliseconds between two checks of the inbox, and of whether someone else wants the lease. */
 const betweenLooks = 1000
 
-/** `wanted`: somebody else waits for the lease. `window`: the rate limit's window is spent; the next turn begins at its reset. */
+/**
+ * `wanted`: someone else is waiting for the lease. `window`: the rate limit's window is used up; the next turn starts
+ * when it resets.
+ */
 export type TurnEnd =
   | { readonly by: 'done' | 'wanted' | 'ended' }
   | { readonly by: 'window'; readonly resetsAt: number }
 
-/** Takes a turn. Throws LeaseHeld while somebody else has the lease, or waits for it. */
+/** Takes a turn. Throws LeaseHeld while someone else has the lease or is waiting for it. */
 export async function takeTurn({
   deps,
   inbox,
@@ -45,7 +48,7 @@ export async function takeTurn({
   await checkSourceIdentity(warehouse, deps.source.address)
   deps.stamps.raise(await newestStamp(warehouse))
   const wantedAt = async (): Promise<string | null> => (await lockHolder(warehouse))?.wanted_at ?? null
-  // A wish that was there when the lease was free is one of a process that has ended.
+  // A request for the lease that was made while it was free comes from a process that has ended.
   const before = await wantedAt()
   const writing = { ...deps, ...lease, stats: new RunStats() }
   const { run, ask } = await openRun(writing, new Map())
@@ -57,7 +60,7 @@ export async function takeTurn({
   for (;;) {
     const { waiting, inMs } = await ringing.look()
     const wanted = await wantedAt()
-    // A ring may have ended meanwhile: nothing is awaited between these looks and what follows from them.
+    // A ring may have ended meanwhile: nothing is awaited between these checks and what follows from them.
     ringing.throwIfFailed()
     lease.throwIfLost()
     if (deps.signal.aborted) return { by: 'ended' }
@@ -75,7 +78,7 @@ export async function takeTurn({
   }
 }
 
-/** When the rate limit's window ends, in ms since the epoch, where nothing of it is left for us. */
+/** When the rate limit's window ends, in ms since the epoch, if nothing of it is left for us. */
 function spentWindow({ source, clock }: WritingRun): number | undefined {
   const { window, isWaiting } = source.stats()
   if (!window || (window.remaining > 0 && !isWaiting)) return undefined

@@ -1,10 +1,11 @@
 /*
- * Changes that walks brought and no event announced, while somebody listened: how much of what changes events tell. It is a
- * figure and no accusation, since the document does not say what triggers an event; no verdict follows from it.
+ * Changes that walks found without an event announcing them, while a listener was running: how much of what changes
+ * events announce. This is a figure, not an accusation, since the document doesn't say what triggers an event. No
+ * verdict depends on it.
  *
- * The listener judges once an hour, of each cursor what has changed since it was last judged, up to its watermark: every
- * record up to there is in the warehouse. An event has an hour to come. Of a cursor that was never judged, nothing is: it
- * was just loaded, or nobody listened.
+ * Once an hour, the listener judges for each cursor what has changed since the last time, up to its watermark: every
+ * record up to there is in the warehouse. An event has an hour to arrive. Nothing is judged for a cursor that was never
+ * judged before: it was just loaded, or nobody listened.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { resources } from '../../../schema/index.js'
@@ -23,26 +24,31 @@ import { readSynced } from './synced.js'
 import type { EventDb } from './tables.js'
 import { isOlder } from './waiting.js'
 
-/** Of one resource, all tenants together. */
+/** One resource, all tenants together. */
 export interface Unannounced {
   readonly resource: string
   /** Changes that were judged. */
   readonly changes: number
-  /** Of these, those that no event announced. */
+  /** Changes among these that no event announced. */
   readonly unannounced: number
 }
 
-/** Metrics of sync_event_counts: two totals a day and resource, and how far each cursor was judged, in microseconds. */
+/**
+ * Metrics of sync_event_counts: two totals per day and resource, and how far each cursor was judged, in microseconds.
+ */
 const changes = 'changes'
 const unannounced = 'unannounced'
 const judged = 'judged_through'
 
 const minute = 60_000_000n
-/** An event has so long to come. */
+/** How long an event has to arrive. */
 const patience = 60n * minute
-/** The source's clock may differ from the receiver's by so much. */
+/** How far the source's clock may differ from the receiver's. */
 const clocksApart = minute
-/** How long somebody must have listened before a change: the source may try again where nobody did. */
+/**
+ * How long a listener must have been running before a change: the source may still be retrying events from when none
+ * was.
+ */
 const settledIn = 10n * minute
 const keptDays = 30
 const rowsAtOnce = 500
@@ -53,7 +59,7 @@ const markLabels = ({ tenantId, resource }: CursorKey): string =>
 
 const firstDay = (now: string): string => addMicros(now, BigInt(keptDays) * -86_400_000_000n).slice(0, 10)
 
-/** Sums of the last 30 days, of the resources of which anything was judged. */
+/** Sums of the last 30 days for all judged resources. */
 export async function readUnannounced(inbox: Inbox, now: string): Promise<Unannounced[]> {
   const rows = await inbox.read((db) =>
     db
@@ -75,7 +81,7 @@ export async function readUnannounced(inbox: Inbox, now: string): Promise<Unanno
     .sort((a, b) => (a.resource < b.resource ? -1 : 1))
 }
 
-/** What is kept of a tenant that is forgotten, or of a former source: nothing. */
+/** Deletes everything stored about a forgotten tenant or a former source. */
 export const forgetJudged = (db: EventDb, tenantId: Int64): CompiledQuery =>
   db
     .deleteFrom('sync_event_counts')
@@ -91,11 +97,11 @@ interface Judging {
   readonly model: Model
   readonly warehouse: ReadingWarehouse
   readonly inbox: Inbox
-  /** Milliseconds for which settled events are kept. */
+  /** How long settled events are kept, in milliseconds. */
   readonly keep: number
 }
 
-/** When somebody listened: from then, and until then. */
+/** The periods in which someone listened. */
 type Listened = readonly (readonly [from: string, until: string])[]
 
 /** Judges what can be judged by now. Reads only what has changed since the last time. */
@@ -105,7 +111,7 @@ export async function judgeUnannounced(judging: Judging, nowMicros: bigint): Pro
   const synced = await readSynced(config, model, warehouse)
   const marks = await readMarks(inbox)
   const listened = await readListened(inbox)
-  // Of what is older, events may be gone.
+  // Events of older changes may have been deleted.
   const oldest = addMicros(now, BigInt(keep) * -1000n + patience)
   const latest = addMicros(now, -patience)
   const cursors = await readCursors(warehouse)
@@ -147,7 +153,7 @@ async function readListened(inbox: Inbox): Promise<Listened> {
   const rows = await inbox.read((db) =>
     db.selectFrom('sync_listeners').select(['up_at', 'seen_at']).execute(),
   )
-  // A listener that ended says so in seen_at, too.
+  // A listener that ended records it in seen_at, too.
   return rows.flatMap(({ up_at, seen_at }) =>
     up_at === null || seen_at === null
       ? []
@@ -156,7 +162,7 @@ async function readListened(inbox: Inbox): Promise<Listened> {
 }
 
 interface Stretch extends CursorKey {
-  /** After that, up to that. */
+  /** After `from`, up to `through`. */
   readonly from: string
   readonly through: string
   readonly listened: Listened
@@ -190,7 +196,7 @@ async function judgeCursor(
   }
 }
 
-/** The records of a cursor that changed in a stretch, as they are now: in the order of their versions. */
+/** A cursor's records that changed in a period, as they are now, ordered by version. */
 const changedRows = (
   warehouse: ReadingWarehouse,
   resource: ResourceModel,
@@ -225,7 +231,7 @@ interface Announcement {
   readonly receivedAt: string
 }
 
-/** The own events of a cursor since then, by record. */
+/** The cursor's own events since then, by record. */
 async function eventsSince(
   inbox: Inbox,
   { tenantId, resource }: CursorKey,
@@ -249,7 +255,7 @@ async function eventsSince(
   return found
 }
 
-/** Keeps what was judged, and how far: not where another listener has judged it meanwhile. */
+/** Stores what was judged, and how far, unless another listener has judged it meanwhile. */
 const store = (
   inbox: Inbox,
   key: CursorKey,

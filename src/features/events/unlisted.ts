@@ -1,6 +1,6 @@
 /*
- * Records that an event announced and that five walks did not show: each is asked for by id, once. What comes is stored
- * as any record is, and counts as late, so that walks go back further from then on.
+ * Records that an event announced and five walks did not show: each is requested by id, once. The result is stored like
+ * any record and counts as late, so walks go back further from then on.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -14,17 +14,17 @@ import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { type EventRow, isOlder } from './waiting.js'
 
 interface Asked {
-  /** Events whose record does not exist. */
+  /** Events whose record doesn't exist. */
   readonly absent: EventRow[]
-  /** Events whose record came, in the announced version or a newer one. */
+  /** Events whose record was fetched in the announced version or a newer one. */
   readonly stored: readonly EventRow[]
-  /** Events whose record came in an older version: nobody but the event has seen the announced one. */
+  /** Events whose record was fetched in an older version: only the event has seen the announced one. */
   readonly unseen: readonly EventRow[]
-  /** Events whose record breaks the answer. */
+  /** Events whose record breaks the response. */
   readonly unread: readonly EventRow[]
 }
 
-/** `floor`: where the last walk began; what is stamped later than that, the walk should have shown. */
+/** `floor`: where the last walk started. The walk should have shown anything stamped later. */
 export async function askUnlisted(
   cursor: CursorRun<LeasedWarehouse>,
   floor: string,
@@ -43,7 +43,7 @@ export async function askUnlisted(
     }
     const [record] = fetched?.flattened.records ?? []
     if (!fetched) absent.push(...its)
-    // A record that cannot be stored is in quarantine by now, and told there.
+    // A record that can't be stored is in quarantine by now, and reported there.
     else if (!record) {
       await store.storeFlat(fetched)
       stored.push(...its)
@@ -65,7 +65,7 @@ export async function askUnlisted(
   return { absent, stored, unseen, unread }
 }
 
-/** A record that breaks its answer keeps no other from being asked for. */
+/** A record that breaks its response doesn't keep others from being requested. */
 async function itemOf(list: CursorList, id: Int64): Promise<Fetched | 'unread' | undefined> {
   try {
     return await list.item(id)

@@ -1,4 +1,4 @@
-/* The events that wait, as rings and walks ask for them. */
+/* The waiting events, as rings and walks query them. */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
@@ -9,17 +9,17 @@ import type { EventDb, eventTables } from './tables.js'
 
 type StoredEvent = RowsOf<typeof eventTables>['sync_events']
 
-/** An event of a cursor: it names a record, or the receiver would have refused it. */
+/** An event of a cursor. It names a record; otherwise the receiver would have refused it. */
 export type EventRow = Omit<StoredEvent, 'record_id'> & { readonly record_id: Int64 }
 
-/** What became of an event. */
+/** The outcome of an event. */
 export interface Settled {
   readonly state: 'settled' | 'deleted' | 'exists' | 'unseen' | 'ignored' | 'left'
-  /** Why, where that is not plain. */
+  /** Why, if it isn't obvious. */
   readonly reason?: string
 }
 
-/** The events of a cursor that wait, the oldest first. */
+/** A cursor's waiting events, oldest first. */
 export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey): Promise<EventRow[]> {
   const rows = await inbox.read((db) =>
     db
@@ -35,14 +35,16 @@ export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey)
 }
 
 export interface DueCursor extends CursorKey {
-  /** Since when the oldest of its events has been due. */
+  /** Since when its oldest event has been due. */
   readonly since: string
 }
 
 /** Cursors at once. */
 const mostCursors = 500
 
-/** The cursors that are due, the longest first. One that was never rung is due at once: its receiver's clock may be another. */
+/**
+ * The due cursors, longest wait first. A cursor that was never rung is due at once: its receiver's clock may differ.
+ */
 export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]> => {
   const rows = await inbox.read((db) =>
     db
@@ -65,7 +67,7 @@ interface Settlement extends Settled {
   readonly at: string
 }
 
-/** Events in one statement. */
+/** Events per statement. */
 const atOnce = 200
 
 const where = (db: EventDb, rows: readonly EventRow[]) => {
@@ -101,7 +103,10 @@ export async function settleEvents(
 
 type SettleStatement = CompiledQuery<{ type: string | null; received_at: string | null }>
 
-/** What somebody else has settled meanwhile is not among the rows that the statement returns, and is not counted twice. */
+/**
+ * Events that someone else has settled meanwhile aren't among the rows returned by the statement, so they aren't
+ * counted twice.
+ */
 const settleCounted = (
   inbox: Inbox,
   settle: SettleStatement,
@@ -112,7 +117,7 @@ const settleCounted = (
     for (const statement of countSettled(inbox.db, rows, how)) await session.run(statement)
   })
 
-/** Lets events of one cursor wait until a later walk. */
+/** Lets events of one cursor wait for a later walk. */
 export async function waitAgain(
   inbox: Inbox,
   rows: readonly EventRow[],
@@ -128,7 +133,7 @@ export async function waitAgain(
   }
 }
 
-/** Events of cursors that nobody syncs are answered and left alone. */
+/** Events of cursors that aren't synced are answered and left alone. */
 export const ignoreEvents = (
   inbox: Inbox,
   { tenantId, resource }: CursorKey,
@@ -145,7 +150,7 @@ export const ignoreEvents = (
   return settleCounted(inbox, ignore, { resource, state: 'ignored', at })
 }
 
-/** Whether anything waits: of one tenant, where one is named. */
+/** Whether anything waits, for one tenant if one is given. */
 export const oldestWaiting = async (inbox: Inbox, tenantId?: Int64): Promise<string | null> => {
   const row = await inbox.read((db) =>
     db
@@ -158,12 +163,12 @@ export const oldestWaiting = async (inbox: Inbox, tenantId?: Int64): Promise<str
   return row?.at ?? null
 }
 
-/** How many digits of a canonical timestamp's fraction say something. */
+/** How many digits of a canonical timestamp's fraction are significant. */
 const digitsOf = (time: string): number => time.slice(20, 26).replace(/0+$/, '').length
 
 /**
- * Whether a version is older than an announced one, by the coarser precision of the two: a list may print its times with
- * less than an event does, or the other way round.
+ * Whether a version is older than an announced one, at the coarser precision of the two: a list may print its times
+ * with fewer digits than an event does, or vice versa.
  */
 export function isOlder(version: string, announced: string): boolean {
   const digits = Math.min(digitsOf(version), digitsOf(announced))

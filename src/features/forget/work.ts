@@ -19,22 +19,21 @@ export interface Forgotten {
   readonly tenant_id: Int64
   readonly rows: number
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
-  /** Why traces remain in the database's files; null where none do. */
+  /** Why traces remain in the database's files; null if none do. */
   readonly traces_left: string | null
-  /** Where else traces may be: backups and the like. */
+  /** Where else traces may be, such as in backups. */
   readonly elsewhere: string
 }
 
 type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
-  /** Tables that features keep beside those of the warehouse. */
+  /** Tables that features keep besides those of the warehouse. */
   readonly besideTables?: readonly BesideTables[]
 }
 
 /**
- * Names of tables that say something of a tenant, in the order in which they are emptied: first what says how far its cursors
- * have come, so that an erasure that is cut short leaves nothing behind that a sync would take for complete; the tenant
- * itself last.
+ * The tables with rows of a tenant, in the order in which they are emptied. Those with its cursors' progress come
+ * first, so an interrupted erasure leaves nothing that a sync would take for complete. The tenant itself comes last.
  */
 async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
   const resource = new Set(model.tables.map(({ name }) => name))
@@ -42,12 +41,12 @@ async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
     table !== 'sync_forgotten' && columns.some(({ name }) => name === 'tenant_id')
   const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
   const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
-  // Histories that were switched off are no part of the model, and hold rows all the same.
+  // Histories that were switched off aren't in the model, but still hold rows.
   const all = new Set([...ofTenants, ...(await warehouse.histories())])
   return [...all].sort((a, b) => rank(a) - rank(b))
 }
 
-/** Stops where the warehouse knows no such tenant, nor has traces of it. */
+/** Stops if the warehouse neither knows the tenant nor has traces of it. */
 export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenantId: Int64): Promise<void> {
   const known = await warehouse.read((db) => db.selectFrom('tenants').select('tenant_id').execute())
   if (known.some(({ tenant_id }) => tenant_id === tenantId)) return
@@ -60,8 +59,8 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
 }
 
 /**
- * Erases every row of one tenant, and all that is known of it, and what is left of both in the database's files. Safe to
- * repeat: whatever cuts it short, the tenant can be named again.
+ * Erases every row of one tenant, everything known about it, and the traces of both in the database's files. Safe to
+ * repeat: after any interruption, the tenant can be named again.
  */
 export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgotten> {
   await checkTenant(deps, tenantId)
@@ -110,7 +109,7 @@ export interface Lifted {
   readonly lifted: true
 }
 
-/** Lets a tenant back: the next sync loads it, if it is granted. Stops where it was not forgotten. */
+/** Lets a tenant back in: the next sync loads it if it is granted. Stops if it was not forgotten. */
 export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): Promise<Lifted> {
   const { warehouse } = deps
   const forgotten = await forgottenTenants(warehouse)

@@ -81,7 +81,7 @@ async function startOf({ workingDirectory: folder, started }: Io, warehouse: str
       import('node:path'),
       import('../../engine/config/address.js'),
     ])
-  // A container may run as a user that has no name.
+  // A container may run as a user without a name.
   const uid = process.getuid?.() ?? 0
   const gid = process.getgid?.() ?? 0
   const username = nameOf(userInfo) ?? String(uid)
@@ -107,7 +107,7 @@ function nameOf(userInfo: () => { readonly username: string }): string | undefin
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** What the flags say, and for the rest what is typed, or the defaults. */
+/** The values of the flags; for the rest, what the user types, or the defaults. */
 async function answersOf({ options, signals, io }: Invocation): Promise<Answers> {
   const { baseUrlJudged, partnerIdJudged, warehouseJudged, ask, usualWarehouse } = await import(
     './questions.js'
@@ -146,7 +146,7 @@ const flags: Readonly<Record<keyof Answers, string>> = {
   warehouse: '--warehouse',
 }
 
-/** The members that are there. */
+/** The members that are set. */
 function compact<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const there = Object.entries(given).filter(([, value]) => value !== undefined)
   return Object.fromEntries(there) as { [K in keyof T]?: NonNullable<T[K]> }

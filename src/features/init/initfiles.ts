@@ -1,11 +1,11 @@
-/* The files that `init` writes: a configuration without secrets, and the variables that it refers to. */
+/* The files that `init` writes: a configuration without secrets, and the variables it refers to. */
 import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
 import { usualEnvFile } from '../../engine/config/envfile.js'
 import { packageFolder } from '../../shell/package.js'
 
-/** What the configuration is to say. */
+/** The contents of the configuration. */
 export interface Answers {
   readonly baseUrl: string
   readonly partnerId: string
@@ -15,9 +15,9 @@ export interface Answers {
 
 export const configFile = 'config.json'
 
-/** Files that are there may hold what nobody can type again. */
+/** Existing files may contain something nobody can type again. */
 export function refuseToOverwrite(folder: string, force: boolean): void {
-  // A link is there even if what it points to is not, such as a volume that is not mounted yet.
+  // A link exists even if its target doesn't, such as a volume that isn't mounted yet.
   const isThere = (name: string): boolean =>
     lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
   const there = [configFile, usualEnvFile].filter(isThere)
@@ -33,7 +33,7 @@ const warehouseName = 'SHOPSYNC_WAREHOUSE_URL'
 
 const hasPassword = (url: string): boolean => URL.canParse(url) && new URL(url).password !== ''
 
-/** A line that Node, a shell and systemd read alike. */
+/** A line that Node, a shell and systemd read the same way. */
 function line(name: string, value: string): string {
   const quote = ["'", '"'].find((mark) => !value.includes(mark))
   if (quote === undefined || /[\n\r\\]/.test(value) || (quote === '"' && /[$`]/.test(value)))
@@ -47,7 +47,7 @@ function line(name: string, value: string): string {
   return `${name}=${quote}${value}${quote}`
 }
 
-/** Writes a file in one step: a reader finds the old one or the whole new one. */
+/** Writes a file in one step: a reader finds the old or the new file, never part of one. */
 function writeWhole(file: string, text: string, mode: number): void {
   const temporary = `${file}.${process.pid}.new`
   try {

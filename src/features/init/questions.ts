@@ -1,4 +1,4 @@
-/* The questions of `init`, at a terminal. */
+/* The questions that `init` asks at a terminal. */
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { input, password } from '@inquirer/prompts'
@@ -16,7 +16,7 @@ const judged = (problem: Problem | undefined): true | string =>
 
 export const baseUrlJudged = (text: string): true | string => judged(baseUrlProblem(text, text, false))
 export const warehouseJudged = (text: string): true | string => judged(warehouseProblem(text))
-/** The API's document knows whole numbers only. */
+/** The API's document only allows whole numbers. */
 export const partnerIdJudged = (text: string): true | string =>
   parseId(text) !== undefined
     ? true
@@ -26,23 +26,24 @@ export const filledIn = (text: string): true | string =>
 
 export const usualWarehouse = 'sqlite:./warehouse.db'
 
-/** Asks for what is not known yet. Throws Stop where the answers end before the questions. */
+/** Asks for what isn't known yet. Throws Stop if the input ends before the questions do. */
 export async function ask(known: Partial<Answers>, signal: AbortSignal, io: Io): Promise<Answers> {
   try {
     return await askAll(known, signal, io)
   } catch (error) {
     if (!(error instanceof Error) || !/^(Exit|Abort)PromptError$/.test(error.name)) throw error
-    // At its prompt the terminal gives Ctrl-C to the program as a key: here it is the signal again that it is elsewhere.
+    // At its prompt, the terminal passes Ctrl-C to the program as a key. This turns it back into the signal it is
+    // elsewhere.
     if (error.message.includes('SIGINT') && !signal.aborted) {
       io.interrupt()
-      // A process that waits for nothing else ends before its signal comes.
+      // A process with nothing else to wait for would end before its signal comes.
       await Promise.race([once(signal, 'abort'), setTimeout(1000)])
     }
     throw new Stop('The questions ended before they were answered; nothing was written', { exitCode: 2 })
   }
 }
 
-/** The questions go to stderr: stdout is for the answer. */
+/** The questions go to stderr; stdout is for the result. */
 async function askAll(known: Partial<Answers>, signal: AbortSignal, { stdin, stderr }: Io): Promise<Answers> {
   const context = { input: stdin, output: stderr, signal }
   const baseUrl =

@@ -7,20 +7,20 @@ import type { Trial } from '../check/trials.js'
 export interface Start {
   readonly node: string
   readonly program: string
-  /** The folder of the configuration. */
+  /** The configuration's folder. */
   readonly folder: string
   readonly user: string
-  /** As a container names it: numbers of user and group. */
+  /** In the form a container uses: user and group numbers. */
   readonly ids: string
-  /** Folders outside of `folder` that runs write to. */
+  /** Folders outside `folder` that runs write to. */
   readonly written: readonly string[]
 }
 
-/** A word of a shell's command line. */
+/** One word of a shell command line. */
 const word = (text: string): string =>
   /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
-/** In a crontab, % begins a new line. */
+/** In a crontab, % starts a new line. */
 const inCrontab = (text: string): string => text.replaceAll('%', '\\%')
 
 export function crontab({ node, program, folder }: Start): string[] {
@@ -33,7 +33,7 @@ export function crontab({ node, program, folder }: Start): string[] {
   ]
 }
 
-/** A word of a unit: systemd expands % everywhere, and takes spaces for the end of a word. */
+/** A word of a unit: systemd expands % everywhere, and ends a word at a space. */
 const inUnit = (text: string): string => {
   const plain = text.replaceAll('%', '%%')
   return /[\s"'\\]/.test(plain) ? `"${plain.replaceAll(/["\\]/g, '\\$&')}"` : plain
@@ -42,10 +42,10 @@ const inUnit = (text: string): string => {
 /** In a command, systemd expands $ too. */
 const inCommand = (text: string): string => inUnit(text).replaceAll('$', () => '$$')
 
-/** Where node_exporter's package collects textfiles: metrics.textfile may point there. */
+/** The folder where node_exporter's package looks for text files: metrics.textfile may point there. */
 const textfiles = '/var/lib/prometheus/node-exporter'
 
-/** As deploy/systemd, but that the folder may be anybody's, in /home or in /tmp. */
+/** Like deploy/systemd, but the folder may be anyone's, even in /home or /tmp. */
 function hardened({ node, program, folder, written }: Start): string[] {
   const isTemporary = [node, program, folder, ...written].some((path) => /^(\/var)?\/tmp\//.test(path))
   return [
@@ -90,7 +90,7 @@ Unit=shopsync-run@${job}.service
 [Install]
 WantedBy=timers.target`
 
-/** Their names are none of deploy/systemd: whoever has those installed must not overwrite them. */
+/** The names differ from those in deploy/systemd: installed units must not be overwritten. */
 export const systemdUnits = (start: Start): string => `# /etc/systemd/system/shopsync-run@.service
 [Unit]
 Description=shopsync job %i
@@ -112,11 +112,11 @@ ${timer('hourly', '*-*-* *:00:00')}
 
 ${timer('nightly', '*-*-* 02:30:00')}`
 
-/** What the program needs of this machine: the package, with the packages beside it. */
+/** What the program needs on this machine: its package and the packages around it. */
 const packagesOf = (program: string): string =>
   program.replace(/(?<=\/node_modules)\/.*|\/dist\/(bin|src)\/.*/, '')
 
-/** The libraries were built for this machine, so that Node of its kind and version runs them. */
+/** The libraries were built for this machine, so the same version of Node runs them. */
 export function composeFile({ program, folder, ids, written }: Start): string {
   const mounted = packagesOf(program)
   const [major] = process.versions.node.split('.')
@@ -124,7 +124,7 @@ export function composeFile({ program, folder, ids, written }: Start): string {
     image: `node:${major}-bookworm-slim`,
     init: true,
     user: ids,
-    // The page of the scheduler listens on this machine alone, as do a sandbox and a Postgres of this machine.
+    // The scheduler's page listens only on this machine, and so do a local sandbox and a local Postgres.
     network_mode: 'host',
     working_dir: folder,
     command: ['node', '--', program, 'schedule'],
@@ -145,7 +145,7 @@ export function composeFile({ program, folder, ids, written }: Start): string {
 
 export const wroteText = (files: readonly string[]): string => files.map((file) => `Wrote ${file}`).join('\n')
 
-/** Ways to let it run by itself; with `asItIs` those lines that go into a file. */
+/** Ways to run it automatically; `asItIs` marks the lines that go into a file. */
 export function waysToRun(start: Start): readonly { readonly says: string; readonly asItIs: string }[] {
   return [
     {
@@ -163,7 +163,7 @@ export function waysToRun(start: Start): readonly { readonly says: string; reado
   ]
 }
 
-/** What to type next, by what the trials found. */
+/** What to type next, depending on what the trials found. */
 export function nextStep(trials: readonly Trial[], { isSandbox }: { readonly isSandbox: boolean }): string {
   const failed = trials.filter(({ exitCode }) => exitCode !== 0)
   if (failed.length === 0) return 'Next: type shopsync sync'
@@ -178,6 +178,6 @@ export function nextStep(trials: readonly Trial[], { isSandbox }: { readonly isS
   return 'Next: fix what is marked with ✗ above, then type shopsync check; to correct an answer, type shopsync init --force'
 }
 
-/** What the API answered; undefined where it did not answer. */
+/** The API's answer; undefined if it didn't answer. */
 const statusOf = (error: unknown): number | undefined =>
   error instanceof Stop || error instanceof Skip || error instanceof Retry ? error.details.status : undefined

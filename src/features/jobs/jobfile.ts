@@ -1,6 +1,6 @@
 /*
- * The files in jobs/: every setting with its check, its default and its description, and the search for a file. Used by
- * `shopsync run`; the build writes schema/job.schema.json from it, for editors.
+ * The files in jobs/: every setting with its check, default and description, and the search for a file. Used by
+ * `shopsync run`. The build writes schema/job.schema.json from it, for editors.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -38,12 +38,12 @@ import { variablesOf } from '../../shell/configuration.js'
 import type { Io } from '../../shell/io.js'
 import { packageFolder } from '../../shell/package.js'
 
-/** Where jobs are looked for: in jobs/ of the working directory, then among those that come with the program. */
+/** Where to look for jobs: in jobs/ of the working directory, then among those that come with the program. */
 export const jobFolders = ({ workingDirectory }: Io): readonly string[] => [
   ...new Set([workingDirectory, packageFolder()].map((folder) => join(folder, 'jobs'))),
 ]
 
-/** What the files of jobs are read with. */
+/** What is needed to read job files. */
 export const aroundJobs = async (
   invocation: Pick<Invocation, 'features' | 'globals' | 'io'>,
   allowInsecure: boolean,
@@ -53,7 +53,7 @@ export const aroundJobs = async (
   allowInsecure,
 })
 
-/** The settings of a step, those of its kind among them. */
+/** The settings of a step, including those of its kind. */
 export type JobStep = StepSettings & { readonly command: string }
 
 const either = (words: readonly string[]): string =>
@@ -85,7 +85,7 @@ function stepShape(resources: Resources, kinds: readonly StepKind[]) {
 const dueWords = (kinds: readonly StepKind[]): string[] =>
   kinds.flatMap(({ command, takesDue }) => (takesDue ? [command] : []))
 
-/** The first setting of a step that its kind does not know, lacks or cannot have, and the setting that is expected. */
+/** The first setting of a step that its kind doesn't know, lacks or can't have, and the setting that is expected. */
 function misfit(step: JobStep, kinds: readonly StepKind[]): ReturnType<NonNullable<StepKind['misfit']>> {
   const given = new Set(Object.entries(step).flatMap(([name, value]) => (value === undefined ? [] : [name])))
   const others = kinds.filter(({ command }) => command !== step.command)
@@ -180,7 +180,7 @@ export function jobSchema(kinds: readonly StepKind[], resources: Resources = dec
   })
 }
 
-/** The file of a job: in the first of the folders that has it; undefined where none has. */
+/** A job's file, in the first folder that has it; undefined if none does. */
 export function jobFile(name: string, folders: readonly string[]): string | undefined {
   if (!jobNames(folders).includes(name)) return undefined
   return folders.map((folder) => join(folder, `${name}.json`)).find((file) => existsSync(file))
@@ -189,16 +189,16 @@ export function jobFile(name: string, folders: readonly string[]): string | unde
 export interface JobSurroundings {
   /** For `${NAME}`. */
   readonly environment: Environment
-  /** The steps that there are. */
+  /** The kinds of steps that exist. */
   readonly kinds: readonly StepKind[]
   readonly resources?: Resources
-  /** Whether a heartbeat may be called by plain http: what the configuration says of the API. Default: false. */
+  /** Whether a heartbeat may be called over plain http; follows the configuration of the API. Default: false. */
   readonly allowInsecure?: boolean
 }
 
 const secrets: ReadonlySet<string> = new Set(['heartbeat'])
 
-/** Reads jobs/NAME.json from the first of the folders that has it. */
+/** Reads jobs/NAME.json from the first folder that has it. */
 export function readJob(name: string, folders: readonly string[], around: JobSurroundings): Job {
   const { environment, kinds, resources = declared, allowInsecure = false } = around
   const file = jobFile(name, folders)
@@ -218,13 +218,13 @@ export function readJob(name: string, folders: readonly string[], around: JobSur
   })
 }
 
-/** Who knows the address of a heartbeat may silence it: plain http would show it to the network. */
+/** Anyone who knows a heartbeat's address can fake its calls, and plain http would expose it to the network. */
 function insecureHeartbeat(heartbeat: Secret | undefined, allowInsecure: boolean): Problem[] {
   const problem = heartbeat && addressProblem('heartbeat', heartbeat.reveal(), allowInsecure)
   return problem ? [problem] : []
 }
 
-/** The jobs there are. Only listed names are ever opened, so that a name cannot lead out of the folder. */
+/** The existing jobs. Only listed names are ever opened, so no name can lead out of the folder. */
 export function jobNames(folders: readonly string[]): string[] {
   const files = folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []))
   const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length))

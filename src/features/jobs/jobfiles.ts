@@ -1,6 +1,6 @@
 /*
- * The job files there are, with when each is due, how it last ended, and which address it calls. Used by the command
- * `jobs`, and by the test of alerts.
+ * The existing job files, with when each is due, how it last ended, and which address it calls. Used by the command
+ * `jobs` and by the test of alerts.
  */
 
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
@@ -13,7 +13,7 @@ import { withContext } from '../../shell/commandcontext.js'
 import { aroundJobs, type Job, jobFile, jobFolders, jobNames, readJob } from './jobfile.js'
 import { scheduleSettings } from './settings.js'
 
-/* How each job ended when it last ran, whoever started it. */
+/* How each job's last run ended, no matter what started it. */
 
 export interface LastOfJob {
   readonly run_id: string
@@ -27,15 +27,15 @@ export interface JobFile {
   readonly name: string
   readonly file: string
   readonly job: Job | null
-  /** Why the file is not right; null where it is. */
+  /** What is wrong with the file; null if nothing is. */
   readonly problem: string | null
-  /** The next instants at which it is due, canonical; empty where it has no schedule. */
+  /** The next instants at which it is due, canonical; empty if it has no schedule. */
   readonly next: readonly string[]
-  /** How it last ended, whoever started it; null where it never ran, or no warehouse says so. */
+  /** How its last run ended, no matter what started it; null if it never ran, or if there is no warehouse. */
   readonly last: LastOfJob | null
 }
 
-/** By the job's name; those that never ran are missing. */
+/** By job name; jobs that never ran are missing. */
 export async function lastOfJobs(
   warehouse: Warehouse,
   names: readonly string[],
@@ -59,16 +59,16 @@ export async function lastOfJobs(
   return found
 }
 
-/** How many of the next instants of a schedule are told. */
+/** How many of a schedule's next instants are shown. */
 const instantsTold = 5
 
 interface JobHeartbeats {
   readonly heartbeats: { readonly job: string; readonly address: Secret }[]
-  /** Files that are wrong: nobody knows whom they would call. */
+  /** Invalid files: it is unknown whom they would call. */
   readonly broken: { readonly name: string; readonly error: unknown }[]
 }
 
-/** The heartbeats that jobs have of their own. */
+/** The jobs' own heartbeats. */
 export async function jobHeartbeats({ invocation, config }: CommandContext): Promise<JobHeartbeats> {
   const folders = jobFolders(invocation.io)
   const around = await aroundJobs(invocation, config.api.allowInsecure)
@@ -90,7 +90,7 @@ interface Known {
   readonly last: ReadonlyMap<string, LastOfJob>
 }
 
-/** The files of all jobs, or of the one that is named. */
+/** The files of all jobs, or of the named one. */
 export async function jobFiles(invocation: Invocation, name: string | undefined): Promise<JobFile[]> {
   const folders = jobFolders(invocation.io)
   const names = name === undefined ? jobNames(folders) : [name]
@@ -105,7 +105,7 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
         job.schedule === undefined ? [] : nextInstants(job.schedule, timeZone, new Date(), instantsTold)
       return { name: one, file: file ?? '', job, problem: null, next, last: ran }
     } catch (error) {
-      // A name that no file has is wrong usage; a file that is wrong is the answer.
+      // A name without a file is a usage error; an invalid file is part of the answer.
       if (file === undefined || !(error instanceof Stop)) throw error
       return { name: one, file, job: null, problem: describeError(error), next: [], last: ran }
     }
@@ -114,7 +114,10 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
 
 const nothing: Known = { timeZone: 'UTC', allowInsecure: false, last: new Map() }
 
-/** What the configuration and the warehouse know; nothing where there is none yet: the files can be read without. */
+/**
+ * What the configuration and the warehouse know; nothing if there is none yet, since the files can be read without
+ * them.
+ */
 async function knownOf(invocation: Invocation, names: readonly string[]): Promise<Known> {
   let known = nothing
   try {

@@ -3,7 +3,7 @@ import { parseMoment } from '../../engine/config/moment.js'
 import type { CommandContext } from '../../shell/command.js'
 import { scheduleSettings } from './settings.js'
 
-/** The instant of `--since`, by the time zone of the schedules; undefined where the flag is not there. */
+/** The instant of `--since`, in the time zone of the schedules; undefined without the flag. */
 export function sinceFlag({ invocation, config, clock }: CommandContext): string | undefined {
   const { since } = invocation.options
   if (since === undefined) return undefined

@@ -1,4 +1,4 @@
-/* The section `schedule` of the configuration: what `shopsync schedule` goes by. */
+/* The section `schedule` of the configuration: the settings of `shopsync schedule`. */
 import { z } from 'zod'
 import { flag, section, textLeaf, timeZoneLeaf, whole } from '../../engine/config/leaf.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'

@@ -43,7 +43,7 @@ function stepText({ command, ...settings }: JobStep, number: number): string {
   return `${number}. ${[command, ...words].join(', ')}`
 }
 
-/** The settings of a job that are not the usual ones. */
+/** A job's settings that differ from the defaults. */
 function settingsOf({ timeLimit, wait, onFailure, heartbeat }: Job): string[] {
   return [
     timeLimit === undefined ? '' : `time limit: ${span(timeLimit)}`,

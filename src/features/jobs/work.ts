@@ -1,6 +1,6 @@
 /*
- * One run of a job, from its checked file to its exit code. `shopsync run` calls it, and `shopsync schedule` for each
- * job that is due.
+ * One run of a job, from its checked file to its exit code. Called by `shopsync run`, and by `shopsync schedule` for
+ * each due job.
  */
 
 import { Bug, Stop } from '../../engine/base/errors.js'
@@ -19,10 +19,10 @@ import { runTroubles } from '../../shell/runsummary.js'
 import type { Job, JobStep } from './jobfile.js'
 import { scheduleSettings } from './settings.js'
 
-/** A job, and the instant for which a scheduler begins it. */
+/** A job, and the instant for which a scheduler starts it. */
 type DueJob = Job & Pick<JobPlan, 'plannedAt'>
 
-/** Runs a job, prints what came of it, and tells what needs somebody. */
+/** Runs a job, prints the outcome, and reports what needs attention. */
 export const carryOutJob = (context: CommandContext, job: DueJob): Promise<number> =>
   withFollowing(context, { job: job.name, onRecord: true, heartbeat: job.heartbeat }, (note) =>
     carryOutSteps(context, job, note),
@@ -35,7 +35,7 @@ async function carryOutSteps(
 ): Promise<number> {
   const { out, signals } = context.invocation
   const tell: TellStep = (report, text) => {
-    // main says where an interrupted run resumes.
+    // main prints where an interrupted run resumes.
     if (signals.signal.aborted) return
     note(report)
     out.print(text)
@@ -68,14 +68,14 @@ async function carryOutSteps(
   return exitCodeOf(report)
 }
 
-/** The next two planned instants of a job behind a moment. */
+/** The next two planned instants of a job after a moment. */
 function nextInstants({ config }: CommandContext, { schedule }: Job): (after: number) => number[] {
   if (schedule === undefined) return () => []
   const instants = new Instants(schedule, scheduleSettings(config).timeZone)
   return (after) => instants.list(after, 2)
 }
 
-/** A job that only compares makes no warehouse, as `verify` makes none. */
+/** Like `verify`, a job that only compares makes no warehouse. */
 async function warehouseOf(context: CommandContext, onlyCompares: boolean): Promise<Warehouse> {
   if (onlyCompares) {
     const there = await context.readingWarehouse()
@@ -86,7 +86,7 @@ async function warehouseOf(context: CommandContext, onlyCompares: boolean): Prom
 
 const isLocked = (error: unknown): boolean => error instanceof Stop && error.exitCode === 4
 
-/** A job that waits its turn needs nobody; one whose turn never comes does. */
+/** A job waiting for its turn needs no attention; one whose turn never comes does. */
 async function lockTroubles(context: CommandContext, { name, schedule }: Job): Promise<string[]> {
   if (schedule === undefined) return []
   const holder = await lockHolder(await context.readingWarehouse())

@@ -1,6 +1,6 @@
 /*
- * The certificate of the receiver: read again when its files change, so that whoever renews it restarts nothing. Files
- * that do not fit each other, as between the writing of one and of the other, leave the old certificate in place.
+ * The receiver's certificate, read again when its files change: nothing has to be restarted to renew it. If the files
+ * don't match, as between writing one and the other, the old certificate stays.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const read = (file: string, what: string): string => {
   }
 }
 
-/** Throws Stop where the two cannot be used. */
+/** Throws Stop if the two can't be used. */
 export function readPem({ cert, key }: TlsFiles): Pem {
   const pem = { cert: read(cert, 'certificate'), key: read(key, 'key of the certificate') }
   try {
@@ -39,7 +39,7 @@ export function readPem({ cert, key }: TlsFiles): Pem {
 }
 
 export class Certificate {
-  /** Why the files cannot be used now. */
+  /** Why the files can't be used now. */
   #problem: string | undefined
   #endsAt: number
 
@@ -50,7 +50,7 @@ export class Certificate {
     this.#endsAt = endOf(pem)
   }
 
-  /** The new one, where the files have changed and can be used. */
+  /** The new certificate, if the files have changed and can be used. */
   renewed(): Pem | undefined {
     try {
       const pem = readPem(this.files)

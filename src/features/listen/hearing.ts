@@ -1,6 +1,6 @@
 /*
- * Hearing the source: the receiver in its thread, and the listener that takes turns. `listen` does so alone, `schedule`
- * beside its jobs.
+ * Hearing the source: the receiver in its thread, and the listener that takes turns. `listen` does only this;
+ * `schedule` does it alongside its jobs.
  */
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
@@ -14,19 +14,19 @@ import { judgeUnannounced } from '../events/unannounced.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
 
-/** Milliseconds between two looks at what is synced. */
+/** Milliseconds between two checks of what is synced. */
 const betweenLooks = 10_000
-/** Milliseconds after which a thread that has ended is started again, and between two tries. */
+/** Milliseconds until a thread that has ended is restarted, and between two tries. */
 const pauseAfterFailure = 5000
-/** Milliseconds between two removals of events that were settled long ago. */
+/** Milliseconds between two removals of long-settled events. */
 const betweenPrunings = 3_600_000
-/** Milliseconds between two looks at what people are to be told of. */
+/** Milliseconds between two checks of what to report to people. */
 const betweenTellings = 60_000
 
 const isOwnMachine = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
-/** Stops where events cannot be received as the settings say. */
+/** Stops if events can't be received with these settings. */
 export function checkListening(context: CommandContext, settings: EventSettings): void {
   const { host, port, tls, allowInsecure } = settings
   const { listen } = scheduleSettings(context.config)
@@ -42,7 +42,7 @@ export function checkListening(context: CommandContext, settings: EventSettings)
     })
 }
 
-/** Stops where the events are of another source: a file beside the warehouse can be that of another one. */
+/** Stops if the events come from another source: a file next to the warehouse can belong to another one. */
 async function checkInbox(inbox: Inbox, source: string): Promise<void> {
   const owner = await inbox.source()
   if (owner === undefined || owner === source) return
@@ -79,7 +79,7 @@ export class Hearing {
     ]).then(() => {})
   }
 
-  /** Listens; throws Stop where it cannot. `rings`: whether it takes turns. */
+  /** Starts listening; throws Stop if it can't. `rings`: whether it takes turns. */
   static async open(
     context: CommandContext,
     warehouse: Warehouse,
@@ -97,18 +97,18 @@ export class Hearing {
     return new Hearing(parts, await start(parts))
   }
 
-  /** Where events are to be sent. */
+  /** Where to send events. */
   get url(): string {
     return this.#receiver.url
   }
 
-  /** No turn is taken while this work goes on: it claims the lease itself, and rings. */
+  /** Takes no turn while this work is running: it claims the lease itself, and rings. */
   aside<T>(work: () => Promise<T>): Promise<T> {
     const { listener } = this.parts
     return listener ? listener.aside(work) : work()
   }
 
-  /** Takes nothing more, and answers what is in hand when it is stored. */
+  /** Accepts nothing more, and answers the accepted events once they are stored. */
   async close(): Promise<void> {
     this.#ended.abort()
     await this.#receiver.close()
@@ -119,14 +119,14 @@ export class Hearing {
     return this.#ended.signal
   }
 
-  /** What is unexpected is told, and must not end what else the program does. */
+  /** Unexpected errors are logged and must not end the rest of the program. */
   async #ring(): Promise<void> {
     const { listener } = this.parts
     if (!listener) return
     await this.#again('Ringing failed', () => listener.run(this.#signal))
   }
 
-  /** Commands beside this one change what is synced. */
+  /** Other commands running at the same time change what is synced. */
   async #refresh(): Promise<void> {
     const { context, warehouse } = this.parts
     const { config, model, clock } = context
@@ -138,7 +138,7 @@ export class Hearing {
     }
   }
 
-  /** What every run tells at its end: beside a listener, none need ever run. */
+  /** What every run reports at its end: with a listener, there may never be a run. */
   async #tell(): Promise<void> {
     const { context } = this.parts
     const { clock, invocation } = context
@@ -151,7 +151,7 @@ export class Hearing {
     }
   }
 
-  /** A thread that has ended is started again: nobody else takes events. */
+  /** A thread that has ended is restarted: nothing else takes events. */
   #watch(): Promise<void> {
     const ended = new Promise<void>((resolve) => {
       if (this.#signal.aborted) resolve()
@@ -165,7 +165,7 @@ export class Hearing {
     })
   }
 
-  /** Before what is old goes, what changed is judged by it. */
+  /** Changes are judged by old events before those are deleted. */
   async #prune(): Promise<void> {
     const { context, warehouse, inbox, settings } = this.parts
     const { config, model, clock } = context
@@ -180,7 +180,7 @@ export class Hearing {
     }
   }
 
-  /** Work without which everything else goes on. */
+  /** Work that everything else can do without. */
   async #without(what: string, work: () => Promise<void> | undefined): Promise<void> {
     try {
       await work()

@@ -1,6 +1,6 @@
 /*
- * The HTTP of the receiver: which request gets which answer (docs/webhooks.md has the table). What is not to be taken is
- * refused before its body is read; what is taken is answered when it is on the disk.
+ * The receiver's HTTP: which request gets which answer (see the table in docs/webhooks.md). What isn't accepted is
+ * refused before its body is read; what is accepted is answered once it is on disk.
  */
 import type { Server } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
@@ -14,11 +14,11 @@ const deadlines = { headersTimeout: 5000, connectionsCheckingInterval: 1000 }
 const requestTimeout = 10_000
 const keepAliveTimeout = 65_000
 const mostConnections = 512
-/** Bytes of bodies that may be in hand at once. */
+/** How many bytes of request bodies may be in memory at once. */
 const mostInHand = 64 * 1024 * 1024
-/** A body of so many bytes is read and thrown away, so that its sender sees the answer. */
+/** A body of up to this many bytes is read and discarded, so its sender sees the answer. */
 const bytesToSwallow = 64 * 1024
-/** Seconds after which a sender may try again. */
+/** Seconds until a sender may try again. */
 const retryAfter: Readonly<Record<Refusing | 'busy' | 'ending', number>> = {
   database: 5,
   disk_full: 60,
@@ -27,10 +27,10 @@ const retryAfter: Readonly<Record<Refusing | 'busy' | 'ending', number>> = {
   ending: 10,
 }
 
-/** By it `check --webhook-url` knows that an address leads here. */
+/** Shows `check --webhook-url` that an address leads here. */
 const mark = ['x-shopsync', 'listening'] as const
 
-/** What the server asks of what stands behind it. */
+/** What the server needs from the code behind it. */
 export interface Behind {
   readonly path: string
   readonly maxBodyBytes: number
@@ -38,14 +38,14 @@ export interface Behind {
   readonly refusing: Refusing | undefined
   /** Throws NoEvent or Unwritable. Resolves to whether a row is kept. */
   take(body: Buffer): Promise<boolean>
-  /** Whether an insert works now. */
+  /** Whether an insert works right now. */
   ready(): Promise<{ readonly ready: boolean }>
   refused(answer: string): void
 }
 
 interface Refusal {
   readonly code: number
-  /** As it is counted. */
+  /** The name it is counted under. */
   readonly answer: string
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -78,7 +78,7 @@ export class HttpReceiver {
     this.#routes()
   }
 
-  /** The port that it listens at. */
+  /** The port it listens on. */
   async listen(host: string, port: number): Promise<number> {
     await this.#app.listen({ host, port })
     const address = this.#app.server.address()
@@ -90,7 +90,7 @@ export class HttpReceiver {
     server.setSecureContext?.(pem)
   }
 
-  /** Takes nothing more; resolves when what was in hand is answered. */
+  /** Accepts nothing more; resolves when the accepted requests are answered. */
   async close(): Promise<void> {
     this.#isEnding = true
     await this.#app.close()
@@ -142,7 +142,7 @@ export class HttpReceiver {
     return this.#inHand + this.#bytesOf(request) > mostInHand ? 'busy' : undefined
   }
 
-  /** A body that does not say how long it is may be as long as any. */
+  /** A body without a length may have any length. */
   #bytesOf(request: FastifyRequest): number {
     return lengthOf(request) ?? this.behind.maxBodyBytes
   }
@@ -158,7 +158,7 @@ export class HttpReceiver {
   #refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
     const { code, answer, text = '', headers = {} } = refusal
     if (pathOf(request.url) === this.behind.path && request.method === 'POST') this.behind.refused(answer)
-    // The rest of a large body is not worth its reading.
+    // The rest of a large body isn't worth reading.
     const swallows = (lengthOf(request) ?? Number.POSITIVE_INFINITY) <= bytesToSwallow
     if (!swallows && request.method === 'POST') reply.header('connection', 'close')
     return reply.code(code).headers(headers).type('text/plain; charset=utf-8').send(text)

@@ -1,20 +1,20 @@
 /*
- * Stores events, many in one commit: what came within some milliseconds. An event is answered when its commit is on the
- * disk, and not before: the source may never send it again.
+ * Stores events, many in one commit: those that arrive within a few milliseconds. An event is answered when its commit
+ * is on disk and not before: the source may never send it again.
  */
 import { describeError } from '../../engine/base/errors.js'
 import { type EventCounts, writeEventCounts } from '../events/counts.js'
 import type { Inbox } from '../events/inbox.js'
 import type { EventRowToStore } from './judge.js'
 
-/** Milliseconds for which a commit waits for more events. */
+/** How many milliseconds a commit waits for more events. */
 const gather = 5
 /** Events in one commit. */
 const mostAtOnce = 256
-/** Milliseconds after which whoever waits for a commit is told that it did not come. */
+/** After this many milliseconds, a sender waiting for a commit is told that it didn't happen. */
 const patience = 3000
 
-/** The inbox cannot be written now. */
+/** The inbox can't be written to now. */
 export class Unwritable extends Error {}
 
 interface Entry {
@@ -38,11 +38,11 @@ export class Intake {
   constructor(
     private readonly inbox: Inbox,
     private readonly counts: EventCounts,
-    /** Told of each commit, and of each that failed. */
+    /** Called for each commit, and for each failed one. */
     private readonly tell: (error: unknown) => void,
   ) {}
 
-  /** Resolves when the rows are on the disk, to whether they were there before. Rejects with Unwritable. */
+  /** Resolves when the rows are on disk, to whether they were there before. Rejects with Unwritable. */
   store(rows: readonly EventRowToStore[]): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -109,7 +109,7 @@ export class Intake {
       if (there) there.deliveries += 1
       else byKey.set(keyOf(row), { ...row, deliveries: 1 })
     }
-    // In the order of their keys: two listeners wait for each other, and do not block each other.
+    // Ordered by key: two listeners wait for each other instead of deadlocking.
     const rows = [...byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
     const stored = await this.inbox.insert(rows, writeEventCounts(this.inbox.db, counts))
     return new Map(
@@ -117,7 +117,7 @@ export class Intake {
     )
   }
 
-  /** Ends when all that was taken is stored, or has failed. */
+  /** Resolves when everything accepted is stored or has failed. */
   async drain(): Promise<void> {
     while (this.#entries.length > 0 || this.#committing) {
       this.#begin()
@@ -125,7 +125,7 @@ export class Intake {
     }
   }
 
-  /** Writes what was counted, and what the caller adds. Rejects where nothing can be written. */
+  /** Writes the counts and the caller's statements. Rejects if nothing can be written. */
   async write(statements: Parameters<Inbox['write']>[0]): Promise<void> {
     const counts = this.counts.take()
     try {

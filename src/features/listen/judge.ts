@@ -1,4 +1,4 @@
-/* What becomes of an event when it is received: which cursors it makes due, or why none. */
+/* What happens to a received event: which cursors it makes due, or why none. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import type { eventTables } from '../events/tables.js'
@@ -16,7 +16,7 @@ export type EventRowToStore = Pick<
   readonly settled_at: string | null
 }
 
-/** What came of an event, as it is counted. */
+/** The outcome of an event, as it is counted. */
 export type Judgement = 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
 
 export interface Judged {
@@ -28,11 +28,11 @@ const actions: ReadonlySet<string> = new Set(['created', 'updated', 'deleted'])
 
 type Known = Pick<ReceiverCall, 'resources' | 'also'>
 
-/** The 12 types and 3 actions of the API's document; others are one word in what is counted. */
+/** The 12 types and 3 actions of the API's document; all others share one label in the counts. */
 export const isDocumented = ({ resources }: Known, { type, action }: ReceivedEvent): boolean =>
   resources.has(type) && actions.has(action)
 
-/** Why a cursor cannot be made due; undefined where it can. */
+/** Why a cursor can't be made due; undefined if it can. */
 function whyIgnored(synced: SyncedNow, tenantId: Int64, resource: string): string | undefined {
   if (!synced.tenants.has(tenantId)) return 'tenant_not_synced'
   if (!synced.resources.has(resource)) return 'resource_not_synced'
@@ -42,7 +42,7 @@ function whyIgnored(synced: SyncedNow, tenantId: Int64, resource: string): strin
 /** `at`: canonical timestamp of its receipt. */
 export function judge(event: ReceivedEvent, known: Known, synced: SyncedNow, at: string): Judged {
   const { tenantId, type, action } = event
-  // A refusal might switch the address off for everybody: an event of nobody is taken, and nothing is kept of it.
+  // A refusal might disable the address for everyone, so an event of an unknown tenant is accepted but not stored.
   if (synced.forgotten.has(tenantId)) return { judgement: 'forgotten', rows: [] }
   if (!synced.known.has(tenantId)) return { judgement: 'unknown_tenant', rows: [] }
   const own = {

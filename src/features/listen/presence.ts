@@ -1,5 +1,6 @@
 /*
- * Whether events can be taken, and that this listener lives: its row in sync_listeners says so for everybody else.
+ * Whether events can be taken, and whether this listener is running: its row in sync_listeners shows that to everyone
+ * else.
  */
 import { hostname } from 'node:os'
 import type { Clock } from '../../engine/base/clock.js'
@@ -10,14 +11,14 @@ import type { Intake } from './intake.js'
 /** Milliseconds between two signs of life, and while something is wrong. */
 const beat = 10_000
 const troubledBeat = 1000
-/** Bytes on the disk below which nothing more is taken: what else is on it needs room, too. */
+/** Free bytes on disk below which nothing more is accepted: the rest of the machine needs room, too. */
 const leastRoom = 256 * 1024 * 1024
-/** Events that may wait to be settled. */
+/** How many events may wait to be settled. */
 const mostWaiting = 200_000
 
-/** Why nothing is taken. */
+/** Why events are refused. */
 export type Refusing = 'database' | 'disk_full' | 'backlog'
-/** What somebody has to look after although events are taken. */
+/** A problem that needs attention although events are accepted. */
 export type Troubled = 'certificate' | 'wrong_secret'
 
 export interface ListenerFacts {
@@ -34,11 +35,11 @@ export class Presence {
     private readonly inbox: Inbox,
     private readonly intake: Pick<Intake, 'write'>,
     private readonly clock: Clock,
-    /** What else is wrong. */
+    /** Any other problem. */
     private readonly troubled: () => Troubled | undefined,
   ) {}
 
-  /** undefined where events are taken. */
+  /** undefined if events are accepted. */
   get refusing(): Refusing | undefined {
     return this.#written ?? this.#measured
   }
@@ -47,7 +48,7 @@ export class Presence {
     return this.refusing ?? this.troubled()
   }
 
-  /** Told of every commit, and of every one that failed. */
+  /** Called for every commit, and for every failed one. */
   wrote(error: unknown): void {
     this.#written = error === undefined ? undefined : 'database'
   }
@@ -66,7 +67,7 @@ export class Presence {
     ])
   }
 
-  /** Says that the listener lives, until the signal fires. */
+  /** Gives signs of life until the signal fires. */
   async beat(listenerId: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.clock.sleep(this.refusing === undefined ? beat : troubledBeat, signal)

@@ -1,6 +1,6 @@
 /*
- * The receiver as it runs in its thread (src/receiverthread.ts): nothing that a run does, neither its pages nor its
- * collections, is in the way of an answer.
+ * The receiver as it runs in its thread (src/receiverthread.ts): neither pages nor garbage collection of a run delay an
+ * answer.
  */
 import { performance } from 'node:perf_hooks'
 import type { MessagePort } from 'node:worker_threads'
@@ -20,18 +20,18 @@ import { SecretCheck } from './secretcheck.js'
 import type { FromThread, ReceiverCall, SyncedNow, ToThread } from './threadmessages.js'
 import { understand } from './understand.js'
 
-/** Milliseconds between two questions for tenants that nobody knows. */
+/** Milliseconds between two requests about unknown tenants. */
 const betweenQuestions = 600_000
-/** Milliseconds between two looks at the files of the certificate. */
+/** Milliseconds between two checks of the certificate's files. */
 const betweenLooks = 5000
-/** Milliseconds before the end of a certificate at which the log says so. */
+/** How many milliseconds before a certificate expires the log warns. */
 const certificateWarning = 14 * 86_400_000
-/** Milliseconds within which `/ready` does not write again. */
+/** For how many milliseconds `/ready` doesn't write again. */
 const readyFor = 1000
 
 type Log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
 
-/** Runs until the program says that it is to end. What cannot be done is said through the port. */
+/** Runs until the program tells it to end. Problems are reported through the port. */
 export async function receive(call: ReceiverCall, port: MessagePort): Promise<void> {
   const say = (message: FromThread): void => port.postMessage(message)
   try {
@@ -172,7 +172,7 @@ class Receiver {
     return this.#secrets.isWrong ? 'wrong_secret' : undefined
   }
 
-  /** An insert is tried, once a second at most, and waited for as long as an event would be. */
+  /** Tries an insert, once a second at most, and waits for it as long as for an event. */
   async #isReady(): Promise<{ ready: boolean; trouble: string | null }> {
     if (!this.#ready || Date.now() - this.#ready.at > readyFor)
       this.#ready = { at: Date.now(), answer: this.#presence.say(this.call.listenerId) }
@@ -203,7 +203,7 @@ class Receiver {
     }
   }
 
-  /** Says once what is wrong with it. */
+  /** Reports a problem with it once. */
   #lookAtCertificate(): void {
     const { certificate } = this
     if (!certificate) return

@@ -1,4 +1,4 @@
-/* The receiver, as the program sees it: a thread that is started, told what is synced, and ended. */
+/* The receiver from the program's side: a thread that is started, told what is synced, and ended. */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -14,30 +14,30 @@ import type { EventSettings } from '../events/settings.js'
 import { readSynced } from '../events/synced.js'
 import type { FromThread, ReceiverCall, SyncedNow, ToThread } from './threadmessages.js'
 
-/** Beside entry.ts, which a bundle of the program puts beside this file. */
+/** Next to entry.ts, which a bundle of the program puts next to this file. */
 const thread = (): URL => {
   const bundled = new URL('./receiverthread.js', import.meta.url)
   return existsSync(bundled) ? bundled : new URL('../../receiverthread.js', import.meta.url)
 }
 
-/** Milliseconds after which the thread is ended that does not end by itself. */
+/** Milliseconds until a thread that doesn't end by itself is terminated. */
 const endPatience = 8000
 
 export interface ReceiverEvents {
-  /** An event was stored that makes a cursor due. */
+  /** An event that makes a cursor due was stored. */
   received(): void
-  /** An event named a tenant that the warehouse does not know. */
+  /** An event named a tenant that the warehouse doesn't know. */
   unknownTenant(): void
   log(level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>): void
 }
 
 export interface RunningReceiver {
-  /** Where events are to be sent. */
+  /** Where to send events. */
   readonly url: string
   tell(synced: SyncedNow): void
   /** Rejects when the thread ends by itself. */
   readonly failed: Promise<never>
-  /** Takes nothing more, and answers what is in hand when it is stored. */
+  /** Accepts nothing more, and answers the accepted events once they are stored. */
   close(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export function receiverCall(
   }
 }
 
-/** Which resources the events of a resource make due besides, as the declarations say. */
+/** Which other resources the events of a resource make due, as declared. */
 export function rungByDeclaration(): Record<string, string[]> {
   const also: Record<string, string[]> = {}
   for (const { name, rungBy = [] } of Object.values(resources))
@@ -70,7 +70,7 @@ export function rungByDeclaration(): Record<string, string[]> {
   return also
 }
 
-/** Asked anew from time to time: tenants come and go, and commands beside this one change the warehouse. */
+/** Called again from time to time: tenants come and go, and other commands change the warehouse. */
 export async function syncedNow(
   config: Pick<Config, 'sync'>,
   model: Model,
@@ -88,7 +88,7 @@ export async function syncedNow(
 const stopOf = ({ message, hint, exitCode }: Extract<FromThread, { kind: 'failed' }>): Stop =>
   new Stop(message, { exitCode, ...(hint !== undefined && { hint }) })
 
-/** Resolves when it listens. Throws Stop where it cannot. */
+/** Resolves when it listens. Throws Stop if it can't. */
 export async function startReceiver(call: ReceiverCall, on: ReceiverEvents): Promise<RunningReceiver> {
   const worker = new Worker(thread(), { workerData: call })
   const say = (message: ToThread): void => worker.postMessage(message)
@@ -99,7 +99,7 @@ export async function startReceiver(call: ReceiverCall, on: ReceiverEvents): Pro
       if (!isEnding) reject(new Error(`The thread that receives events ended with code ${code}`))
     })
   })
-  // Nobody may look at it before the thread ends.
+  // It may not be awaited before the thread ends.
   failed.catch(() => {})
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const listening = new Promise<string>((resolve, reject) => {

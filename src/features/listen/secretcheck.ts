@@ -1,18 +1,18 @@
 /*
- * The secret that the source sends with each event. It is compared by digests, in constant time, and never kept. Wrong
- * ones are counted: many of them and no right one mean that the secret has been changed at one end.
+ * The secret that the source sends with each event. Digests are compared in constant time, and the secret is never
+ * stored. Wrong secrets are counted: many of them without a right one mean that the secret was changed on one side.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 const window = 600_000
 const most = 10
-/** Milliseconds between two lines in the log: whoever sends wrong secrets must not fill it. */
+/** Milliseconds between two lines in the log: someone sending wrong secrets must not fill it. */
 const betweenLines = 3_600_000
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest()
 
 export class SecretCheck {
-  /** When the last wrong ones came, in ms since the epoch, and the last right one. */
+  /** When the last wrong ones and the last right one came, in ms since the epoch. */
   #wrong: number[] = []
   #rightAt = 0
   #toldAt = Number.NEGATIVE_INFINITY
@@ -43,7 +43,7 @@ export class SecretCheck {
     this.#untold = 0
   }
 
-  /** Ten wrong ones within ten minutes, and none right. */
+  /** Ten wrong ones within ten minutes, and no right one. */
   get isWrong(): boolean {
     const since = this.now() - window
     return this.#wrong.filter((at) => at >= since).length >= most && this.#rightAt < since

@@ -1,4 +1,4 @@
-/* What the receiver's thread is started with, and what it and the program say to each other. */
+/* What the receiver's thread is started with, and the messages between it and the program. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Stop } from '../../engine/base/errors.js'
 
@@ -6,11 +6,11 @@ import type { Stop } from '../../engine/base/errors.js'
 export interface SyncedNow {
   /** Tenants that may be synced. */
   readonly tenants: ReadonlySet<Int64>
-  /** All that the warehouse knows: granted, chosen or not. */
+  /** All that the warehouse knows, granted or not, selected or not. */
   readonly known: ReadonlySet<Int64>
   readonly forgotten: ReadonlySet<Int64>
   readonly resources: ReadonlySet<string>
-  /** Cursors that the source does not offer, as `TENANT RESOURCE`. */
+  /** Cursors that the source doesn't offer, as `TENANT RESOURCE`. */
   readonly unavailable: ReadonlySet<string>
 }
 
@@ -35,9 +35,9 @@ export interface ReceiverCall {
   /** SHA-256 of each secret that is accepted. */
   readonly secretDigests: readonly Uint8Array[]
   readonly maxBodyBytes: number
-  /** The resource of each `payload.type`, where the document names events of it. */
+  /** The resource of each `payload.type`, for the types in the document. */
   readonly resources: ReadonlyMap<string, string>
-  /** Resources that events of a resource make due besides. */
+  /** Resources that a resource's events make due besides their own. */
   readonly also: ReadonlyMap<string, readonly string[]>
   readonly synced: SyncedNow
   readonly listenerId: string
@@ -57,7 +57,7 @@ export type FromThread =
       readonly exitCode: Stop['exitCode']
     }
   | { readonly kind: 'received' }
-  /** An event named a tenant that nobody knows. */
+  /** An event named an unknown tenant. */
   | { readonly kind: 'unknownTenant' }
   | {
       readonly kind: 'log'

@@ -1,4 +1,4 @@
-/* What an event says, as far as it is believed: which record of which tenant it names, and nothing of its contents. */
+/* What an event says, as far as we trust it: which record of which tenant it names, and nothing of its contents. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
@@ -13,16 +13,16 @@ export interface ReceivedEvent {
   readonly action: string
   readonly recordId: Int64
   readonly tenantId: Int64
-  /** Canonical timestamps; null where there is none that can be read. */
+  /** Canonical timestamps; null if there is no readable one. */
   readonly version: string | null
   readonly triggeredAt: string | null
 }
 
-/** A body that is no event; the message says what was found in its place. */
+/** A body that isn't an event; the message says what was found instead. */
 export class NoEvent extends Error {}
 
 const longestId = 200
-/** Texts that are kept to be looked at; the source's own are a fraction of it. */
+/** Kept texts are only for people to look at; the source's own are much shorter. */
 const longestWord = 100
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -38,7 +38,7 @@ function integer(value: unknown): Int64 | undefined {
 /** Half of a surrogate pair becomes U+FFFD, as it would on its way to a database. */
 const wellFormed = (text: string): string => Buffer.from(text, 'utf8').toString('utf8')
 
-/** Text that every database takes. */
+/** Text that every database accepts. */
 const isPlain = (text: string): boolean => !text.includes('\0') && text === wellFormed(text)
 
 const word = (value: unknown): string =>

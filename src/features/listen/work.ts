@@ -1,4 +1,4 @@
-/* `shopsync listen`: receives events, and rings, until a signal comes. Used by the command. */
+/* `shopsync listen`: receives events and rings, until a signal comes. Used by the command. */
 import { once } from 'node:events'
 import { Stop } from '../../engine/base/errors.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -10,7 +10,7 @@ type Flags = Readonly<Record<string, unknown>>
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** The settings of the configuration, and what the flags say in place of them. */
+/** The configured settings, overridden by the flags. */
 export function settingsBy(flags: Flags, configured: EventSettings): EventSettings {
   const port = wholeNumber('--port', flags['port'], { to: 65_535, example: 8787 })
   const [cert, key] = [text(flags['tlsCert']), text(flags['tlsKey'])]

@@ -43,7 +43,7 @@ function modeOf(word = 'sync'): (typeof modes)[number] {
   })
 }
 
-/** Also the work of `backfill --dry-run`. */
+/** Also does the work of `backfill --dry-run`. */
 export async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
   const [
     { withContext },
@@ -75,7 +75,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
       full,
       ranges: mode === 'backfill' ? rangesByFlags(context) : [],
     }
-    // A plan stores nothing: its stamps need not lie behind those of the warehouse, which may have no tables yet.
+    // A plan stores nothing, so its stamps don't have to follow those of the warehouse, which may have no tables yet.
     const deps = await context.dependencies(await context.readingWarehouse(), { stamps: new Stamps(clock) })
     const made = await shown(context, { stats: () => deps.source.stats() }, (shows) =>
       makePlan({ ...deps, observer: { ...deps.observer, ...shows } }, request, config.api.rateReserve),
@@ -93,7 +93,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
   })
 }
 
-/** What the targets let be expected; undefined without targets, and where no run has kept what it takes. */
+/** The freshness that the targets lead to; undefined without targets, or if no run has recorded its timing. */
 async function freshnessOf(context: CommandContext, { rate, table_changes }: RunPlan) {
   const { freshnessSettings } = await import('../targets/settings.js')
   const settings = freshnessSettings(context.config)
@@ -112,5 +112,5 @@ async function freshnessOf(context: CommandContext, { rate, table_changes }: Run
       ? (Math.max(1, Math.floor(rate.limit * (1 - rate.reserve))) * 3600) / rate.window_seconds
       : undefined,
   })
-  return { plan, text: freshnessPlanText(plan) }
+  return { plan, text: freshnessPlanText(plan, rate) }
 }

@@ -21,18 +21,18 @@ import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import { backfillCost, burstChecks, compareCost, resumedCost, walkCost, wholeCost } from './forecast.js'
 
-/** What work on a cursor costs. */
+/** The cost of work on a cursor. */
 export interface Cost {
   readonly requests: number
   readonly records: number
   readonly checks: number
-  /** The part of it that reads the whole list once, behind the rest. */
+  /** The part that reads the whole list once, after everything else. */
   readonly refill?: Cost
 }
 
 export const nothing: Cost = { requests: 0, records: 0, checks: 0 }
 
-/** Forecasts the work on one cursor, for one request at most. */
+/** Forecasts the work on one cursor, with one request at most. */
 export class Forecast implements CursorWork {
   readonly progress: CursorProgress = { ...noCounts, watermark: null }
   readonly #request: RunRequest
@@ -45,7 +45,7 @@ export class Forecast implements CursorWork {
     private readonly how: {
       readonly request: RunRequest
       readonly hasTable: boolean
-      /** A table that the run would create first is filled by a walk of the whole list. */
+      /** If the run has to create a table first, a walk of the whole list fills it. */
       readonly isRefilled: boolean
     },
   ) {
@@ -54,7 +54,7 @@ export class Forecast implements CursorWork {
     this.#liveRows = how.hasTable ? new LiveRows(cursor.warehouse, cursor) : undefined
   }
 
-  /** Records of a page, where the source was found to serve fewer than are asked for. */
+  /** Records per page, if the source was found to serve fewer than requested. */
   get #page(): number | undefined {
     return memoryOf(this.#state?.remembered).size
   }
@@ -82,7 +82,7 @@ export class Forecast implements CursorWork {
     const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
     const isListing = this.#request.full === true
     return {
-      // A listing asks how many records there are without a filter by time.
+      // A listing requests how many records there are without a filter by time.
       requests: walk.requests + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
       records: walk.records,
       checks: walk.checks + (isListing ? burstChecks(this.#pagesOf(rows)) : 0),
@@ -103,13 +103,13 @@ export class Forecast implements CursorWork {
     return this.#reading(await countAfter(this.#list, floor), this.#below, isWholeFrom(floor))
   }
 
-  /** How many records a walk that goes on has still before it. One from before the table was there does not go on. */
+  /** How many records a resumed walk still has to read. A walk from before the table existed isn't resumed. */
   get #below(): number {
     if (this.how.isRefilled) return 0
     return remaining(this.#state, this.#state?.refill == null ? 'walk' : 'refill_walk')
   }
 
-  /** `below`: how many records a walk that was cut short has still before it. */
+  /** `below`: how many records an interrupted walk still has to read. */
   #reading(records: number, below: number, isWhole: boolean): Cost {
     const checks = burstChecks(this.#pagesOf(below === 0 ? records : below))
     if (below > 0)
@@ -118,7 +118,7 @@ export class Forecast implements CursorWork {
     return { requests: cost(records, this.#page), records, checks }
   }
 
-  /** What is new, as far as the warehouse lacks it, and then the whole list. */
+  /** New records that the warehouse lacks, and then the whole list. */
   async #refill(): Promise<Cost> {
     const records = await countAfter(this.#list, floorOf(null, 0))
     const rows = this.#liveRows ? await this.#rows(epoch) : records
@@ -132,7 +132,7 @@ export class Forecast implements CursorWork {
     }
   }
 
-  /** What is newer than the ranges is taken from the warehouse: the source is asked one question only. */
+  /** What is newer than the ranges is counted in the warehouse, so the source only gets one request. */
   async #backfill(): Promise<Cost> {
     let [requests, records, checks] = [0, 0, 0]
     const ranges = (this.#request.ranges ?? []).toSorted((a, b) => (a.from < b.from ? -1 : 1))
@@ -143,11 +143,11 @@ export class Forecast implements CursorWork {
     for (const range of ranges) {
       const newer = await this.#rows(endOf(range))
       const rest = (await this.#rows(beginningOf(range))) - newer
-      // What the warehouse does not know of yet counts as in the range.
+      // What the warehouse doesn't know yet counts as in the range.
       const within = rest + (range === oldest ? Math.max(0, atSource - here) : 0)
       requests += backfillCost(newer, within, this.#page)
       records += within
-      // Its first window has nothing to be held against yet.
+      // Its first window has nothing to be compared with yet.
       if (within > manyRecords) checks += 1 + burstChecks(this.#pagesOf(within))
     }
     return { requests, records, checks }

@@ -10,7 +10,7 @@ const shownChanges = 12
 /** More lines of one kind would push the others off the screen. */
 const shownLines = 20
 
-/** `more`: what else is to be said, in a paragraph of its own. */
+/** `more`: additional text, in its own paragraph. */
 export function planText(
   made: RunPlan,
   { views, more = '' }: { readonly views: ViewsMade; readonly more?: string },
@@ -79,7 +79,7 @@ function cursorsText(cursors: RunPlan['cursors'], terminal: Terminal): string {
   ])
 }
 
-/** What is read whole once, and why that is no loss of time for the rest. */
+/** What is read completely once, and why that doesn't delay the rest. */
 function refillsText(cursors: RunPlan['cursors']): string {
   const lists = cursors.flatMap(({ resource, refill }) => (refill ? [{ resource, ...refill }] : []))
   if (lists.length === 0) return ''
@@ -88,7 +88,7 @@ function refillsText(cursors: RunPlan['cursors']): string {
   return `Of these, ${plural(sum('requests'), 'request')} and ${plural(sum('records'), 'record')} are to read ${plural(lists.length, 'list')} whole once (${names}). That comes after everything else, and a run that is cut short goes on with it later.`
 }
 
-/** The keys that change, the largest tables first: nothing is fetched for that, and nobody can write meanwhile. */
+/** The changing keys, largest tables first: nothing is fetched for them, and nobody can write meanwhile. */
 function keysText(changes: RunPlan['table_changes']): string {
   const keys = changes
     .flatMap(({ table, rows, bytes }) =>
@@ -129,7 +129,7 @@ const isNew = (changes: RunPlan['table_changes']): boolean =>
 const changesText = (changes: RunPlan['table_changes']): string =>
   isNew(changes) ? `There is no warehouse there yet: the run makes it. ${listOf(changes)}` : listOf(changes)
 
-/** Keys that change have a list of their own. */
+/** Changing keys have their own list. */
 function listOf(all: RunPlan['table_changes']): string {
   const changes = all.filter(({ rows }) => rows === undefined)
   if (all.length === 0) return 'The tables are up to date.'

@@ -13,6 +13,7 @@ import type { PendingMove } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
 import { type Cost, Forecast, nothing } from './cursorcost.js'
 import { minutesFor, type Rate, rateOf, readsAhead } from './forecast.js'
+import { withSeenLength } from './windowlength.js'
 
 /** What a run would do with one cursor. */
 export interface PlannedCursor {
@@ -21,9 +22,12 @@ export interface PlannedCursor {
   readonly status: 'ok' | 'unavailable' | 'failed' | 'skipped'
   readonly requests: number
   readonly records: number
-  /** Of the requests: checks of pages that are read several at a time, where answers take so long that they will be. */
+  /** Requests among these that check pages read several at a time, if responses take long enough for that. */
   readonly checks: number
-  /** Of both: to read the whole list once, when the run has done everything else; null where that need not be. */
+  /**
+   * Requests and records among both that read the whole list once, after everything else in the run; null if that isn't
+   * necessary.
+   */
   readonly refill: Pick<Cost, 'requests' | 'records'> | null
   readonly error: string | null
 }
@@ -32,7 +36,7 @@ export interface PlannedCursor {
 export interface PlannedTableChange {
   readonly table: string
   readonly what: string
-  /** Of the table, where its key changes: that takes the longer the larger it is. */
+  /** Size of the table, if its key changes: the larger it is, the longer that takes. */
   readonly rows?: number
   readonly bytes?: number
   /** What keeps the run from making the change, and what to do about it. */
@@ -44,7 +48,7 @@ export interface RunPlan {
   readonly mode: 'plan'
   readonly of: RunRequest['mode']
   readonly planned_at: string
-  /** All that the run would send, the question which tenants there are included. */
+  /** All requests that the run would send, including the one for the authorizations. */
   readonly requests: number
   readonly records: number
   readonly minutes: number
@@ -56,7 +60,7 @@ export interface RunPlan {
     readonly records: number
   }[]
   readonly cursors: readonly PlannedCursor[]
-  /** What making this plan has cost. */
+  /** The requests it took to make this plan. */
   readonly asked: number
 }
 
@@ -65,7 +69,7 @@ function cursorsOf(
   costs: ReadonlyMap<string, Cost>,
   isAhead: boolean,
 ): PlannedCursor[] {
-  // A run finds out by one request what this plan has found out.
+  // A run needs one request to find out what this plan has found out.
   const asked = { ...nothing, requests: 1 }
   return ends.map(({ report: { tenant_id, resource, status, error } }) => {
     const known = status === 'ok' ? costs.get(cursorName({ tenantId: tenant_id, resource })) : undefined
@@ -100,7 +104,7 @@ function byTenant(cursors: readonly PlannedCursor[]): RunPlan['tenants'] {
 const creates = (changes: readonly Change[], table: string): boolean =>
   changes.some((change) => change.table === table && change.what === 'create table')
 
-/** The derived tables that the run would compute anew from the stored records, before any other work. */
+/** The derived tables that the run would recompute from the stored records, before any other work. */
 async function recomputedTables({ warehouse, model }: Dependencies, changes: readonly Change[]) {
   const isOld = creates(changes, 'sync_derived')
   if (!isOld) await warehouse.learnRules()
@@ -135,7 +139,7 @@ const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTabl
   ...(obstacles.length > 0 && { in_the_way: obstacles }),
 })
 
-/** Says what a run would cost. Asks one question a cursor at most, and writes nothing. */
+/** Shows what a run would cost. Sends at most one request per cursor, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
@@ -165,7 +169,8 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const together = Math.min(deps.config.sync.concurrency, Math.max(1, forecasts.size))
   const costs = new Map([...forecasts].map(([name, { cost }]) => [name, cost]))
   const cursors = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
-  const rate = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const told = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const rate = told && (await withSeenLength(deps.warehouse, told))
   const tenants = byTenant(cursors)
   const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / 100))
   return {

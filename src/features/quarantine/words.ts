@@ -12,7 +12,7 @@ export const noWarehouseText = (where: string): string =>
 export const leftText = (left: number): string =>
   `${plural(left, 'record')} could not be stored still: shopsync quarantine list`
 
-/** The document of --json has the values whole. */
+/** The document of --json contains complete values. */
 const shownOfValue = 40
 
 export function quarantineText(entries: readonly Quarantined[], terminal: Terminal = plainTerminal): string {

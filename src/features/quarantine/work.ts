@@ -47,12 +47,12 @@ export function listQuarantine(
   })
 }
 
-/** What became of one record that was tried again. */
+/** The outcome of retrying one record. */
 export interface Replayed {
   readonly tenant_id: Int64
   readonly resource: string
   readonly record_id: string
-  /** `gone`: the source has it no longer; `unreachable`: it has no id to ask by; `failed`: it could not be fetched. */
+  /** `gone`: the source no longer has it; `unreachable`: it has no id to request; `failed`: it could not be fetched. */
   readonly outcome: 'stored' | 'still bad' | 'gone' | 'unreachable' | 'failed'
   readonly detail: string | null
 }
@@ -73,8 +73,8 @@ function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): Quarant
 }
 
 /**
- * Forgets a record that never was a row, where its 404 says that it is gone: the source answers by id for a record that
- * it lists. A row of it stays for reconcile, which confirms and marks deletions.
+ * Removes a record that never was a row if a 404 shows that it is gone, provided the source answers by id for a record
+ * that it lists. If it has a row, reconcile will confirm and mark the deletion.
  */
 async function forgetGone(
   run: ReplayRun,
@@ -110,7 +110,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
     const list = flatList({ ...run, ...record }, 'lookup')
     const fetched = await list.item(id)
     if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
-    // The outcome tells what is left in quarantine: the log need not.
+    // The outcome shows what is left in quarantine; it doesn't have to be logged.
     const store = new PageStore(
       { key, warehouse: run.warehouse, observer: {}, stats: new TenantStats() },
       'replay',
@@ -126,7 +126,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
   }
 }
 
-/** Fetches what is in quarantine again, record by record, and tries once more. Needs the lease, as every writer. */
+/** Fetches the records in quarantine again, one by one, and retries them. Needs the lease, like every writer. */
 export async function replayQuarantine(deps: Dependencies, choice: CursorChoice): Promise<Replayed[]> {
   await using lease = await openLease(deps, 'quarantine replay')
   await checkSourceIdentity(deps.warehouse, deps.source.address)

@@ -1,7 +1,7 @@
 /*
- * Rows that two live records show (warehouse/sharedrows.ts): when a cursor's work is done, the source is asked by id for
- * the record that was shown earlier, which may have lost the row without a new stamp. Every work that writes has
- * this behind it, where the cursor's records have such rows.
+ * Rows that two live records show (warehouse/sharedrows.ts). When a cursor's work is done, the source is queried by id
+ * for the record that was shown earlier, which may have lost the row without a new stamp. All work that writes is
+ * followed by this, if the cursor's records have such rows.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -30,21 +30,21 @@ import { LiveRows } from './liverows.js'
 import { answersApart, askForRegressions } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 
-/** Records that one run asks for at most; the next run goes on. */
+/** How many records one run requests at most; the next run continues. */
 const mostLookups = 100
 
 export interface SharedOptions {
-  /** Look over all rows, and not only at those that the run has written. */
+  /** Check all rows, not just those the run has written. */
   readonly isWhole?: boolean
-  /** Look only where the work has written rows: whatever else is open waits for the next run. */
+  /** Only check where the work has written rows: everything else waits for the next run. */
   readonly onlyTouched?: boolean
-  /** Store an older version where the source says twice that it went back: only reconcile may. */
+  /** Store an older version if the source confirms twice that it went back: only reconcile may. */
   readonly followsBack?: boolean
   /** See ReconcileOptions. */
   readonly acceptDeletes?: boolean
 }
 
-/** The work, and then a look at the rows that its records share. */
+/** The work, followed by a check of the rows that its records share. */
 export function withSharedLook(
   cursor: CursorRun<LeasedWarehouse>,
   work: CursorWork,
@@ -61,14 +61,14 @@ export function withSharedLook(
   }
 }
 
-/** Whether the list was read to its end before, and nothing of it is to be read again. */
+/** Whether the list was read to its end before, and no part of it has to be read again. */
 const wasWalkedWhole = (state: CursorState | undefined): boolean =>
   state !== undefined &&
   (state.watermark ?? state.lastSuccessAt) !== null &&
   state.walk === null &&
   state.refill === null
 
-/** One cursor's look at shared rows. */
+/** One cursor's check of shared rows. */
 export class SharedLook {
   readonly #rows: SharedRows
   readonly #liveRows: LiveRows
@@ -90,11 +90,11 @@ export class SharedLook {
     this.#liveRows = new LiveRows(warehouse, cursor)
     this.#list = flatList(cursor, 'lookup')
     this.#store = new PageStore(cursor, 'lookup')
-    // A record that breaks its answer keeps no other from being asked for.
+    // A record that breaks its response doesn't keep others from being requested.
     this.#confirmation = new Confirmation(this.#list, run.stamps, cursor.note, () => true)
   }
 
-  /** What the look itself has brought. */
+  /** The counts of the check itself. */
   get counts(): Counts {
     const { counts } = this.#store
     return { ...counts, removed: counts.removed + this.#deleted }
@@ -131,7 +131,7 @@ export class SharedLook {
     stats.forgetTouched(key.resource)
   }
 
-  /** Whether all rows are to be looked over. An idle cursor whose rows were looked over asks the warehouse nothing. */
+  /** Whether to check all rows. An idle cursor whose rows were checked doesn't query the warehouse. */
   async isDue(before: KnownShared | null): Promise<boolean> {
     const touched = this.cursor.stats.touched(this.cursor.key.resource)
     if (this.options.onlyTouched && touched === undefined) return false
@@ -141,7 +141,7 @@ export class SharedLook {
     return touched.size > mostTouched || this.#rows.has([...touched])
   }
 
-  /** Asks about the pairs that nobody was asked about. Returns what is known then; null where nothing is shared. */
+  /** Queries the source about new pairs. Returns what is known afterwards; null if nothing is shared. */
   async #settle(before: KnownShared): Promise<KnownShared | null> {
     const asked = new Set(before.asked)
     const unread = new Set<Int64>()
@@ -164,7 +164,7 @@ export class SharedLook {
     return { rows: found.rows, asked: names, tooMany: found.tooMany }
   }
 
-  /** Asks for the earlier record of each pair, as far as the run may. undefined: the source does not answer by id. */
+  /** Requests the earlier record of each pair, within the run's limit. undefined: the source doesn't answer by id. */
   async ask(pairs: readonly SharingPair[]) {
     const { stats } = this.cursor.run
     const all = [...new Map(pairs.map(({ older }) => [older.id, older])).values()]
@@ -172,7 +172,7 @@ export class SharedLook {
     const [first, ...others] = candidates
     if (!first) return { asked: 0, ids: new Set<Int64>(), unread: [] }
     const [unread, gone]: [Int64[], GoneRow[]] = [[], []]
-    // A source that does not answer by id is found out by the first question.
+    // The first request shows whether the source answers by id.
     for (const part of [[first], others]) {
       stats.lookups += part.length
       const answer = await this.#confirmation.byId(part)
@@ -222,7 +222,7 @@ export class SharedLook {
     this.#differing += answer.differing
   }
 
-  /** Marks rows whose record is gone, unless they are more than is believed. */
+  /** Marks rows whose record is gone, unless there are too many to believe. */
   async markGone(gone: readonly GoneRow[]): Promise<void> {
     const { root, run, tenantId, warehouse } = this.cursor
     const { acceptDeletes: accepted, maxDeletes: share } = deletionLimit(run, this.options.acceptDeletes)

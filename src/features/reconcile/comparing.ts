@@ -1,6 +1,6 @@
 /*
- * Compares one cursor with the source: by counting, or by a list of everything. `reconcile` and `verify` give it the
- * rows to compare the source with, and the repair of differences.
+ * Compares one cursor with the source, by counting or by listing everything. `reconcile` and `verify` provide the rows
+ * to compare and the repair of differences.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -23,7 +23,7 @@ import { type Evidence, movesWatermark } from '../../engine/walk/verdict.js'
 import { Walk } from '../../engine/walk/walk.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 
-/* What a comparison says of itself where it is not sure. `reconcile` and `verify` use it. */
+/* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
 export const differingText = (records: number): string =>
   `Of ${plural(records, 'record')} the source says different things by id and in its list, or from one answer to the next. Nothing of them was changed; the next reconcile asks once more`
@@ -31,30 +31,30 @@ export const differingText = (records: number): string =>
 export const unevenText = ({ source, warehouse }: ComparedCursor): string =>
   `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. Differences that were found are repaired; the next reconcile looks again`
 
-/** `more`: records that a filter by time keeps back. */
+/** `more`: records that a filter by time hides. */
 export const beforeAllText = (more: number): string | undefined =>
   more === 0
     ? undefined
     : `The source counts ${plural(more, 'record')} more without updated_after than with the earliest time that it takes: its list was read without it and compared whole. No sync sees these records change: tell the API's operator`
 
-/** What a comparison of one cursor has found, after the differences were dealt with. */
+/** The result of comparing one cursor, after the differences were handled. */
 export interface ComparedCursor extends Comparison {
-  /** Of counts that agree, or of the walk of a listing. */
+  /** From counts that agree, or from the walk of a listing. */
   readonly evidence: Evidence
-  /** What is remembered of the list from now on. */
+  /** What to remember about the list from now on. */
   readonly memory: Memory
-  /** So many records more the source counts without a filter by time; they were read so. */
+  /** How many more records the source counts without a filter by time; they were read without it. */
   readonly beforeAll: number
 }
 
-/** The rows that the source is compared with. */
+/** The rows to compare with the source. */
 export interface ComparedRows extends Pick<ComparePort<Fetched>, 'cells' | 'rows'> {
-  /** The stored versions of records, tombstones included. */
+  /** The stored versions of records, including tombstones. */
   versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
   all(): AsyncIterable<Candidate>
 }
 
-/** What is done about differences. Each method returns how rows moved by that (see ComparePort). */
+/** How differences are handled. Each method returns how rows moved (see ComparePort). */
 export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'> {
   store(fetched: Fetched): Promise<readonly Move[]>
   recoverLostRows(): Promise<readonly Move[] | undefined>
@@ -65,14 +65,14 @@ interface ComparingParts {
   readonly list: CursorList
   readonly rows: ComparedRows
   readonly repair: Repair
-  /** What is remembered of the list. */
+  /** What is remembered about the list. */
   memory(): Memory
   readonly note: Note
 }
 
 type ComparingRun = Pick<Run, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
 
-/** What one reading of the whole list has shown. */
+/** The result of reading the whole list once. */
 interface Listed {
   readonly outcome: WalkOutcome
   readonly seen: IdSet
@@ -80,13 +80,13 @@ interface Listed {
 }
 
 interface Listing {
-  /** The comparison by counts that came to a listing. */
+  /** The comparison by counts that ended in a listing. */
   readonly before?: Comparison
-  /** The listing was asked for: it counts as a search for what is not shown. */
+  /** The listing was requested by the user: it counts as a search for hidden records. */
   readonly isSearch: boolean
 }
 
-/** How many of the rows that a list does not show have not moved by what the source said of them. */
+/** How many of the rows missing from a list have not moved according to the source. */
 function unsettled(missing: readonly Candidate[], moves: readonly Move[]): number {
   const moved = new Map<string | null, number>()
   for (const { before } of moves) moved.set(before, (moved.get(before) ?? 0) + 1)
@@ -97,7 +97,7 @@ function unsettled(missing: readonly Candidate[], moves: readonly Move[]): numbe
   }).length
 }
 
-/** Compares one cursor: by counting, or by a list of everything where that costs less or is asked for. */
+/** Compares one cursor by counting, or by listing everything if that costs less or was requested. */
 export class Comparing {
   readonly #run: ComparingRun
 
@@ -110,7 +110,7 @@ export class Comparing {
 
   async run(full: boolean): Promise<ComparedCursor> {
     const memory = this.parts.memory()
-    // Counts find nothing in a list whose counts are not true.
+    // If a list's counts are wrong, counting finds nothing.
     if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
     const found = await new Bisection<Fetched>(this.#port()).run()
     if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
@@ -136,7 +136,7 @@ export class Comparing {
 
   /**
    * Walks the list of what is newer than the floor and has pages with differences repaired; moves no cursor. `after`:
-   * what the source is asked for, if not for what is newer than the floor.
+   * what to pass to the source instead of the floor.
    */
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
     const { list, note } = this.parts
@@ -153,12 +153,12 @@ export class Comparing {
     }
     const plan = walkPlan(this.#run, floor, this.parts.overlapMs)
     const known = knownOf(this.parts.memory())
-    // A whole list tells whether its totals are true by now; one whose totals jump is not read so often again for that.
+    // A complete list shows whether its totals are right by now. If they fluctuate, it isn't read again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady
     return new Walk(port, { ...plan, known, looksAgain }).run()
   }
 
-  /** Lists everything, with the books of a walk; then settles every row that the list has not shown. */
+  /** Lists everything with the books of a walk, then settles every row missing from the list. */
   async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
     const { listed, beforeAll } = await this.#listAll(isSearch)
     const { outcome, seen, texts } = listed
@@ -173,10 +173,10 @@ export class Comparing {
     const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
     return {
       method: 'listing',
-      // Where a record exists unchanged that no list shows, the list is not to be believed.
+      // If an unchanged record exists that no list shows, the list can't be trusted.
       isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + anomalies.unreadable,
       evidence: { ...outcome.evidence, beforeAll },
-      // Without the filter the list has another order, which says nothing of the one that walks read.
+      // Without the filter, the list has a different order, which says nothing about the one that walks read.
       memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
       beforeAll,
       source: finding.isUncounted ? books.distinct : books.last - finding.twice - finding.hidden,
@@ -192,8 +192,8 @@ export class Comparing {
   }
 
   /**
-   * Lists everything that the filter by time shows. Where somebody asked for a listing, and the source counts more
-   * without the filter, or did so before, everything is listed without it: in no order that the API promises.
+   * Lists everything that the filter by time shows. If the user requested a listing and the source counts more without
+   * the filter, or did so before, everything is listed without it, in an order that the API doesn't promise.
    */
   async #listAll(isSearch: boolean): Promise<{ readonly listed: Listed; readonly beforeAll: number }> {
     const { list } = this.parts
@@ -204,7 +204,7 @@ export class Comparing {
       if (!isSearch || !isCounted || (await list.countAll()) <= books.last)
         return { listed: filtered, beforeAll: 0 }
     }
-    // Records may have come between two questions.
+    // Records may have come between two requests.
     const some = await list.countAfter(epoch)
     const beforeAll = Math.max(0, (await list.countAll()) - some)
     const listed = beforeAll > 0 ? await this.#list(unfiltered) : (filtered ?? (await this.#list(epoch)))
@@ -218,7 +218,7 @@ export class Comparing {
     return { outcome: await this.walk(epoch, saw, after), seen, texts }
   }
 
-  /** Has a page repaired if it shows a record that cannot be stored, or whose live row has another version. */
+  /** Has a page repaired if it shows a record that can't be stored, or one whose live row has a different version. */
   async #store(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
     const ids = page.observed.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
     const stored = await this.parts.rows.versions(ids)

@@ -1,6 +1,6 @@
 /*
- * Asks the source itself about rows that its list does not show, and about records whose rows have vanished.
- * `reconcile` and `verify` use it before anything counts as deleted.
+ * Queries the source about rows that its list doesn't show, and about records whose rows have vanished. `reconcile` and
+ * `verify` use it before anything counts as deleted.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Stamps } from '../../engine/base/clock.js'
@@ -17,27 +17,27 @@ import { RangeWalk } from '../../engine/walk/range.js'
 import type { WalkPage } from '../../engine/walk/types.js'
 import type { GoneRow } from './tombstone.js'
 
-/** What the source said of rows that its list does not show. */
+/** The source's answers about rows that its list doesn't show. */
 export interface Confirmed {
   readonly gone: readonly GoneRow[]
-  /** Records that exist: they have moved, or the list had hidden them. */
+  /** Records that exist: they moved, or the list had hidden them. */
   readonly moved: readonly Fetched[]
 }
 
-/** The same of records that were asked for by id. */
+/** The same for records requested by id. */
 interface AskedById extends Confirmed {
-  /** Records that break the answer. */
+  /** Records that break the response. */
   readonly unread: readonly Int64[]
   readonly isById: boolean
 }
 
-/** Requests for single records that are under way at once. */
+/** How many requests for single records run at once. */
 const together = 8
 
 /**
- * Asks by id about each row that a list did not show. A 404 counts only if the source answers by id at all: one record
- * that a list has just shown is asked for after the others. Where this record is not found either, a second list decides:
- * a row counts as gone if the list of the second at which its record stood is read again and misses it too.
+ * Requests each row missing from a list by id. A 404 only counts if the source answers by id at all: a record that a
+ * list has just shown is requested afterwards. If that one isn't found either, a second list decides: a row counts as
+ * gone if it is also missing when the part of the list with its second is read again.
  */
 export class Confirmation {
   /** Whether the source answers by id; undefined until it was tried. */
@@ -47,7 +47,7 @@ export class Confirmation {
     private readonly list: CursorList,
     private readonly stamps: Stamps,
     private readonly note: Note,
-    /** Whether some records of the list break every answer: by id they may do so too. */
+    /** Whether some records of the list break every response: they may do so by id, too. */
     private readonly hasHoles: () => boolean = () => false,
   ) {}
 
@@ -66,7 +66,7 @@ export class Confirmation {
     return { gone: second.gone, moved: [...moved, ...second.moved] }
   }
 
-  /** Asks by id, and nothing else. Without `isById` the source does not answer so, and a 404 says nothing. */
+  /** Requests by id, and nothing else. Without `isById`, the source doesn't answer by id, and a 404 means nothing. */
   async byId(candidates: readonly Candidate[]): Promise<AskedById> {
     const [gone, moved, unread]: [GoneRow[], Fetched[], Int64[]] = [[], [], []]
     const answers = await mapLimited(candidates, together, (candidate) => this.#item(candidate))
@@ -81,7 +81,7 @@ export class Confirmation {
     return { gone, moved, unread, isById }
   }
 
-  /** Fetches records whose rows have vanished from the warehouse. undefined: the source does not answer by id. */
+  /** Fetches records whose rows have vanished from the warehouse. undefined: the source doesn't answer by id. */
   async find(ids: readonly Int64[]): Promise<Fetched[] | undefined> {
     const items = await mapLimited(ids, together, (id) => this.list.item(id))
     const found = items.flatMap((item) => item ?? [])
@@ -89,7 +89,7 @@ export class Confirmation {
     return found.length === ids.length || (await this.#answersById()) ? found : undefined
   }
 
-  /** undefined: the record breaks the answer by id as it breaks its page. */
+  /** undefined: the record breaks the response by id as it breaks its page. */
   async #item({ id, updatedAt }: Candidate): Promise<GoneRow | Fetched | undefined> {
     const askedAt = fromMicros(this.stamps.next())
     try {
@@ -100,7 +100,7 @@ export class Confirmation {
     }
   }
 
-  /** The version of each record by its id, asked for twice with a pause between; undefined where there is none. */
+  /** The version of each record by id, requested twice with a pause in between; undefined if there is none. */
   async twice(
     ids: readonly Int64[],
     pause: () => Promise<void>,
@@ -114,7 +114,7 @@ export class Confirmation {
     })
   }
 
-  /** Asks for a record that exists; twice, since the first may be deleted just now. */
+  /** Requests a record that exists; twice, since the first may just have been deleted. */
   async #answersById(): Promise<boolean> {
     for (let attempt = 0; attempt < 2; attempt++) {
       const probeId = attempt === 0 ? this.list.probeId : await this.#newestId()
@@ -128,7 +128,7 @@ export class Confirmation {
     return this.list.probeId
   }
 
-  /** The second list: the newest records first, since a record that has moved stands there; then each row's second. */
+  /** The second list: the newest records first, since a record that moved is there; then each row's second. */
   async #readAgain(candidates: readonly Candidate[]): Promise<Confirmed> {
     const newest = await this.list.fetch(epoch, 1, 100)
     const gone: GoneRow[] = []
@@ -141,7 +141,7 @@ export class Confirmation {
     return { gone, moved }
   }
 
-  /** The records of one second. Its pages go to `moved`. */
+  /** The records of one second. Adds its pages to `moved`. */
   async #readSecond(time: string, moved: Fetched[]) {
     const [after, until] = [cutBefore(time), cutPoint(time)]
     const shown = new Set<Int64 | string>()
@@ -164,7 +164,7 @@ export class Confirmation {
   }
 }
 
-/** Candidates of one second each, newest first. */
+/** Candidates grouped by second, newest first. */
 function inSeconds(candidates: readonly Candidate[]): Candidate[][] {
   const groups = new Map<string, Candidate[]>()
   for (const candidate of candidates) {

@@ -2,7 +2,10 @@ import { Skip } from '../../engine/base/errors.js'
 import type { Run } from '../../engine/run/tenant.js'
 import { reconcileSettings } from './settings.js'
 
-/** A cursor of fewer rows has no deletion guard where each deletion is confirmed by id: asking about all of them costs little. */
+/**
+ * A cursor with fewer rows has no deletion guard if each deletion is confirmed by id: requesting all of them costs
+ * little.
+ */
 const smallCursor = 50
 /** Fewer deletions than this are believed whatever their share: one record of three is no landslide. */
 const least = 5
@@ -16,15 +19,15 @@ export const deletionLimit = ({ config }: Pick<Run, 'config'>, acceptDeletes = f
 interface DeletionLimits {
   /** Live rows of the cursor. */
   readonly live: number
-  /** The share of them that may be marked deleted. */
+  /** The share of live rows that may be marked deleted. */
   readonly share: number
-  /** Deletions are accepted, however many they are. */
+  /** Deletions are accepted, however many there are. */
   readonly accepted: boolean
 }
 
 /**
- * Stops a cursor of which too many rows are about to be marked deleted: an API that fails in an unforeseen way looks
- * just like records that were deleted. Rows that stay too long were judged the smaller harm.
+ * Stops a cursor when too many of its rows are about to be marked deleted: an API that fails in an unforeseen way looks
+ * just like deleted records. Rows that stay too long were judged less harmful.
  */
 export class DeletionGuard {
   #marked = 0
@@ -35,14 +38,14 @@ export class DeletionGuard {
     return this.limits.live < smallCursor
   }
 
-  /** Whether so many more would be too many. */
+  /** Whether this many more would be too many. */
   trips(more: number): boolean {
     const { live, share, accepted } = this.limits
     const all = this.#marked + more
     return !accepted && all >= least && all > live * share
   }
 
-  /** Counts so many more; throws Skip when they are too many. */
+  /** Counts this many more; throws Skip if they are too many. */
   pass(more: number): void {
     if (this.trips(more)) this.refuse(more)
     this.#marked += more

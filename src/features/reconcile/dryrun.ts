@@ -1,6 +1,6 @@
 /*
- * The warehouse as a reconcile would leave it, without writing: `verify` lets a comparison run against it and counts
- * the differences that it holds in the end.
+ * The warehouse as a reconcile would leave it, without writing: `verify` runs a comparison against it and counts the
+ * remaining differences.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
@@ -27,8 +27,8 @@ interface LostRowParts {
 }
 
 /**
- * Asks the source by id about every row that has vanished from the warehouse, or that has another version than shopsync
- * has written. Returns undefined where the source cannot be asked so, or where that costs more than a list of everything.
+ * Queries the source by id about every row that has vanished from the warehouse, or has a version that shopsync didn't
+ * write. Returns undefined if the source doesn't answer by id, or if that costs more than listing everything.
  */
 export async function recoverLostRows(parts: LostRowParts): Promise<readonly Move[] | undefined> {
   const { check, liveRows, confirmation, repair, warn } = parts
@@ -53,7 +53,7 @@ export async function recoverLostRows(parts: LostRowParts): Promise<readonly Mov
   return moves
 }
 
-/** `lost`: rows that are not there. `strange`: rows that are there, in a version that shopsync has not written. */
+/** `lost`: missing rows. `strange`: rows with a version that shopsync didn't write. */
 async function sortOut(liveRows: LiveRows, { more, less }: SetDifference) {
   const rows = await liveRows.versions([...more, ...less].map(({ id }) => id))
   const lost = more.filter(({ id }) => rows.get(id)?.deletedAt !== null).map(({ id }) => id)
@@ -65,22 +65,22 @@ async function sortOut(liveRows: LiveRows, { more, less }: SetDifference) {
   return { lost, strange }
 }
 
-/** The versions of a record of which warehouse and source disagree; null where the record does not exist. */
+/** The versions of a record on which warehouse and source disagree; null if the record doesn't exist. */
 interface DryRunEntry {
   readonly stored: string | null
   readonly source: string | null
-  /** The walk that reads what no sync has read yet has brought it. */
+  /** Found by the walk that reads what no sync has read yet. */
   readonly isNews: boolean
 }
 
 export interface DifferenceCounts {
   /** Records that the warehouse lacks. */
   readonly missing: number
-  /** Rows of an older version. */
+  /** Rows with an older version. */
   readonly outdated: number
   /** Live rows whose record is gone. */
   readonly extra: number
-  /** Records that came or changed behind what the cursor claims: no difference. */
+  /** Records that came or changed after what the cursor claims: not a difference. */
   readonly newer: number
 }
 
@@ -88,13 +88,15 @@ interface DryRunParts {
   readonly liveRows: LiveRows
   readonly confirmation: Confirmation
   readonly check: RegisterCheck
-  /** Records that the list may show a second time, and there as they were. */
+  /** How many records the list may show a second time in their old place. */
   readonly mostTwice: () => number
-  /** Waits between two answers by id. */
+  /** Waits between two responses by id. */
   readonly pause: () => Promise<void>
   /** Reads what has come since. */
   readonly catchUp: () => Promise<WalkOutcome>
-  /** Up to when the cursor claims to be complete; null where that cannot be believed: then all is held against it. */
+  /**
+   * Up to when the cursor claims to be complete; null if that can't be trusted. Then everything counts as a difference.
+   */
   readonly claimed: () => string | null
   readonly note: Note
 }
@@ -102,13 +104,13 @@ interface DryRunParts {
 const within = (time: string | null, after: string, until: string): boolean =>
   time !== null && time > after && (until === forever || time <= until)
 
-/** The version of a live row; null where there is none. */
+/** The version of a live row; null if there is none. */
 const liveVersion = (version: Version | undefined): string | null =>
   version?.deletedAt === null ? version.updatedAt : null
 
 /**
- * Keeps each difference that a comparison finds as an entry, in place of a write, and shows the live rows as if the
- * entries had been written. So the comparison goes on past each difference, as a reconcile does.
+ * Keeps each difference that a comparison finds as an entry instead of writing it, and shows the live rows as if the
+ * entries had been written. So the comparison continues past each difference, as a reconcile does.
  */
 export class DryRun implements ComparedRows, Repair {
   readonly #entries = new Map<Int64, DryRunEntry>()
@@ -122,12 +124,15 @@ export class DryRun implements ComparedRows, Repair {
     this.#older = new OlderRows({ confirmation, versions: (ids) => liveRows.versions(ids), pause, mostTwice })
   }
 
-  /** Records of which list and answers by id say different things. */
+  /** Records for which the list and the responses by id disagree. */
   get differing(): number {
     return this.#older.differing
   }
 
-  /** After a comparison has counted the rows. What the catching-up walk brought and the warehouse once had is not new. */
+  /**
+   * Called after a comparison has counted the rows. What the catch-up walk found isn't new if the warehouse once had
+   * it.
+   */
   async counts(): Promise<DifferenceCounts> {
     const { check, liveRows } = this.parts
     const hasNews = [...this.#entries.values()].some(({ isNews }) => isNews)
@@ -192,7 +197,7 @@ export class DryRun implements ComparedRows, Repair {
     return versions
   }
 
-  /** A record in an older version than the row's is asked for by id, when the comparison settles. */
+  /** A record in an older version than its row is requested by id when the comparison settles. */
   async store({ flattened: { records } }: Fetched): Promise<Move[]> {
     const rows = await this.parts.liveRows.versions(records.map(({ id }) => id))
     const isOlder = ({ id, updatedAt }: (typeof records)[number]): boolean =>
@@ -213,7 +218,7 @@ export class DryRun implements ComparedRows, Repair {
     return [...moves, ...(await this.#enter(byId.flatMap((fetched) => fetched.flattened.records)))]
   }
 
-  /** The register is held against the rows of the warehouse, whatever entries there are. */
+  /** The register is compared with the rows of the warehouse, whatever the entries are. */
   recoverLostRows(): Promise<readonly Move[] | undefined> {
     return recoverLostRows({ ...this.parts, repair: this, warn: this.parts.note })
   }
@@ -229,7 +234,7 @@ export class DryRun implements ComparedRows, Repair {
     return outcome
   }
 
-  /** Enters what the source says of records: their versions there, null for a record that is gone. */
+  /** Enters what the source has: the records' versions, null for a record that is gone. */
   async #enter(found: readonly { readonly id: Int64; readonly updatedAt: string | null }[]): Promise<Move[]> {
     const versions = await this.parts.liveRows.versions(found.map(({ id }) => id))
     return found.flatMap(({ id, updatedAt: source }) => {

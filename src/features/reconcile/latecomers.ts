@@ -1,6 +1,6 @@
 /*
- * What a reconciliation tells of how fresh its cursor is: the records that it alone brought, which became visible later
- * than any walk looked for them, and up to when deletions are known.
+ * What a reconciliation shows about its cursor's freshness: the records that only it found, because they became visible
+ * after every walk that looked for them, and up to when deletions are known.
  */
 
 import { LatenessMeter } from '../../engine/run/lateness.js'
@@ -18,7 +18,10 @@ export class Latecomers {
     this.#began = cursor.now()
   }
 
-  /** `walkedAt`: when the walk began that should have found them; null where rows that vanished look like late records. */
+  /**
+   * `walkedAt`: when the walk started that should have found them; null if vanished rows can't be told from late
+   * records.
+   */
   measureFrom(walkedAt: string | null): void {
     const { resource, stats } = this.cursor
     const tell = (micros: number): void => stats.late(resource.name, micros)

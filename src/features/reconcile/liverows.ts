@@ -1,6 +1,6 @@
 /*
- * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. Every query is short, so that no
- * reader holds up a writer.
+ * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. Every query is short, so no reader
+ * blocks a writer.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -16,19 +16,19 @@ import { digest, Sketch } from '../../engine/warehouse/register/sketch.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
-/** As many cells as a comparison needs. A larger cursor has larger cells; ranges that differ are read in finer ones. */
+/** How many cells a comparison needs. A larger cursor has larger cells; ranges that differ are read in finer ones. */
 const mostCells = 2048
-/** Rows of a cell: in the cells of a whole cursor, and of a range that differs. */
+/** Rows per cell: for a whole cursor, and for a range that differs. */
 const wholeCell = 64
 const partCell = 16
 const idsAtOnce = 5000
 const rowsAtOnce = 2000
 
-/** The live rows of one cursor. Only reads. */
+/** The live rows of one cursor. Read-only. */
 export class LiveRows {
   readonly #tenantId: Int64
   readonly #root: Table
-  /** The register of all live rows, counted when the cells of the whole cursor were last read. */
+  /** The register of all live rows, counted when the whole cursor's cells were last read. */
   counted: Register | undefined
 
   constructor(
@@ -58,8 +58,8 @@ export class LiveRows {
   }
 
   /**
-   * How the rows of a range lie in time, in cells of about equal size; no cell ends within a second. Reads step by step
-   * along the index, each step in a query of its own.
+   * How the rows of a range are distributed in time, in cells of about equal size; no cell ends within a second. Reads
+   * step by step along the index, each step in its own query.
    */
   async cells(after: string, until: string): Promise<Cell[]> {
     if (after === epoch && until === forever) return this.#wholeCells()
@@ -85,7 +85,7 @@ export class LiveRows {
     for (let [from, most] = [epoch, rowsAtOnce]; ; ) {
       const rows = await this.#oldest(from, most)
       const isLast = rows.length < most
-      // The rows of a second that was not read to its end are left for the next step.
+      // If a second was not read to its end, its rows are left for the next step.
       const end = isLast ? forever : cutBefore(rows.at(-1)?.updated_at ?? '')
       const whole = isLast ? rows : rows.filter(({ updated_at }) => updated_at <= end)
       for (const { id, updated_at } of whole) sketch.add({ id, version: digest(updated_at) })
@@ -110,7 +110,7 @@ export class LiveRows {
     )
   }
 
-  /** Of the oldest rows of a range, at most so many: their number, and the newest time among them. */
+  /** At most this many of the oldest rows of a range: their number, and the newest time among them. */
   async #stretch(after: string, until: string, most: number): Promise<{ n: number; last: string | null }> {
     const row = await this.warehouse.read((db) =>
       db
@@ -133,7 +133,7 @@ export class LiveRows {
     return new Map(rows.map((row) => [row.id, row.updated_at]))
   }
 
-  /** Every live row, in the order of the ids. */
+  /** Every live row, ordered by id. */
   async *all(): AsyncGenerator<{ readonly id: Int64; readonly updatedAt: string }> {
     for (let last: Int64 | undefined; ; ) {
       const after = last
@@ -153,7 +153,7 @@ export class LiveRows {
     }
   }
 
-  /** The stored versions of records, tombstones included. */
+  /** The stored versions of records, including tombstones. */
   async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
     const versions = new Map<Int64, Version>()
     for (let i = 0; i < ids.length; i += 1000) {

@@ -1,6 +1,6 @@
 /*
- * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs what differs.
- * `reconcile` and jobs use it.
+ * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs differences.
+ * Used by `reconcile` and jobs.
  */
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
@@ -42,15 +42,15 @@ import { answersApart, OlderRows } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 
 export interface ReconcileOptions {
-  /** List every record, whatever the counts say. */
+  /** List every record, whatever the counts are. */
   readonly full: boolean
   /** Mark rows as deleted, however many are gone. */
   readonly acceptDeletes: boolean
-  /** The share of a cursor's rows that may otherwise be marked deleted at once. */
+  /** Otherwise, the share of a cursor's rows that may be marked deleted at once. */
   readonly maxDeletes: number
 }
 
-/** Rows of which the source is asked first, before many are asked about: they tell whether a landslide is real. */
+/** How many rows are requested first when there are many: they show whether a landslide is real. */
 const sampleSize = 20
 
 /** One cursor's reconciliation. It repairs differences by writing. */
@@ -65,17 +65,17 @@ export class Reconciliation implements CursorWork, Repair {
   readonly #warn: Note
   readonly #latecomers: Latecomers
   #walk: CursorWalk
-  /** What the walks before the present one have counted. */
+  /** The counts of the walks before the current one. */
   #walked = noCounts
   #guard: DeletionGuard | undefined
-  /** Records that the warehouse lacked, or had in an older version. */
+  /** Records that were missing from the warehouse or older there. */
   #stored = 0
   #deleted = 0
   /** Rows that went back with the source. */
   #regressed = 0
   /** Records that the source shows in an older version than the row's. */
   readonly #older: OlderRows
-  /** Records that the source counts and that cannot be stored. */
+  /** Records that the source counts but that can't be stored. */
   #unstorable = 0
 
   constructor(
@@ -152,7 +152,7 @@ export class Reconciliation implements CursorWork, Repair {
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
 
-  /** Where the two sides still differ, nothing else says how far. */
+  /** If the two sides still differ, nothing else shows by how much. */
   #evidence({ isEven, evidence }: ComparedCursor, walked: Evidence): Evidence {
     const { differing } = this.#older
     if (!isEven || differing > 0) return { basis: { by: 'counts', isEven: false }, differing }
@@ -160,7 +160,7 @@ export class Reconciliation implements CursorWork, Repair {
     return { basis: { by: 'looks', looks } }
   }
 
-  /** The comparison knows more of the list than the walk before it. */
+  /** The comparison knows more about the list than the walk before it. */
   async #remember({ verdict, reason }: WalkOutcome, memory: Memory): Promise<void> {
     const { key, warehouse } = this.cursor
     if (memory === this.#walk.memory && verdict !== 'unproven' && reason === null) return
@@ -188,10 +188,10 @@ export class Reconciliation implements CursorWork, Repair {
     return (await this.#check.live()) !== (await this.#liveRows.count(epoch, forever))
   }
 
-  /** The source has moved: another walk, from the watermark of the walk before. */
+  /** The source has moved: another walk, from the previous walk's watermark. */
   async refresh(): Promise<void> {
     const { watermark, ...before } = this.#walk.progress
-    // Records that cannot be stored are not counted again: the comparison counts all of them.
+    // Records that can't be stored aren't counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
     const state = {
       ...(this.cursor.state ?? newCursor),
@@ -210,7 +210,7 @@ export class Reconciliation implements CursorWork, Repair {
     return this.#keep(fetched, true)
   }
 
-  /** `mayBeLate`: the records were missing for no reason that the warehouse knows of. */
+  /** `mayBeLate`: the warehouse knows no reason why the records were missing. */
   async #keep(fetched: Fetched, mayBeLate: boolean): Promise<Move[]> {
     const applied = await this.#store.storeFlat(fetched)
     if (mayBeLate) this.#latecomers.take(fetched, applied)
@@ -229,15 +229,17 @@ export class Reconciliation implements CursorWork, Repair {
   }
 
   /**
-   * Asks about rows that the list does not show; stores records that have moved, and marks rows whose record is gone. Then
-   * asks about records that were met in older versions than their rows, whether or not rows are missing.
+   * Queries the source about rows that the list doesn't show; stores records that moved, and marks rows whose record is
+   * gone. Then requests records found in older versions than their rows, whether or not rows are missing.
    */
   async settle(candidates: readonly Candidate[]): Promise<Move[]> {
     const moves = candidates.length > 0 ? await this.#settleMissing(candidates) : []
     return [...moves, ...(await this.#settleOlder())]
   }
 
-  /** Asks about records that the source shows in an older version than the row's; the source decides what becomes of it. */
+  /**
+   * Requests records that the source shows in an older version than the row's; the source decides what happens to them.
+   */
   async #settleOlder(): Promise<Move[]> {
     const answer = await this.#older.ask()
     if (!answer) return []
@@ -265,7 +267,7 @@ export class Reconciliation implements CursorWork, Repair {
     const guard = await this.#limit()
     const gone: GoneRow[] = []
     const moves: Move[] = []
-    // Nobody asks for a hundred thousand records in vain: where all of a sample are gone, the rest is not asked for.
+    // Avoids a hundred thousand useless requests: if a whole sample is gone, the rest isn't requested.
     const isSampled = !guard.isSmall && guard.trips(doubtful.length)
     const sample = isSampled ? doubtful.slice(0, sampleSize) : doubtful
     for (const part of isSampled ? [sample, doubtful.slice(sampleSize)] : [doubtful]) {

@@ -1,6 +1,7 @@
 /*
- * Holds the live rows of one cursor against its register (docs/architecture.md, What else the engine rests on). `reconcile` and `verify`
- * look for rows that have vanished; a comparison that ends even, and a full sync, put the register right.
+ * Compares the live rows of one cursor with its register (docs/architecture.md, What else the engine rests on).
+ * `reconcile` and `verify` look for rows that have vanished. A comparison that ends even, and a full sync, correct the
+ * register.
  */
 
 import type { Table } from '../../engine/model/table.js'
@@ -18,15 +19,15 @@ import {
 import type { SetDifference } from '../../engine/warehouse/register/sketch.js'
 import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
 
-/** Bytes of recorded requests that a row may cost on average, and the bytes of one recorded request. */
+/** How many bytes of recorded requests a row may cost on average, and the bytes of one recorded request. */
 const bytesARow = 16
 const bytesARequest = 250
-/** As many requests are always kept. */
+/** This many requests are always kept. */
 const least = 16
 
 /**
- * Forgets requests of a cursor that brought few rows, the oldest first, so that the records for `why` stay small however
- * often single records change. Of the rows that such a request brought, `why` can then tell the run only.
+ * Deletes a cursor's recorded requests that fetched few rows, oldest first. This keeps the records for `why` small,
+ * however often single records change. For rows from a deleted request, `why` can only show the run.
  */
 export async function trimRequests(warehouse: Writer, task: CursorTask, rows: number): Promise<void> {
   const kept = Math.max(least, Math.floor((rows * bytesARow) / bytesARequest))
@@ -45,9 +46,9 @@ export async function trimRequests(warehouse: Writer, task: CursorTask, rows: nu
 }
 
 /**
- * What a look at a cursor's register says of its rows. `sound`: they are the rows that there should be. `unknown`: no
- * register was kept so far. `many`: more rows differ than can be named. Otherwise the rows that differ, `more`: rows that
- * should be there and are not; `less`: rows that shopsync has not written so.
+ * The result of checking a cursor's register against its rows. `sound`: the rows are as expected. `unknown`: no
+ * register was kept so far. `many`: too many rows differ to identify them. Otherwise the rows that differ. `more`: rows
+ * that should exist but don't; `less`: rows with values that shopsync didn't write.
  */
 export type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
 
@@ -59,7 +60,7 @@ export class RegisterCheck {
   readonly #isKept: boolean
   #finding: RegisterFinding | undefined
 
-  /** Without a writer the check only reads: nothing is locked or written. */
+  /** Without a writer, the check only reads: it locks and writes nothing. */
   constructor(
     { key, root, run, warehouse }: ReadingCursor,
     private readonly writer?: Writer,
@@ -76,7 +77,7 @@ export class RegisterCheck {
     return this.#finding
   }
 
-  /** How many live rows there should be; undefined where no register was kept. */
+  /** How many live rows there should be; undefined if no register was kept. */
   async live(): Promise<number | undefined> {
     return this.#isKept ? (await this.#read())?.live : undefined
   }
@@ -85,7 +86,7 @@ export class RegisterCheck {
     const register = await this.#read()
     if (!register) return 'unknown'
     if (register.live === counted.live && register.sketch.equals(counted.sketch)) return 'sound'
-    // Another process may have written while the rows were read: compared again under a lock, no write comes between.
+    // Another process may have written while the rows were read, so it compares again under a lock.
     let finding: RegisterFinding = 'unknown'
     await this.#change(async (exact, found) => {
       if (exact) finding = findingOf(exact, await found())
@@ -100,7 +101,7 @@ export class RegisterCheck {
     return registerOf(rows[0])
   }
 
-  /** Gives the work the register and the rows as they are at one moment, and writes the register that it returns. */
+  /** Gives the work the register and the rows at the same moment, and writes the register it returns. */
   async #change(
     work: (register: Register | null, found: () => Promise<Register>) => Promise<Register | undefined>,
   ): Promise<void> {
@@ -119,8 +120,8 @@ export class RegisterCheck {
   }
 
   /**
-   * Puts the register right after warehouse and source were found equal. A comparison by counts has dealt with the rows
-   * that the look named, so that these alone are entered; after a list of everything, the register is counted anew.
+   * Corrects the register after warehouse and source were found equal. A comparison by counts has handled the rows
+   * identified by the check, so only these are entered; after a listing of everything, the register is counted again.
    */
   async close(how: 'counting' | 'listing'): Promise<void> {
     if (!this.#isKept) return

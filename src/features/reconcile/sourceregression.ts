@@ -1,31 +1,31 @@
 /*
- * Records that the source shows in an older version than the warehouse has: it was restored from a backup, or it answers
- * from a copy that lags behind. Asked by id, twice and some seconds apart, the source tells which. `reconcile` and `verify`
- * use it.
+ * Records that the source shows in an older version than the warehouse has: it was restored from a backup, or it
+ * answers from a replica that lags. Two requests by id, a few seconds apart, tell which. Used by `reconcile` and
+ * `verify`.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Fetched } from '../../engine/run/store.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { Confirmation } from './confirm.js'
 
-/** Milliseconds between the two answers: a copy that lags has caught up by then, or says so. */
+/** Milliseconds between the two responses: by then a lagging replica has caught up, or shows that it lags. */
 export const answersApart = 5000
 
 export interface Regressions {
-  /** Both answers show the same older version. */
+  /** Both responses show the same older version. */
   readonly older: readonly { readonly fetched: Fetched; readonly stored: Version; readonly id: Int64 }[]
-  /** Newer than the row, by both answers. */
+  /** Newer than the row, in both responses. */
   readonly newer: readonly Fetched[]
-  /** Records of which list and answers say different things. */
+  /** Records for which the list and the responses disagree. */
   readonly differing: number
-  /** Records that have the row's version by id, and stand in the list in an older one. */
+  /** Records that have the row's version by id but an older one in the list. */
   readonly asStored: number
 }
 
 const versionOf = (fetched: Fetched | undefined): string | undefined =>
   fetched?.flattened.records[0]?.updatedAt
 
-/** What the source says by id of records that its list shows in a version older than the row's. */
+/** What the source returns by id for records whose version in its list is older than the row's. */
 export async function askForRegressions(
   confirmation: Confirmation,
   rows: ReadonlyMap<Int64, Version>,
@@ -49,16 +49,13 @@ interface OlderRowsParts {
   readonly confirmation: Confirmation
   /** The versions of the warehouse's rows. */
   versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
-  /** Waits between the two answers. */
+  /** Waits between the two responses. */
   pause(): Promise<void>
-  /** Records that the list may show a second time, and there as they were. */
+  /** How many records the list may show a second time in their old place. */
   mostTwice(): number
 }
 
-/**
- * The records that a comparison has met in an older version than their rows, whichever part of it has met them. Each is
- * asked for once.
- */
+/** The records that any part of a comparison has found in an older version than their rows. Each is requested once. */
 export class OlderRows {
   readonly #met = new Set<Int64>()
   readonly #asked = new Set<Int64>()
@@ -71,14 +68,14 @@ export class OlderRows {
     for (const id of ids) if (!this.#asked.has(id)) this.#met.add(id)
   }
 
-  /** Records of which list and answers by id say different things. */
+  /** Records for which the list and the responses by id disagree. */
   get differing(): number {
-    // A list that shows a record twice may show it once as it was.
+    // A list that shows a record twice may show its old version once.
     const isTwice = this.#asStored <= this.parts.mostTwice()
     return this.#differing + (isTwice ? 0 : this.#asStored)
   }
 
-  /** Asks about those that were met since; undefined where there are none. */
+  /** Requests those found since the last call; undefined if there are none. */
   async ask(): Promise<Regressions | undefined> {
     const ids = [...this.#met]
     if (ids.length === 0) return undefined

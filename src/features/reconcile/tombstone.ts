@@ -8,10 +8,10 @@ import { enterRows, lockRegister } from '../../engine/warehouse/register/registe
 import type { Session } from '../../engine/warehouse/transaction.js'
 import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
 
-/** A row whose record the source no longer has, and when it was asked. */
+/** A row whose record the source no longer has, and when it was requested. */
 export interface GoneRow {
   readonly id: Int64
-  /** The version of the row. If the row has another version by now, a later request has brought it. */
+  /** The version of the row. If the row has another version by now, a later request has stored it. */
   readonly updatedAt: string
   /** Stamp of the request: only a later request can bring the record back. */
   readonly askedAt: string
@@ -20,8 +20,8 @@ export interface GoneRow {
 const rowsAtOnce = 200
 
 /**
- * Marks rows as deleted, and forgets what is in quarantine for them. A row that a later request has brought stays as it
- * is. Returns the rows that were marked.
+ * Marks rows as deleted, and removes their quarantine entries. A row stored by a later request stays as it is. Returns
+ * the marked rows.
  */
 export async function markDeleted(
   warehouse: DialectWriter,
@@ -36,7 +36,7 @@ export async function markDeleted(
       const done: GoneRow[] = []
       const rows = gone.slice(i, i + rowsAtOnce)
       const { history } = task.resource
-      // A version that ends is read before its row is marked: nobody may replace it in between.
+      // The ending version is read before its row is marked: nobody may replace it in between.
       if (history)
         await session.versions(
           rootOf(task.resource),

@@ -1,4 +1,4 @@
-/* What `reconcile` does with each cursor, and the walk that it and `sync` share. */
+/* What `reconcile` does with each cursor, and the walk it shares with `sync`. */
 import type { Begin } from '../../engine/run/cursor.js'
 import { CursorWalk } from '../../engine/run/cursorwalk.js'
 import type { CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
@@ -12,7 +12,7 @@ import { deletionLimit } from './deletionguard.js'
 import { Reconciliation } from './reconciliation.js'
 import { RegisterCheck, trimRequests } from './registercheck.js'
 
-/** Walks what is new, compares, and repairs what differs. */
+/** Walks what is new, compares, and repairs differences. */
 export function beginReconcile({
   full = false,
   acceptDeletes = false,
@@ -28,7 +28,7 @@ export function beginReconcile({
   }
 }
 
-/** An incremental walk, after which the register and the recorded requests are put in order. */
+/** An incremental walk, after which the register and the recorded requests are cleaned up. */
 export function walkOf(cursor: CursorRun, mode: AskedWalk): CursorWork {
   const { warehouse } = cursor
   const walk = new CursorWalk(cursor, mode)
@@ -36,7 +36,7 @@ export function walkOf(cursor: CursorRun, mode: AskedWalk): CursorWork {
     const result = await walk.run()
     const { outcome, written } = result
     const check = new RegisterCheck(cursor, warehouse)
-    // Every record was read: the rows that there are now are the rows that there should be.
+    // Every record was read: the rows that exist now are the rows that should exist.
     if (walk.mode === 'full' && outcome && movesWatermark(outcome)) await check.close('listing')
     const live = written > 0 ? await check.live() : undefined
     if (live !== undefined) await trimRequests(warehouse, cursor, live)

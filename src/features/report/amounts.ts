@@ -1,6 +1,6 @@
 /*
- * What the declared figures (schema/figures/) come to, and how they are written. Every amount of the report that is a
- * figure of the trade is one of these, so that it equals what shop_months and BI tools show.
+ * The values of the declared figures (schema/figures/), and how they are written. Every business figure in the report
+ * is one of these, so it equals what shop_months and BI tools show.
  */
 import { addsUp, type DeclaredFigure } from '../../../schema/figure.js'
 import { count } from '../../engine/base/format.js'
@@ -15,12 +15,12 @@ import {
   unknownMark,
 } from './numberwords.js'
 
-/** By the name of the figure. A figure that is missing has no rows: nothing happened. */
+/** By figure name. A missing figure has no rows: nothing happened. */
 export type Amounts = ReadonlyMap<string, FigureValue>
 
 export const noAmounts: Amounts = new Map()
 
-/** In the figure's unit. Null where nothing of it is known, and a ratio of nothing. */
+/** In the figure's unit. Null if nothing is known of it, and for a ratio of nothing. */
 export function figureAmount(amounts: Amounts | undefined, figure: DeclaredFigure): number | null {
   const value = amounts?.get(figure.name)
   if (value === undefined) return figure.denominator ? null : 0
@@ -31,7 +31,7 @@ export function figureAmount(amounts: Amounts | undefined, figure: DeclaredFigur
 export const leftOutOf = (amounts: Amounts | undefined, { name }: DeclaredFigure): number =>
   amounts?.get(name)?.leftOut ?? 0
 
-/** The sum of groups. Distinct counts don't add up: `withDistinct` puts them in. */
+/** The sum of groups. Distinct counts don't add up: `withDistinct` adds them. */
 export function addedAmounts(groups: readonly Amounts[]): Amounts {
   const sum = new Map<string, FigureValue>()
   for (const group of groups)
@@ -39,7 +39,7 @@ export function addedAmounts(groups: readonly Amounts[]): Amounts {
   return sum
 }
 
-/** The same with those figures that were counted over the whole group. */
+/** The same, with the figures that were counted over the whole group. */
 export const withDistinct = (amounts: Amounts, distinct: Amounts): Amounts =>
   new Map([...amounts, ...distinct])
 
@@ -60,13 +60,13 @@ export const amountText = (amounts: Amounts | undefined, figure: DeclaredFigure)
   return figure.unit === 'hours' && figure.denominator ? value.toFixed(2) : inWords[figure.unit](value)
 }
 
-/** The change of a figure; null where there is nothing to compare. */
+/** The change of a figure; null if there is nothing to compare. */
 export const changeOf = (now: Amounts, before: Amounts, figure: DeclaredFigure): Trend | null =>
   addsUp(figure) && !before.has(figure.name)
     ? null
     : trendOf(figureAmount(now, figure), figureAmount(before, figure))
 
-/** `12 invoices without a known cost are left out.`; nothing where none is. */
+/** `12 invoices without a known cost are left out.`; nothing if none is. */
 export function leftOutText(groups: readonly Amounts[], figure: DeclaredFigure): string[] {
   const left = groups.reduce((sum, amounts) => sum + leftOutOf(amounts, figure), 0)
   if (left === 0 || !figure.leavesOut) return []

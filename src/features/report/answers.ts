@@ -1,6 +1,6 @@
 /*
- * The three questions that the report begins with, answered: a sentence, and the figures behind it. The page shows them
- * as cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
+ * The three questions at the top of the report, answered: a sentence, and the figures behind it. The page shows them as
+ * cards (src/features/report/page/reportpage.ts), the demo as text (reporttext.ts).
  */
 
 import type { DeclaredFigure } from '../../../schema/figure.js'
@@ -37,7 +37,7 @@ export interface QuestionAnswer {
   readonly sentence: string
   readonly tone: Tone
   readonly facts: readonly Fact[]
-  /** What the words of the facts mean, and what is in none of them. */
+  /** What the words in the facts mean, and what none of them includes. */
   readonly remarks: readonly string[]
   readonly orders: readonly {
     readonly title: string
@@ -59,19 +59,20 @@ export const answersOf = (data: ReportData, scope: ReportScope): readonly Questi
   todayOf(scope),
 ]
 
-/** How far the lists are that are read whole once. */
+/** The progress of lists that are read completely once. */
 function refillNote({ lists, begun, read, of }: TrustAnswer['refilling']): string {
   if (lists === 0) return ''
   const reached =
     begun > 0 ? `: ${count(read)} of ${count(of)} records of ${plural(begun, 'list')} so far` : ''
-  return `${plural(lists, 'list')} to be read whole once${reached}`
+  return `${plural(lists, 'list')} to be read again in full${reached}`
 }
 
 function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
   const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest, payments } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const sure = verdicts.proven + verdicts.repaired
-  const listed = verdicts.listed > 0 ? `${count(verdicts.listed)} read to the end, without a true count` : ''
+  const listed =
+    verdicts.listed > 0 ? `${count(verdicts.listed)} read to the end, but the source’s count is wrong` : ''
   return {
     id: 'trust',
     question: 'Can I trust it?',
@@ -85,19 +86,19 @@ function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
         oldest ? `oldest: ${oldest.resource} of ${oldest.tenant}` : '',
       ),
       fact(
-        'Totals equal to payments',
+        'Payments match totals',
         percentOfAll(totals.equal, checked),
         checked > 0 ? `of ${plural(checked, 'paid invoice')}` : 'no paid invoice yet',
         totals.more > 0 ? `${count(totals.more)} off by more than rounding` : '',
         payments.differ > 0
-          ? `payments of ${plural(payments.differ, 'order')} of ${count(payments.orders)} differ from the list of payments by ${moneyToTheCent(payments.differenceCents)} in all (view payments_check)`
+          ? `on ${count(payments.differ)} of ${plural(payments.orders, 'order')}, payments differ from the list of payments, by ${moneyToTheCent(payments.differenceCents)} in total (view payments_check)`
           : '',
       ),
       fact(
         'Deletions checked',
         deletesCheckedAt === null ? unknownMark : dayInFull(deletesCheckedAt),
         deletesUnchecked > 0
-          ? `not lately in ${plural(deletesUnchecked, 'list')}: shopsync reconcile checks`
+          ? `not recently in ${plural(deletesUnchecked, 'list')}: run shopsync reconcile`
           : '',
       ),
       fact(
@@ -107,8 +108,8 @@ function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
       ),
     ],
     remarks: [
-      'A list is one kind of record of one business; those that these figures rest on count here. It is proven complete when what was read equals what the source counts.',
-      `Compared with payments: invoices with a known total and a payment. Left out: ${plural(totals.unpaid, 'unpaid invoice')}, ${count(totals.unknown)} with an unknown total.`,
+      'A list is one kind of record of one business. Only lists behind these figures count here. A list is proven complete when the records read match the source’s count.',
+      `Payments are compared on invoices with a known total and a payment. Left out: ${plural(totals.unpaid, 'unpaid invoice')}, ${count(totals.unknown)} with an unknown total.`,
     ],
     orders: [],
   }
@@ -130,7 +131,7 @@ const noMonth: QuestionAnswer = {
   orders: [],
 }
 
-/** The answer for a period: what the shops sold, beside the same shops before. */
+/** The answer for a period: what the shops sold, compared with the same shops before. */
 export function periodQuestion(
   answer: PeriodAnswer,
   { behind, shopsWithoutInvoices }: ReportScope,
@@ -151,11 +152,9 @@ export function periodQuestion(
       ...(isAlike
         ? []
         : [
-            'Changes compare the same shops: a shop counts only if it was open, and its data begins, before the earlier period or in its first three days.',
+            'Changes compare the same shops: a shop counts only if it was open and has data from before the earlier period, or from its first three days.',
           ]),
-      ...(shopsWithoutInvoices > 0
-        ? [`${plural(shopsWithoutInvoices, 'shop')} without any invoice so far.`]
-        : []),
+      ...(shopsWithoutInvoices > 0 ? [`${plural(shopsWithoutInvoices, 'shop')} with no invoice yet.`] : []),
       ...notCompared(answer),
       ...behindRemark(behind, period.label),
     ],
@@ -163,15 +162,15 @@ export function periodQuestion(
   }
 }
 
-/** Earlier times of which no shop has all the data. */
+/** Earlier periods for which no shop has all data. */
 const notCompared = ({ period, comparisons }: PeriodAnswer): string[] =>
   period.compared
     .filter(({ words }) => !comparisons.some((one) => one.words === words))
-    .map(({ words }) => `Not compared with ${words}: no shop’s data reaches back to its beginning.`)
+    .map(({ words }) => `Not compared with ${words}: no shop has data that far back.`)
 
 /** Tenants whose data ends before the month does. */
 export const behindRemark = (behind: number, month: string): string[] =>
-  behind === 0 ? [] : [`Of ${plural(behind, 'business')} the data does not reach to the end of ${month}.`]
+  behind === 0 ? [] : [`For ${plural(behind, 'business')}, the data ends before ${month} does.`]
 
 function periodFacts(answer: PeriodAnswer): Fact[] {
   const { amounts } = answer
@@ -196,7 +195,7 @@ function periodFacts(answer: PeriodAnswer): Fact[] {
 
 const sides = { up: 'above', down: 'below', level: 'like' } as const
 
-/** `, 3.0% above the year before (without 2 newer shops)`; nothing where there is nothing to compare. */
+/** `, 3.0% above the year before (without 2 newer shops)`; nothing if there is nothing to compare. */
 export function comparedWords(answer: PeriodAnswer, figure: DeclaredFigure): string {
   const comparisons = trendsOf(answer, figure).map(({ words, shopsLeftOut, trend: { text, direction } }) => {
     const newer = shopsLeftOut > 0 ? ` (without ${plural(shopsLeftOut, 'newer shop')})` : ''
@@ -214,7 +213,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       : ''
   const credits =
     receivables.overpaid > 0
-      ? `credits of ${moneyText(creditCents)} on ${plural(receivables.overpaid, 'invoice')} apart`
+      ? `credits of ${moneyText(creditCents)} on ${plural(receivables.overpaid, 'invoice')} not included`
       : ''
   return {
     id: 'today',
@@ -243,7 +242,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       ),
     ],
     remarks: [
-      'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full; what was paid too much is not taken off. Undecided: recommended in the last 90 days, neither approved nor declined.',
+      'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full. Credits for overpayment are not subtracted. Undecided: recommended in the last 90 days, neither approved nor declined.',
     ],
     orders: [
       { title: 'Longest late', about: 'days in the shop', list: needs.lateOrders },

@@ -1,7 +1,7 @@
 import { count } from '../../engine/base/format.js'
 import { hoursText, moneyInShort, moneyToTheCent, unknownMark } from './numberwords.js'
 
-/* Values of charts as text: in tables to the cent, since those are copied out; in short on axes. */
+/* Chart values as text: to the cent in tables, since those are copied; short on axes. */
 
 const inFull: Readonly<Record<ChartUnit, (value: number) => string>> = {
   money: moneyToTheCent,
@@ -25,16 +25,16 @@ export const cellText = (value: number | null, unit: ChartUnit): string =>
 export const axisText = (value: number, unit: ChartUnit): string => inShort[unit](value)
 
 /*
- * A chart in the report's own terms: what is drawn, in which unit and in which colors. src/features/report/figures/ makes charts
- * of the data, src/features/report/draw/ draws them.
+ * A chart in the report's own terms: what to draw, in which unit and which colors. src/features/report/figures/ makes
+ * charts from the data; src/features/report/draw/ draws them.
  */
 
 /** Units decide how values are written, on axes and in the tables below the charts. */
 export type ChartUnit = 'money' | 'moneyToTheCent' | 'hours' | 'count' | 'percent'
 
 /**
- * Names of the page's colors: reportstyle.ts gives each a value for light and for dark. `blue` to `rust` tell series apart,
- * also for people who do not see red or green; `step1` to `step5` are one hue, for ages and lengths of time.
+ * Names of the page's colors: reportstyle.ts gives each a value for light and dark. `blue` to `rust` tell series apart,
+ * also for people who can't see red or green; `step1` to `step5` are one hue, for ages and lengths of time.
  */
 export type ChartColor =
   | 'blue'
@@ -53,16 +53,16 @@ export type ChartColor =
 export interface ChartSeries {
   readonly name: string
   readonly color: ChartColor
-  /** One value a category; null where there is none. */
+  /** One value per category; null if there is none. */
   readonly values: readonly (number | null)[]
-  /** In a chart of columns: drawn as a line over them. */
+  /** In a column chart: drawn as a line over the columns. */
   readonly isLine?: boolean
-  /** A color for each category, in place of one for the series. */
+  /** A color for each category, instead of one for the series. */
   readonly colors?: readonly ChartColor[]
 }
 
 export interface Chart {
-  /** Several series of columns stand on one another. */
+  /** Several series of columns are stacked. */
   readonly shape: 'columns' | 'lines'
   readonly unit: ChartUnit
   /** What the categories are: the heading of their column in the table. */
@@ -70,38 +70,38 @@ export interface Chart {
   readonly categories: readonly string[]
   /** Short names on the axis; months have a line for the year. An empty text leaves its place empty. */
   readonly ticks?: readonly string[]
-  /** Categories whose values are not whole yet: hatched columns, hollow points. */
+  /** Categories whose values are still incomplete: hatched columns, hollow points. */
   readonly partial?: readonly boolean[]
   readonly series: readonly ChartSeries[]
-  /** Shares of a whole: the axis ends at 100. */
+  /** Shares of a total: the axis ends at 100. */
   readonly isWhole?: boolean
 }
 
-/** A column that stands in the table only. */
+/** A column that is only in the table. */
 export interface ExtraColumn {
   readonly title: string
   readonly cells: readonly string[]
 }
 
-/** A chart with its words. */
+/** A chart with its text. */
 export interface Figure {
   readonly id: string
   readonly title: string
-  /** The number that one looks for first, in a sentence; empty where there is none. */
+  /** The number people look for first, in a sentence; empty if there is none. */
   readonly finding: string
   /** What the values mean. */
   readonly definition: string
-  /** What is in none of the values, a sentence each. */
+  /** What none of the values includes, one sentence each. */
   readonly leftOut: readonly string[]
   readonly chart: Chart
   readonly extra: readonly ExtraColumn[]
-  /** Takes the whole width of the page. */
+  /** Takes the full width of the page. */
   readonly isWide?: boolean
-  /** Stands in place of the chart where there is nothing to draw. */
+  /** Shown instead of the chart if there is nothing to draw. */
   readonly nothing: string
 }
 
-/** Lines that stay far from 0 are drawn on an axis that begins near them: their ups and downs are what one looks for. */
+/** Lines far from 0 get an axis that starts near them: people look for their ups and downs. */
 export function beginsAboveZero({ shape, series }: Chart): boolean {
   const values = series.flatMap((one) => one.values.filter((value) => value !== null))
   return shape === 'lines' && values.length > 1 && Math.min(...values) > 0.5 * Math.max(...values)

@@ -1,4 +1,4 @@
-/* Amounts, times and changes, as the report words them: one way on the page and in the text of the demo. */
+/* Amounts, times and changes in the report's wording: the same on the page and in the demo's text. */
 import { plural } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 
@@ -17,10 +17,10 @@ const compact = new Intl.NumberFormat('en-US', {
 })
 const oneDecimal = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 
-/** Stands where there is no number: an unknown one is never shown as 0. */
+/** Shown if there is no number: an unknown number is never shown as 0. */
 export const unknownMark = '–'
 
-/** Whole dollars: in figures that are read at a glance. */
+/** Whole dollars, in figures that people read at a glance. */
 export const moneyText = (value: number): string => dollarsOnly.format(Math.round(value / 100))
 export const moneyToTheCent = (value: number): string => cents.format(value / 100)
 /** `$1.2M`: for axes. */
@@ -29,11 +29,11 @@ export const hoursText = (value: number): string => oneDecimal.format(value)
 
 export const percentOf = (value: number): string => `${oneDecimal.format(value)}%`
 
-/** Of nothing, or of less than nothing, there is no share. */
+/** There is no share of zero or less. */
 export const percentText = (part: number, of: number): string =>
   of <= 0 ? unknownMark : percentOf((100 * part) / of)
 
-/** A share that may be all but a few: 100% is said of all alone. */
+/** A share that may be almost all: 100% means exactly all. */
 export function percentOfAll(part: number, of: number): string {
   if (of === 0) return unknownMark
   const rounded = percentText(part, of)
@@ -48,7 +48,9 @@ export interface Trend {
   readonly direction: Direction
 }
 
-/** The change from one value to another, in percent; null where there is nothing to compare with, and across a change of sign. */
+/**
+ * The change from one value to another, in percent; null if there is nothing to compare with, or if the sign changes.
+ */
 export function trendOf(now: number | null, before: number | null): Trend | null {
   if (now === null || before === null || before <= 0 || now < 0) return null
   const percent = (100 * (now - before)) / before
@@ -80,7 +82,7 @@ export const monthInFull = (month: string): string => `${nameOfMonth(month)} ${m
 export const monthInShort = (month: string): string =>
   `${nameOfMonth(month).slice(0, 3)} ${month.slice(0, 4)}`
 
-/** `November 1 to 22, 2026`. `to` does not belong to it. */
+/** `November 1 to 22, 2026`, without the day `to`. */
 export function daysInFull(from: string, to: string): string {
   const last = new Date(Date.parse(`${to}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10)
   const [first, end] = [Number(from.slice(8, 10)), Number(last.slice(8, 10))]
@@ -91,7 +93,7 @@ export function daysInFull(from: string, to: string): string {
 export const dayInFull = (day: string): string =>
   `${Number(day.slice(8, 10))} ${nameOfMonth(day)} ${day.slice(0, 4)}`
 
-/** How long before another instant one was, without a clock: `12 minutes`, `3 hours`, `2 days`. */
+/** How long one instant was before another, without a clock time: `12 minutes`, `3 hours`, `2 days`. */
 export function ageInWords(instant: string, madeAt: string): string {
   const minutes = Number((toMicros(madeAt) - toMicros(instant)) / 60_000_000n)
   if (minutes < 2) return 'a moment'

@@ -1,9 +1,10 @@
 /*
- * What the operator's page knows, as plain values: src/features/report/read/readoperations.ts fills them, and
+ * The data of the operator's page, as plain values: src/features/report/read/readoperations.ts fills them, and
  * src/features/report/page/operationspage.ts shows them. Instants are canonical, in UTC.
  */
 import type { ToldIncident } from '../alerts/openincidents.js'
 import type { PastRun } from '../runs/work.js'
+import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
 
 export interface RunDay {
@@ -43,19 +44,23 @@ export interface DriftLine {
 /** How the data arrived: the last thirty days of runs, and everything unusual. */
 export interface OperationsData {
   readonly madeAt: string
-  /** Address of the warehouse without its password. */
+  /** The warehouse's address without its password. */
   readonly warehouse: string
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
   readonly incidents: readonly ToldIncident[]
-  /** What was heard of the source, a line each; empty where nobody ever listened. */
+  /** What events the source sent, one line each; empty if nobody ever listened. */
   readonly events: readonly string[]
   readonly days: readonly RunDay[]
-  /** The newest first. */
+  /** Newest first. */
   readonly runs: readonly PastRun[]
   readonly resources: readonly ResourceFreshness[]
+  /** How fresh each resource with a target was in the last 24 hours; none without targets. */
+  readonly targets: readonly ResourceFreshnessStatus[]
+  /** Why lists wait longer than `polling.atLeast`, in words; empty while they don't. */
+  readonly stretched: string
   readonly quarantine: readonly QuarantineLine[]
   readonly drift: readonly DriftLine[]
-  /** How many kinds of drift there are; `drift` has the newest. */
+  /** How many kinds of drift there are; `drift` contains the newest. */
   readonly driftSeen: number
 }

@@ -1,5 +1,5 @@
 /*
- * Rankings and short lists: who and what brought it in a period. The table is the drawing: its first column of numbers
+ * Rankings and short lists: who and what contributed in a period. The table is the drawing: its first column of numbers
  * has bars (page/rankingpanel.ts).
  */
 import type { DeclaredFigure } from '../../../schema/figure.js'
@@ -21,7 +21,7 @@ import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js
 
 export interface RankingCell {
   readonly text: string
-  /** The number as it is copied, where the text is rounded. */
+  /** The number to copy, if the text is rounded. */
   readonly value?: string
 }
 
@@ -34,18 +34,18 @@ export interface Ranking {
   /** The heading of the names. */
   readonly of: string
   readonly columns: readonly string[]
-  /** `bar`: 0 to 1, of the first column; null where it has none. */
+  /** `bar`: 0 to 1, for the first column; null if it has none. */
   readonly rows: readonly {
     readonly name: string
     readonly bar: number | null
     readonly cells: readonly RankingCell[]
   }[]
   readonly nothing: string
-  /** The last column holds sentences, which a phone shows below one another. */
+  /** The last column contains sentences, which a phone shows below each other. */
   readonly isWordy?: boolean
 }
 
-/** Lines beyond this many are told as one. */
+/** Lines beyond this many are combined into one. */
 const mostLines = 10
 
 const isMoney = ({ unit }: DeclaredFigure): boolean => unit === 'cents' || unit === 'cents per hour'
@@ -59,7 +59,7 @@ export function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): 
   }
 }
 
-/** The first lines, and all others together. */
+/** The first lines, and all others combined. */
 function shortened(lines: readonly RankedLine[], noun: string): readonly RankedLine[] {
   if (lines.length <= mostLines + 1) return lines
   const rest = lines.slice(mostLines)
@@ -71,7 +71,7 @@ function shortened(lines: readonly RankedLine[], noun: string): readonly RankedL
   return [...lines.slice(0, mostLines), others]
 }
 
-/** Lines with bars of one figure, and others beside it. */
+/** Lines with bars for one figure, and other figures next to it. */
 function rowsOf(
   lines: readonly RankedLine[],
   figures: readonly DeclaredFigure[],
@@ -104,7 +104,7 @@ export function shopsRanking(answer: PeriodAnswer): Ranking {
     id: 'shops',
     title: `Shops, ${answer.period.label}`,
     finding: '',
-    definition: 'Definitions as above. A shop is compared only if it was open in both periods.',
+    definition: 'Definitions as above. Changes include a shop only if it was open in both periods.',
     leftOut: leftOutText([answer.amounts], grossProfit),
     of: 'shop',
     columns: [...figures.map(({ label }) => label), comparedTo(answer)],
@@ -119,7 +119,7 @@ export function advisorsRanking({ period, advisors }: PeriodAnswer): Ranking {
     id: 'advisors',
     title: `Gross profit by advisor, ${period.label}`,
     finding: '',
-    definition: `By the advisor of the order. ${grossProfit.doc}`,
+    definition: `By the advisor on the order. ${grossProfit.doc}`,
     leftOut: leftOutText(
       advisors.map(({ amounts }) => amounts),
       grossProfit,
@@ -176,7 +176,7 @@ export function categoriesRanking({ period, categories }: PeriodAnswer): Ranking
   }
 }
 
-/** `0 under 5`, as the view sorts it: the number goes, the dollars stay. */
+/** `0 under 5`, as the view sorts it: drops the number and adds dollar signs. */
 const bandName = (band: string): string =>
   /^\d /.test(band)
     ? `$${band
@@ -190,11 +190,11 @@ export function marginRanking({ period, costBands }: PeriodAnswer): Ranking {
   const known = costBands.filter(({ key }) => key !== 'unknown')
   return {
     id: 'parts-margin',
-    title: `Parts margin by cost of a unit, ${period.label}`,
+    title: `Parts margin by unit cost, ${period.label}`,
     finding: figureAmount(sum, partsMargin) === null ? '' : `${amountText(sum, partsMargin)} over all parts.`,
     definition: partsMargin.doc,
     leftOut: leftOutText([sum], partsMargin),
-    of: 'cost of a unit',
+    of: 'unit cost',
     columns: ['Margin', 'Sold'],
     rows: rowsOf(known, [partsMargin]).map((row, i) => {
       const cents = known[i]?.amounts.get(partsMargin.name)?.denominator ?? 0
@@ -220,23 +220,23 @@ export function receivablesRanking({ receivables, needs }: ReportScope): Ranking
     title: 'Receivables by age',
     finding:
       all > 0
-        ? `${moneyText(all)} to collect, ${percentText(all - (lines[0]?.cents ?? 0), all)} of it for more than 30 days.`
+        ? `${moneyText(all)} to collect, ${percentText(all - (lines[0]?.cents ?? 0), all)} of it over 30 days old.`
         : '',
     definition: receivablesFigure.doc,
     leftOut: [
       ...(unknown > 0
         ? [
-            `${plural(unknown, 'invoice')} with an unknown total ${unknown === 1 ? 'is' : 'are'} left out${atLeastCents > 0 ? `; at least ${moneyText(atLeastCents)} is owed there` : ''}.`,
+            `${plural(unknown, 'invoice')} with an unknown total ${unknown === 1 ? 'is' : 'are'} left out${atLeastCents > 0 ? `; at least ${moneyText(atLeastCents)} is owed on them` : ''}.`,
           ]
         : []),
       ...(overpaid > 0
         ? [
-            `Credits are apart: ${moneyText(needs.creditCents)} on ${plural(overpaid, 'invoice')} paid beyond the total.`,
+            `Credits are not included: ${moneyText(needs.creditCents)} on ${plural(overpaid, 'overpaid invoice')}.`,
           ]
         : []),
     ],
     of: 'days since closing',
-    columns: ['To collect', 'Invoices', 'Of unknown total'],
+    columns: ['To collect', 'Invoices', 'Unknown total'],
     rows:
       all === 0 && unknown === 0
         ? []
@@ -267,11 +267,11 @@ export function standingRanking(scope: ReportScope): Ranking {
     title: 'Customers by their last visit',
     finding:
       visited > 0
-        ? `${percentOf((100 * (counts[1] ?? 0)) / visited)} are lapsing: a call may bring them back.`
+        ? `${percentOf((100 * (counts[1] ?? 0)) / visited)} are lapsing. A call may bring them back.`
         : '',
     definition:
-      'All customers who ever had an invoice, by the day of the last one. Active: up to 180 days ago. Lapsing: up to a year ago. Lost: longer ago.',
-    leftOut: never > 0 ? [`${plural(never, 'customer')} without any invoice are left out.`] : [],
+      'All customers who ever had an invoice, by the date of their last one. Active: up to 180 days ago. Lapsing: up to a year ago. Lost: longer ago.',
+    leftOut: never > 0 ? [`${plural(never, 'customer')} with no invoice are left out.`] : [],
     of: 'last visit',
     columns: ['Customers', 'Sales so far'],
     rows:

@@ -11,9 +11,9 @@ export function answersText(data: ReportData, terminal: Terminal = plainTerminal
   return paragraphs(answersOf(data, scope).map((answer) => answerInWords(answer, terminal)))
 }
 
-/** What a warehouse without data gets in place of the answers. */
+/** Shown instead of the answers for a warehouse without data. */
 export const neverSynced =
-  'Nothing has been synced into this warehouse yet. Type shopsync sync, and then shopsync report.'
+  'Nothing has been synced into this warehouse yet. Run shopsync sync, then shopsync report.'
 
 function answerInWords({ question, sentence, facts }: QuestionAnswer, terminal: Terminal): string {
   const title = `── ${question} `.padEnd(Math.min(73, terminal.columns), '─')

@@ -1,4 +1,4 @@
-/* The step `report` of a job: writes the page, and asks the source nothing. */
+/* The step `report` of a job: writes the page, and doesn't query the source. */
 import { z } from 'zod'
 import { textLeaf } from '../../engine/config/leaf.js'
 import { now } from '../../engine/run/tenant.js'

@@ -1,22 +1,22 @@
 /*
- * Whether the figures can be trusted, as one sentence: a verdict, and what it rests on. Used for the first answer of the
- * report, and for its comparison of businesses.
+ * Whether the figures can be trusted, in one sentence: a verdict, and its reasons. Used for the report's first answer
+ * and for its comparison of businesses.
  */
 import { count, plural } from '../../engine/base/format.js'
 import type { TrustAnswer } from './data.js'
 import { ageInWords, percentOfAll, unknownMark } from './numberwords.js'
 
-/** `good`: nothing to do. `watch`: worth a look. `bad`: somebody has to do something. */
+/** `good`: nothing to do. `watch`: worth a look. `bad`: needs attention. */
 export type Tone = 'good' | 'watch' | 'bad'
 
 /** Whether a list may lack something, or was never read to its end. */
 const doubtful = ({ verdicts, failing }: TrustAnswer): number =>
   Math.max(verdicts.unproven + verdicts.none, failing)
 
-/** Payments decide whether the totals are read as the shops mean them: so many of a hundred have to agree. */
+/** Payments show whether the totals are read as the shops mean them: at least this percentage has to agree. */
 const leastAgreeing = 98
 
-/** What keeps the figures from being trusted. */
+/** A reason not to trust the figures. */
 interface Doubt {
   readonly is: boolean
   readonly words: string
@@ -33,22 +33,22 @@ function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
   return [
     {
       is: doubtful(trust) > 0,
-      words: `${count(doubtful(trust))} of ${plural(lists, 'list')} may lack something`,
+      words: `${count(doubtful(trust))} of ${plural(lists, 'list')} may be incomplete`,
       tone: 'bad',
     },
     {
       is: revoked.length > 0,
-      words: `${first}${more} no longer ${others.length > 0 ? 'grant' : 'grants'} access, and ${others.length > 0 ? 'their' : 'its'} old figures are in every sum`,
+      words: `${first}${more} no longer ${others.length > 0 ? 'grant' : 'grants'} access, but ${others.length > 0 ? 'their' : 'its'} old figures are still in every sum`,
       tone: 'bad',
     },
     {
       is: checked > 0 && 100 * agreeing < leastAgreeing * checked,
-      words: `only ${percentOfAll(agreeing, checked)} of ${plural(checked, 'paid invoice')} equal what was paid`,
+      words: `on only ${percentOfAll(agreeing, checked)} of ${plural(checked, 'paid invoice')}, payments match the total`,
       tone: 'bad',
     },
     {
       is: refilling.lists > 0,
-      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read whole once, and may lack rows until shopsync sync has done so`,
+      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read again in full, and may lack rows until shopsync sync has done that`,
       tone: 'watch',
     },
     { is: completeThrough === null, words: 'not every list has been read to its end', tone: 'watch' },
@@ -59,7 +59,7 @@ function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
     },
     {
       is: deletesUnchecked > 0,
-      words: `deletions of ${count(deletesUnchecked)} of ${plural(lists, 'list')} have not been checked lately`,
+      words: `deletions of ${count(deletesUnchecked)} of ${plural(lists, 'list')} have not been checked recently`,
       tone: 'watch',
     },
     {
@@ -70,7 +70,7 @@ function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
   ]
 }
 
-/** `madeAt`: of the report. */
+/** `madeAt`: when the report was made. */
 export function trustSentence(
   trust: TrustAnswer,
   madeAt: string,
@@ -78,10 +78,10 @@ export function trustSentence(
   const doubts = doubtsOf(trust, madeAt).filter(({ is }) => is)
   const [worst] = doubts
   if (trust.lists === 0 && worst === undefined)
-    return { sentence: 'No: no list that the figures rest on has been read.', tone: 'bad' }
+    return { sentence: 'No: none of the lists behind the figures has been read.', tone: 'bad' }
   if (worst === undefined) {
     const age = trust.completeThrough === null ? unknownMark : ageInWords(trust.completeThrough, madeAt)
-    return { sentence: `Yes. Everything is here up to ${age} before this report.`, tone: 'good' }
+    return { sentence: `Yes. The data is complete up to ${age} before this report.`, tone: 'good' }
   }
   const words = doubts.map((doubt) => doubt.words).join('; ')
   return { sentence: `Not entirely: ${words}. Type shopsync status to see more.`, tone: worst.tone }

@@ -3,11 +3,11 @@ import type { Terminal } from '../../shell/terminal.js'
 import { answersText, neverSynced } from './reporttext.js'
 import type { WrittenOperations, WrittenReport } from './work.js'
 
-/** The answers of the report, and where the page lies. */
+/** The report's answers, and where the page is. */
 export const reportText = ({ data, file }: WrittenReport, terminal?: Terminal): string =>
   `${answersText(data, terminal)}\n\nThe report: ${file}`
 
-/** What the operator's page says first, and where it is. */
+/** The start of the operator's page, and where it is. */
 export function operationsText({ data, file }: WrittenOperations): string {
   const { incidents, isEmpty } = data
   const found = isEmpty

@@ -1,6 +1,4 @@
-/*
- * Makes the report and writes its file. Used by `shopsync report`, by the step of that name in a job, and by the demo.
- */
+/* Makes the report and writes its file. Used by `shopsync report`, by the job step of that name, and by the demo. */
 import { randomBytes } from 'node:crypto'
 import { accessSync, closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
 import { chmod, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -11,6 +9,8 @@ import type { CommandContext } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import { reportSettings } from '../analytics/settings.js'
 import { statusSettings } from '../status/settings.js'
+import { freshnessSettings } from '../targets/settings.js'
+import { staleAfterNow } from '../targets/stretchedbound.js'
 import { answersOf } from './answers.js'
 import type { ReportData } from './data.js'
 import type { OperationsData } from './operationsdata.js'
@@ -32,8 +32,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 
 /**
- * Throws Stop where the report could not be written: before any work, since a report that is made for nothing costs
- * seconds. Leaves nothing behind, and an older report as it is.
+ * Throws Stop if the report can't be written. Called before any work, since making a report takes seconds. Leaves
+ * nothing behind, and doesn't touch an older report.
  */
 export function checkPlace(file: string, { workingDirectory }: Io): void {
   const path = resolve(workingDirectory, file)
@@ -59,7 +59,7 @@ export function checkPlace(file: string, { workingDirectory }: Io): void {
   }
 }
 
-/** A part of the path may be a file, and then there is nothing behind it. */
+/** A part of the path may be a file; then there is nothing behind it. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
@@ -73,15 +73,15 @@ function tryOut(path: string): void {
   rmSync(path)
 }
 
-/** Puts the whole text in place at once: whoever opens the page meets the old one or the new one. */
+/** Replaces the file in one step: a reader finds the old page or the new one. */
 async function write(path: string, text: string): Promise<void> {
   const there = await stat(path).catch(() => undefined)
-  // A device is written itself: a file in its place would be no device.
+  // A device is written to directly: replacing it would leave a plain file.
   const isDevice = there !== undefined && !there.isFile()
   const fresh = isDevice ? path : `${path}.${randomBytes(4).toString('hex')}`
   try {
     await writeFile(fresh, text, { mode: 0o600 })
-    // Somebody who has opened the last page to others meant the next one, too.
+    // If the last page was readable by others, the next one should be, too.
     if (there?.isFile()) await chmod(fresh, there.mode & 0o777)
     if (!isDevice) await rename(fresh, path)
   } catch (error) {
@@ -109,7 +109,7 @@ const documentOf = (path: string, data: ReportData): object => ({
   ),
 })
 
-/** `tenants`: null for all. Asks the warehouse, draws the owner's page and writes it. */
+/** `tenants`: null for all. Queries the warehouse, draws the owner's page and writes it. */
 export async function writeReport(
   context: CommandContext,
   file: string,
@@ -129,7 +129,7 @@ export interface WrittenOperations {
   readonly document: object
 }
 
-/** `tenants`: null for all. Asks the warehouse, draws the operator's page and writes it. */
+/** `tenants`: null for all. Queries the warehouse, draws the operator's page and writes it. */
 export async function writeOperations(
   context: CommandContext,
   file: string,
@@ -143,7 +143,7 @@ export async function writeOperations(
   return { file, data, document }
 }
 
-/** Asks the warehouse and draws the owner's page. ECharts is loaded for the pages, and nowhere else. */
+/** Queries the warehouse and draws the owner's page. ECharts is loaded only for the pages. */
 export async function drawReport(
   context: CommandContext,
   tenants: readonly Int64[] | null,
@@ -157,7 +157,7 @@ export async function drawReport(
   return { data, text: reportPage(data, draw) }
 }
 
-/** Asks the warehouse and draws the operator's page. */
+/** Queries the warehouse and draws the operator's page. */
 export async function drawOperations(
   context: CommandContext,
   tenants: readonly Int64[] | null,
@@ -176,12 +176,16 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
   const { config, clock } = context
   const { schema, timeZone } = reportSettings(config)
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
+  const warehouse = await context.readingWarehouse()
+  const targets = freshnessSettings(config)
   return {
-    warehouse: await context.readingWarehouse(),
+    warehouse,
     label: config.warehouse.label,
     schema,
     timeZone,
-    staleAfterMs: staleAfter,
+    targets,
+    enabled: context.model.list.flatMap(({ name, enabled }) => (enabled ? name : [])),
+    staleAfterMs: await staleAfterNow(warehouse, { staleAfterMs: staleAfter, targets }),
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     tenants,
     nowMicros: clock.nowMicros(),

@@ -47,7 +47,7 @@ Asks the warehouse only. Runs are kept for history.keep; idle ones older than a 
       }
       await context.refuseUnknown()
       const onlyFailed = options.failed === true
-      // What knows time zones is loaded only where it is asked for.
+      // The time zone code is loaded only when it is needed.
       const since =
         options.since === undefined ? undefined : (await import('../jobs/momentflag.js')).sinceFlag(context)
       const runs = await readRuns({

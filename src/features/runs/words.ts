@@ -20,7 +20,7 @@ const mostFailures = 5
 
 const number = (value: number | bigint | null): string => (value === null ? '' : count(value))
 
-/** What kept a run from being whole, in a few lines; empty where it was whole. */
+/** What kept a run from being complete, in a few lines; empty if it was complete. */
 function troubleOf({ error, reason, failures }: PastRun): string {
   const what = error ?? reason
   const lines = firstOf(
@@ -38,7 +38,7 @@ function troubleOf({ error, reason, failures }: PastRun): string {
 const nameOf = ({ job, mode, started_at, run_id }: PastRun): string =>
   `${job ?? mode ?? 'run'} of ${started_at === null ? 'an unknown time' : atMinute(started_at)} (${run_id})`
 
-/** What failed in each run; what failed in the same way run after run is told once. */
+/** What failed in each run. The same failure in several runs is shown once. */
 function troubles(inTime: readonly PastRun[]): string[] {
   const alike = new Map<string, PastRun[]>()
   for (const run of inTime) {
@@ -61,7 +61,7 @@ function troubles(inTime: readonly PastRun[]): string[] {
 const inks: Readonly<Record<string, Ink>> = { ok: 'good', running: 'good', partial: 'odd' }
 const statusInk = (status: string): Ink => inks[status] ?? 'bad'
 
-/** The oldest first, so that the newest stands where the eye is. */
+/** Oldest first, so the newest is next to the prompt. */
 export function runsText(
   runs: readonly PastRun[],
   onlyFailed: boolean,

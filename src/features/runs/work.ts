@@ -1,5 +1,6 @@
 /*
- * `runs`: what ran, when, what it brought, and what failed, from sync_runs and sync_run_cursors. Asks the warehouse only.
+ * `runs`: what ran, when, what it fetched, and what failed, from sync_runs and sync_run_cursors. Only queries the
+ * warehouse.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
@@ -10,16 +11,16 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface RunsQuestion {
   readonly warehouse: Warehouse
-  /** At most so many, the newest. */
+  /** At most this many, the newest. */
   readonly last: number
-  /** Only those of which something failed. */
+  /** Only runs in which something failed. */
   readonly onlyFailed: boolean
-  /** Also what events rang, a row an hour. */
+  /** Also what events rang, one row per hour. */
   readonly withEvents?: boolean
   /** Only runs that worked on one of these; null for all. */
   readonly tenants: readonly Int64[] | null
   readonly resources: readonly string[] | null
-  /** Only runs that began at this instant or later; canonical. */
+  /** Only runs that started at this instant or later; canonical. */
   readonly since?: string | undefined
   readonly nowMicros: bigint
 }
@@ -27,7 +28,7 @@ export interface RunsQuestion {
 export interface PastFailure {
   readonly tenant_id: Int64
   readonly resource: string
-  /** Which step of a job, from 1; 1 elsewhere. */
+  /** Which step of a job, from 1; otherwise 1. */
   readonly step: Int64
   readonly status: string | null
   readonly reason: string | null
@@ -43,11 +44,11 @@ export interface PastRun {
   readonly reason: string | null
   readonly started_at: string | null
   readonly finished_at: string | null
-  /** Milliseconds; null while it runs, and where nobody recorded its end. */
+  /** Milliseconds; null while it runs, and if its end wasn't recorded. */
   readonly took_ms: number | null
   readonly requests: Int64 | null
   readonly records: number
-  /** Those that were new, or other than the warehouse had them; null where no cursor says so. */
+  /** Records that were new or different in the warehouse; null if no cursor has this count. */
   readonly records_changed: number | null
   readonly rows_upserted: Int64 | null
   readonly rows_deleted: Int64 | null
@@ -55,7 +56,7 @@ export interface PastRun {
   readonly rate_limited: Int64 | null
   readonly retries: Int64 | null
   readonly error: string | null
-  /** How many cursors ended how, those left that the history still has. */
+  /** How many cursors had each outcome, among those that the history still has. */
   readonly cursors: Readonly<Record<string, number>>
   readonly failures: readonly PastFailure[]
 }
@@ -66,7 +67,7 @@ type CursorRow = StateRows['sync_run_cursors']
 const isFailure = ({ status }: Pick<CursorRow, 'status'>): boolean =>
   status === 'failed' || status === 'skipped'
 
-/** Of a choice of cursors, only their own failures count, and what ended the whole run. */
+/** For a selection of cursors, only their own failures count, and what ended the whole run. */
 const isBad = ({ status, failures }: PastRun, isChosen: boolean): boolean =>
   failures.length > 0 ||
   status === 'interrupted' ||
@@ -79,7 +80,7 @@ function changedOf(cursors: readonly CursorRow[]): number | null {
 
 function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolder | null): PastRun {
   const { run_id, job, mode, started_at, finished_at, error } = row
-  // A run that was killed could not record its end: it runs only as long as it holds the lease.
+  // A killed run could not record its end: it is only running while it holds the lease.
   const status = row.status === 'running' && holder?.run_id !== run_id ? 'interrupted' : row.status
   const counts: Record<string, number> = {}
   for (const cursor of cursors) counts[cursor.status ?? ''] = (counts[cursor.status ?? ''] ?? 0) + 1
@@ -87,7 +88,7 @@ function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolde
     ...{ run_id, job, mode, status, reason: row.reason ?? null, started_at, finished_at },
     took_ms:
       started_at && finished_at
-        ? // Less than nothing where the clock was set back meanwhile.
+        ? // Negative if the clock was set back meanwhile.
           Math.max(0, Number((toMicros(finished_at) - toMicros(started_at)) / 1000n))
         : null,
     requests: row.requests,
@@ -110,10 +111,10 @@ function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolde
   }
 }
 
-/** How many runs are read at once while runs that failed are looked for. */
+/** How many runs are read at once when searching for failed runs. */
 const batch = 200
 
-/** The runs that were recorded last come first. */
+/** The most recently recorded runs come first. */
 export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
   const { warehouse, last, onlyFailed, withEvents = false, tenants, resources, since, nowMicros } = question
   const holder = await warehouse.read((db) => readHolder(db, nowMicros))
@@ -127,7 +128,7 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
         .$if(!withEvents, (query) => query.where(ofRuns))
         .$if(since !== undefined, (query) => query.where('started_at', '>=', since ?? ''))
         .orderBy(order, 'desc')
-        // Ids tell the second alone.
+        // Ids only show the second.
         .orderBy('started_at', 'desc')
         .orderBy('run_id', 'desc')
         .limit(batch)

@@ -67,7 +67,7 @@ With --webhook it announces what changes, as the source does: its secret is in t
         ...(webhooks !== undefined && { webhooks }),
         live: options.live === true,
         signal: signals.signal,
-        // --quiet silences the greeting: whoever gave it knows the port, and the rest is in docs/sandbox.md.
+        // --quiet silences the greeting: anyone who uses it knows the port, and the rest is in docs/sandbox.md.
         print: (line) => void (out.quiet || out.result(line)),
         ...(out.json && { announce: (facts) => out.document(facts) }),
       })

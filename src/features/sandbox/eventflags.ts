@@ -30,7 +30,7 @@ export const eventFlags = [
 
 const longestDelay = 86_400_000
 
-/** undefined where no address is given. */
+/** undefined if no address is given. */
 export async function webhooksOf(
   options: Readonly<Record<string, unknown>>,
 ): Promise<WebhookOptions | undefined> {

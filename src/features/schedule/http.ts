@@ -1,6 +1,6 @@
 /*
- * The HTTP server of `shopsync schedule`: health for those who watch the process, metrics, the report and the dictionary
- * for those who may reach it. It answers from this process's own event loop: what takes long is made elsewhere.
+ * The HTTP server of `shopsync schedule`: health for monitoring, metrics, and the report and dictionary for those who
+ * may reach it. It runs in this process's own event loop, so slow pages are rendered in a worker thread.
  */
 import type { Server } from 'node:http'
 import { isIP, type Socket } from 'node:net'
@@ -10,7 +10,7 @@ import { listenProblem, urlOf } from '../../shell/listenproblem.js'
 
 /** What is served. */
 export interface Served {
-  /** The process lives. */
+  /** The process is running. */
   health(): object
   /** The warehouse answers, and what ran last. */
   ready(): Promise<{ readonly ready: boolean }>
@@ -23,7 +23,7 @@ export interface Served {
   dictionary(): Promise<string>
 }
 
-/** Pages are shown in no frame of another page, and kept by no cache between. */
+/** No other page may frame these pages, and no cache may keep them. */
 const headers = {
   'content-security-policy': "frame-ancestors 'none'",
   'x-frame-options': 'DENY',
@@ -53,14 +53,20 @@ function routes(app: FastifyInstance, served: Served): void {
 const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply =>
   reply.code(code).send({ error })
 
-/** More are closed at once: each takes a file descriptor, and without one a job cannot open the warehouse. */
+/**
+ * Connections beyond this are closed at once: each takes a file descriptor, and without one a job can't open the
+ * warehouse.
+ */
 const mostConnections = 128
-/** Of these, so many are for this machine: a neighbour who opens connections must not keep its probes from `/health`. */
+/**
+ * How many of these are reserved for this machine: a neighbor that opens connections must not keep local probes from
+ * `/health`.
+ */
 const ownConnections = 8
 
 /**
- * Milliseconds. Connections that never say what they want would be kept for a minute and a half by Node's own deadlines,
- * and 128 of them are all there are.
+ * Milliseconds. With Node's own deadlines, connections that never send a request would be kept for a minute and a half,
+ * and there are only 128.
  */
 const deadlines = {
   headersTimeout: 5000,
@@ -71,7 +77,7 @@ const deadlines = {
 
 const isOwn = (address = ''): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address)
 
-/** Closes connections of other machines beyond their share. */
+/** Closes connections from other machines beyond their share. */
 function keepRoom(server: Server): void {
   server.maxConnections = mostConnections
   let others = 0
@@ -98,7 +104,7 @@ export interface ListeningServer {
   close(): Promise<void>
 }
 
-/** Listens; throws Stop where the port cannot be had. */
+/** Listens; throws Stop if the port isn't available. */
 export async function serve({ host, port }: ListenAt, served: Served): Promise<ListeningServer> {
   const { keepAliveTimeout, requestTimeout } = deadlines
   const app = fastify({
@@ -151,7 +157,7 @@ function notListening(error: unknown, at: ListenAt): unknown {
   })
 }
 
-/** What monitoring asks for, by whichever name it knows this machine: nothing of a customer is in the answers. */
+/** What monitoring requests, under any name it has for this machine: the answers contain no customer data. */
 const watched: ReadonlySet<string> = new Set(['/metrics', '/health', '/ready'])
 
 /**
@@ -165,6 +171,6 @@ function isTrusted(host: string, listening: string): boolean {
 
 const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
-/** `host`: as the request names this server. `listening`: as the configuration does. */
+/** `host`: this server's name in the request. `listening`: its name in the configuration. */
 export const mayAsk = (url: string, host: string, listening: string): boolean =>
   watched.has(pathOf(url)) || isTrusted(host, listening)

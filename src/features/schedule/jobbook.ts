@@ -1,6 +1,6 @@
 /*
- * The job files that `shopsync schedule` goes by, read again when one of them changes. A file that breaks while the
- * program stays up costs nothing: the job goes on as it was, and what is wrong is said once. Used by scheduler.ts.
+ * The job files of `shopsync schedule`, read again when one of them changes. A file that breaks while the program is
+ * running does no harm: the job continues as it was, and the mistake is reported once. Used by scheduler.ts.
  */
 import { statSync } from 'node:fs'
 import { describeError, Stop } from '../../engine/base/errors.js'
@@ -12,9 +12,9 @@ export type ScheduledJob = Job & { readonly schedule: string }
 const isScheduled = (job: Job): job is ScheduledJob => job.schedule !== undefined
 
 interface Entry {
-  /** Which file it is, and which state of it. */
+  /** Which file it is, and which version of it. */
   readonly version: string
-  /** As it was when the file was last right; undefined where it never was. */
+  /** The job when the file was last valid; undefined if it never was. */
   readonly job: Job | undefined
 }
 
@@ -26,7 +26,9 @@ export class JobBook {
     private readonly around: JobSurroundings,
   ) {}
 
-  /** Reads all files. Throws Stop where one is wrong, or none has a schedule: at the beginning somebody is there. */
+  /**
+   * Reads all files. Throws Stop if one is invalid or none has a schedule: at the start, someone is there to see it.
+   */
   open(): ScheduledJob[] {
     const jobs = this.look((error) => {
       throw error
@@ -38,7 +40,7 @@ export class JobBook {
     })
   }
 
-  /** The jobs with a schedule, as their files are now. `broken` is told of each wrong state of a file once. */
+  /** The scheduled jobs, as their files are now. `broken` is called once for each invalid version of a file. */
   look(broken: (error: Stop, name: string) => void): ScheduledJob[] {
     const before = this.#entries
     this.#entries = new Map()
@@ -72,7 +74,7 @@ export class JobBook {
   }
 }
 
-/** A file that went away, or that nobody may read, between two looks at the folder. */
+/** A file that disappeared or became unreadable between two checks of the folder. */
 const classed = (error: unknown, name: string): Stop =>
   error instanceof Stop
     ? error

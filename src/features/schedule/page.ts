@@ -1,6 +1,6 @@
 /*
- * The pages of the report as `shopsync schedule` serves them, each made in a thread of its own (src/pagethread.ts): to ask the
- * views and to draw takes seconds, in which the program could neither answer nor begin a job.
+ * The report's pages as served by `shopsync schedule`, each made in its own thread (src/pagethread.ts): querying the
+ * views and drawing take seconds, during which the program could neither answer nor start a job.
  */
 import { Writable } from 'node:stream'
 import { describeError } from '../../engine/base/errors.js'
@@ -11,20 +11,20 @@ import { Output } from '../../shell/output.js'
 import { stillSignals } from '../../shell/signals.js'
 import { drawOperations, drawReport } from '../report/work.js'
 
-/** What the thread answers: the page, or why there is none. */
+/** The thread's answer: the page, or why there is none. */
 export type PageAnswer = { readonly page: string } | { readonly error: string }
 
 /** The owner's page, or the operator's. */
 export type PageName = 'report' | 'operations'
 
-/** What the page is of, as values that go to a thread. */
+/** What the page is about, as values that can be passed to a thread. */
 export interface PageCall {
   readonly page: PageName
   readonly globals: Globals
   readonly io: Pick<Io, 'environment' | 'workingDirectory' | 'started'>
 }
 
-/** A thread begins as the program does: it is given the list of features. */
+/** A thread starts like the program: it is given the list of features. */
 export async function makePage(
   features: readonly Feature[],
   { page, globals, io: given }: PageCall,
@@ -36,7 +36,7 @@ export async function makePage(
   const io: Io = {
     ...given,
     ...{ stdin: process.stdin, stdout: nowhere, stderr: process.stderr },
-    // The program outside of the thread takes the signals, and ends the thread.
+    // The program outside the thread handles signals, and ends the thread.
     onSignal: () => () => {},
     interrupt: () => {},
     exit: () => {},

@@ -1,14 +1,14 @@
-/* Pages of the report for the HTTP server of `shopsync schedule`, each made in a thread of its own. */
+/* Pages of the report for the HTTP server of `shopsync schedule`, each made in its own thread. */
 import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { PageAnswer, PageCall } from './page.js'
 
-/** Microseconds for which a page is served again. */
+/** For how many microseconds a page is served again. */
 const keep = 15_000_000n
 
-/** Beside entry.ts, which a bundle of the program puts beside this file. */
+/** Next to entry.ts, which a bundle of the program puts next to this file. */
 const thread = (): URL => {
   const bundled = new URL('./pagethread.js', import.meta.url)
   return existsSync(bundled) ? bundled : new URL('../../pagethread.js', import.meta.url)
@@ -24,7 +24,7 @@ export class PageMaker {
     private readonly clock: Clock,
   ) {}
 
-  /** The page: whoever asks while one is made gets that one. */
+  /** The page. Requests that come while one is being made get that one. */
   page(): Promise<string> {
     const now = this.clock.nowMicros()
     if (this.#making && (this.#worker || now - this.#madeAt < keep)) return this.#making

@@ -1,7 +1,7 @@
 /*
- * `shopsync schedule`: runs each job when it is due, one at a time, until it is told to end. What is planned is kept in
- * sync_jobs before it is begun, so that a run that was missed, while another one ran or while nothing was up, is caught
- * up once: of several instants that passed meanwhile, one run makes up for all.
+ * `shopsync schedule`: runs each job when it is due, one at a time, until it is told to end. The plan is stored in
+ * sync_jobs before a run starts. So a run that was missed, while another one was running or the program was down, is
+ * made up for once: one run covers all instants that passed meanwhile.
  */
 import type { Clock } from '../../engine/base/clock.js'
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
@@ -11,21 +11,21 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { JobBook, ScheduledJob } from './jobbook.js'
 import { type JobRow, readJobRows, storeJobRow } from './sql.js'
 
-/** Milliseconds between two looks at the job files. */
+/** Milliseconds between two checks of the job files. */
 const betweenLooks = 10_000
 
 /**
- * How often a run is begun for one planned instant. A run that dies with the whole process would do so again and again,
- * as often as something starts the process anew.
+ * How often a run is started for one planned instant. A run that kills the whole process would otherwise do so each
+ * time the process is restarted.
  */
 const mostAttempts = 2
 
-/** The exit code of a job that did nothing, because another run holds the warehouse. */
+/** The exit code of a job that did nothing because another run holds the warehouse. */
 const locked = 4
 
 /**
- * Milliseconds after which such a job is tried once more: by then the lock has expired of a run that was killed with its
- * container, which nobody can see to be dead. More often would fill the log for the hours of a first load.
+ * Milliseconds until such a job is tried again. If a run was killed with its container, nobody can see that it is dead,
+ * but by then its lock has expired. Trying more often would fill the log during the hours of a first load.
  */
 const untilExpired = 61_000
 
@@ -37,16 +37,16 @@ export interface ScheduleLog {
 export interface ScheduleParts {
   readonly warehouse: Warehouse
   readonly clock: Clock
-  /** Fires when the program is to end: what runs is told to end, too. */
+  /** Fires when the program is shutting down: a running job is told to end, too. */
   readonly signal: AbortSignal
   readonly timeZone: string
   readonly book: JobBook
-  /** Runs a job to its end, for the instant at which it was due: the exit code. Never throws. */
+  /** Runs a job to its end, for the instant at which it was due; returns the exit code. Never throws. */
   readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number>
   readonly log: ScheduleLog
-  /** A job that is due at once, whatever its schedule says, and by its schedule from then on. */
+  /** A job that is due at once, whatever its schedule, and follows its schedule from then on. */
   readonly first?: string | undefined
-  /** A job has ended, and this is what comes next. */
+  /** Called when a job has ended, with what comes next. */
   readonly ended?: (ended: EndedJob) => void
 }
 
@@ -60,7 +60,7 @@ interface Planned {
   job: ScheduledJob
   instants: Instants
   row: JobRow
-  /** When a job that found the warehouse held is tried once more. */
+  /** When a job that found the warehouse locked is tried again. */
   again?: string
 }
 
@@ -81,17 +81,17 @@ export class Schedule {
     this.#first = parts.first
   }
 
-  /** What is planned and what was last, by name. */
+  /** What is planned and what ran last, by name. */
   get rows(): readonly JobRow[] {
     return [...this.#planned.values()].map(({ row }) => row)
   }
 
-  /** The job that runs now. */
+  /** The job that is running. */
   get running(): string | null {
     return this.#running
   }
 
-  /** Until the signal fires. `jobs`: as the book has them now. */
+  /** Runs until the signal fires. `jobs`: as the book has them now. */
   async run(jobs: readonly ScheduledJob[]): Promise<void> {
     const { clock, signal, book } = this.parts
     let seen = jobs
@@ -115,14 +115,14 @@ export class Schedule {
     return fromMicros(this.parts.clock.nowMicros())
   }
 
-  /** Milliseconds until something is due, or the files are looked at again. */
+  /** Milliseconds until something is due, or until the next check of the files. */
   #untilNext(): number {
     const now = milliseconds(this.#now)
     const next = Math.min(...[...this.#planned.values()].map((planned) => milliseconds(dueAt(planned))))
     return Math.max(1, Math.min(betweenLooks, next - now))
   }
 
-  /** Of the jobs that are due, the one whose turn came first. */
+  /** The due job whose turn came first. */
   #due(): Planned | undefined {
     const now = this.#now
     const due = [...this.#planned.values()].filter((planned) => dueAt(planned) <= now)
@@ -130,7 +130,7 @@ export class Schedule {
     return due.sort((a, b) => (turn(a) < turn(b) ? -1 : 1))[0]
   }
 
-  /** Brings what is planned in line with the job files. */
+  /** Updates the plan to match the job files. */
   async #plan(jobs: readonly ScheduledJob[]): Promise<void> {
     const names = new Set(jobs.map(({ name }) => name))
     for (const name of this.#planned.keys()) if (!names.has(name)) this.#planned.delete(name)
@@ -192,7 +192,7 @@ export class Schedule {
     delete planned.again
     if (isLocked) planned.again = canonical(milliseconds(this.#now) + untilExpired)
     const over = { ...begun, finished_at: this.#now, exit_code: exitCode }
-    // What passed before the run began, the run has made up for; what passed since is due.
+    // The run has covered what passed before it started; what passed since is due.
     const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
     if (isCut) planned.row = { ...begun, attempts }
     else if (isLocked) planned.row = { ...over, attempts }
@@ -217,7 +217,7 @@ export class Schedule {
     return all.filter(({ at }) => at !== never).sort((a, b) => (a.at < b.at ? -1 : 1))[0]
   }
 
-  /** A warehouse that is away keeps no job from running; the plan is stored again with the next change. */
+  /** A warehouse that is down keeps no job from running; the plan is stored again with the next change. */
   async #store(row: JobRow): Promise<void> {
     try {
       await this.parts.warehouse.write([storeJobRow(this.parts.warehouse.db, row)])
@@ -229,8 +229,8 @@ export class Schedule {
 }
 
 /**
- * Whether what is planned lies further ahead than it can: a clock that was wrong has planned it. One instant more is
- * allowed for, since a clock that is put right by a little must not do one instant's work twice.
+ * Whether the plan is further ahead than possible: a wrong clock has planned it. One extra instant is allowed, since a
+ * small correction of the clock must not repeat an instant's work.
  */
 function isVoid(instants: Instants, planned: string, now: string): boolean {
   const next = after(instants, now)
@@ -239,7 +239,7 @@ function isVoid(instants: Instants, planned: string, now: string): boolean {
   return second !== null && planned > second && planned > soon
 }
 
-/** The next instant behind a moment, canonical; null where the schedule never comes again. */
+/** The next instant after a moment, canonical; null if the schedule never comes again. */
 function after(instants: Instants, time: string): string | null {
   const next = instants.next(milliseconds(time))
   return next === undefined ? null : canonical(next)

@@ -1,4 +1,7 @@
-/* The rows of sync_jobs: what is planned, and what was last. Used by src/features/schedule/scheduler.ts and `jobs list`. */
+/*
+ * The rows of sync_jobs: what is planned, and what ran last. Used by src/features/schedule/scheduler.ts and
+ * `jobs list`.
+ */
 import type { CompiledQuery } from 'kysely'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
@@ -7,7 +10,7 @@ import { type jobTables, withJobs } from './tables.js'
 
 export type JobRow = RowsOf<typeof jobTables>['sync_jobs']
 
-/** By name; empty in a warehouse of an older version, which has no such table. */
+/** By name; empty in an older version's warehouse, which has no such table. */
 export async function readJobRows(
   warehouse: Reader & { has(name: string): Promise<boolean> },
 ): Promise<Map<string, JobRow>> {

@@ -12,11 +12,11 @@ interface Around {
   /** Where events are received. */
   readonly events?: string | undefined
   readonly nowMicros: bigint
-  /** The job that begins at once, since the warehouse is empty. */
+  /** The job that starts at once because the warehouse is empty. */
   readonly first: string | undefined
 }
 
-/** What `shopsync schedule` says when it begins. */
+/** What `shopsync schedule` prints when it starts. */
 export function scheduleText(
   jobs: readonly Due[],
   timeZone: string,
@@ -36,7 +36,7 @@ export function scheduleText(
   return [`${plural(jobs.length, 'job')}, in ${timeZone}:`, ...lines, where, ...heard].join('\n')
 }
 
-/** For those who watch: how a job ended, and what comes next. */
+/** For someone watching: how a job ended, and what comes next. */
 export function endedText({ job, exitCode, next }: EndedJob): string {
   const comes = next === undefined ? 'Nothing else is planned' : `Next: ${next.job}, ${atSecond(next.at)}`
   return `${job} ended with exit code ${exitCode}. ${comes}`

@@ -1,4 +1,4 @@
-/* `shopsync schedule`: the jobs, the server beside them, and their end. Used by the command. */
+/* `shopsync schedule`: the jobs, the server next to them, and their end. Used by the command. */
 import { performance } from 'node:perf_hooks'
 import { Writable } from 'node:stream'
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
@@ -30,10 +30,10 @@ import { endedText, scheduleText } from './words.js'
 
 /** Runs that `GET /runs` and `GET /runs.json` show. */
 const runsTold = 50
-/** Milliseconds after which a warehouse that says nothing is taken for away. */
+/** After this many milliseconds, a warehouse that doesn't answer counts as down. */
 const readyPatience = 3000
 
-/** Stays up until a signal comes. */
+/** Runs until a signal comes. */
 export async function stayUp(context: CommandContext): Promise<number> {
   const { invocation, config, clock, log } = context
   const { signals, globals, out, io } = invocation
@@ -81,7 +81,7 @@ export async function stayUp(context: CommandContext): Promise<number> {
 }
 
 /**
- * The job that fills an empty warehouse: whoever starts the program for the first time wants to see that it works, and
+ * The job that fills an empty warehouse: someone who starts the program for the first time wants to see it work, and
  * not in an hour.
  */
 function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bigint): string | undefined {
@@ -102,7 +102,7 @@ async function ended(server: ListeningServer | undefined, pages: Pages): Promise
   await server?.close()
 }
 
-/** Runs one job as `shopsync run` would, with a warehouse and a client of its own, which nothing outlives. */
+/** Runs one job as `shopsync run` would, with its own warehouse and client, both closed at its end. */
 async function runJob(
   { invocation, config, clock, log }: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
@@ -110,7 +110,7 @@ async function runJob(
   const { out, signals, io } = invocation
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
   const its = new AbortController()
-  // Of what listens to the signal of one run, nothing stays behind with the signal of the process.
+  // No listener on the signal of one run is left behind on the process's signal.
   const end = (): void => its.abort(signals.signal.reason)
   signals.signal.addEventListener('abort', end, { once: true })
   if (signals.signal.aborted) end()
@@ -127,7 +127,7 @@ async function runJob(
     const stack = !isExpected && error instanceof Error ? { stack: error.stack } : {}
     const exitCode = error instanceof Stop ? error.exitCode : 1
     const fields = { job: job.name, error: describeError(error), ...stack }
-    // A job that another run keeps from its work has not failed: it comes again.
+    // A job that another run blocks has not failed: it will be tried again.
     if (exitCode === 4) log.warn(fields, 'Job did not run')
     else log.error(fields, 'Job failed')
     return exitCode
@@ -181,11 +181,11 @@ function served(context: CommandContext, { schedule, pages, warehouse }: Parts):
 interface Reached {
   readonly ready: boolean
   readonly warehouse: string
-  /** How many are open; null where nobody can say. */
+  /** How many are open; null if unknown. */
   readonly incidents: number | null
 }
 
-/** Whether the warehouse answers, soon, and what of it needs somebody. */
+/** Whether the warehouse answers in time, and whether it needs attention. */
 async function reach(warehouse: Warehouse): Promise<Reached> {
   let timer: NodeJS.Timeout | undefined
   const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })

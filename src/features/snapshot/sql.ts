@@ -1,6 +1,6 @@
 /**
- * Keeps how each shop stands today in `daily_snapshots`: the API keeps no history, and what is not kept now can never
- * be charted. A second snapshot of the same day takes the place of the first. Used by the command and by jobs.
+ * Stores today's state of each shop in `daily_snapshots`: the API keeps no history, and what isn't stored now can never
+ * be charted. A second snapshot on the same day replaces the first. Used by the command and by jobs.
  */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'

@@ -24,7 +24,7 @@ type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
   readonly settings: ViewSettings
 }
 
-/** Writes today's row of each shop, as the only writer of the warehouse. Sends no request. */
+/** Writes today's row for each shop, as the only writer of the warehouse. Sends no request. */
 export async function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
   await using lease = await openLease(needs, 'snapshot')
   const taken = await snapshotStep(needs, lease, choice)
@@ -32,7 +32,7 @@ export async function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'ten
   return taken
 }
 
-/** As `takeSnapshot`, under a lease that is held already. */
+/** Like `takeSnapshot`, but under an existing lease. */
 export async function snapshotStep(
   { clock, settings, signal }: Pick<Needs, 'clock' | 'settings' | 'signal'>,
   { runId, warehouse }: Pick<Leased, 'runId' | 'warehouse'>,
@@ -49,7 +49,7 @@ export const snapshotSettings = ({ model, config }: CommandContext): ViewSetting
   names: reportSettings(config).names,
 })
 
-/** Keeps how the shops stand, by the days of their zones as they are now. */
+/** Stores the state of the shops, using the current days of their zones. */
 export async function snapshotOf(
   context: CommandContext,
   choice: Pick<CursorChoice, 'tenants'>,

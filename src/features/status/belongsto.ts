@@ -7,7 +7,7 @@ export interface BelongsTo {
   readonly base_url: string
   readonly partner_id: string
   readonly since: string | null
-  /** false where the configuration names another source: every command that asks the API is refused then. */
+  /** false if the configuration names a different source: then every command that queries the API is refused. */
   readonly configured: boolean
 }
 

@@ -1,4 +1,4 @@
-/* The state of each cursor as the warehouse's own tables tell it. Used by status.ts, and by gauges.ts. */
+/* The state of each cursor, from the warehouse's own tables. Used by status.ts and gauges.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, isOlderThan } from '../../engine/base/format.js'
 import { hiddenIn, memoryOf } from '../../engine/walk/memory.js'
@@ -9,38 +9,43 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 export interface CursorStatus {
   readonly tenant_id: Int64
   readonly resource: string
-  /** `never`: no run was complete; `stale`: the last complete run is too long ago; else the state after the last run. */
+  /**
+   * `never`: no run was complete; `stale`: the last complete run is too long ago; otherwise the state after the last
+   * run.
+   */
   readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked' | 'excepted'
   readonly completeness: string | null
-  /** Why, as a short code; null where nothing is odd. */
+  /** Why, as a short code; null if nothing is unusual. */
   readonly reason: string | null
   readonly watermark: string | null
   readonly last_success_at: string | null
-  /** Seconds since last_success_at; null too where that lies ahead of now, so that nobody knows. */
+  /** Seconds since last_success_at; also null if that is in the future, so nobody knows. */
   readonly age_seconds: number | null
-  /** Live rows of the resource's own table, as the register tells; `verify` compares them with the rows themselves. */
+  /**
+   * Live rows of the resource's own table according to the register; `verify` compares that with the rows themselves.
+   */
   readonly rows: Int64
   readonly walk_under_way: boolean
   readonly last_error: string | null
-  /** Records stamped ahead of the source's clock, and the newest of their stamps; null where there are none. */
+  /** Records stamped ahead of the source's clock, and the newest of their stamps; null if there are none. */
   readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
-  /** What is remembered to be odd about the list (docs/guarantees.md, Premises); null where nothing is. */
+  /** What is known to be unusual about the list (docs/guarantees.md, Premises); null if nothing is. */
   readonly odd: OddList | null
-  /** Why the whole list is read once, behind the other work of the next syncs; null where it is not. */
+  /** Why the next syncs read the whole list once, after their other work; null if they don't. */
   readonly refill: string | null
-  /** How far that has come; null where it has not begun. */
+  /** How far that has got; null if it hasn't started. */
   readonly refill_progress: { readonly read: number; readonly of: number } | null
-  /** Every creation and update up to then is here; what it was before a late record set it back, else null. */
+  /** Every creation and update up to then is here. `_before`: its value before a late record set it back, otherwise null. */
   readonly complete_through: string | null
   readonly complete_through_before: string | null
   /** Every deletion up to then is here. */
   readonly deletes_checked_at: string | null
-  /** Deletions were checked once, and not for longer than status.deletesUncheckedAfter. */
+  /** Deletions were checked, but not within status.deletesUncheckedAfter. */
   readonly deletes_unchecked: boolean
 }
 
 interface CursorQuestion {
-  /** Enabled resources: each tenant should have a cursor of each of them. */
+  /** Enabled resources: each tenant should have a cursor for each of them. */
   readonly resources: readonly string[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
@@ -105,7 +110,7 @@ export async function readCursorStates(
   )
 }
 
-/** Without the walks: a walk under way is long, and there may be thousands. */
+/** Without the walks: a walk in progress is long, and there may be thousands. */
 const cursorRows = (db: Db) =>
   db
     .selectFrom('sync_cursors')
@@ -118,7 +123,7 @@ const cursorRows = (db: Db) =>
 const isLongAgo = (checked: string, { nowMicros, deletesUncheckedAfterMs }: CursorQuestion): boolean =>
   isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)
 
-/** A claim that reaches ahead of now was written by a clock that was wrong, and is none. */
+/** A claim in the future was written under a wrong clock, and doesn't count. */
 const possible = (moment: string | null | undefined, nowMicros: bigint): string | null =>
   moment && ageOf(moment, nowMicros) !== undefined ? moment : null
 
@@ -127,7 +132,7 @@ interface CursorRow {
   readonly completeness: string | null
 }
 
-/** `age`: milliseconds since the last complete walk; null where there was none. An unknown one counts as too old. */
+/** `age`: milliseconds since the last complete walk; null if there was none. An unknown age counts as too old. */
 export function cursorStateOf(
   row: CursorRow | undefined,
   age: number | 'unknown' | null,
@@ -144,7 +149,7 @@ export function cursorStateOf(
 interface Asked {
   readonly tenants: readonly { readonly tenant_id: Int64 }[]
   readonly resources: readonly string[]
-  /** Tables that are not there yet. */
+  /** Tables that don't exist yet. */
   readonly missing: ReadonlySet<string>
 }
 
@@ -170,7 +175,7 @@ async function addRegisters(db: Db, counts: ReadonlyMap<string, Map<Int64, Int64
     counts.get(resource)?.set(tenant_id, Number(live_rows))
 }
 
-/** One statement a table instead of one a cursor. */
+/** One statement per table instead of one per cursor. */
 async function addCounted(
   db: Db,
   resource: string,
@@ -187,11 +192,11 @@ async function addCounted(
 }
 
 interface OddList {
-  /** Places at which the list shows a record again. */
+  /** How often the list shows a record again. */
   readonly listed_twice: number
-  /** Records that it counts and never shows. */
+  /** Records that it counts but never shows. */
   readonly not_shown: number
-  /** Records that break each answer with them, and between which times they stand. */
+  /** Records that break every response that contains them, and between which times they are. */
   readonly unreadable: number
   readonly holes: readonly { readonly after: string; readonly until: string; readonly records: number }[]
   readonly not_newest_first: boolean

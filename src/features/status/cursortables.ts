@@ -1,4 +1,4 @@
-/* The tables of `shopsync status`: a line a tenant, and a line a resource. Used by status.ts. */
+/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by status.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
 import type { Ink, Terminal } from '../../shell/terminal.js'
@@ -13,7 +13,7 @@ const ageOf = (cursors: readonly CursorStatus[]): string => {
   return ages.length === 0 ? 'never' : span(Math.max(...ages) * 1000)
 }
 
-/** The latest watermark: the time of the newest record that the warehouse has. */
+/** The latest watermark: the time of the newest record in the warehouse. */
 const newest = (cursors: readonly CursorStatus[]): string => {
   const latest = cursors.reduce(
     (mark, { watermark }) => (watermark && watermark > mark ? watermark : mark),
@@ -52,10 +52,10 @@ const perGroup = (title: string, rows: readonly string[][], terminal: Terminal):
         terminal,
       )
 
-/** Tenants that fit on a screen beside the resources; of more, those that are well share a line. */
+/** How many tenants fit on a screen next to the resources. If there are more, healthy ones share a line. */
 const shownTenants = 20
 
-/** The tenants, those that need somebody first. */
+/** The tenants, those that need attention first. */
 export function perTenant(
   { tenants, cursors }: StatusReport,
   names: Readonly<Record<string, string>>,
@@ -83,7 +83,7 @@ export function perTenant(
 const wellText = (well: number, ill: number): string =>
   ill === 0 ? `all ${count(well)} tenants` : `the ${count(well)} others`
 
-/** Why a tenant is not walked; empty where it is. */
+/** Why a tenant isn't walked; empty if it is. */
 const standingOf = ({ revoked_at, excepted }: TenantStatus): string => {
   if (excepted) return 'left out by sync.exceptTenants'
   return revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
@@ -98,7 +98,7 @@ const cellsOf = (name: string, cursors: readonly CursorStatus[], standing: strin
   standing || states(cursors),
 ]
 
-/** Its tenant is granted, and is to be walked. */
+/** Its tenant is granted and should be walked. */
 const isWalked = ({ state }: CursorStatus): boolean => state !== 'revoked' && state !== 'excepted'
 
 export const perResource = ({ cursors }: StatusReport, terminal: Terminal): string =>
@@ -114,7 +114,7 @@ export const perResource = ({ cursors }: StatusReport, terminal: Terminal): stri
     terminal,
   )
 
-/** The earliest of the cursors' instants; `-` where one has none. */
+/** The earliest of the cursors' instants; `-` if a cursor has none. */
 const earliest = (times: readonly (string | null)[]): string => {
   const [first] = times.toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))
   return first ? atMinute(first) : '-'

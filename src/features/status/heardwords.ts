@@ -1,4 +1,4 @@
-/* What was heard of the source, in the words of `shopsync status`. */
+/* What was heard from the source, in the words of `shopsync status`. */
 import { ago, atSecond, count, plural, since, span } from '../../engine/base/format.js'
 import type { EventsStatus } from '../events/eventview.js'
 import { listenerMessage } from '../events/listenerwords.js'
@@ -24,7 +24,7 @@ function listenerText({ listener, last_received_at: last }: EventsStatus, nowMic
   return `✗ events: ${listenerMessage(listener)}${lately}`
 }
 
-/** The day is plain where it is today. */
+/** Leaves out the date if it is today. */
 function clockTime(moment: string, nowMicros: bigint): string {
   const whole = atSecond(moment)
   const isToday = since(`${moment.slice(0, 10)}T00:00:00.000000Z`, nowMicros) < 86_400_000

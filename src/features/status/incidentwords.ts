@@ -1,4 +1,4 @@
-/* The incidents that are open, in words. Used by `shopsync status`. */
+/* The open incidents in words. Used by `shopsync status`. */
 import type { Int64 } from '../../../schema/resource.js'
 import { since as ageOf, atSecond, count, plural, shortRequests, span } from '../../engine/base/format.js'
 import { groupLine, troubleGroups } from '../../shell/grouped.js'
@@ -11,7 +11,7 @@ type OfCursor = ToldIncident & { readonly tenant_id: Int64; readonly resource: s
 const isOfCursor = (incident: ToldIncident): incident is OfCursor =>
   incident.tenant_id !== null && incident.resource !== null
 
-/** A message names its tenant and resource, which stand before the sentence where several share it. */
+/** A message begins with its tenant and resource. If several share it, they come before the sentence. */
 const sentenceOf = ({ kind, message }: ToldIncident): string =>
   `${kind}: ${message.replace(/^tenant \S+, [^:\s]+: /, '')}`
 
@@ -36,11 +36,11 @@ function toldOf(incidents: readonly ToldIncident[]): Told[] {
 
 const lineOf = ({ since, kind, text }: Told): string => `${kind} since ${atSecond(since)}: ${text}`
 
-/** The same without marks, for who sees nothing else of the status. */
+/** The same without marks, for people who see nothing else of the status. */
 export const incidentTroubles = (incidents: readonly ToldIncident[]): string[] =>
   toldOf(incidents).map((told) => `open: ${lineOf(told)}`)
 
-/** A line for each trouble: which kind, since when, who has it, and what was found. */
+/** One line per problem: its kind, since when, who has it, and what was found. */
 export function incidentsText(incidents: readonly ToldIncident[], nowMicros: bigint): string {
   if (incidents.length === 0) return ''
   const told = toldOf(incidents)

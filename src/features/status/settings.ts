@@ -1,4 +1,4 @@
-/* The section `status` of the configuration: from when on a cursor needs somebody. */
+/* The section `status` of the configuration: when a cursor needs attention. */
 import { durationLeaf, section } from '../../engine/config/leaf.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'
 

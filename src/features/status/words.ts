@@ -8,23 +8,23 @@ import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import type { ToldIncident } from '../alerts/openincidents.js'
-import { freshnessStatusText } from '../targets/words.js'
+import { freshnessStatusText, stretchedText } from '../targets/words.js'
 import type { CursorStatus } from './cursorstatus.js'
 import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { isLostTenant, isStateTrouble, isTrouble, onlyFailing, type StatusReport } from './work.js'
 
-/** What people asked to see. */
+/** What the user asked to see. */
 interface StatusView {
-  /** Only what needs somebody. */
+  /** Only what needs attention. */
   readonly failing?: boolean
   /** By tenant. */
   readonly tenantNames?: Readonly<Record<string, string>>
   readonly terminal?: Terminal
 }
 
-/** The status for people: freshness, the last run, each tenant and resource, then troubles and the next step. */
+/** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
 export function statusText(
   whole: StatusReport,
   { failing = false, tenantNames = {}, terminal = plainTerminal }: StatusView = {},
@@ -50,6 +50,7 @@ export function statusText(
     lateness(report, terminal),
     failing ? '' : heardText(report.events, now),
     failing ? '' : freshnessStatusText(report.freshness),
+    report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
     forgotten(report),
     next(report, troubled),
@@ -90,15 +91,15 @@ function lastRun({ last_run: run }: StatusReport, now: bigint): string {
 const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
   `The last run (${job ?? mode}, begun ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) ended without a word: it was killed, or its machine went down. What it stored is whole; the next run goes on where it stopped`
 
-/** The tenants that are no longer granted, a line each. */
+/** The tenants that are no longer granted, one per line. */
 const lostTenants = ({ tenants }: StatusReport): string[] =>
   tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
 
-/** The snapshot or the report, where it failed when it was last tried. */
+/** The snapshot and the report, if the last attempt failed. */
 const worksText = ({ failed_works: failed }: StatusReport): string[] =>
   failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
 
-/** The open incidents that none of the other lines tells of. */
+/** The open incidents that no other line mentions. */
 function untold(report: StatusReport, troubled: readonly CursorStatus[]): readonly ToldIncident[] {
   const told = new Set(troubled.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
   const works = new Set(report.failed_works.map(({ message }) => message))
@@ -111,7 +112,7 @@ function untold(report: StatusReport, troubled: readonly CursorStatus[]): readon
   )
 }
 
-/** Everything that needs somebody, a line each. */
+/** Everything that needs attention, one per line. */
 export function statusTroubles(report: StatusReport): string[] {
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
@@ -154,7 +155,7 @@ const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus):
   return `${state === 'never' ? '' : `${state}, `}${age}${error}`
 }
 
-/** The oldest first: of cursors with the same trouble, the first one's age is told. */
+/** Oldest first: for cursors with the same problem, the age of the first one is shown. */
 const byUrgency = (troubled: readonly CursorStatus[]): readonly CursorStatus[] =>
   troubled.toSorted((a, b) => (b.age_seconds ?? 0) - (a.age_seconds ?? 0))
 
@@ -200,7 +201,7 @@ const stampsAhead = ({ cursors }: StatusReport): string =>
       `${plural(Number(stamps_ahead?.records), 'record')} stamped ahead of the source's clock, until ${atSecond(stamps_ahead?.until ?? '')}; every run reads them again until then`,
   )
 
-/** What is odd about a list, in words, with what people can do. */
+/** What is unusual about a list, in words, and what to do about it. */
 function anomalies({ odd }: CursorStatus): string[] {
   if (odd === null) return []
   const [first] = odd.holes

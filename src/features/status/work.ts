@@ -1,5 +1,5 @@
 /*
- * The state of a warehouse as its own tables tell it. Used by `shopsync status`; src/features/status/words.ts puts it into
+ * The state of a warehouse, from its own tables. Used by `shopsync status`; src/features/status/words.ts puts it into
  * words.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -17,6 +17,7 @@ import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
+import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type CursorStatus, readCursorStates } from './cursorstatus.js'
 
@@ -26,9 +27,9 @@ export interface LatenessStatus {
   /** Records that walks found while lateness could be measured. */
   readonly records: number
   readonly largest_seconds: number
-  /** Of a thousand records, 999 were no later. */
+  /** 999 of a thousand records were no later than this. */
   readonly p999_seconds: number
-  /** Records that reconcile alone brought. */
+  /** Records that only reconcile fetched. */
   readonly reconciled_records: number
   readonly reconciled_largest_seconds: number
 }
@@ -36,7 +37,7 @@ export interface LatenessStatus {
 export interface TenantStatus {
   readonly tenant_id: Int64
   readonly revoked_at: string | null
-  /** Of sync.exceptTenants: not walked, and not complained about. */
+  /** In sync.exceptTenants: not walked, and not reported as a problem. */
   readonly excepted: boolean
   /** Services that two live orders show, after the last run that changed orders (docs/reconcile.md, Shared services). */
   readonly shared_services: number
@@ -50,41 +51,43 @@ export interface StatusReport {
   /** null: no run has stored a source yet. */
   readonly belongs_to: BelongsTo | null
   readonly stale_after_seconds: number
-  /** What concerns the whole warehouse; null where nothing does. */
+  /** A problem of the whole warehouse; null if there is none. */
   readonly reason: Reason | null
   readonly tenants: readonly TenantStatus[]
   readonly cursors: readonly CursorStatus[]
   readonly quarantined: Int64
-  /** Tenants that were forgotten, and stay away. */
+  /** Tenants that were forgotten, and stay out. */
   readonly forgotten: number
   /** How late records became visible in the last 30 days, by resource, all tenants together. */
   readonly lateness: readonly LatenessStatus[]
-  /** The run that writes at the moment; null when none does. */
+  /** The run that is writing now; null if there is none. */
   readonly lease: StatusHolder | null
   readonly last_run: LastRun | null
-  /** The snapshot, the report: those that failed when they were last tried. */
+  /** The snapshot and the report: those whose last attempt failed. */
   readonly failed_works: readonly FailedWork[]
-  /** What somebody was to be told of, and is not over. */
+  /** Incidents that aren't over. */
   readonly incidents: readonly ToldIncident[]
-  /** What was heard of the source; absent where nobody ever listened. */
+  /** What was heard from the source; absent if nobody ever listened. */
   readonly events?: EventsStatus
   /** How fresh each resource with a target was; absent without targets. */
   readonly freshness?: readonly ResourceFreshnessStatus[]
+  /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
+  readonly stretched_polling?: StretchedBound
 }
 
 export interface StatusOptions {
   readonly warehouse: Warehouse
   /** The warehouse's address without its password. */
   readonly label: string
-  /** The source that the configuration names. */
+  /** The configured source. */
   readonly source: SourceAddress
-  /** Enabled resources: each tenant should have a cursor of each of them. */
+  /** Enabled resources: each tenant should have a cursor for each of them. */
   readonly resources: readonly string[]
-  /** Resources that somebody named; null: none in particular. */
+  /** Resources named by the user; null: none in particular. */
   readonly named?: readonly string[] | null
-  /** Tenants the configuration names; null: all that are granted. */
+  /** Tenants named in the configuration; null: all that are granted. */
   readonly tenants: readonly Int64[] | null
-  /** Tenants that are not to be walked. */
+  /** Tenants that are not walked. */
   readonly exceptTenants: readonly Int64[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
@@ -95,16 +98,16 @@ export interface StatusOptions {
 
 const troubled: ReadonlySet<CursorStatus['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
 
-/** Whether the runs of a cursor go wrong, or do not come. */
+/** Whether a cursor's runs fail, or don't happen. */
 export const isStateTrouble = ({ state }: Pick<CursorStatus, 'state'>): boolean => troubled.has(state)
 
 export const isTrouble = (cursor: CursorStatus): boolean => isStateTrouble(cursor) || cursor.deletes_unchecked
 
-/** A tenant whose grant was taken away, and of which nobody has said that this is right. */
+/** A tenant whose grant was revoked, and that isn't excepted. */
 export const isLostTenant = ({ revoked_at, excepted }: TenantStatus): boolean =>
   revoked_at !== null && !excepted
 
-/** The part of a status that needs somebody. */
+/** The part of a status that needs attention. */
 export const onlyFailing = (report: StatusReport): StatusReport => {
   const cursors = report.cursors.filter(isTrouble)
   const named = new Set(cursors.map(({ tenant_id }) => tenant_id))
@@ -112,7 +115,7 @@ export const onlyFailing = (report: StatusReport): StatusReport => {
   return { ...report, tenants, cursors }
 }
 
-/** Whether nothing of it needs somebody. */
+/** Whether nothing in it needs attention. */
 const isWell = ({
   tenants,
   cursors,
@@ -132,8 +135,10 @@ const isWell = ({
 
 type Db = Warehouse['db']
 
-/** Freshness, row counts, troubles and the last run of a warehouse. Reads only. */
-export async function readStatus(options: StatusOptions): Promise<StatusReport> {
+/** Freshness, row counts, problems and the last run of a warehouse. Read-only. */
+export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
+  const stretched = await stretchedBound(asked.warehouse, asked.targets)
+  const options = { ...asked, staleAfterMs: await staleAfterNow(asked.warehouse, asked) }
   const missing = await missingTables(options.warehouse)
   const head = {
     checked_at: fromMicros(options.nowMicros),
@@ -186,12 +191,13 @@ export async function readStatus(options: StatusOptions): Promise<StatusReport> 
       }),
       ...(events && { events }),
       ...(freshness && { freshness }),
+      ...(stretched && { stretched_polling: stretched }),
     }
     return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
   })
 }
 
-/** Whether nobody is left to ask for, since those that were meant are forgotten. */
+/** Whether no tenant is left to request, since the wanted ones are forgotten. */
 async function isEmptied(
   { warehouse, tenants: wanted }: StatusOptions,
   tenants: readonly TenantStatus[],
@@ -229,7 +235,7 @@ async function readTenants(db: Db, { exceptTenants }: StatusOptions): Promise<Te
   }))
 }
 
-/** Whether nobody is granted: no tenant that is to be walked, or none at all, going by the last run. */
+/** Whether nothing is granted: no tenant that should be walked, or none at all, according to the last run. */
 function grantsReason(tenants: readonly TenantStatus[], lastRun: LastRun | null): Reason | null {
   const wanted = tenants.filter(({ excepted }) => !excepted)
   const isAlone =
@@ -239,7 +245,7 @@ function grantsReason(tenants: readonly TenantStatus[], lastRun: LastRun | null)
   return isAlone ? 'no_grants' : null
 }
 
-/** Tables that the next run would create: of an empty warehouse, or for a resource that is new. */
+/** Tables that the next run would create: in an empty warehouse, or for a new resource. */
 async function missingTables(warehouse: Warehouse): Promise<Set<string>> {
   const changes = await warehouse.plan()
   return new Set(changes.filter(({ what }) => what === 'create table').map(({ table }) => table))

@@ -1,6 +1,6 @@
 /*
- * What events tell of cursors: which changes were announced, what waits, and since when somebody has listened without a
- * break. Where nobody ever received events there is no inbox, and nothing of this is asked.
+ * What events show about cursors: which changes were announced, what waits, and since when a listener has been running
+ * without a break. If events were never received here, there is no inbox, and nothing of this is queried.
  */
 import { addMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { Arrival } from '../../engine/run/polls.js'
@@ -13,12 +13,12 @@ import { Inbox } from '../events/inbox.js'
 import { isExpected } from '../events/ringing.js'
 import { isOlder } from '../events/waiting.js'
 
-/** The clocks of the source and of the receiver may differ by so much. */
+/** How far the clocks of the source and the receiver may differ. */
 const clocksApart = 600_000_000n
-/** A listener says that it lives every ten seconds. */
+/** A listener gives a sign of life every ten seconds. */
 const silence = 60_000_000n
 
-/** Events that are looked at to rank cursors: whoever rings takes the rest. */
+/** How many events are used to rank cursors; rings take care of the rest. */
 const mostWaiting = 10_000
 
 /** The events that wait for a cursor, and the sum of their ages. */
@@ -32,7 +32,7 @@ export type InboxNeeds = Pick<CommandContext, 'clock' | 'config' | 'invocation' 
 export class Announcements {
   private constructor(private readonly inbox: Inbox) {}
 
-  /** undefined where nobody has ever received events. */
+  /** undefined if events have never been received here. */
   static async there(
     context: InboxNeeds,
     warehouse: Pick<Warehouse, 'dialect'>,
@@ -75,7 +75,7 @@ export class Announcements {
     ).length
   }
 
-  /** Since when a receiver has been up that still is; null where none is. */
+  /** Since when a receiver that is still running has been up; null if there is none. */
   async upSince(now: string): Promise<string | null> {
     const row = await this.#reading((inbox) =>
       inbox.read((db) =>
@@ -91,7 +91,7 @@ export class Announcements {
     return row?.at ?? null
   }
 
-  /** The events that wait, by cursor: the oldest ones, where there are very many. */
+  /** The waiting events, by cursor: only the oldest ones, if there are very many. */
   async waiting(now: string): Promise<ReadonlyMap<string, WaitingEvents>> {
     const rows = await this.#reading((inbox) =>
       inbox.read((db) =>
@@ -115,7 +115,7 @@ export class Announcements {
     return found
   }
 
-  /** What cannot be read is as if nobody had announced anything: polls find it all the same. */
+  /** What can't be read counts as not announced: polls find it anyway. */
   async #reading<T>(read: (inbox: Inbox) => Promise<T>): Promise<T | undefined> {
     try {
       return await read(this.inbox)

@@ -1,8 +1,9 @@
 /*
- * What became of each change: whether it was in the warehouse within its target. The delay of a change is the source's
- * `Date` of the answer that brought it, less its `updated_at`: one clock.
+ * The outcome of each change: whether it was in the warehouse within its target. A change's delay is the source's
+ * `Date` in the response that contained it, minus its `updated_at`: a single clock.
  */
 import type { CompiledQuery } from 'kysely'
+import { addMicros } from '../../engine/base/timestamp.js'
 import type { Arrived, Run } from '../../engine/run/tenant.js'
 import { addToCounters } from '../../engine/warehouse/counters.js'
 import type { Db } from '../../engine/warehouse/database.js'
@@ -13,17 +14,34 @@ import { withDelays } from './tables.js'
 
 type Arrive = NonNullable<Run['arrived']>
 
-/** What the runs of a command keep of each poll. */
+/** What the runs of a command store about each poll. */
 export const countingDelays = async (
   settings: FreshnessSettings,
   context: InboxNeeds,
   warehouse: Warehouse,
-): Promise<Arrive> => countDelays(settings, await Announcements.there(context, warehouse))
+): Promise<Arrive> => {
+  const { keep } = context.config.history
+  return countDelays(settings, { announcements: await Announcements.there(context, warehouse), keep })
+}
+
+interface Counting {
+  readonly announcements?: Announcements | undefined
+  /** `history.keep`: older hours are removed. In milliseconds. */
+  readonly keep?: number
+}
 
 /** Counts each change by its target. */
-export const countDelays =
-  ({ targetOf }: Pick<FreshnessSettings, 'targetOf'>, announcements?: Announcements): Arrive =>
-  async (cursor, { delays, first }): Promise<Arrived> => {
+export function countDelays(
+  { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
+  { announcements, keep }: Counting = {},
+): Arrive {
+  const pruned = new Set<string>()
+  const prune = (db: Db, resource: string, now: string): CompiledQuery[] => {
+    if (keep === undefined || pruned.has(resource)) return []
+    pruned.add(resource)
+    return [removeDelays(db, resource, addMicros(now, BigInt(-keep) * 1000n))]
+  }
+  return async (cursor, { delays, first }): Promise<Arrived> => {
     const resource = cursor.resource.name
     const target = targetOf(resource)
     const hour = `${cursor.now().slice(0, 13)}:00:00.000000Z`
@@ -31,9 +49,20 @@ export const countDelays =
     const counted = { resource, hour, met, missed: delays.length - met }
     return {
       unannounced: announcements ? await announcements.lacking(cursor, first) : first.length,
-      statements: target === undefined ? [] : addDelays(cursor.warehouse.db, counted),
+      statements:
+        target === undefined
+          ? []
+          : [...addDelays(cursor.warehouse.db, counted), ...prune(cursor.warehouse.db, resource, hour)],
     }
   }
+}
+
+const removeDelays = (db: Db, resource: string, before: string): CompiledQuery =>
+  withDelays(db)
+    .deleteFrom('sync_delays')
+    .where('resource', '=', resource)
+    .where('hour', '<', before)
+    .compile()
 
 interface Delays {
   readonly resource: string
@@ -42,7 +71,7 @@ interface Delays {
   readonly missed: number
 }
 
-/** Adds to the hour of a resource, and to its totals for the metrics. */
+/** Adds to a resource's hour, and to its totals for the metrics. */
 function addDelays(db: Db, delays: Delays): CompiledQuery[] {
   const { resource, met, missed } = delays
   const added = withDelays(db)

@@ -1,4 +1,4 @@
-/* Which lists' deletions a round checks: those that were not checked for longest, as many as its requests suffice for. */
+/* Which lists' deletions a round checks: those not checked for longest, as many as its requests suffice for. */
 
 import { toMillis } from '../../engine/base/timestamp.js'
 import { quietCost } from '../../engine/compare/comparisoncost.js'
@@ -16,15 +16,19 @@ interface CheckRules {
   readonly budget: number | undefined
 }
 
-/** A check is due from half of the interval on: what fails, or finds no request, then has time for another try. */
+/**
+ * A check is due from half of the interval on. If it fails, or finds no request left, there is time for another try.
+ */
 const dueFrom = 0.5
-/** Rows of a list of which nobody knows how many it has. */
+/** The assumed rows of a list of unknown size. */
 const usualRows = 1000
 
 /** Requests of a check that finds nothing: the walk before it, and the comparison. */
 const costOf = ({ live_rows }: CheckedList): number => 1 + quietCost(Number(live_rows ?? usualRows))
 
-/** The lists in their order: the share of the interval that has passed since the last check. A first one always fits. */
+/**
+ * The lists in order of the share of the interval that has passed since their last check. The first check always fits.
+ */
 export function chooseChecks<L extends CheckedList>(
   lists: readonly L[],
   { now, deletes, budget = Number.POSITIVE_INFINITY }: CheckRules,

@@ -1,6 +1,6 @@
 /*
- * Rounds: which cursors `sync --due`, and steps of jobs with "due": true, work on. pollranking.ts and windowbudget.ts decide;
- * here they are given what the warehouse and the source tell.
+ * Rounds: which cursors `sync --due`, and job steps with "due": true, work on. pollranking.ts and windowbudget.ts
+ * decide; this file gives them the facts from the warehouse and the source.
  */
 import { Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -8,16 +8,17 @@ import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.j
 import type { ChooseRound, Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
-import type { CursorTask } from '../../engine/run/tenant.js'
 import { zonesFirst } from '../../engine/run/zonesfirst.js'
 import type { CommandContext } from '../../shell/command.js'
 import { rateOf as limitOf } from '../plan/forecast.js'
+import { keepSeenLength } from '../plan/windowlength.js'
 import { Announcements } from './announced.js'
 import { chooseChecks } from './deletechecks.js'
-import { type DueLists, dueLists } from './duelists.js'
-import { boundOf, chooseLists } from './pollranking.js'
+import { type DueList, dueLists, heardOf, type ResourceTotals, totalsOf } from './duelists.js'
+import { boundOf, type ChoiceRules, meanRates, RoundChoice } from './pollranking.js'
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { readChecks } from './sql.js'
+import { keepRoom } from './stretchedbound.js'
 import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
@@ -26,14 +27,14 @@ const hourMs = 3_600_000
 export interface RoundPlace {
   /** The next planned instants of its job, in ms since the epoch. */
   readonly next?: ((after: number) => readonly number[]) | undefined
-  /** Whether requests are to be left for checks of deletions that follow. */
+  /** Whether to leave requests for the checks of deletions that follow. */
   readonly isBeforeChecks?: boolean
 }
 
-/** Of a round's budget, what is left for checks of deletions that follow. */
+/** The share of a round's budget left for the checks of deletions that follow. */
 const forChecks = 0.1
 
-/** Throws Stop where no targets are set: nothing is due then. */
+/** Throws Stop without targets: nothing is due then. */
 function settingsFor({
   config,
   invocation,
@@ -47,29 +48,30 @@ function settingsFor({
   })
 }
 
-/** The rate limit as the last answer told it; undefined where there is none. */
-function windowNow({ source, clock }: WritingRun): WindowNow | undefined {
+/** The rate limit according to the last response; undefined if there is none. */
+async function windowNow({ source, clock, warehouse }: WritingRun): Promise<WindowNow | undefined> {
   const stats = source.stats()
-  const limit = limitOf(stats, 0, Number(clock.nowMicros() / 1000n))
-  if (!limit || !stats.window) return undefined
+  const told = limitOf(stats, 0, Number(clock.nowMicros() / 1000n))
+  if (!told || !stats.window) return undefined
+  const limit = await keepSeenLength(warehouse, told)
   const { resetsAt } = stats.window
   return { limit: limit.limit, remaining: limit.remaining, resetsAt, length: limit.window_seconds * 1000 }
 }
 
-/** What holds for one round. Times in milliseconds since the epoch. */
+/** What applies to one round. Times in milliseconds since the epoch. */
 interface RoundNow {
   readonly now: number
   readonly endsAt: number
-  /** Requests; undefined where no limit is known. */
+  /** Requests; undefined if no limit is known. */
   readonly budget: number | undefined
   readonly windowAnHour: number | undefined
 }
 
-function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): RoundNow {
+async function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): Promise<RoundNow> {
   const now = Number(run.clock.nowMicros() / 1000n)
   const instants = next?.(now)
   const endsAt = roundEnd(now, { limit: run.endsAt, next: instants })
-  const window = windowNow(run)
+  const window = await windowNow(run)
   const until = window ? budgetEnd(now, { endsAt, resetsAt: window.resetsAt, next: instants }) : endsAt
   return {
     ...{ now, endsAt },
@@ -96,34 +98,51 @@ export function syncRound(
   const settings = settingsFor(context)
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
-    const round = roundNow(run, place, reserve)
+    const round = await roundNow(run, place, reserve)
+    const now = fromMicros(BigInt(round.now) * 1000n)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
+    const heard = await heardOf(announcements, now)
     const wanted = wantedLists(run, choice, granted)
-    const lists = await dueLists(run.warehouse, wanted, {
-      announcements,
-      now: fromMicros(BigInt(round.now) * 1000n),
-      targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast,
-    })
-    const tasks = tasksOf(lists, settings, {
-      ...round,
+    const rules = rulesOf(settings, round, { wanted, totals: await totalsOf(run.warehouse, heard) })
+    // A round over some of the lists knows nothing of the others.
+    if (choice.tenants === null && choice.resources === null)
+      await keepRoom(run.warehouse, settings, { lists: rules.lists, windowAnHour: round.windowAnHour })
+    const best = new RoundChoice<DueList>({
+      ...rules,
       budget: round.budget && Math.floor(round.budget * (place.isBeforeChecks ? 1 - forChecks : 1)),
     })
+    const unread = await dueLists(run.warehouse, wanted, {
+      ...{ heard, now, targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast },
+      take: (list) => best.take(list),
+    })
+    const chosen = best.chosen(unread)
+    const tasks = [...chosen.polled.map(({ task }) => task), ...zonesFirst(chosen.unread, () => true)]
     return { tasks, endsAt: round.endsAt }
   }
 }
 
-function tasksOf(
-  { polled, unread }: DueLists,
+interface AllLists {
+  readonly wanted: ReturnType<typeof wantedLists>
+  readonly totals: readonly ResourceTotals[]
+}
+
+/** Time in hours. */
+function rulesOf(
   settings: FreshnessSettings,
-  { budget, windowAnHour: window }: RoundNow,
-): readonly CursorTask[] {
-  const atLeast = settings.atLeast / hourMs
-  const chosen = chooseLists(polled, unread, {
+  { windowAnHour: window }: RoundNow,
+  { wanted: { tenants, resources }, totals }: AllLists,
+): Omit<ChoiceRules, 'budget'> & { readonly lists: number } {
+  const isWanted = new Set(resources.map(({ name }) => name))
+  const unavailable = totals
+    .filter(({ resource }) => isWanted.has(resource))
+    .reduce((sum, total) => sum + total.unavailable, 0)
+  const lists = Math.max(0, tenants.length * resources.length - unavailable)
+  return {
+    lists,
     targetOf: (resource) => (settings.targetOf(resource) ?? settings.atLeast) / hourMs,
-    bound: boundOf(atLeast, { lists: polled.length + unread.length, windowAnHour: window }),
-    budget,
-  })
-  return [...chosen.polled.map(({ task }) => task), ...zonesFirst(chosen.unread, () => true)]
+    meanOf: meanRates(totals),
+    bound: boundOf(settings.atLeast / hourMs, { lists, windowAnHour: window }),
+  }
 }
 
 /** The round of a reconcile: the lists whose deletions were not checked for longest. */
@@ -135,7 +154,7 @@ export function checkRound(
   const { deletes } = settingsFor(context)
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
-    const { now, endsAt, budget } = roundNow(run, place, reserve)
+    const { now, endsAt, budget } = await roundNow(run, place, reserve)
     const { resources, tenants } = wantedLists(run, choice, granted)
     const byName = new Map(resources.map((resource) => [resource.name, resource]))
     const isWanted = new Set(tenants)

@@ -10,7 +10,7 @@ export const targets: Feature = {
   },
 }
 
-/** Its second section of the configuration. */
+/** Its second configuration section. */
 export const polling: Feature = {
   settings: async () => (await import('./settings.js')).pollingSection,
 }

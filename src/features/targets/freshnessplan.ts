@@ -1,28 +1,29 @@
 /*
- * What `plan` says beforehand: the share of the changes that the rate limit lets be in time, and what more of it would
- * bring. And how fresh each resource was, for `status`.
+ * What `plan` predicts: the share of the changes that can be in time under the rate limit, and what a higher limit
+ * would achieve. And how fresh each resource was, for `status`.
  */
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
-import { dueLists } from './duelists.js'
+import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
 import { delaysSince, oldestPolls } from './sql.js'
+import { neededForBound } from './stretchedbound.js'
 
 const hourMs = 3_600_000
 
-/** The part of the document of `plan` that speaks of targets. */
+/** The part of `plan`'s document about targets. */
 export interface FreshnessPlan {
   readonly lists: number
-  /** Requests an hour that let so many changes be in time: 95 %, and all of them, whenever they come. */
+  /** Requests per hour needed to have 95 %, or all, of the changes in time, whenever they come. */
   readonly needed_for_most: number
   readonly needed_for_all: number
-  /** Requests an hour that the rate limit gives; null where none is known. */
+  /** Requests per hour that the rate limit allows; null if none is known. */
   readonly window: number | null
-  /** Of the changes, 0 to 1; null where no limit is known. */
+  /** Share of the changes, 0 to 1; null if no limit is known. */
   readonly share: number | null
   readonly resources: readonly {
     readonly resource: string
@@ -30,9 +31,9 @@ export interface FreshnessPlan {
     readonly share: number | null
   }[]
   readonly longest_wait_seconds: number
-  /** Whether that is longer than `polling.atLeast`, since the rate limit does not suffice for it. */
+  /** Whether that is longer than `polling.atLeast`, because the rate limit isn't sufficient. */
   readonly stretched: boolean
-  /** Requests an hour of which half must suffice to poll every list within `polling.atLeast`. */
+  /** Requests per hour of which half suffices to poll every list within `polling.atLeast`. */
   readonly needed_for_bound: number
 }
 
@@ -43,11 +44,11 @@ interface PlannedLists {
   readonly resources: readonly ResourceModel[]
   readonly isWanted: (tenantId: number | bigint) => boolean
   readonly nowMicros: bigint
-  /** Requests an hour; undefined where no limit is known. */
+  /** Requests per hour; undefined if no limit is known. */
   readonly window: number | undefined
 }
 
-/** The lists, with the changes that are expected of them. */
+/** The lists, with the changes expected in them. */
 async function expectedLists(
   warehouse: Reader,
   settings: FreshnessSettings,
@@ -57,20 +58,24 @@ async function expectedLists(
     ({ tenantId, revokedAt }) => revokedAt === null && isWanted(tenantId),
   )
   const targetOf = (resource: string): number => settings.targetOf(resource) ?? settings.atLeast
-  const found = await dueLists(
+  const polled: DueList[] = []
+  const unread = await dueLists(
     warehouse,
     { resources, tenants: tenants.map(({ tenantId }) => tenantId) },
-    { announcements: undefined, now: fromMicros(nowMicros), targetOf },
+    {
+      ...{ heard: nothingHeard, now: fromMicros(nowMicros), targetOf },
+      take: (list) => void polled.push(list),
+    },
   )
-  const meanOf = meanRates(found.polled)
+  const meanOf = meanRates(polled)
   const target = (resource: string): number => targetOf(resource) / hourMs
   return [
-    ...found.polled.map((list) => ({
+    ...polled.map((list) => ({
       resource: list.resource,
       rate: changeRate(list, meanOf(list.resource)),
       target: target(list.resource),
     })),
-    ...found.unread.map(({ resource: { name } }) => ({
+    ...unread.map(({ resource: { name } }) => ({
       resource: name,
       rate: meanOf(name),
       target: target(name),
@@ -114,25 +119,25 @@ export async function planFreshness(
       .toSorted((a, b) => a.target_seconds - b.target_seconds),
     longest_wait_seconds: Math.round(bound * 3600),
     stretched: bound > atLeast,
-    needed_for_bound: Math.ceil((2 * lists.length) / atLeast),
+    needed_for_bound: neededForBound(lists.length, atLeast),
   }
 }
 
-/** How fresh a resource was: a part of the document of `status`. */
+/** How fresh a resource was: part of the document of `status`. */
 export interface ResourceFreshnessStatus {
   readonly resource: string
   readonly target_seconds: number
-  /** New and changed records of the last 24 hours that were stored within the target, and later. */
+  /** New and changed records of the last 24 hours that were stored within the target, and those stored later. */
   readonly met: number
   readonly missed: number
-  /** The poll that is the longest ago, of the lists that were polled; null where none was. */
+  /** The oldest last poll among the polled lists; null if there is none. */
   readonly oldest_poll_at: string | null
   readonly oldest_poll_seconds: number | null
 }
 
 const dayMicros = 86_400_000_000n
 
-/** The hour in which a moment lies. */
+/** The hour of a moment. */
 export const hourOf = (moment: string): string => `${moment.slice(0, 13)}:00:00.000000Z`
 
 export async function readFreshness(

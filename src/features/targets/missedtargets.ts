@@ -1,4 +1,4 @@
-/* Resources that missed their targets for an hour: what the alert `behind_target` tells. */
+/* Resources that missed their targets for an hour: what the alert `behind_target` reports. */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { hourOf } from './freshnessplan.js'
@@ -9,16 +9,16 @@ export interface BehindTarget {
   readonly resource: string
   readonly met: number
   readonly missed: number
-  /** Of the target, in milliseconds. */
+  /** The target, in milliseconds. */
   readonly target: number
   readonly since: string
 }
 
-/** The share of the changes that must come in time, or a resource is behind. */
+/** If a smaller share of the changes comes in time, a resource is behind. */
 const leastShare = 0.5
 const hourMicros = 3_600_000_000n
 
-/** The resources of which, in the last full hour and since then, most changes came late. */
+/** The resources for which most changes came late in the last full hour and since then. */
 export async function behindTargets(
   warehouse: Reader,
   { targetOf }: Pick<FreshnessSettings, 'targetOf'>,

@@ -1,6 +1,6 @@
 /*
- * The sections `targets` and `polling` of the configuration: how fresh each resource has to be, and what holds for every
- * list whatever its target (docs/freshness.md).
+ * The sections `targets` and `polling` of the configuration: how fresh each resource has to be, and what applies to
+ * every list whatever its target (docs/freshness.md).
  */
 import { z } from 'zod'
 import { resources } from '../../../schema/index.js'
@@ -10,7 +10,7 @@ import { type Problem, unknownKey } from '../../engine/config/problems.js'
 import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
 import { statusSection, statusSettings } from '../status/settings.js'
 
-/** Every resource without a target of its own. */
+/** Every resource without its own target. */
 const everyOther = '*'
 const shortest = 'PT1M'
 const longest = 'P30D'
@@ -107,7 +107,7 @@ interface Bounds {
 
 const quoted = (milliseconds: number): string => `"${durationText(milliseconds)}"`
 
-/** What two sections say that do not go together. A round lasts an hour at most, unless its job says otherwise. */
+/** Contradictions between two sections. A round lasts an hour at most, unless its job sets another limit. */
 function boundProblems(
   { atLeast, deletes }: Bounds,
   largest: number,
@@ -141,7 +141,7 @@ function boundProblems(
 
 /** How fresh everything has to be. Durations in milliseconds. */
 export interface FreshnessSettings {
-  /** undefined: no change of the resource is counted; its lists are read within `atLeast` all the same. */
+  /** undefined: no change of the resource is counted, but its lists are still read within `atLeast`. */
   targetOf(resource: string): number | undefined
   readonly atLeast: number
   readonly deletes: number
@@ -150,7 +150,7 @@ export interface FreshnessSettings {
 const targetsIn = settingsOf(targetsSection)
 const pollingIn = settingsOf(pollingSection)
 
-/** undefined where no targets are set. */
+/** undefined without targets. */
 export function freshnessSettings(config: WithSections): FreshnessSettings | undefined {
   const targets: Targets | undefined = targetsIn(config)
   if (!isSet(targets)) return undefined

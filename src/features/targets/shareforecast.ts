@@ -1,20 +1,21 @@
 /*
- * What share of the changes can be in the warehouse within their targets, for a given number of requests an hour. Closed, and
- * pure: polling by score gives intervals in proportion to √(τ/λ) (pollranking.ts). All times are in hours.
+ * What share of the changes can be in the warehouse within their targets, for a given number of requests per hour.
+ * Closed formulas, pure: polling by score gives intervals in proportion to √(τ/λ) (pollranking.ts). All times are in
+ * hours.
  */
 
-/** A list, by what is expected of it. */
+/** A list, with its expected values. */
 export interface ExpectedList {
   readonly resource: string
-  /** Changes an hour. */
+  /** Changes per hour. */
   readonly rate: number
   readonly target: number
 }
 
 export interface ShareForecast {
-  /** Of the changes, 0 to 1. */
+  /** Share of the changes, 0 to 1. */
   readonly share: number
-  /** The same of each resource. */
+  /** The same for each resource. */
   readonly byResource: ReadonlyMap<string, number>
 }
 
@@ -30,10 +31,10 @@ const intervalOf = ({ rate, target }: ExpectedList, theta: number, bound: number
 const requestsFor = (lists: readonly ExpectedList[], theta: number, bound: number): number =>
   lists.reduce((sum, list) => sum + 1 / intervalOf(list, theta, bound), 0)
 
-/** Halvings of the logarithm: θ is known to a millionth. */
+/** Number of bisections of the logarithm: θ is accurate to a millionth. */
 const steps = 60
 
-/** The least value of a falling function's argument, between e^-30 and e^30, at which it is at most that. */
+/** The smallest argument between e^-30 and e^30 at which a decreasing function is at most this value. */
 function whereAtMost(most: number, value: (argument: number) => number): number {
   let [low, high] = [-30, 30]
   for (let step = 0; step < steps; step++) {
@@ -53,7 +54,7 @@ const shareAt = (lists: readonly ExpectedList[], theta: number, bound: number): 
   return all === 0 ? 1 : met / all
 }
 
-/** The share that so many requests an hour allow. */
+/** The share that this many requests per hour allow. */
 export function forecastShare(
   lists: readonly ExpectedList[],
   requestsAnHour: number,
@@ -70,12 +71,12 @@ export function forecastShare(
   return { share: shareAt(lists, theta, bound), byResource }
 }
 
-/** The requests an hour that such a share of the changes takes. */
+/** The requests per hour needed for this share of the changes. */
 export function requestsForShare(lists: readonly ExpectedList[], share: number, { bound }: Limits): number {
   const theta = whereAtMost(-share, (one) => -shareAt(lists, 1 / one, bound))
   return requestsFor(lists, 1 / theta, bound)
 }
 
-/** The requests an hour that let every change be in time, whenever it comes. */
+/** The requests per hour needed to have every change in time, whenever it comes. */
 export const requestsForAll = (lists: readonly ExpectedList[], { bound }: Limits): number =>
   lists.reduce((sum, { target }) => sum + 1 / Math.min(target, bound), 0)

@@ -5,15 +5,15 @@ import type { Database, Db } from '../../engine/warehouse/database.js'
 
 export const targetTables = {
   sync_delays: define({
-    doc: 'Which changes were in the warehouse within the targets of the configuration (docs/freshness.md); without targets, nothing is counted.',
+    doc: 'How many changes met the freshness targets of the configuration (docs/freshness.md). Empty without targets.',
     after: 'sync_lateness',
     vouches: true,
     key: ['resource', 'hour'],
     fields: {
       resource: text('Resource.'),
-      hour: timestamp('The hour in which the changes were stored.'),
-      met: integer('New and changed records that came within the target.'),
-      missed: integer('Those that came later.'),
+      hour: timestamp('The hour the changes were stored in.'),
+      met: integer('New and changed records stored within the target.'),
+      missed: integer('Those stored later.'),
     },
   }),
 } as const

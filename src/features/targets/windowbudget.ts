@@ -1,17 +1,15 @@
-/*
- * How many requests a round may take: what the rate limit leaves until the round ends. Pure.
- */
+/* How many requests a round may use: what the rate limit leaves until the round ends. Pure. */
 
-/** The rate limit, as the source tells it. Times in milliseconds. */
+/** The rate limit, as reported by the source. Times in milliseconds. */
 export interface WindowNow {
   readonly limit: number
   readonly remaining: number
   readonly resetsAt: number
-  /** Of a whole window. */
+  /** Of a complete window. */
   readonly length: number
 }
 
-/** Of a budget, what is left for pages beyond the first of a list. */
+/** The share of a budget left for pages beyond the first one of a list. */
 const forPages = 0.1
 
 /** What one window gives us: `reserve` of it is left to others. */
@@ -21,8 +19,9 @@ export const windowAnHour = ({ limit, length }: WindowNow, reserve: number): num
   (usable(limit, reserve) * 3_600_000) / length
 
 /**
- * Requests that a round may plan: of this window what is left, and the whole windows until the round's end. A round that
- * ends before the window takes its part of what is left, or the first rounds of an hour would leave the others nothing.
+ * How many requests a round may plan: what is left of this window, and the complete windows until the round's end. A
+ * round that ends before the window gets its part of what is left; otherwise the first rounds of an hour would leave
+ * nothing to the others.
  */
 export function budgetOf(
   window: WindowNow,
@@ -43,7 +42,7 @@ export function roundEnd(
   if (limit !== undefined) return limit
   const [first, second] = next ?? []
   if (first === undefined) return now + 3_600_000
-  // A job that began late has little left until its next instant: its round is the one after.
+  // A job that started late has little time left until its next instant, so its round lasts until the one after that.
   const isLate = second !== undefined && first - now < (second - first) / 2
   return isLate ? second : first
 }

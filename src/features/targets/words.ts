@@ -1,15 +1,17 @@
-/* What `plan` and `status` say of targets. */
+/* The text of `plan` and `status` about targets. */
 import { atMinute, count, plural, span } from '../../engine/base/format.js'
+import type { Rate } from '../plan/forecast.js'
 import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from './freshnessplan.js'
 import { durationText } from './settings.js'
+import type { StretchedBound } from './stretchedbound.js'
 
 const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`
 
-/** Resources that are named one by one. */
+/** How many resources are named one by one. */
 const namedResources = 3
 
-/** What the rate limit lets be expected. */
-export function freshnessPlanText(plan: FreshnessPlan): string {
+/** What to expect under the rate limit. */
+export function freshnessPlanText(plan: FreshnessPlan, rate: Rate | null): string {
   const needs = `Freshness: ${percent(mostChanges)} of the changes within their targets need ${plural(plan.needed_for_most, 'request')} an hour; all of them, always, ${count(plan.needed_for_all)}.`
   const { window, share } = plan
   const hours = span(plan.longest_wait_seconds * 1000)
@@ -22,14 +24,24 @@ export function freshnessPlanText(plan: FreshnessPlan): string {
   )
   return [
     needs,
-    `The rate limit gives ${count(window)} an hour: ${percent(share)} are expected within target.`,
+    `The rate limit gives ${count(window)} an hour${rate ? ` (${limitText(rate)})` : ''}: ${percent(share)} are expected within target.`,
     `  ${[...list, ...(rest ? [`${plan.resources.length - named.length} more: --json`] : [])].join(', ')}. Longest wait of any list: ${hours}.`,
-    ...(plan.stretched ? [stretchedText(plan, window, hours)] : []),
+    ...(plan.stretched ? [stretchedText({ ...plan, window })] : []),
   ].join('\n')
 }
 
-const stretchedText = (plan: FreshnessPlan, window: number, wait: string): string =>
-  `✗ Polling each of ${plural(plan.lists, 'list')} within polling.atLeast needs a rate limit of ${plural(plan.needed_for_bound, 'request')} an hour, and there are ${count(window)}: some lists wait ${wait}. Set a longer polling.atLeast, or ask the source's operator for a larger limit.`
+/** How the source counts, as its headers tell. */
+const limitText = ({ limit, window_seconds: seconds, counted_by: by }: Rate): string =>
+  `${count(limit)} ${seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`}${by === null ? '' : `, counted by ${by}`}`
+
+/** What a too small rate limit means for the lists that are polled least. */
+export const stretchedText = ({
+  lists,
+  needed_for_bound,
+  window,
+  longest_wait_seconds,
+}: StretchedBound): string =>
+  `✗ Polling each of ${plural(lists, 'list')} within polling.atLeast needs a rate limit of ${plural(needed_for_bound, 'request')} an hour, and there are ${count(window)}: some lists wait ${span(longest_wait_seconds * 1000)}. Set a longer polling.atLeast, or ask the source's operator for a larger limit.`
 
 /** How fresh each resource was in the last 24 hours. */
 export function freshnessStatusText(resources: readonly ResourceFreshnessStatus[] | undefined): string {

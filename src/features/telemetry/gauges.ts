@@ -1,5 +1,5 @@
 /*
- * What the metrics tell of a warehouse as it is now, from its own tables: without counting rows, since they are asked for
+ * The metrics of a warehouse's current state, from its own tables, without counting rows, since they are requested
  * every few seconds. Used by src/features/telemetry/metrics.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -23,11 +23,11 @@ export interface GaugesOptions
     | 'deletesUncheckedAfterMs'
     | 'nowMicros'
   > {
-  /** Of more tenants than so many, the oldest times stand for all. */
+  /** With more tenants than this, the oldest times stand for all. */
   readonly maxTenants: number
 }
 
-/** The times of a cursor that is to be synced, or the oldest of all tenants' cursors of a resource. */
+/** The times of a cursor that should be synced, or the oldest of all tenants' cursors of a resource. */
 export interface CursorTimes {
   readonly tenantId?: Int64
   readonly resource: string
@@ -39,20 +39,20 @@ export interface CursorTimes {
 export interface WarehouseGauges {
   /** How many cursors are in each state. */
   readonly states: ReadonlyMap<CursorStatus['state'], number>
-  /** Cursors whose deletions were not looked for in a long time. */
+  /** Cursors whose deletions were not checked for a long time. */
   readonly deletesUnchecked: number
-  /** Of tenants that are granted and wanted. */
+  /** For tenants that are granted and wanted. */
   readonly times: readonly CursorTimes[]
   /** Values, items and records in quarantine. */
   readonly quarantine: readonly { readonly resource: string; readonly amount: number }[]
   readonly drift: readonly { readonly resource: string; readonly kind: string; readonly amount: number }[]
-  /** Incidents that are open, by kind. */
+  /** Open incidents, by kind. */
   readonly incidents: ReadonlyMap<string, number>
-  /** Seconds for which the run that writes has held the lock; 0 where none does. */
+  /** For how many seconds the writing run has held the lock; 0 if there is none. */
   readonly leaseSeconds: number
 }
 
-/** Reads only. */
+/** Read-only. */
 export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
   const { warehouse, nowMicros } = options
   return warehouse.read(async (db) => {
@@ -105,23 +105,25 @@ async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorG
   }
 }
 
-/** How long ago the last complete walk of a cursor ended; by a wrong clock, one that is ahead of now is too long ago. */
+/**
+ * How long ago a cursor's last complete walk ended. If a wrong clock put it in the future, it counts as too long ago.
+ */
 const ages = { never: 0, lately: 1, stale: 2 } as const
 
-/** Cursors that are to be synced: of tenants that are granted and wanted. */
+/** Cursors that should be synced: those of tenants that are granted and wanted. */
 function wantedCursors(db: Db, { resources, tenants, exceptTenants }: GaugesOptions) {
   const granted = db.selectFrom('tenants').select('tenant_id').where('revoked_at', 'is', null)
   let cursors = db
     .selectFrom('sync_cursors')
     .where('tenant_id', 'in', granted)
-    // No list of SQL is empty.
+    // SQL has no empty lists.
     .where('resource', 'in', ['', ...resources])
   if (tenants) cursors = cursors.where('tenant_id', 'in', [0, ...tenants])
   if (exceptTenants.length > 0) cursors = cursors.where('tenant_id', 'not in', [...exceptTenants])
   return cursors
 }
 
-/** The database counts: ten thousand rows would take longer to read than all of the rest. */
+/** The database counts: reading ten thousand rows would take longer than everything else. */
 async function groupedCursors(db: Db, options: GaugesOptions) {
   const { nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
   const ago = (milliseconds: number): string => fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
@@ -170,7 +172,7 @@ async function tenantTimes(db: Db, options: GaugesOptions): Promise<CursorTimes[
   }))
 }
 
-/** Of each resource, the oldest of all tenants. */
+/** The oldest time of all tenants, for each resource. */
 function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {
   const oldest = new Map<string, CursorTimes>()
   for (const { resource, watermark, provenAt } of groups) {
@@ -187,7 +189,7 @@ function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {
 const earlier = (a: string | null, b: string | null): string | null =>
   a === null || (b !== null && b < a) ? b : a
 
-/** The tenants that the configuration does not leave out, and whether each is walked. */
+/** The tenants that the configuration doesn't leave out, and whether each is walked. */
 async function standings(db: Db, { tenants, exceptTenants }: GaugesOptions) {
   const rows = await db
     .selectFrom('tenants')
@@ -212,7 +214,7 @@ async function quarantined(db: Db): Promise<WarehouseGauges['quarantine']> {
   return rows.map(({ resource, amount }) => ({ resource, amount: Number(amount) }))
 }
 
-/** Where fields and values are new, never what they are: values are a customer's data. */
+/** Where there are new fields and values, but never the values: they are customer data. */
 async function drifted(db: Db): Promise<WarehouseGauges['drift']> {
   const rows = await db
     .selectFrom('sync_drift')
@@ -222,7 +224,7 @@ async function drifted(db: Db): Promise<WarehouseGauges['drift']> {
   return rows.map(({ resource, kind, amount }) => ({ resource, kind, amount: Number(amount) }))
 }
 
-/** By the same question as `status`: what one of them calls open, the other does, too. */
+/** Uses the same query as `status`: both agree on what is open. */
 async function incidentKinds({ warehouse, tenants }: GaugesOptions, db: Db): Promise<Map<string, number>> {
   const kinds = new Map<string, number>(alertKinds.map((kind) => [kind, 0]))
   for (const { kind } of await openIncidents(warehouse, db, { tenants, resources: null }))

@@ -1,7 +1,7 @@
 import { keptCounters, keptGauges, keptHistograms, type Metric } from '../../engine/run/lifetimecounters.js'
 import { acceptRanges, settleRanges } from '../events/counts.js'
 
-/** Metrics that say how the warehouse is now. */
+/** Metrics of the warehouse's current state. */
 export const stateGauges = {
   shopsync_build_info: { help: 'Always 1; the label says which version runs.', labels: ['version'] },
   shopsync_cursors: { help: 'Cursors by their state, as `shopsync status` has it.', labels: ['state'] },
@@ -35,7 +35,7 @@ export const stateGauges = {
   },
 } as const
 
-/** Totals of events, in sync_event_counts. They and what follows are shown where somebody has listened. */
+/** Totals of events, in sync_event_counts. These and the following ones are shown if anyone has ever listened. */
 export const eventCounters = {
   shopsync_events_received_total: {
     help: 'Events that were received, by what was answered: stored, double, ignored, unknown, unknown_tenant or forgotten, all with 200; else why they were refused.',
@@ -94,7 +94,7 @@ export const targetGauges = {
 const typed = (type: 'counter' | 'gauge' | 'histogram', metrics: Readonly<Record<string, Metric>>) =>
   Object.entries(metrics).map(([name, metric]) => ({ name, type, ...metric }))
 
-/** Every metric that there is, by name. */
+/** Every metric, by name. */
 export const metricNames = [
   ...typed('gauge', stateGauges),
   ...typed('counter', keptCounters),

@@ -1,7 +1,7 @@
 /*
- * All metrics of a warehouse, in the text form that Prometheus reads: what it is now, and the lifetime totals that runs
- * have added up. Used by `GET /metrics` of the scheduler and by work.ts. No label holds anything of a customer: ids of
- * tenants, names of resources and jobs, and words of ours are all there is.
+ * All metrics of a warehouse, in the text format that Prometheus reads: its current state, and the lifetime totals that
+ * runs have added up. Used by `GET /metrics` of the scheduler and by work.ts. No label contains customer data: only
+ * tenant ids, names of resources and jobs, and our own words.
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import { toMicros } from '../../engine/base/timestamp.js'
@@ -63,7 +63,7 @@ export async function metricsText(options: MetricsOptions): Promise<string> {
   return registry.metrics()
 }
 
-/** In sync_event_counts, metrics have the names that tell them apart there. */
+/** In sync_event_counts, metrics have short names. */
 const ownName = (name: string): string => name.replace(/^shopsync_events_/, '').replace(/_total$/, '')
 
 function showEvents(registry: Registry, { counts, waiting, oldestSeconds, unannounced }: EventTotals): void {
@@ -128,7 +128,7 @@ const describe = (
   { help, labels }: { readonly help: string; readonly labels: readonly string[] },
 ): Described => ({ name, help, labelNames: [...labels] })
 
-/** A histogram whose numbers are known: prom-client's own has no way but to observe each value again. */
+/** A histogram with known counts: prom-client's own can only observe each value again. */
 class KeptHistogram extends Gauge {
   readonly #bounds: readonly number[]
   readonly #entries: readonly CounterEntry[]
@@ -143,7 +143,7 @@ class KeptHistogram extends Gauge {
     const series = grouped(this.#entries, ({ labels }) => JSON.stringify(labels))
     const empty = await super.get()
     const values = [...series.values()].flatMap((entries) => this.#values(empty.name, entries))
-    // The library's types number the types of metrics; it prints and knows their names.
+    // The library declares the types of metrics as numbers, but prints and knows their names.
     return { ...empty, type: 'histogram' as unknown as typeof empty.type, values }
   }
 
@@ -184,7 +184,7 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
 
 const seconds = (time: string): number => Number(toMicros(time)) / 1e6
 
-/** Each tenant's own time, or the oldest of a resource where there are too many tenants for that. */
+/** Each tenant's own time, or the oldest of a resource if there are too many tenants. */
 function showTimes(gauge: Gauge, { times }: WarehouseGauges, time: 'watermark' | 'provenAt'): void {
   for (const { tenantId, resource, [time]: at } of times) {
     const tenant = tenantId === undefined ? {} : { tenant: String(tenantId) }

@@ -1,4 +1,4 @@
-/* The section `metrics` of the configuration: what monitoring is given. */
+/* The section `metrics` of the configuration: what monitoring gets. */
 import { z } from 'zod'
 import { section, textLeaf, whole } from '../../engine/config/leaf.js'
 import { configSection, settingsOf } from '../../engine/config/section.js'

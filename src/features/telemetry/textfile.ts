@@ -2,13 +2,13 @@ import { access, chmod, constants, rename, rm, writeFile } from 'node:fs/promise
 import { basename, dirname, join, resolve } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
 
-/** Who collects the file is another user, whatever the umask of this process says. */
+/** The file is collected by another user, so the umask of this process must not apply. */
 const mode = 0o644
 
 /**
- * Writes the metrics to the file that node_exporter collects: beside it first, and under a name that node_exporter does
- * not take, so that it never reads half of a file. `folder`: where a relative path begins. Throws where the file cannot
- * be written.
+ * Writes the metrics to the file that node_exporter collects. It first writes a temporary file next to it, with a name
+ * that node_exporter ignores, so that it never reads half a file. `folder`: the base of a relative path. Throws if the
+ * file can't be written.
  */
 export async function writeTextfile(named: string, text: string, folder: string): Promise<void> {
   const file = resolve(folder, named)
@@ -23,7 +23,7 @@ export async function writeTextfile(named: string, text: string, folder: string)
   }
 }
 
-/** Throws Stop where the file could not be written, or would be collected by nobody; writes nothing. */
+/** Throws Stop if the file could not be written or nobody would collect it; writes nothing. */
 export async function tryTextfile(file: string, workingDirectory: string): Promise<void> {
   const folder = resolve(workingDirectory, dirname(file))
   if (!file.endsWith('.prom'))

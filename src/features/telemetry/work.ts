@@ -1,4 +1,4 @@
-/* The metrics of the warehouse that a configuration names. Used by `shopsync schedule`, and after each run. */
+/* The metrics of the configured warehouse. Used by `shopsync schedule`, and after each run. */
 import { describeError } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -10,21 +10,22 @@ export async function metricsOf(
   { config, model, clock }: CommandContext,
   warehouse: Warehouse,
 ): Promise<string> {
-  const [{ metricsText }, { alertStateSettings }, { freshnessSettings }] = await Promise.all([
+  const [{ metricsText }, { alertStateSettings }, { staleAfterNow }] = await Promise.all([
     import('./metrics.js'),
     import('../alerts/alertstatesettings.js'),
-    import('../targets/settings.js'),
+    import('../targets/stretchedbound.js'),
   ])
   const { maxTenants, labels } = metricsSettings(config)
+  const settings = alertStateSettings(config, model, clock)
   return metricsText({
-    ...alertStateSettings(config, model, clock),
+    ...settings,
+    staleAfterMs: await staleAfterNow(warehouse, settings),
     ...{ warehouse, maxTenants, labels, version: packageVersion() },
-    targets: freshnessSettings(config),
     nowMicros: clock.nowMicros(),
   })
 }
 
-/** Writes `metrics.textfile`, where there is one to write; a file that cannot be written takes nothing from a run. */
+/** Writes `metrics.textfile`, if configured. If the file can't be written, the run isn't affected. */
 export async function writeMetrics(context: CommandContext): Promise<void> {
   const { textfile } = metricsSettings(context.config)
   if (textfile === undefined) return

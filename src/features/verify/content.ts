@@ -1,6 +1,6 @@
 /*
- * Compares records field by field with their rows, nested arrays included. `verify` does so for a sample, `why` for the
- * record that it is asked about.
+ * Compares records with their rows field by field, including nested arrays. `verify` does this for a sample, `why` for
+ * the record in question.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Flattened, Tuple, Value } from '../../engine/model/flatten/batch.js'
@@ -12,9 +12,9 @@ import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 /** One value that differs between warehouse and source. */
 export interface ContentDifference {
   readonly table: string
-  /** The key after the tenant, as `why` takes it, such as `17` or `17/0`. */
+  /** The key without the tenant, as `why` accepts it, such as `17` or `17/0`. */
   readonly row: string
-  /** null: the whole row exists on one side only. */
+  /** null: the whole row exists only on one side. */
   readonly column: string | null
   readonly warehouse: unknown
   readonly source: unknown
@@ -31,7 +31,7 @@ function plain(value: unknown, { kind }: Column): unknown {
   return String(value)
 }
 
-/** Sorts the members of objects: a database with a JSON type does not keep their order. */
+/** Sorts the members of objects: a database with a JSON type doesn't keep their order. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sorted)
@@ -56,7 +56,7 @@ const keyOf = (table: Table, row: Row): string =>
     .map((name) => String(row[name]))
     .join('/')
 
-/** The rows of one record, table by table, as the warehouse has them. */
+/** A record's rows in the warehouse, table by table. */
 async function storedRows(
   warehouse: ReadingWarehouse,
   table: Table,

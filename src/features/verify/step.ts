@@ -1,4 +1,4 @@
-/* The step `verify` of a job: on record, as a bare `verify` is not. */
+/* The step `verify` of a job: it is recorded, unlike a `verify` on its own. */
 import { z } from 'zod'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { StepKind, StepSettings } from '../../shell/command.js'

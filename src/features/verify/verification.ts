@@ -1,6 +1,6 @@
 /*
- * Verifies one cursor: compares it with the source and writes nothing. features/verify/work.ts runs it on every chosen
- * cursor.
+ * Verifies one cursor: compares it with the source and writes nothing. features/verify/work.ts runs it on every
+ * selected cursor.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -34,24 +34,24 @@ import { type ContentDifference, compareContent } from './content.js'
 
 export interface VerifyOptions {
   readonly full: boolean
-  /** So many records of each cursor are compared field by field. */
+  /** How many records of each cursor are compared field by field. */
   readonly sample: number
 }
 
 /** How one cursor compares with the source. */
 export interface Verified extends DifferenceCounts {
-  /** Live rows whose record is gone, of a cursor whose deletions were checked lately: no difference. */
+  /** Live rows whose record is gone, in a cursor whose deletions were checked recently: no difference. */
   readonly gone: number
   readonly method: ComparedCursor['method'] | 'names'
   readonly source: number
   readonly warehouse: number
-  /** Records that the source shows and that cannot be stored. */
+  /** Records that the source shows but that can't be stored. */
   readonly unstorable: number
-  /** Places at which the list shows a record again, records that it never shows, and records that no answer shows. */
+  /** How often the list shows a record again, how many records it never shows, and how many no response shows. */
   readonly listed_twice: number
   readonly not_shown: number
   readonly unreadable: number
-  /** Records that were compared field by field, and what was found. */
+  /** How many records were compared field by field, and what was found. */
   readonly sampled: number
   readonly differences: readonly ContentDifference[]
 }
@@ -63,7 +63,7 @@ export const isEqual = (found: Verified): boolean =>
 export interface VerifyWork extends CursorWork {
   /** undefined until the work has ended. */
   readonly found: Verified | undefined
-  /** No walk has ended yet, so that nothing is claimed. */
+  /** No walk has completed yet, so nothing is claimed. */
   readonly isUnclaimed: boolean
 }
 
@@ -82,7 +82,7 @@ export class Verification implements VerifyWork {
   readonly #comparing: Comparing
   readonly #overlapMs: number
   #memory: Memory
-  /** Where walks begin: the stored watermark, if it can be believed. */
+  /** Where walks start: the stored watermark, if it can be trusted. */
   #from: string | null
   found: Verified | undefined
 
@@ -125,7 +125,7 @@ export class Verification implements VerifyWork {
     return this.cursor.state?.watermark ?? null
   }
 
-  /** Walks what is newer than the watermark, and not in a hole: no sync has read it yet. */
+  /** Walks what is newer than the watermark and not in a hole: no sync has read it yet. */
   async #catchUp(): Promise<WalkOutcome> {
     const { floor } = beyondHoles(floorOf(this.#from, this.#overlapMs), this.#memory)
     const outcome = await this.#comparing.walk(floor)
@@ -147,7 +147,7 @@ export class Verification implements VerifyWork {
     return isNeverWalked(this.cursor.state)
   }
 
-  /** Up to when the cursor claims to be complete; null where its watermark cannot be believed. */
+  /** Up to when the cursor claims to be complete; null if its watermark can't be trusted. */
   get #claimed(): string | null {
     if (this.#from !== this.#watermark) return null
     return this.cursor.state?.completeThrough ?? this.#watermark ?? ''
@@ -155,7 +155,7 @@ export class Verification implements VerifyWork {
 
   async run(): Promise<CursorResult> {
     if (this.isUnclaimed) {
-      // Whether the source offers the list says itself.
+      // The source's own response shows whether it offers the list.
       await this.#list.fetch(floorOf(null, 0), 1, 1)
       return { ...this.progress, outcome: null }
     }
@@ -195,7 +195,7 @@ export class Verification implements VerifyWork {
     }
   }
 
-  /** Compares records that are chosen by chance field by field. */
+  /** Compares randomly chosen records field by field. */
   async #sample(): Promise<ContentDifference[]> {
     const wanted = this.options.sample
     if (wanted === 0) return []
@@ -204,7 +204,7 @@ export class Verification implements VerifyWork {
       const item = await this.#list.item(id)
       if (!item) continue
       const stored = (await this.#liveRows.versions([id])).get(id)
-      // Another version is a difference of its own, or none.
+      // A different version is a difference of its own, or none.
       if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) await this.#dryRun.store(item)
       else differences.push(...(await compareContent(this.cursor.warehouse, this.cursor, id, item.flattened)))
     }
@@ -232,7 +232,7 @@ export class Verification implements VerifyWork {
   }
 }
 
-/** Verifies a bare list of names. */
+/** Verifies a plain list of names. */
 export class NamesVerification implements VerifyWork {
   found: Verified | undefined
 
@@ -251,7 +251,7 @@ export class NamesVerification implements VerifyWork {
     const { names, flattened } = await read()
     if (this.isUnclaimed) return { ...this.progress, outcome: null }
     const stored = await liveNames(this.cursor)
-    // What is not there has to be missing twice.
+    // A name has to be missing twice.
     const again = countNotIn(stored, names) > 0 ? (await read()).names : names
     const extra = countNotIn(stored, new Set([...names, ...again]))
     const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)

@@ -1,6 +1,4 @@
-/*
- * The command `verify`: compares every chosen cursor with the source, and writes nothing.
- */
+/* The command `verify`: compares every selected cursor with the source, and writes nothing. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
@@ -34,7 +32,7 @@ export interface VerifiedCursor extends Partial<Verified> {
   readonly resource: string
   readonly status: 'equal' | 'differs' | 'failed' | 'unavailable' | 'skipped'
   readonly requests: number
-  /** Why, as a short code; null where nothing is odd. */
+  /** Why, as a short code; null if nothing is unusual. */
   readonly reason: Reason | null
   readonly error: string | null
 }
@@ -42,12 +40,12 @@ export interface VerifiedCursor extends Partial<Verified> {
 /** The document of `verify`. */
 export interface VerifyReport {
   readonly mode: 'verify'
-  /** `equal`: of every cursor that was synced, the warehouse holds the source's records, up to what it claims. */
+  /** `equal`: for every synced cursor, the warehouse has the source's records, up to what it claims. */
   readonly status: 'equal' | 'differs' | 'failed'
   readonly started_at: string
   readonly finished_at: string
   readonly requests: number
-  /** What concerns the whole comparison; null where nothing does. */
+  /** A problem of the whole comparison; null if there is none. */
   readonly reason: Reason | null
   readonly cursors: readonly VerifiedCursor[]
 }
@@ -70,13 +68,13 @@ function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): Verified
 
 type PlannedWarehouse = ReadingWarehouse & Pick<Warehouse, 'plan'>
 
-/** The document of a comparison, and how the cursors in it have ended, in the same order. */
+/** The document of a comparison, and how its cursors ended, in the same order. */
 export interface VerifyEnds {
   readonly report: VerifyReport
   readonly ends: readonly CursorEnd[]
 }
 
-/** Compares every chosen cursor with the source. Writes nothing. */
+/** Compares every selected cursor with the source. Writes nothing. */
 export async function runVerify(
   deps: Dependencies<PlannedWarehouse>,
   choice: CursorChoice,
@@ -103,7 +101,7 @@ export async function compareAll(
   const cursors = ends.map((end) => cursorOf(end, works.get(nameOf(end.task))))
   const isAny = (status: VerifiedCursor['status']): boolean =>
     cursors.some((cursor) => cursor.status === status)
-  // A list that nobody has synced yet is held against nothing; where there is no other, nothing was compared.
+  // A list that was never synced is compared with nothing. If there are only such lists, nothing was compared.
   const isNew = ({ error }: VerifiedCursor): boolean => error === neverSynced
   const isLeft = cursors.some((cursor) => cursor.status === 'skipped' && !isNew(cursor))
   const isEmpty = cursors.length > 0 && cursors.every(isNew)
@@ -120,7 +118,7 @@ export async function compareAll(
   return { report, ends }
 }
 
-/** Compares the chosen cursors with the source, and records what was found of each. */
+/** Compares the selected cursors with the source, and records the result for each. */
 export async function verifyStep(
   run: StepGiven,
   job: string,
@@ -137,7 +135,7 @@ export async function verifyStep(
   return { found, report }
 }
 
-/** The report of a `verify`, in the form that all steps of a job share. */
+/** The report of a `verify`, in the form shared by all steps of a job. */
 export function asRun(found: VerifyReport, job: string | null = null, runId = '', step = 1): RunReport {
   const states = { equal: 'ok', differs: 'partial', failed: 'failed' } as const
   return {
@@ -179,7 +177,7 @@ function asCursor(cursor: VerifiedCursor, step: number): CursorReport {
   }
 }
 
-/** Compares the chosen cursors with the source, and writes nothing. */
+/** Compares the selected cursors with the source, and writes nothing. */
 export async function compareWithSource(
   context: CommandContext,
   choice: CursorChoice,

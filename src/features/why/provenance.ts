@@ -1,5 +1,6 @@
 /*
- * Which request and which run brought a row, as far as sync_requests and sync_run_cursors still tell. Used by why/work.ts.
+ * Which request and which run wrote a row, as far as sync_requests and sync_run_cursors still show it. Used by
+ * why/work.ts.
  */
 
 import { sql } from 'kysely'
@@ -8,7 +9,7 @@ import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
-/** A version of a record that was seen replaced or deleted. */
+/** A version of a record that was found replaced or deleted. */
 export interface EndedVersion {
   readonly valid_from: string
   readonly seen_from: string
@@ -18,7 +19,7 @@ export interface EndedVersion {
 
 const mostVersions = 20
 
-/** The last versions of a record that have ended, the newest first; none where none are kept. */
+/** The last ended versions of a record, newest first; empty if none are kept. */
 export async function endedVersions(
   warehouse: Warehouse,
   { history }: ResourceModel,
@@ -43,16 +44,16 @@ export async function endedVersions(
   )
 }
 
-/** The request that brought a row, as far as it is still known. */
+/** The request that wrote a row, as far as it is still known. */
 export interface Provenance {
   /**
-   * `exact`: the row carries the stamp of this request. `likely`: later requests have shown the same version again; of
-   * the known requests this is the earliest whose page must have held the version. `run`: only the run is known.
-   * `unknown`: neither is.
+   * `exact`: the row has the stamp of this request. `likely`: later requests have shown the same version again; this is
+   * the earliest known request whose page must have contained the version. `run`: only the run is known. `unknown`:
+   * neither is known.
    */
   readonly certainty: 'exact' | 'likely' | 'run' | 'unknown'
   readonly run_id: string | null
-  /** Mode of the run: `sync`, `full`, `backfill`, `reconcile`. */
+  /** The run's mode: `sync`, `full`, `backfill`, `reconcile`. */
   readonly mode: string | null
   readonly way: string | null
   readonly at: string | null
@@ -63,10 +64,10 @@ export interface Provenance {
   readonly confirmed_by: string | null
 }
 
-/** A run that wrote rows of the cursor before. */
+/** An earlier run that wrote rows of the cursor. */
 export interface Earlier {
   readonly run_id: string
-  /** Which step of a job, from 1; 1 elsewhere. */
+  /** Which step of a job, from 1; otherwise 1. */
   readonly step: Int64
   readonly started_at: string | null
   readonly finished_at: string | null
@@ -103,12 +104,12 @@ async function runAt(
   return row?.run_id ?? null
 }
 
-/** The row of a cursor in a run: of the steps of a job, the last one that had begun by then. */
+/** A cursor's row in a run: for a job, that of the last step that had started by then. */
 const turnAt = (warehouse: Warehouse, { tenantId, resource }: Cursor, runId: string, at: string) =>
   warehouse.read((db) =>
     db
       .selectFrom('sync_run_cursors')
-      // All columns, by no name: a warehouse of an older version has fewer.
+      // All columns without naming them: an older version's warehouse has fewer.
       .selectAll()
       .where((eb) => eb.and({ tenant_id: tenantId, resource, run_id: runId }))
       .where('started_at', '<=', at)
@@ -116,7 +117,7 @@ const turnAt = (warehouse: Warehouse, { tenantId, resource }: Cursor, runId: str
       .executeTakeFirst(),
   )
 
-/** What a run did there and then: of a job, what its step did. */
+/** What a run did at that point: for a job, what its step did. */
 async function modeOf(
   warehouse: Warehouse,
   cursor: Cursor,
@@ -133,9 +134,9 @@ async function modeOf(
 }
 
 /**
- * A request that shows a version again moves the stamp of the row and brings no new version, so that the stamp no
- * longer names the request that brought the row. Lists are in order of `updated_at`: the first request whose page
- * reaches from before the version's time to after it must have shown the version.
+ * A request that shows a version again updates the row's stamp without a new version, so the stamp no longer identifies
+ * the request that wrote the row. Lists are ordered by `updated_at`: the first request whose page reaches from before
+ * the version's time to after it must have shown the version.
  */
 async function likely(warehouse: Warehouse, { tenantId, resource }: Cursor, version: string, until: string) {
   return warehouse.read(() =>

@@ -4,7 +4,7 @@ import { foreignAdvice } from '../../shell/belongingwords.js'
 import { type LastEvent, secondsBetween } from '../events/eventview.js'
 import { mostRows, type Told, type Why } from './work.js'
 
-/** Tenants that are named where somebody has mistyped one. */
+/** How many tenants to list when an unknown one was typed. */
 const mostTenants = 20
 
 function missingText({ table, resource, id, unknown_tenants: unknown, known_tenants: known }: Why): string {
@@ -27,7 +27,7 @@ export function whyText(why: Why): string {
   return owner.configured ? told : `${told}\n\n${source} ${foreignAdvice}`
 }
 
-/** The word that names one row of a table whose ids are unique within their record only. */
+/** What to type for one row of a table whose ids are only unique within their record. */
 const wordFor = ({ row, owner }: Told): string => [owner?.id, row.id ?? row.position].join('/')
 
 function oneOfSeveral(rows: readonly Told[]): string {

@@ -1,6 +1,6 @@
 /*
- * The history of a row: the request that brought it, earlier runs, its quarantine, and the record at the source now.
- * Used by `shopsync why`.
+ * The history of a row: the request that wrote it, earlier runs, its quarantine entries, and the record at the source
+ * now. Used by `shopsync why`.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -35,20 +35,20 @@ import {
 export interface Told {
   readonly table: string
   readonly tenant_id: Int64
-  /** Of a row that is part of a record: the record's own row. */
+  /** For a row that is part of a record: the record's own row. */
   readonly owner: { readonly table: string; readonly id: Int64 } | null
-  /** The row as it is stored. */
+  /** The stored row. */
   readonly row: Readonly<Record<string, unknown>>
   readonly state: 'live' | 'deleted'
   readonly brought: Provenance
   /** Runs of its cursor that wrote rows before that. */
   readonly earlier: readonly Earlier[]
   readonly quarantine: readonly Quarantined[]
-  /** The event that rang last for its record; absent where nobody ever listened, null where none came. */
+  /** The last event that rang for its record; absent if nobody ever listened, null if none came. */
   readonly event?: LastEvent | null
-  /** Versions of the record that have ended, the newest first; empty where none are kept. */
+  /** Ended versions of the record, newest first; empty if none are kept. */
   readonly versions: readonly EndedVersion[]
-  /** The record that the row is part of, as the source has it now. */
+  /** The record that the row belongs to, as the source has it now. */
   readonly source: SourceNow
 }
 
@@ -66,25 +66,25 @@ export interface Why {
   /** The resource whose records the rows come from. */
   readonly resource: string
   readonly id: string
-  /** Tenants that were asked about, and that the warehouse knows nothing of. */
+  /** Tenants in the question that the warehouse knows nothing about. */
   readonly unknown_tenants: readonly Int64[]
   readonly known_tenants: readonly Int64[]
   readonly belongs_to: BelongsTo | null
   readonly rows: readonly Told[]
-  /** The beginning of the oldest run on record: nothing is known of what was before. */
+  /** The start of the oldest run on record: nothing earlier is recorded. */
   readonly known_since: string | null
 }
 
 type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal'>
 type Row = Readonly<Record<string, unknown>>
-/** Rows that one question tells of at most: each costs a request. */
+/** How many rows one question covers at most: each costs a request. */
 export const mostRows = 100
 
 export interface Question {
   readonly table: string
   /**
-   * An id, or a name. Of a row that is part of a record: its own id, which several records may show, or the record's id
-   * where its rows have none of their own; `RECORD/ID` names one row.
+   * An id, or a name. For a row that is part of a record: its own id, which several records may show, or the record's
+   * id if its rows have none of their own; `RECORD/ID` identifies one row.
    */
   readonly id: string
   /** null: all. */
@@ -104,10 +104,12 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
   })
 }
 
-/** Values of a row's key behind the tenant, by column. */
+/** Values of a row's key without the tenant, by column. */
 type KeyValues = readonly (readonly [column: string, value: Int64 | string])[]
 
-/** The columns that a question may name: of a part, its record's id and what tells it from the others of the record. */
+/**
+ * The columns that a question may use: for a part, its record's id, and what tells it from the record's other parts.
+ */
 function namedColumns({ key, owner }: Table, isPair: boolean): string[] {
   const [, first = 'id', ...others] = key
   const last = others.at(-1)
@@ -150,7 +152,7 @@ async function readRows(warehouse: Warehouse, table: Table, question: Question):
   })
 }
 
-/** Asks the source for the record that a row is part of. */
+/** Requests the record that a row belongs to from the source. */
 async function askSource(
   deps: Reading,
   resource: ResourceModel,
@@ -198,7 +200,7 @@ const quarantineOf = (
       .execute(),
   )
 
-/** The row of a record whose part is asked about. */
+/** The row of the record that a part belongs to. */
 const readRecord = (
   warehouse: Warehouse,
   resource: ResourceModel,
@@ -225,7 +227,7 @@ async function tell(
   const syncedAt = String(row._synced_at)
   const cursor = { tenantId, resource: resource.name }
   const isPart = table.owner !== undefined && id !== null
-  // A part has neither a version nor a mark of deletion of its own.
+  // A part has neither a version nor a deletion mark of its own.
   const record = isPart ? await readRecord(deps.warehouse, resource, tenantId, id) : row
   const deleted = typeof record?._deleted_at === 'string'
   const version = typeof record?.updated_at === 'string' ? record.updated_at : null
@@ -245,7 +247,9 @@ async function tell(
   }
 }
 
-/** The history of every row that the question names, of any chosen tenant: one id may be part of several records. */
+/**
+ * The history of every row that the question matches, for every selected tenant: one id may be part of several records.
+ */
 export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
   const known = tableOf(deps.model, question.table)
   const rows = await readRows(deps.warehouse, known.table, question)

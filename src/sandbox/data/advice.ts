@@ -20,8 +20,8 @@ const QUICK = [
 export type Recommendation = ReturnType<typeof propose>
 
 /**
- * The recommendations of a technician: nearly always for what an inspection found red, sometimes for what it found
- * yellow, seldom for something else. If `decided`, the customer has answered most some minutes later.
+ * A technician's recommendations: nearly always for what an inspection rated red, sometimes for yellow, seldom for
+ * something else. If `decided`, the customer has responded to most of them a few minutes later.
  */
 export function advise(
   world: World,
@@ -42,7 +42,7 @@ export function advise(
   })
 }
 
-/** The jobs that would repair what the inspections found, each once, and none that is done on this visit anyway. */
+/** The jobs that would repair what the inspections found, each once, without those already done on this visit. */
 function remedies({ random }: World, shop: ShopFacts, order: Order): Set<CannedJob> {
   const done = new Set(order.services.map(({ title }) => title))
   const jobs = new Set<CannedJob>()
@@ -57,7 +57,7 @@ function remedies({ random }: World, shop: ShopFacts, order: Order): Set<CannedJ
   return jobs
 }
 
-/** Without a job, a small thing with a price. */
+/** Without a job, a small item with a price. */
 function propose(world: World, shop: ShopFacts, order: Order, job: CannedJob | null, at: Moment) {
   const { random } = world
   const stamps = world.stamps('recommendations', at)
@@ -111,7 +111,7 @@ function copyService(world: World, service: Service, at: Moment): Service {
   }
 }
 
-/** A recommendation without approval becomes a past recommendation of the vehicle when the order is closed. */
+/** When the order is closed, a recommendation without approval becomes a past recommendation of the vehicle. */
 export function remember(
   world: World,
   order: Order,

@@ -1,11 +1,11 @@
 /**
- * What an order comes to, in whole cents. Used by money.ts. Exact: hours, quantities and percentages are whole numbers of
- * billionths, and nothing is rounded but lines, discounts and taxes. It shares nothing with the product's own formula.
+ * An order's total, in whole cents. Used by money.ts. Exact: hours, quantities and percentages are whole numbers of
+ * billionths, and only lines, discounts and taxes are rounded. Shares no code with the product's own formula.
  */
 const BILLION = 1_000_000_000n
 const PERCENT = 100n * BILLION
 
-/** Billionths of a number as it is written; what lies beyond is rounded half away from zero. */
+/** Billionths of a number as written. Anything beyond is rounded half away from zero. */
 export function billionths(value: number): bigint {
   if (Number.isInteger(value)) return BigInt(value) * BILLION
   const written = Math.abs(value).toString()
@@ -15,7 +15,7 @@ export function billionths(value: number): bigint {
   return value < 0 ? -size : size
 }
 
-/** The quotient as a whole number, half away from zero; `divisor` is above zero. */
+/** The quotient as a whole number, rounded half away from zero. `divisor` is above zero. */
 export function nearest(dividend: bigint, divisor: bigint): bigint {
   const size = dividend < 0n ? -dividend : dividend
   const quotient = (size * 2n + divisor) / (divisor * 2n)
@@ -26,7 +26,6 @@ export function nearest(dividend: bigint, divisor: bigint): bigint {
 const times = (quantity: number, cents: number | null): bigint =>
   nearest(billionths(quantity) * BigInt(cents ?? 0), BILLION)
 
-/** What a bill is made of. */
 export interface Billed {
   readonly taxable: boolean
   readonly part_tax_rate: number
@@ -60,14 +59,14 @@ interface Line {
   readonly taxable: boolean
 }
 
-/** The lines of a kind: together, those that are taxed, and what is taken off. */
+/** The lines of a kind: the sum of all, of the taxed ones, and the discount. */
 interface Sum {
   readonly gross: bigint
   readonly taxable: bigint
   readonly discount: bigint
 }
 
-/** A discount beyond its gross is held to it. */
+/** A discount is limited to its gross. */
 function sum(lines: readonly Line[], cents: number | null = null, percentage: number | null = null): Sum {
   let gross = 0n
   let taxable = 0n
@@ -80,7 +79,7 @@ function sum(lines: readonly Line[], cents: number | null = null, percentage: nu
   return { gross, taxable, discount: asked > most ? most : asked }
 }
 
-/** The tax of a kind: its taxed lines bear the discount in proportion. `more` is taxed without one. */
+/** The tax of a kind: its taxed lines bear a proportional share of the discount. `more` is taxed without one. */
 function tax({ gross, taxable, discount }: Sum, rate: number, more = 0n): bigint {
   const divisor = gross === 0n ? 1n : gross
   const base = (gross === 0n ? 0n : taxable * (gross - discount)) + more * divisor
@@ -88,7 +87,7 @@ function tax({ gross, taxable, discount }: Sum, rate: number, more = 0n): bigint
   return nearest(sign * base * billionths(rate), sign * divisor * PERCENT)
 }
 
-/** The supply fee where the order has none. The API does not show the shop's settings: this rule is invented. */
+/** The supply fee if the order has none. The API doesn't show the shop's settings: this rule is invented. */
 export const settingsFee = (labor: number): number => Math.min(3500, Math.round(labor / 20))
 
 const laborLines = ({ services }: Billed): Line[] =>
@@ -114,7 +113,7 @@ const hazmatLines = ({ services }: Billed): Line[] =>
     hazmats.map(({ quantity, fee_cents: fee, taxable }) => ({ cents: times(quantity, fee), taxable })),
   )
 
-/** What the labor and the parts come to before discounts. */
+/** The gross of labor and parts, before discounts. */
 export const laborGross = (order: Billed): number => Number(sum(laborLines(order)).gross)
 export const partsGross = (order: Billed): number => Number(sum(partLines(order)).gross)
 

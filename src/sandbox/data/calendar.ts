@@ -22,7 +22,7 @@ interface Slot {
   readonly weight: number
 }
 
-/** `count` cars up to `until`, in the order of time: each day as many as its technicians can take. */
+/** `count` cars up to `until`, in time order: each day as many as its technicians can take. */
 export function arrivals(
   random: Random,
   shops: readonly ShopFacts[],
@@ -74,7 +74,9 @@ function slotsOf(random: Random, shops: readonly ShopFacts[], until: Moment): Sl
   return slots
 }
 
-/** Who works on that day: one technician on a Saturday; on other days all who have been hired and are not on leave. */
+/**
+ * Who works on that day: one technician on a Saturday; on other days everyone who has been hired and isn't on leave.
+ */
 function roster(random: Random, shop: ShopFacts, day: OpenDay): number[] {
   const hired = shop.hired.filter(({ from }) => from <= day.opens).map(({ id }) => id)
   const off = random.integer(0, Math.max(0, hired.length - 1))

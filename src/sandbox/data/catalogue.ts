@@ -1,6 +1,6 @@
 /**
- * The parts and jobs that every shop sells; prices are for one unit, in cents. Used by settings.ts, stock.ts,
- * lines.ts and advice.ts.
+ * The parts and jobs that every shop sells. Prices are per unit, in cents. Used by settings.ts, stock.ts, lines.ts and
+ * advice.ts.
  */
 export interface CataloguePart {
   readonly key: string
@@ -13,10 +13,10 @@ export interface CataloguePart {
 
 type PartLine = readonly [key: string, description: string, brands: string, cost: number]
 
-/** Tires are compared by price: nobody pays the markup of other parts for them. */
+/** Customers compare tire prices, so tires don't get the markup of other parts. */
 const TIRES = new Set(['tire', 'winter-tire'])
 
-/** The price by the cost, as shops set it: the dearer the part, the smaller the markup. */
+/** The price based on the cost, as shops set it: the more expensive the part, the smaller the markup. */
 export function markupOf(key: string, cost: number): number {
   if (TIRES.has(key)) return 1.48
   const band = [1000, 2500, 5000, 10_000, 15_000].filter((limit) => cost >= limit).length
@@ -98,7 +98,7 @@ export interface CatalogueJob {
   readonly weight: number
   /** Months (1 to 12) in which customers ask for the job three times as often. */
   readonly season: readonly number[]
-  /** Quantities by the part's key. */
+  /** Quantities by part key. */
   readonly parts: Readonly<Record<string, number>>
   readonly hazmat?: readonly [name: string, fee: number]
   readonly sublet?: readonly [name: string, price: number, cost: number]

@@ -1,6 +1,6 @@
 /**
- * Records of the resources that no maker of this folder knows, made from the declaration alone: a resource is one file
- * under schema/. Used by generate.ts for a tenant's past, and by work.ts for changes.
+ * Records of resources that no maker in this folder knows, made only from the declaration: a resource is one file under
+ * schema/. Used by generate.ts for a tenant's past, and by work.ts for changes.
  */
 import type { Field, Resource } from '../../../schema/resource.js'
 import { Random } from '../random.js'
@@ -26,7 +26,7 @@ export const stringLists = (): Record<string, readonly string[]> =>
 const FEWEST = 25
 const MOST = 2000
 
-/** Each resource has a seed of its own: adding one leaves the records of all others as they are. */
+/** Each resource has its own seed, so adding one doesn't change the records of the others. */
 export function fillDeclared(world: World, orders: number, seed: number, until: Moment): void {
   const count = Math.min(MOST, Math.max(FEWEST, Math.floor(orders / 5)))
   for (const { name } of DECLARED_ONLY) world.declared.set(name, count)

@@ -26,7 +26,7 @@ export interface GenerateOptions {
   readonly until: Micros
 }
 
-/** The past of one business, two years at most. The same options give the same records, byte for byte. */
+/** The past of one business, at most two years. The same options produce the same records, byte for byte. */
 export function generateTenant(store: Store, options: GenerateOptions): World {
   const { repairOrders } = options
   const random = new Random(options.seed * 7919 + options.tenant)
@@ -49,7 +49,7 @@ function visit(world: World, { shop, technician, at }: Arrival, until: Moment): 
   const customer = customerFor(world, shop, at)
   const order = openOrder(world, shop, customer, at, technician)
   book(world, shop, order, at)
-  // One customer of eight thinks it over, for weeks: the estimate stays open until then.
+  // One customer in eight thinks it over for weeks: the estimate stays open until then.
   const started = random.chance(0.12)
     ? shop.hours.opened(at + Math.floor((0.5 - Math.log(1 - random.next()) * 20) * DAY))
     : shop.hours.after(at, random.integer(5 * 60, 75 * 60) * SECOND)
@@ -64,7 +64,7 @@ function visit(world: World, { shop, technician, at }: Arrival, until: Moment): 
   world.emit('repair_orders', order, edited < until ? edited : end)
 }
 
-/** Half of the cars come by appointment, made days before. Some who had one never come. */
+/** Half of the cars come by appointment, made days before. A few with an appointment never come. */
 function book(world: World, shop: ShopFacts, order: Order, at: Moment): void {
   const { random } = world
   if (!random.chance(0.55)) return
@@ -83,7 +83,7 @@ interface Job {
   readonly started: Moment
 }
 
-/** Returns the last moment at which the order changed. */
+/** Returns when the order last changed. */
 function work(world: World, job: Job, until: Moment): Moment {
   const { random } = world
   const { shop, customer, order, started } = job
@@ -105,11 +105,11 @@ function work(world: World, job: Job, until: Moment): Moment {
   return end
 }
 
-/** Closes the order and, as far as time allows, lets it be paid and picked up. Returns the last moment. */
+/** Closes the order and, if there is time, has it paid and picked up. Returns when that ended. */
 function settle(world: World, { shop, customer, order }: Job, closed: Moment, until: Moment): Moment {
   const { random } = world
   close(world, order, closed)
-  // Who has paid a deposit pays the rest at once: an invoice is paid in full or not at all.
+  // A customer who paid a deposit pays the rest right away: an invoice is either paid in full or not at all.
   const isBegun = order.payments.length > 0
   const paid = isBegun ? Math.min(until, closed + 2 * MINUTE) : paidAt(world, shop, customer, closed)
   const end = paid > until ? closed : refund(world, shop, order, pay(world, order, paid), until)
@@ -120,7 +120,7 @@ function settle(world: World, { shop, customer, order }: Job, closed: Moment, un
   return Math.max(end, picked)
 }
 
-/** What the order takes from the shelf, to be bought again. Deposits on old parts are no goods. */
+/** What the order takes from the shelf, to be bought again. Deposits on old parts aren't goods. */
 function useParts({ stockById, supply }: ShopFacts, { services }: Order): void {
   for (const { parts } of services)
     for (const part of parts) {
@@ -129,7 +129,7 @@ function useParts({ stockById, supply }: ShopFacts, { services }: Order): void {
     }
 }
 
-/** Appointments of the coming days, without orders: tomorrow is nearly full, next week is not. */
+/** Appointments in the coming days, without orders: tomorrow is nearly full, next week isn't. */
 function plan(world: World, until: Moment): void {
   const { random } = world
   for (const shop of world.shops) {

@@ -1,10 +1,10 @@
-/** When the shops of a business are open. Used by settings.ts, calendar.ts and all makers that need working time. */
+/** When the shops of a business are open. Used by settings.ts, calendar.ts and all makers that need working hours. */
 import { dateOf, HOUR, type Moment } from './moment.js'
 
 /** Month and day. */
 const HOLIDAYS = ['1-1', '7-4', '12-25']
 
-/** As people write it on the door. `OpeningHours` keeps to it. */
+/** As on the sign on the door. `OpeningHours` follows it. */
 export const DOOR_SIGN = 'Mon–Fri 07:30–18:00, Sat 08:00–13:00'
 
 export interface OpenDay {
@@ -31,15 +31,15 @@ export class OpeningHours {
     return new OpeningHours(days)
   }
 
-  /** The moment itself while the shops are open, else one of the next opening day. */
+  /** The moment itself while the shops are open, otherwise one on the next opening day. */
   opened(moment: Moment): Moment {
     const day = this.days[this.#closing(moment)]
     if (day === undefined || moment >= day.opens) return moment
-    // Some time of the first two hours: the records of one morning have different stamps.
+    // A time in the first two hours, so the records of one morning have different stamps.
     return day.opens + (moment % (2 * HOUR))
   }
 
-  /** When work that takes so long is done: it rests while the shops are closed. */
+  /** When work that takes this long is done: it pauses while the shops are closed. */
   after(moment: Moment, work: Moment): Moment {
     let at = this.opened(moment)
     let left = work

@@ -24,7 +24,7 @@ function inspect({ random }: World, service: Service, at: Moment): void {
   }
 }
 
-/** `last` is later than `at` where the service was started again and completed once more. */
+/** `last` is later than `at` if the service was started again and completed again. */
 export function complete(service: Service, at: Moment, last: Moment = at): void {
   Object.assign(service, {
     completed: true,
@@ -61,11 +61,11 @@ const hoursOf = (order: Order): number =>
 
 export interface Duration {
   readonly done: Moment
-  /** When it would have been done if all parts had been there; else the same. */
+  /** When it would have been done if all parts had been there; otherwise the same. */
   readonly undisturbed: Moment
 }
 
-/** How long the work takes: labor, waiting for a lift, and seldom days of waiting for parts. */
+/** How long the work takes: labor, waiting for a lift, and occasionally days of waiting for parts. */
 export function duration({ random }: World, shop: ShopFacts, order: Order, started: Moment): Duration {
   const work = Math.max(0.4, hoursOf(order) * 1.1) + random.next() * 2
   const undisturbed = shop.hours.after(started, Math.floor(work * HOUR))
@@ -74,7 +74,10 @@ export function duration({ random }: World, shop: ShopFacts, order: Order, start
   return { done: shop.hours.after(undisturbed, Math.floor(parts * HOUR)), undisturbed }
 }
 
-/** What the customer was promised, on the quarter hour: one car of seven is done later, most of these for want of parts. */
+/**
+ * What the customer was promised, rounded to the quarter hour. One car in seven is done later, mostly for lack of
+ * parts.
+ */
 export function promise(
   { random }: World,
   shop: ShopFacts,

@@ -5,7 +5,7 @@ import { CORE_CENTS, markupOf } from './catalogue.js'
 import { DAY, type Moment, print } from './moment.js'
 import type { CannedJob, ShopFacts, Stock, World } from './world.js'
 
-/* The type follows from the function: no second list of the fields can disagree with it. */
+/* The type follows from the function, so no second list of the fields can disagree with it. */
 export type Service = ReturnType<typeof buildService>
 
 export function buildService(
@@ -33,7 +33,9 @@ export function buildService(
   }
 }
 
-/** Most services have one labor. Some were begun by one technician and ended by another, or have a test of their own. */
+/**
+ * Most services have one labor line. Some were begun by one technician and finished by another, or have their own test.
+ */
 function labors(world: World, shop: ShopFacts, job: CannedJob['job'], technician: number, at: Moment) {
   const { random } = world
   const labor = (name: string, hours: number, by = technician) => ({
@@ -53,7 +55,7 @@ function labors(world: World, shop: ShopFacts, job: CannedJob['job'], technician
   ]
 }
 
-/** Hours as people enter them: by tenths, by twentieths, or by the clock, with all digits of the division. */
+/** Hours as people enter them: in tenths, in twentieths, or from the clock, with all digits of the division. */
 function clocked({ random }: World, hours: number): number {
   const kind = random.weighted([0.6, 0.32, 0.08])
   if (kind === 0) return Math.max(1, Math.round(hours * 10)) / 10
@@ -113,14 +115,14 @@ function takeParts(world: World, shop: ShopFacts, key: string, quantity: number,
   return [part, ...deposits(world, part, stock.core, at)]
 }
 
-/** The stock's price; seldom one by hand, and hardly ever none. */
+/** The stock's price; occasionally one set by hand, and hardly ever none. */
 function priceOf({ random }: World, { key, price }: Stock, cost: number): number | null {
   if (random.chance(0.002)) return null
   if (!random.chance(0.05)) return price
   return Math.round((cost * markupOf(key, cost) * (0.85 + random.next() * 0.1)) / 100) * 100
 }
 
-/** The deposit on an old part, charged and, where the part was handed in, given back. */
+/** The deposit on an old part: charged, and returned if the part was handed in. */
 function deposits<Part extends { readonly description: string; readonly number: string }>(
   world: World,
   part: Part,

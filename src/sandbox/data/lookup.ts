@@ -1,5 +1,5 @@
 /**
- * How working shops find the records of a task, and how they remove one. Used by work.ts, upkeep.ts and paperwork.ts.
+ * How working shops find the records for a task, and how they remove one. Used by work.ts, upkeep.ts and paperwork.ts.
  */
 import { resources } from '../../../schema/index.js'
 import type { ApiRecord } from '../records/json.js'
@@ -42,7 +42,10 @@ export function orderIn(world: World, ...states: readonly string[]): Order | und
   return undefined
 }
 
-/** The ids of all records that refer to this one, newest first. It searches texts: to parse them all would take seconds. */
+/**
+ * The ids of all records that refer to this one, newest first. It searches texts, because parsing them all would take
+ * seconds.
+ */
 export function referring({ store, tenant }: World, resource: string, field: string, id: number): number[] {
   const reference = new RegExp(`"${field}":${id}[,}]`)
   const collection = store.collection(tenant, resource)

@@ -13,7 +13,7 @@ export const DAY = 24 * HOUR
 let lastMoment: Moment = Number.NaN
 let lastText = ''
 
-/** The texts of the days: two years are some hundred of them, and the moments of a business a million. */
+/** The texts of the days: two years are a few hundred of them, while a business has a million moments. */
 const days = new Map<number, string>()
 
 function dayOf(number: number): string {
@@ -26,7 +26,7 @@ function dayOf(number: number): string {
 
 const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
-/** Keeps the last text: all items of an order are made at one moment. */
+/** Keeps the last text, because all items of an order are made at the same moment. */
 export function print(moment: Moment): string {
   if (moment === lastMoment) return lastText
   const day = Math.floor(moment / DAY)
@@ -41,5 +41,5 @@ export function print(moment: Moment): string {
 
 export const momentOf = (time: string): Moment => Number(parseInstant(time) ?? 0n)
 
-/** Day, month and year of a moment, in UTC. Never for timestamps: luxon holds milliseconds only. */
+/** Day, month and year of a moment, in UTC. Never for timestamps: luxon only holds milliseconds. */
 export const dateOf = (moment: Moment): DateTime => DateTime.fromMillis(moment / 1000, { zone: 'utc' })

@@ -23,7 +23,10 @@ interface Payment {
 const paidSoFar = ({ payments }: Order): number =>
   payments.reduce((sum, { amount_cents }) => sum + amount_cents, 0)
 
-/** When a bill is paid: over the counter, by fleets some weeks later, by a few only after reminders, by fewer never. */
+/**
+ * When a bill is paid: over the counter; a few weeks later by fleets; only after reminders by a few; never by even
+ * fewer.
+ */
 export function paidAt({ random }: World, shop: ShopFacts, customer: CustomerFacts, closed: Moment): Moment {
   const days = (count: number): Moment => shop.hours.opened(closed + Math.floor(count * DAY))
   if (customer.onAccount) return days(8 + random.next() * 30)
@@ -32,7 +35,7 @@ export function paidAt({ random }: World, shop: ShopFacts, customer: CustomerFac
   return closed + random.integer(60, 900) * SECOND
 }
 
-/** Pays what is still due: with one payment or, seldom, two. Returns the last moment of it. */
+/** Pays what is still due, with one payment or occasionally two. Returns when the last one was made. */
 export function pay(world: World, order: Order, at: Moment): Moment {
   const { random } = world
   const due = billTotal(order) - paidSoFar(order)
@@ -53,7 +56,7 @@ export function deposit(world: World, order: Order, at: Moment): void {
   tender(world, order, { ...kindOf(world, order), amount }, at, 'Deposit')
 }
 
-/** Now and then the shop gives money back some days later. The payments still add up to the bill. */
+/** Sometimes the shop refunds money a few days later. The payments still add up to the bill. */
 export function refund(world: World, shop: ShopFacts, order: Order, paid: Moment, until: Moment): Moment {
   const { random } = world
   const [payment] = order.payments
@@ -85,7 +88,10 @@ function kindOf(world: World, order: Order): Omit<Payment, 'amount'> {
     : { type: kind === 1 ? 'Cash' : 'Check', name: null }
 }
 
-/** Writes a payment and its card transactions, and lists it on the order. Some cards fail: one of four is put away. */
+/**
+ * Writes a payment and its card transactions, and lists it on the order. Some cards fail; one in four of those is given
+ * up.
+ */
 function tender(world: World, order: Order, offered: Payment, at: Moment, notes = ''): void {
   const { random } = world
   let payment = offered

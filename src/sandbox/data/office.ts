@@ -18,7 +18,9 @@ export function note(world: World, order: Order, at: Moment): void {
   world.emit('notes', record, at)
 }
 
-/** An appointment made at `at`; without an order it has only a title. With an order it changes when the car comes in. */
+/**
+ * An appointment made at `at`. Without an order it only has a title; with an order it changes when the car comes in.
+ */
 export function appoint(
   world: World,
   shop: ShopFacts,
@@ -44,7 +46,7 @@ export function appoint(
 
 export function assign(world: World, shop: ShopFacts, order: Order, at: Moment): void {
   const { random } = world
-  // In working shops the answer comes later, as a change of the record.
+  // In working shops, the answer comes later, as a change to the record.
   const isAnswered = random.chance(0.8)
   const accepted = isAnswered && !world.live
   const decided = at + random.integer(1, 45) * MINUTE
@@ -68,7 +70,7 @@ export function assign(world: World, shop: ShopFacts, order: Order, at: Moment):
 
 type Bought = readonly { readonly item: Stock; readonly quantity: number }[]
 
-/** Buys again what was used. Working shops buy something in any case. */
+/** Buys again what was used. Working shops always buy something. */
 export function purchase(world: World, shop: ShopFacts, at: Moment, until: Moment = at): void {
   const { random } = world
   const used = shop.supply.buy(15)
@@ -118,7 +120,7 @@ function recordPurchase(
   world.emit('purchase_records', record, settled)
 }
 
-/** Writes a tag and returns it: the caller puts it into the tagged record too. */
+/** Writes a tag and returns it: the caller also puts it into the tagged record. */
 export function tag(world: World, type: string, id: number, at: Moment): unknown {
   const { random } = world
   const name = random.pick(['crm_id', 'accounting_ref', 'fleet_no'])

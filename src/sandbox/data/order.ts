@@ -8,7 +8,7 @@ import { dateOf, HOUR, type Moment, print } from './moment.js'
 import { DETAILS, LABELS, SOURCES } from './vocabulary.js'
 import type { CannedJob, CustomerFacts, ShopFacts, World } from './world.js'
 
-/* The type follows from the function: no second list of the fields can disagree with it. */
+/* The type follows from the function, so no second list of the fields can disagree with it. */
 export type Order = ReturnType<typeof openOrder>
 
 export interface OrderPayment {
@@ -18,7 +18,7 @@ export interface OrderPayment {
   amount_cents: number
 }
 
-/** An estimate for a customer who has come in, with prices of the shop's stock. */
+/** An estimate for a customer who has come in, with prices from the shop's stock. */
 export function openOrder(
   world: World,
   shop: ShopFacts,
@@ -74,7 +74,7 @@ function sourceOf({ random }: World, customer: CustomerFacts): string {
   return SOURCES[random.weighted(SOURCES.map(([, weight]) => weight))]?.[0] ?? ''
 }
 
-/** The hours of the first guess; `promise` says others once the work is known. */
+/** The hours as first guessed; `promise` sets others once the work is known. */
 const dates = ({ random }: World, at: Moment) => ({
   started_at: null as string | null,
   closed_at: null as string | null,
@@ -105,7 +105,7 @@ const NO_DISCOUNT = {
 
 const PERCENTAGES = [5, 7.55, 10, 12.5, 15]
 
-/** Off the labor, off the parts, or both; in cents or in percent. */
+/** A discount on the labor, the parts, or both, in cents or in percent. */
 function discounts({ random }: World, labor: number, parts: number): Partial<typeof NO_DISCOUNT> {
   const [offLabor, offParts] = random.pick([
     [true, false],
@@ -121,7 +121,7 @@ function discounts({ random }: World, labor: number, parts: number): Partial<typ
       ...(offParts ? { part_discount_cents: null, part_discount_percentage: random.pick(PERCENTAGES) } : {}),
     }
   const some = (gross: number): number => Math.min(random.integer(5, 50) * 100, Math.floor(gross * 0.4))
-  // Now and then someone takes more off than there is: the bill holds it to what there is.
+  // Occasionally the discount is larger than the amount; the bill limits it to the amount.
   if (random.chance(0.01)) return { labor_discount_cents: labor + 500 }
   return {
     ...(offLabor ? { labor_discount_cents: some(labor) } : {}),
@@ -129,7 +129,9 @@ function discounts({ random }: World, labor: number, parts: number): Partial<typ
   }
 }
 
-/** By month, January first: how often customers ask for each job. All shops offer the jobs of the catalogue, in its order. */
+/**
+ * By month, January first: how often customers ask for each job. All shops offer the catalogue's jobs, in its order.
+ */
 const WISHES = Array.from({ length: 12 }, (_, month) =>
   JOBS.map(({ weight, season }) => weight * (season.includes(month + 1) ? 3 : 1)),
 )

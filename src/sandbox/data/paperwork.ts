@@ -1,6 +1,4 @@
-/**
- * What working shops hand over, follow up, correct and withdraw. Used by work.ts.
- */
+/** How working shops hand over, follow up, correct and withdraw. Used by work.ts. */
 import type { ApiRecord } from '../records/json.js'
 import { type Recommendation, remember } from './advice.js'
 import { erase, orderIn, recent, recentLike, referring, type Task } from './lookup.js'
@@ -13,7 +11,7 @@ import type { World } from './world.js'
 const isPending = (assignment: ApiRecord): boolean =>
   assignment['accepted_at'] === null && assignment['cancelled_at'] === null
 
-/** Asks a colleague to take an order over, answers one who asked, or withdraws the question. */
+/** Asks a colleague to take over an order, answers a request, or withdraws one. */
 export const handOver: Task = (world, shop, at) => {
   const { store, tenant, random } = world
   const pending = recentLike(world, 'assignments', isPending)
@@ -59,7 +57,7 @@ export const followUp: Task = (world, _shop, at) => {
   return store.change(tenant, 'past_recommendations', unsold.id, kind === 0 ? sold : declined)
 }
 
-/** Corrects the reference of a card transaction, or strikes out an attempt that failed. The money stays what it was. */
+/** Corrects the reference of a card transaction, or removes a failed attempt. The money stays the same. */
 export const correctTransaction: Task = (world) => {
   const { store, tenant, random } = world
   const failed = random.chance(0.3)
@@ -85,7 +83,7 @@ export const correctPurchase: Task = (world) => {
   return store.change(tenant, 'purchase_records', purchase.id, fields)
 }
 
-/** Somebody calls to ask for a price; who never brought a car may be deleted again, with the cars. */
+/** A caller asks for a price. One who never brought a car may be deleted again, with the cars. */
 export const inquire: Task = (world, _shop, at) => {
   const { random } = world
   const asked = world.customers.slice(-40).filter(({ visits, gone }) => visits === 0 && !gone)
@@ -107,7 +105,7 @@ const ABOUT_ORDERS = [
   'payment_transactions',
 ] as const
 
-/** Removes an estimate that nobody wants any more, with all that was written about it. */
+/** Removes an estimate that is no longer wanted, with everything written about it. */
 export const dropEstimate: Task = (world) => {
   const order = orderIn(world, 'estimate')
   if (order === undefined || order.payments.length > 0) return false

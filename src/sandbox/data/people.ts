@@ -8,7 +8,7 @@ import { ascii } from './settings.js'
 import { COLORS, FIRST_NAMES, LAST_NAMES, MODELS, STREETS } from './vocabulary.js'
 import type { CustomerFacts, ShopFacts, VehicleFacts, World } from './world.js'
 
-/** A customer with a car, some minutes before the first visit. The record is written after the last visit. */
+/** A customer with a car, a few minutes before the first visit. The record is written after the last visit. */
 export function newCustomer(world: World, at: Moment): CustomerFacts {
   const { random } = world
   const isOld = knownBefore(world, at)
@@ -34,7 +34,10 @@ export function newCustomer(world: World, at: Moment): CustomerFacts {
   return customer
 }
 
-/** Customers of the years before the first order: they came over from the shop's former program, all in some days. */
+/**
+ * Customers from the years before the first order: they were imported from the shop's previous program within a few
+ * days.
+ */
 const knownBefore = ({ random, start, live }: World, at: Moment): boolean =>
   !live && random.chance(0.75 * Math.exp(-(at - start) / (240 * DAY)))
 
@@ -44,7 +47,7 @@ const newVehicle = (world: World): VehicleFacts => ({
   odometer: world.random.integer(8, 160) * 1000 + world.random.integer(0, 999),
 })
 
-/** A new customer or a known one: of this shop if possible, and not of last week, unless it is a fleet. */
+/** A new customer or a known one: of this shop if possible, and not one from last week, unless it is a fleet. */
 export function customerFor(world: World, shop: ShopFacts, at: Moment): CustomerFacts {
   const { random, customers } = world
   if (customers.length === 0 || random.chance(0.3)) return newCustomer(world, at)
@@ -56,7 +59,7 @@ export function customerFor(world: World, shop: ShopFacts, at: Moment): Customer
     const isRested = at - found.seen > 40 * DAY || (found.onAccount && at - found.seen > 2 * DAY)
     if (isRested && found.shopIds.has(shop.id)) return found
   }
-  // In the first weeks nobody can come back yet: then it is somebody else.
+  // In the first weeks nobody can come back yet, so it is a new customer.
   return found === undefined || found.gone || at - found.seen < 10 * DAY ? newCustomer(world, at) : found
 }
 
@@ -101,7 +104,7 @@ function customerFields(world: World, customer: CustomerFacts) {
   }
 }
 
-/** A phone number in three formats; `digits` are the ten of area code and number. */
+/** A phone number in three formats. `digits`: the ten digits of area code and number. */
 export function phone(digits: string, preferred: boolean, label: string | null) {
   const [area, middle, last] = [digits.slice(0, 3), digits.slice(3, 6), digits.slice(6)]
   return {
@@ -114,7 +117,7 @@ export function phone(digits: string, preferred: boolean, label: string | null) 
   }
 }
 
-/** The document does not show the fields of vehicles: these are invented. */
+/** The document doesn't show the fields of vehicles: these are invented. */
 export function emitVehicle(world: World, customer: CustomerFacts, vehicle: VehicleFacts, at: Moment): void {
   const { random } = world
   const newest = dateOf(customer.since).year

@@ -19,12 +19,12 @@ import {
 } from './vocabulary.js'
 import type { CannedJob, ShopFacts, Stock, World } from './world.js'
 
-/** Estimates of today may wait for so long: the calendar goes on beyond the last record. */
+/** Today's estimates may wait this long, so the calendar extends beyond the last record. */
 const AHEAD = 150 * DAY
 
 /**
- * Makes the records of a business before its first customer: shops, staff, vendors, canned jobs, stock. `hiredOn` has
- * the days of its technicians, by shop, counted from the start.
+ * Makes the records that a business has before its first customer: shops, staff, vendors, canned jobs, stock.
+ * `hiredOn`: the days of its technicians, by shop, counted from the start.
  */
 export function furnish(
   world: World,
@@ -61,7 +61,7 @@ export function furnish(
   })
 }
 
-/** Cents an hour: 2.3 % more every half a year, in steps of 50. */
+/** Cents per hour: 2.3 % more every half year, in steps of 50. */
 const rates =
   (first: number, start: Moment) =>
   (at: Moment): number =>
@@ -69,7 +69,7 @@ const rates =
 
 type Make = (resource: string, fields: Record<string, unknown>, at?: Moment) => number
 
-/** Every shop has vendors of its own. They are there before the shops, whose ids will be 1, 2 and so on. */
+/** Every shop has its own vendors. They exist before the shops, whose ids will be 1, 2 and so on. */
 function findVendors(world: World, make: Make, shopCount: number): number[][] {
   const found = Array.from({ length: shopCount }, (): number[] => [])
   for (let n = 0; n < Math.max(VENDORS.length, shopCount); n += 1) {
@@ -143,7 +143,7 @@ export const addressOf = (random: Random, { name, city }: Pick<Founding, 'name' 
 
 type Role = readonly [isAdvisor: boolean, isTechnician: boolean, isActive?: boolean]
 
-/** Somebody who was there before the first customer, or who came `at` a later time. */
+/** A person who was there before the first customer, or who came later, `at` that time. */
 function hire(world: World, make: Make, [advisor, technician, active = true]: Role, at?: Moment): number {
   const { random } = world
   const [first_name, last_name] = [random.pick(FIRST_NAMES), random.pick(LAST_NAMES)]

@@ -1,20 +1,19 @@
 /**
- * How many technicians a business needs for its cars, and for how long it has been there. Used by generate.ts and
- * settings.ts.
+ * How many technicians a business needs for its cars, and how long it has existed. Used by generate.ts and settings.ts.
  */
 
-/** What shops that know their trade get done: cars a technician and working day. */
+/** What efficient shops get done: cars per technician and working day. */
 const CARS_A_DAY = 3.45
-/** Days on duty a week: five, less leave. A shop has one technician more on Saturdays. */
+/** Days on duty per week: five, minus leave. A shop has one more technician on Saturdays. */
 const DUTY = 4.8
 const FEWEST = 2
 const LONGEST = 730
 const SHORTEST = 28
 
 export interface Staffing {
-  /** The days from the first car to today: a business with few cars has opened lately. */
+  /** The days from the first car to today: a business with few cars opened recently. */
   readonly days: number
-  /** The day on which each technician begins, by shop: 0 for those who were there from the first day. */
+  /** The day on which each technician starts, by shop: 0 for those who were there from the first day. */
   readonly hiredOn: readonly (readonly number[])[]
 }
 
@@ -26,7 +25,7 @@ export function staff(cars: number, shops: number): Staffing {
   const whole = Math.max(FEWEST * shops, Math.floor(wanted))
   const hiredOn = Array.from({ length: shops }, (): number[] => [])
   for (let n = 0; n < whole; n += 1) hiredOn[n % shops]?.push(0)
-  // The last one comes on the day from which there is work for one more.
+  // The last one starts on the day from which there is work for one more.
   if (wanted > whole) hiredOn[whole % shops]?.push(Math.round((1 - (wanted - whole)) * days))
   return { days, hiredOn }
 }

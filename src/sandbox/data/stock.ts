@@ -8,12 +8,12 @@ import type { Stock, World } from './world.js'
 export interface Furnishing {
   readonly shopId: number
   readonly exceptions: readonly number[]
-  /** The stock was counted and priced since then. */
+  /** When the stock was last counted and priced. */
   readonly start: Moment
   readonly until: Moment
 }
 
-/** The stock of one shop, by the part's key: every part of the catalogue of every brand, some with a core. */
+/** The stock of one shop, by part key: every part in the catalogue of every brand, some with a core. */
 export function stockUp(world: World, place: Furnishing): Map<string, Stock[]> {
   return new Map(
     PARTS.map((part) => [part.key, part.brands.map((brand) => stockItem(world, place, part, brand))]),
@@ -101,7 +101,7 @@ const quantities = (needed: number, ordered: number) => ({
   quantity_returned: 0,
 })
 
-/** A core is the deposit on the old part: an inventory item of its own, sold at cost. */
+/** A core is the deposit on the old part: a separate inventory item, sold at cost. */
 function emitCore(world: World, place: Furnishing, stock: Stock, id: number): void {
   const core = {
     ...stock,

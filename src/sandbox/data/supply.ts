@@ -1,4 +1,4 @@
-/** What the technicians of a shop have used and nobody has bought again yet: shops buy what they sell. */
+/** What the technicians of a shop have used and the shop hasn't bought again yet: shops buy what they sell. */
 export class Supply<Item> {
   readonly #used = new Map<Item, number>()
 
@@ -6,7 +6,7 @@ export class Supply<Item> {
     this.#used.set(item, (this.#used.get(item) ?? 0) + quantity)
   }
 
-  /** The items of the next purchase, whole units. What was bought beyond the use counts for the time after. */
+  /** The items of the next purchase, in whole units. Anything bought beyond the use counts for later. */
   buy(most: number): { readonly item: Item; readonly quantity: number }[] {
     const wanted = [...this.#used].filter(([, quantity]) => quantity > 0).slice(0, most)
     return wanted.map(([item, used]) => {

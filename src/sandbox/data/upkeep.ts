@@ -1,5 +1,5 @@
 /**
- * How working shops keep what their work rests on: categories, statuses, staff, shops, items of the stock. Used by
+ * How working shops maintain what their work depends on: categories, statuses, staff, shops, stock items. Used by
  * work.ts.
  */
 import type { ApiRecord, Fields } from '../records/json.js'
@@ -21,8 +21,8 @@ interface Kept {
 }
 
 /**
- * Adds a record, edits any, or removes a spare one. The records that the business was founded with stay, since its orders
- * refer to them; those that are added here are spare: nothing refers to them.
+ * Adds a record, edits any, or removes a spare one. The records that the business was founded with stay, since its
+ * orders refer to them. Those that are added here are spare: nothing refers to them.
  */
 const keep =
   ({ resource, most, add, edit }: Kept): Task =>
@@ -47,7 +47,7 @@ const keep =
 const isSpare = (world: World, resource: string, { id }: ApiRecord): boolean =>
   world.spareOf(resource).has(id)
 
-/** Adds the ending, or takes it away again. */
+/** Appends the ending, or removes it again. */
 const toggled = (value: unknown, ending: string): string => {
   const text = String(value ?? '')
   return text.endsWith(ending) ? text.slice(0, -ending.length) : `${text}${ending}`
@@ -86,7 +86,7 @@ export const keepStatuses = keep({
   edit: ({ random }) => ({ color_code: random.pick(STATUSES)[1] }),
 })
 
-/** Applicants are entered before they begin, and taken out again when they don't. They never work on a car. */
+/** Applicants are entered before they start, and removed again if they don't. They never work on a car. */
 export const keepStaff = keep({
   resource: 'staffs',
   most: 4,
@@ -113,7 +113,7 @@ export const keepStaff = keep({
         },
 })
 
-/** A shop that is about to open. It isn't among the world's shops, so that no car comes to it. */
+/** A shop that is about to open. It isn't among the world's shops, so no car comes to it. */
 export const keepShops = keep({
   resource: 'shops',
   most: 1,
@@ -130,7 +130,7 @@ export const keepShops = keep({
   }),
 })
 
-/** Clearance goods: jobs take no parts of this brand. */
+/** Clearance goods: no job uses parts of this brand. */
 export const keepStock = keep({
   resource: 'inventories',
   most: 20,

@@ -1,6 +1,6 @@
 /**
- * Names, words and places of the generated shops. Used by the makers of this folder.
- * Lists are texts that are split on '|': one name a line would fill pages.
+ * Names, words and places of the generated shops. Used by the makers of this folder. Lists are texts that are split at
+ * '|': one name per line would fill pages.
  */
 const words = (text: string): readonly string[] => text.split('|')
 
@@ -118,7 +118,7 @@ function cityOf([state, zone, area, labor, subletTax]: MetroLine, place: string)
   return { name, state, zip, area, zone, partTax, laborTax, subletTax, hazmatTax: partTax }
 }
 
-/** Places near each other: a business has all its shops in one of these lists. */
+/** Places near each other: all shops of a business are in one of these lists. */
 export const METROS: readonly (readonly City[])[] = METRO_LINES.map((line) =>
   words(line[5]).map((place) => cityOf(line, place)),
 )
@@ -184,7 +184,7 @@ export const LABELS: readonly (readonly [string, string])[] = [
   ['Loaner out', '#16a085'],
 ]
 
-/** Where customers come from who have not been here before, with their weights. */
+/** Where new customers come from, with weights. */
 export const SOURCES: readonly (readonly [string, number])[] = [
   ['Google', 30],
   ['Referral', 26],

@@ -1,6 +1,6 @@
 /**
- * Changes as working shops make them: cars come in, estimates become invoices, stock moves. Used by sandbox.ts: for
- * `--live`, for the motion `work` of scripts, and for tests.
+ * Changes as working shops make them: cars come in, estimates become invoices, stock moves. Used by sandbox.ts for
+ * `--live`, for the motion `work` in scripts, and for tests.
  */
 import { Random } from '../random.js'
 import type { ApiRecord } from '../records/json.js'
@@ -27,7 +27,7 @@ import { customerFor, emitCustomer } from './people.js'
 import { keepCategories, keepShops, keepStaff, keepStatuses, keepStock } from './upkeep.js'
 import type { ShopFacts, World } from './world.js'
 
-/** Settings, corrections and deletions are seldom, as in shops: their weights are small. */
+/** Settings, corrections and deletions are rare, as in real shops, so their weights are small. */
 const TASKS: readonly (readonly [weight: number, task: Task])[] = [
   [18, arrive],
   [10, makeAppointment],
@@ -55,7 +55,7 @@ const TASKS: readonly (readonly [weight: number, task: Task])[] = [
 
 const WEIGHTS = TASKS.map(([weight]) => weight)
 
-/** Makes changes by seeded chance; the sandbox clock stamps them. */
+/** Makes seeded random changes; the sandbox clock stamps them. */
 export class Work {
   readonly #random: Random
   #serial = 0
@@ -68,7 +68,7 @@ export class Work {
     this.#random = new Random(seed + 104_729)
   }
 
-  /** Does `n` things of one or a few changes each, and returns all changes. */
+  /** Does `n` things, each with one or a few changes, and returns all changes. */
   do(n: number, tenant?: number): StoreChange[] {
     const changes: StoreChange[] = []
     const stop = this.store.onChange((change) => changes.push(change))
@@ -97,7 +97,7 @@ export class Work {
     if (!task(world, shop, at)) arrive(world, shop, at)
   }
 
-  /** Changes any record of a tenant whose records come from a test: such a tenant has no shop that works. */
+  /** Changes any record of a tenant whose records come from a test: such a tenant has no working shop. */
   #editAnything(tenant: number): void {
     const filled = this.store.resources.filter((resource) => this.store.count(tenant, resource) > 0)
     if (filled.length === 0) return
@@ -108,7 +108,7 @@ export class Work {
   }
 }
 
-/** Makes, changes or, seldom, deletes a record of a resource that no other task knows. */
+/** Makes, changes or, occasionally, deletes a record of a resource that no other task knows. */
 function moveDeclared(world: World, _shop: ShopFacts, at: Moment): boolean {
   const { store, tenant, random } = world
   const resource = random.pick(DECLARED_ONLY)
@@ -208,7 +208,7 @@ function recommend(world: World, shop: ShopFacts, at: Moment): boolean {
   return found.length > 0
 }
 
-/** A recommendation of a closed order stays: a past one may refer to it. */
+/** A recommendation of a closed order stays, because a past one may refer to it. */
 function deleteSomething(world: World): boolean {
   const resource = world.random.pick(['notes', 'notes', 'appointments', 'recommendations'])
   const isFree = ({ repair_order_id }: ApiRecord): boolean =>

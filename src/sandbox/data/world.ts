@@ -1,5 +1,5 @@
 /**
- * The state that all makers of one tenant share: ids, facts, the batch of records. Used by every file of this folder.
+ * The state that all makers of one tenant share: ids, facts, the batch of records. Used by every file in this folder.
  */
 import { printInstant } from '../instant.js'
 import type { Random } from '../random.js'
@@ -34,12 +34,12 @@ export interface ShopFacts {
   readonly id: number
   readonly city: City
   readonly hours: OpeningHours
-  /** Cents an hour: rates rise twice a year. */
+  /** Cents per hour: rates rise twice a year. */
   readonly laborRate: (at: Moment) => number
   readonly technicians: readonly number[]
   readonly hired: readonly { readonly id: number; readonly from: Moment }[]
   readonly advisors: readonly number[]
-  /** By the part's key. */
+  /** By part key. */
   readonly stock: ReadonlyMap<string, readonly Stock[]>
   readonly stockById: ReadonlyMap<number, Stock>
   readonly supply: Supply<Stock>
@@ -61,14 +61,14 @@ export interface CustomerFacts {
   /** Pays by invoice, weeks later, as fleets do. */
   readonly onAccount: boolean
   readonly since: Moment
-  /** Those before the first generated order count too. */
+  /** Includes those before the first generated order. */
   visits: number
   seen: Moment
   /** Asked for a price, never came, and was deleted. */
   gone: boolean
 }
 
-/** The resources that makers of this folder write. declared.ts fills every other declared resource. */
+/** The resources that makers in this folder write. declared.ts fills every other declared resource. */
 const HAND_MADE = new Set(
   (
     'appointments assignments canned_jobs categories customers gp_exceptions integrator_tags inventories notes ' +
@@ -79,20 +79,20 @@ const HAND_MADE = new Set(
 
 export const isHandMade = (resource: string): boolean => HAND_MADE.has(resource)
 
-/** The facts of one tenant that the makers share, and the way of their records into the store. */
+/** The facts about one tenant that the makers share, and the way their records get into the store. */
 export class World {
   shops: readonly ShopFacts[] = []
   /** The vendors of the shop with id 1, of the shop with id 2, and so on. */
   vendorIds: readonly (readonly number[])[] = []
   statusIds: readonly number[] = []
   categoryIds: ReadonlyMap<string, number> = new Map()
-  /** In the order of their ids, which start at 1; partners create customers of their own in between. */
+  /** In the order of their ids, which start at 1; partners create their own customers in between. */
   readonly customers: CustomerFacts[] = []
-  /** The ids of orders that are not closed yet. */
+  /** The ids of orders that aren't closed yet. */
   readonly open = new Set<number>()
   /** The number of records of each resource that declared.ts fills. */
   readonly declared = new Map<string, number>()
-  /** While true, the sandbox clock stamps records and they are visible at once. */
+  /** While true, the sandbox clock stamps records and they are visible immediately. */
   live = false
   readonly #ids = new Map<string, number>()
   readonly #spare = new Map<string, Set<number>>()
@@ -124,7 +124,7 @@ export class World {
 
   /** Ids of every tenant start at 1: ids of different tenants collide, as the API allows. */
   id(kind: string): number {
-    // Partners and scripts create records, too: theirs must not be overwritten.
+    // Partners and scripts also create records, which must not be overwritten.
     const taken = this.live && isRecordList(kind) ? this.store.collection(this.tenant, kind).nextKey - 1 : 0
     const id = Math.max(this.#ids.get(kind) ?? 0, taken) + 1
     this.#ids.set(kind, id)

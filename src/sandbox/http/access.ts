@@ -20,7 +20,7 @@ export function isPartner(call: PartnerCall, { partnerId, secret }: Credentials)
   return same(headers['x-api-partner-id'], partnerId) && same(headers['x-api-secret'], secret)
 }
 
-/** Throws 404 for a tenant that is unknown or not granted, 403 for a write where the tenant granted reading alone. */
+/** Throws 404 for a tenant that is unknown or not granted, and 403 for a write if the tenant only granted reading. */
 export function grantedTenant(store: Store, call: PartnerCall): Tenant {
   const tenant = call.info.tenant === null ? undefined : store.findTenant(call.info.tenant)
   if (tenant === undefined || !tenant.granted) throw notFound()

@@ -1,6 +1,4 @@
-/**
- * Sends a response, whole or with a fault of the connection such as a reset. Used by server.ts.
- */
+/** Sends a response, completely or with a connection fault such as a reset. Used by server.ts. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +16,7 @@ interface Wire {
 
 export type DeliveryOutcome = number | 'no answer'
 
-/** Sends the response, with the fault of the connection if there is one. */
+/** Sends the response, with its connection fault if there is one. */
 export async function deliver(
   reply: FastifyReply,
   answer: HttpResponse,
@@ -95,7 +93,7 @@ async function stall(wire: Wire, ms: number | undefined, part: 'headers' | 'body
   return wire.answer.status
 }
 
-/** False when the client leaves, or the sandbox closes, before the time is over. */
+/** false if the client leaves, or the sandbox closes, before the time is up. */
 async function wait({ gone }: Wire, ms: number | undefined): Promise<boolean> {
   if (gone.aborted) return false
   try {
@@ -117,7 +115,7 @@ async function trickle(wire: Wire, bytes: number, ms: number): Promise<DeliveryO
   return wire.answer.status
 }
 
-/** The body is valid JSON up to its end: only a limit on the body's size stops a client from reading all of it. */
+/** The body is valid JSON up to its end: only a limit on the body's size keeps a client from reading all of it. */
 async function flood(wire: Wire, bytes: number): Promise<DeliveryOutcome> {
   head(wire, undefined)
   wire.response.write('{"results":[],"padding":"')

@@ -2,7 +2,7 @@ import type { Micros } from '../instant.js'
 
 /** One attempt to deliver one event to one address, or the decision not to. Instants are those of the sandbox clock. */
 export interface EventDelivery {
-  /** The `id` of the event, the same in all its attempts. */
+  /** The `id` of the event, the same in all attempts. */
   readonly event: string
   /** The event's name as it was sent. */
   readonly name: string
@@ -11,16 +11,16 @@ export interface EventDelivery {
   /** The id of that record. */
   readonly record: number
   readonly url: string
-  /** 1 for the first, more for repetitions. */
+  /** 1 for the first, more for retries. */
   readonly attempt: number
   /** When the record changed. */
   readonly changed: Micros
-  /** null until a connection took it, and for ever where it was dropped. */
+  /** null until a connection accepted it, and forever if it was dropped. */
   sent: Micros | null
-  /** When it was answered or failed; null until then. */
+  /** When it was answered or failed. null until then. */
   ended: Micros | null
   status: number | null
-  /** Why there is no status; `dropped` where the sandbox was told to lose the event. */
+  /** Why there is no status. `dropped` if the sandbox was told to lose the event. */
   error: string | null
 }
 

@@ -1,6 +1,4 @@
-/**
- * The filters of list requests that the document names, such as `last_name` of customers. Used by lists.ts.
- */
+/** The filters of list requests that the document names, such as `last_name` of customers. Used by lists.ts. */
 import { type Micros, parseInstant } from '../instant.js'
 import type { ApiRecord } from '../records/json.js'
 import type { Store } from '../records/store.js'
@@ -32,7 +30,7 @@ const sameId: Maker = (_call, _store, name, value) => {
 const contains: Maker = (_call, _store, name, value) => (record) =>
   typeof record[name] === 'string' && record[name].includes(value)
 
-/** Appointments carry no customer and no vehicle: their repair order does. */
+/** Appointments have neither customer nor vehicle; their repair order does. */
 const throughOrder: Maker = (call, store, name, value) => {
   const id = integerParameter(name, value)
   return ({ repair_order_id: order }) =>

@@ -36,7 +36,7 @@ export class Listener {
     await listening
   }
 
-  /** Breaks stalled connections: waiting for them would take for ever. */
+  /** Breaks stalled connections, because waiting for them would take forever. */
   async close(): Promise<void> {
     await this.down()
     await this.app.close()

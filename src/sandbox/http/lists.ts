@@ -16,11 +16,11 @@ const MAXIMUM_SIZE = 100
 interface Ask {
   readonly page: number
   readonly size: number
-  /** Records in front of the page. */
+  /** Records before the page. */
   readonly offset: number
 }
 
-/** A value that is no positive integer counts as absent, a size over 100 as 100. */
+/** A value that isn't a positive integer counts as absent, a size over 100 as 100. */
 export function sizeAsked({ info: { perPage } }: PartnerCall): number {
   return perPage === null || perPage < 1 ? DEFAULT_SIZE : Math.min(perPage, MAXIMUM_SIZE)
 }
@@ -100,7 +100,9 @@ export function itemAnswer(store: Store, call: TenantCall, resource: string): Ht
   return jsonResponse(200, store.print(entry))
 }
 
-/** Authorizations have no updated_at: their list ignores updated_after, and all of them are ties when ties are shuffled. */
+/**
+ * Authorizations have no updated_at: their list ignores updated_after, and all of them are ties when ties are shuffled.
+ */
 export function authorizationsAnswer(store: Store, call: PartnerCall, partner: number): HttpResponse {
   const wanted = ask(call)
   const { offset } = wanted

@@ -1,10 +1,10 @@
-/** Waits that can all be ended at once. One timer each: thousands of listeners on one signal would be slow. */
+/** Waits that can all be ended together. Each has its own timer: thousands of listeners on one signal would be slow. */
 export class Pauses {
   readonly #waiting = new Map<NodeJS.Timeout, (isOver: boolean) => void>()
 
   #isEnded = false
 
-  /** False when the wait was ended before the time was over. */
+  /** false if the wait was ended before the time was up. */
   wait(ms: number): Promise<boolean> {
     if (this.#isEnded) return Promise.resolve(false)
     return new Promise((resolve) => {
@@ -16,7 +16,7 @@ export class Pauses {
     })
   }
 
-  /** Ends all waits, and those that anybody begins afterwards. */
+  /** Ends all waits, and all that begin later. */
   end(): void {
     this.#isEnded = true
     for (const [timer, resolve] of this.#waiting) {

@@ -1,6 +1,4 @@
-/**
- * The request as the rooms of the sandbox see it. Used by server.ts, which makes it, and by all operations.
- */
+/** The request as the parts of the sandbox see it. Used by server.ts, which makes it, and by all operations. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { isFields } from '../records/json.js'
@@ -29,7 +27,7 @@ export interface PartnerCall {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: string
-  /** Of a list: the part that is served, in place of the page that was asked for. */
+  /** For a list: the part that is served, instead of the page that was requested. */
   readonly window?: { readonly offset: number; readonly size: number }
 }
 
@@ -38,7 +36,7 @@ export interface TenantCall extends PartnerCall {
   readonly tenant: Tenant
 }
 
-/** Fastify gives a query and parameters as objects of texts. */
+/** Fastify passes a query and parameters as objects of texts. */
 export type QueriedRequest = FastifyRequest<{
   Querystring: Record<string, unknown>
   Params: Record<string, string>
@@ -70,7 +68,7 @@ export function factsOf(n: number, { method, url, headers, query }: QueriedReque
   }
 }
 
-/** The resource with the longest declared path that fits, and the id after that path. */
+/** The resource with the longest declared path that matches, and the id after that path. */
 function target(below: string): { resource: string | null; id: number | null } {
   const steps = below.split('/')
   for (let length = steps.length; length > 0; length -= 1) {
@@ -80,7 +78,7 @@ function target(below: string): { resource: string | null; id: number | null } {
   return { resource: steps[0] || null, id: integer(steps[1]) }
 }
 
-/** The object in the body. No body is no JSON, also where every field is optional. */
+/** The object in the body. A missing body isn't JSON, even if every field is optional. */
 export function bodyOf(call: PartnerCall): Record<string, unknown> {
   let value: unknown
   try {

@@ -6,9 +6,9 @@ type Logged = Pick<RequestFacts, 'method' | 'url' | 'path' | 'tenant' | 'resourc
 export interface RequestLine extends Logged {
   readonly per_page: number | null
   readonly updated_after: string | null
-  /** The time of the sandbox clock at the arrival of the request. */
+  /** The time of the sandbox clock when the request arrived. */
   readonly time: string
-  /** null until the request is answered, and for ever where the connection broke first. */
+  /** null until the request is answered, and forever if the connection broke first. */
   status: number | null
 }
 

@@ -6,7 +6,7 @@ export interface HttpResponse {
   readonly body: string | Buffer
 }
 
-/** Carries the documented status of a refusal. The document shows no body, so that the one here is invented. */
+/** Carries the documented status of a refusal. The document shows no body, so this one is invented. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -31,7 +31,7 @@ export function jsonResponse(status: number, body: string): HttpResponse {
   return { status, headers: { 'Content-Type': 'application/json; charset=utf-8' }, body }
 }
 
-/** The clock's time plus some seconds, in the format of HTTP headers. */
+/** The clock's time plus a few seconds, in the format of HTTP headers. */
 export function httpDate(clock: MicrosClock, inSeconds = 0): string {
   return new Date(Number(clock.nowMicros() / 1000n) + inSeconds * 1000).toUTCString()
 }

@@ -1,6 +1,4 @@
-/**
- * Sends events over connections that stay open, and repeats those that fail. Used by webhooks.ts.
- */
+/** Sends events over persistent connections, and retries those that fail. Used by webhooks.ts. */
 import { Agent as HttpAgent, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { MicrosClock } from '../instant.js'
@@ -17,9 +15,9 @@ export interface Parcel
 interface SenderOptions {
   readonly clock: MicrosClock
   readonly log: DeliveryLog
-  /** How often a delivery is repeated that fails or is not answered with 2xx. */
+  /** How often to retry a delivery that fails or isn't answered with 2xx. */
   readonly retry: number
-  /** A certificate authority to trust besides the usual ones. */
+  /** A certificate authority to trust in addition to the usual ones. */
   readonly ca: string | undefined
 }
 
@@ -27,7 +25,7 @@ const TIMEOUT_MS = 5000
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 60_000
 
-/** Servers close idle connections after five seconds or later: an event must not meet one that is just being closed. */
+/** Servers close idle connections after five seconds or later: an event must not use one that is just being closed. */
 const CONNECTIONS = { keepAlive: true, maxSockets: 64, maxFreeSockets: 64, timeout: 4000 }
 
 export class Sender {
@@ -48,7 +46,7 @@ export class Sender {
       if (!(await pauses.wait(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1))))) return
   }
 
-  /** Breaks off what is on its way and closes the connections. */
+  /** Aborts what is under way and closes the connections. */
   end(): void {
     for (const breakOff of this.#open) breakOff()
     this.#http.destroy()
@@ -69,7 +67,7 @@ export class Sender {
     return line.status !== null && line.status >= 200 && line.status < 300
   }
 
-  /** The status of the answer. Redirects are answers: they are not followed. */
+  /** The status of the response. Redirects are responses; they aren't followed. */
   #post({ url, body, secret }: Parcel, line: EventDelivery): Promise<number> {
     return new Promise((resolve, reject) => {
       const headers = {
@@ -81,7 +79,7 @@ export class Sender {
         ? requestHttps(url, { method: 'POST', agent: this.#https, headers })
         : requestHttp(url, { method: 'POST', agent: this.#http, headers })
       let deadline: NodeJS.Timeout | undefined
-      // A request that waits for a connection tells of no error: the promise has to be rejected here.
+      // A request that waits for a connection reports no error, so the promise has to be rejected here.
       const breakOff = (): void => {
         reject(new Error('the sandbox ended it'))
         request.destroy()

@@ -91,7 +91,7 @@ function readRoutes({ store, credentials }: ServerContext, on: On, onTenant: OnT
   onRecords(':resource', ({ params }) => registeredName(params['resource'] ?? ''))
 }
 
-/** Declared resources have routes of their own; the name of one with another path is no path. */
+/** Declared resources have their own routes; the name of one with a different path isn't a path. */
 function registeredName(name: string): string {
   if (Object.hasOwn(resources, name)) throw notFound()
   return name

@@ -1,6 +1,4 @@
-/**
- * Webhooks: their configuration, and the events that go to them. Used by server.ts and sandbox.ts.
- */
+/** Webhooks: their configuration, and the events sent to them. Used by server.ts and sandbox.ts. */
 import { randomUUID } from 'node:crypto'
 import { type Micros, printInstant } from '../instant.js'
 import { Random } from '../random.js'
@@ -29,12 +27,12 @@ export interface WebhookOptions {
   readonly drop?: number
   /** The share of deliveries that are made twice. */
   readonly twice?: number
-  /** Each delivery waits for a random time up to this one, so that events overtake each other. */
+  /** Each delivery waits for a random time up to this one, so events overtake each other. */
   readonly delayMs?: number
-  /** How often a delivery is repeated that fails or is not answered with 2xx, after growing pauses. Default 0. */
+  /** How often to retry a delivery that fails or isn't answered with 2xx, after growing pauses. Default 0. */
   readonly retry?: number
   readonly seed?: number
-  /** The certificate authority of an https receiver, in PEM; self-signed certificates are refused otherwise. */
+  /** The certificate authority of an https receiver, in PEM; otherwise self-signed certificates are refused. */
   readonly ca?: string
 }
 
@@ -47,9 +45,9 @@ interface WebhookContext {
 
 export const MOST_WEBHOOKS = 20
 
-/** How long a change stays invisible after its event was answered, where a script says nothing else. */
+/** How long a change stays invisible after its event was answered, unless a script sets it. */
 const SHOWN_AFTER_MS = 1000
-/** How long a script holds an event up if it doesn't say. */
+/** How long a script holds up an event if it doesn't say. */
 const DELAY_MS = 1000
 
 /** Sends changes of records to the configured addresses. */
@@ -92,12 +90,12 @@ export class Webhooks {
     return jsonResponse(201, JSON.stringify(this.#add(String(url), events as string[])))
   }
 
-  /** Adds a webhook of all events. */
+  /** Adds a webhook for all events. */
   subscribe(url: string): void {
     this.#add(url, EVENT_NAMES)
   }
 
-  /** Forgets the webhooks and all deliveries; those that wait are never made. */
+  /** Forgets the webhooks and all deliveries; waiting ones are never made. */
   clear(): void {
     this.#hooks.length = 0
     this.#stop()
@@ -171,7 +169,7 @@ export class Webhooks {
   }
 }
 
-/** The record stands in the event to the letter: to parse it and print it again would round integers beyond 2^53. */
+/** The record is in the event verbatim: parsing and printing it would round integers beyond 2^53. */
 function textOf(
   { name, type, tenant, data }: OutgoingEvent,
   { event, record, changed }: { readonly event: string; readonly record: number; readonly changed: Micros },

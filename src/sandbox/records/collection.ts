@@ -1,22 +1,20 @@
-/**
- * The records of one resource of one tenant, in the order of updated_at. Used by tenant.ts; lists read pages from it.
- */
+/** The records of one resource of one tenant, ordered by updated_at. Used by tenant.ts; lists read pages from it. */
 import type { Micros } from '../instant.js'
 import { type ListPlace, Oddities } from './oddities.js'
 
 export interface StoredRecord extends ListPlace {
-  /** The record as JSON text: 100,000 repair orders fit in memory, and a page is a join of texts. */
+  /** The record as JSON text: 100,000 repair orders fit into memory, and a page is made by joining texts. */
   readonly text: string
 }
 
-/** A change that is made and not shown yet. */
+/** A change that has been made but isn't shown yet. */
 interface Held {
   /** undefined for a deletion. */
   entry: StoredRecord | undefined
   holds: number
 }
 
-/** Gives numbers in [0, 1) by which records of one updated_at are ordered in one response. */
+/** Returns numbers in [0, 1) that determine the order of records with one updated_at in one response. */
 export type Shuffle = () => number
 
 const before = (a: StoredRecord, micros: Micros, seq: number): boolean =>
@@ -24,7 +22,7 @@ const before = (a: StoredRecord, micros: Micros, seq: number): boolean =>
 
 const scatter = (key: number): number => Math.imul(key ^ 0x5bd1e995, 2_654_435_761) >>> 0
 
-/** The records of one resource of one tenant, oldest first: counting and paging are a binary search. */
+/** The records of one resource of one tenant, oldest first, so counting and paging are a binary search. */
 export class Collection {
   #sorted: StoredRecord[] = []
   readonly #byKey = new Map<number, StoredRecord>()
@@ -46,13 +44,13 @@ export class Collection {
     return this.#byKey.get(key)
   }
 
-  /** The record after its last change, whether that is shown or not. */
+  /** The record after its last change, whether or not that is shown. */
   current(key: number): StoredRecord | undefined {
     const held = this.#held.get(key)
     return held === undefined ? this.#byKey.get(key) : held.entry
   }
 
-  /** Goes on showing the record as it was, as a replica that lags does, until the returned function is called. */
+  /** Keeps showing the record as it was, like a lagging replica, until the returned function is called. */
   hold(key: number, shown: StoredRecord | undefined): () => void {
     const held = this.#held.get(key) ?? { entry: this.#byKey.get(key), holds: 0 }
     if (held.holds === 0) {
@@ -93,7 +91,7 @@ export class Collection {
     this.#scattered = undefined
   }
 
-  /** Stores many new records with one sort; an insertion each would take minutes for large tenants. */
+  /** Stores many new records with one sort; inserting each would take minutes for large tenants. */
   load(entries: readonly StoredRecord[]): void {
     for (const entry of entries) {
       this.#byKey.set(entry.key, entry)
@@ -124,7 +122,7 @@ export class Collection {
     return [...this.#sorted]
   }
 
-  /** The records as they were when `entries` was made, and none besides: as a restored backup leaves them. */
+  /** Exactly the records from when `entries` was made, as after restoring a backup. */
   restore(entries: readonly StoredRecord[]): void {
     this.#byKey.clear()
     this.#sorted = []
@@ -135,7 +133,7 @@ export class Collection {
     return this.#sorted.length - this.#position(micros, Number.POSITIVE_INFINITY)
   }
 
-  /** `count` records from `offset` on, newest first. */
+  /** `count` records starting at `offset`, newest first. */
   newest(offset: number, count: number, shuffle?: Shuffle): StoredRecord[] {
     const end = this.#sorted.length - offset
     const start = Math.max(0, end - count)
@@ -144,7 +142,10 @@ export class Collection {
     return this.#sorted.slice(start, end).reverse()
   }
 
-  /** The document gives lists without updated_after no order; a scattered order keeps clients from relying on one. */
+  /**
+   * The document doesn't define an order for lists without updated_after; a scattered order keeps clients from relying
+   * on one.
+   */
   scattered(offset: number, count: number): StoredRecord[] {
     this.#scattered ??= [...this.#sorted].sort((a, b) => scatter(a.key) - scatter(b.key) || a.key - b.key)
     return this.#scattered.slice(offset, offset + count)
@@ -165,7 +166,7 @@ export class Collection {
       .reverse()
   }
 
-  /** Where a record of this instant and arrival stands, or would stand. */
+  /** Where a record with this instant and arrival is, or would be. */
   #position(micros: Micros, seq: number): number {
     let low = 0
     let high = this.#sorted.length

@@ -13,7 +13,7 @@ export interface Values {
   value(name: string, field: Field, owner: number): unknown
 }
 
-/** A record with every declared field; its items have ids of their own and its stamps. It has no tags. */
+/** A record with every declared field. Its items have their own ids, and its stamps. It has no tags. */
 export function declaredRecord(resource: Resource, head: Stamped, values: Values): Stamped & Fields {
   const tags = TAGGABLE.has(resource.entity) ? { [TAGS]: [] } : {}
   return { ...head, ...declaredFields(resource.fields, head, values), ...tags }

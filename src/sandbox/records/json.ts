@@ -18,7 +18,7 @@ export type Fields = Readonly<Record<string, unknown>>
 
 const BIG = /"@@integer:(-?\d+)@@"/g
 
-/** JSON text. A bigint in the value stands for an integer that a double cannot hold. */
+/** JSON text. A bigint in the value represents an integer that a double can't hold. */
 export function encode(value: unknown): string {
   let found = false
   const text = JSON.stringify(value, (_key, item: unknown) => {
@@ -40,7 +40,7 @@ export function isFields(value: unknown): value is Record<string, unknown> {
 /** Quotes inside JSON strings are escaped: only a real key with a real value can match. */
 const TIMESTAMP = /"(\w+_(?:at|date))":"([^"\\]+)"/g
 
-/** Replaces in the text: a parse would round integers beyond 2^53. */
+/** Replaces within the text, because parsing would round integers beyond 2^53. */
 export function reprint(text: string, format: TimestampFormat | undefined): string {
   if (format === undefined) return text
   return text.replace(TIMESTAMP, (whole, key: string, value: string) => {

@@ -1,14 +1,14 @@
 /**
- * What a list does that no honest list does: another order, records that stand twice, are counted and not shown, or
- * break each answer that would show them. Scripts set it (motion.ts); http/lists.ts answers accordingly.
+ * Things that no well-behaved list does: another order, records that appear twice, are counted but not shown, or break
+ * each response that would show them. Scripts set them (motion.ts); http/lists.ts responds accordingly.
  */
 import type { Micros } from '../instant.js'
 
-/** What the order of a list goes by. */
+/** What a list is ordered by. */
 export interface ListPlace {
   readonly key: number
   readonly micros: Micros
-  /** The order of arrival: of two records with one updated_at, the later arrival is the newer. */
+  /** The order of arrival: of two records with the same updated_at, the later arrival is newer. */
   readonly seq: number
 }
 
@@ -19,7 +19,7 @@ type Compare = (a: ListPlace, b: ListPlace) => number
 
 const wholeSecond = ({ micros }: ListPlace): number => Number(micros / 1_000_000n)
 
-/** `seconds`: newest first by the whole second; within a second in the order of the ids. */
+/** `seconds`: newest first by the whole second, and within a second in the order of ids. */
 const COMPARES: Readonly<Record<Exclude<ListOrder, 'newest'>, Compare>> = {
   oldest: (a, b) => Number(a.micros - b.micros) || a.seq - b.seq,
   id: (a, b) => a.key - b.key,
@@ -29,18 +29,18 @@ const COMPARES: Readonly<Record<Exclude<ListOrder, 'newest'>, Compare>> = {
 /** The oddities of one list. */
 export class Oddities {
   order: ListOrder = 'newest'
-  /** Records that stand in the list a second time: so many places further down. */
+  /** Records that are in the list a second time, this many places further down. */
   readonly twice = new Map<number, number>()
-  /** Records that the total counts and that no page shows. */
+  /** Records that the total counts but no page shows. */
   readonly hidden = new Set<number>()
-  /** Records that make each answer that would show them a 500. */
+  /** Records that turn each response that would show them into a 500. */
   readonly poisoned = new Set<number>()
 
   get areAny(): boolean {
     return this.order !== 'newest' || this.twice.size + this.hidden.size + this.poisoned.size > 0
   }
 
-  /** The list as it is paged, from the records newest first. */
+  /** The list as it is paged, given the records newest first. */
   arranged<R extends ListPlace>(entries: readonly R[]): R[] {
     const places = [...entries]
     if (this.order !== 'newest') places.sort(COMPARES[this.order])
@@ -61,7 +61,7 @@ export class Oddities {
     return page.some(({ key }) => this.poisoned.has(key))
   }
 
-  /** Takes the marks from these records, or all of them and the order too. */
+  /** Removes the marks from these records, or all marks and the order as well. */
   heal(keys?: readonly number[]): void {
     if (keys === undefined) this.order = 'newest'
     for (const marks of [this.twice, this.hidden, this.poisoned])

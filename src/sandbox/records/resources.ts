@@ -13,7 +13,10 @@ export const STRING_LISTS: readonly Resource[] = ofTenants.filter(({ list }) => 
 
 export const pathOf = ({ path, name }: Resource): string => path ?? name
 
-/** The resource whose path the resource's path begins with: switching `payments` off ends what lies below it. */
+/**
+ * The resource whose path is the beginning of this resource's path: switching `payments` off also ends what is below
+ * it.
+ */
 export const parentOf = (name: string): string => (resources[name]?.path ?? name).split('/')[0] ?? name
 
 /** The names of the declared resources, by their path below the tenant. */
@@ -34,7 +37,7 @@ export const TAGGABLE: ReadonlyMap<string, string> = new Map(
 export const ACTIONS = ['created', 'updated', 'deleted'] as const
 export type Action = (typeof ACTIONS)[number]
 
-/** undefined when the document names no event for the resource. */
+/** undefined if the document names no event for the resource. */
 export function eventOf(resource: string, action: Action): { name: string; type: string } | undefined {
   const declared = resources[resource]
   return !declared?.announced ? undefined : { name: `${declared.singular}.${action}`, type: declared.entity }

@@ -5,7 +5,7 @@ import { TAGS } from './resources.js'
 import type { Store } from './store.js'
 import { template } from './template.js'
 
-/** A copy of the newest record with new ids at every depth; the template where the resource has no record. */
+/** A copy of the newest record with new ids at every depth; the template if the resource has no record. */
 export function sampleRecord(store: Store, tenant: number, resource: string, id: number, at: Micros): Fields {
   const time = printInstant(at)
   const newest = store.collection(tenant, resource).newest(0, 1)[0]
@@ -28,7 +28,7 @@ function freshen(value: unknown, store: Store, time: string): unknown {
   return Object.fromEntries(fields)
 }
 
-/** A change of the record's first text: the version number in it tells an old version from a new one. */
+/** A change to the record's first text: the version number in it tells an old version from a new one. */
 export function revision(store: Store, tenant: number, resource: string, id: number, serial: number): Fields {
   const record = store.stored(tenant, resource, id) ?? {}
   const [field, words] = Object.entries(record).find((entry) => isWords(resource, ...entry)) ?? ['detail', '']

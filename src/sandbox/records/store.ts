@@ -1,6 +1,4 @@
-/**
- * The sandbox's records, tenants and grants. Used by every room: http reads, write, script and data change.
- */
+/** The sandbox's records, tenants and grants. Used everywhere: http reads, and write, script and data change. */
 import { resources } from '../../../schema/index.js'
 import {
   type Micros,
@@ -21,20 +19,20 @@ export interface StoreChange {
   readonly id: number
 }
 
-/** Hears of each change, and which record was there before it. */
+/** Called for each change, with the previous record. */
 export type ChangeListener = (change: StoreChange, previous: StoredRecord | undefined) => void
 
 export interface PutOptions {
-  /** The instant by which the record is ordered, where its own updated_at is absent or says another. */
+  /** The instant by which the record is ordered, if its own updated_at is absent or different. */
   readonly at?: string
-  /** The id by which get, remove and GET find the record, where its own id is unusable or a duplicate. */
+  /** The id by which get, remove and GET find the record, if its own id is unusable or a duplicate. */
   readonly key?: number
 }
 
-/** Nested items that are made while the sandbox runs have ids from here on, above the ids of generated items. */
+/** Nested items that are made while the sandbox runs have ids from here up, above the ids of generated items. */
 const CHILD_IDS = 90_000_000
 
-/** The records of all tenants at this moment. Every change of a record goes through this class. */
+/** The current records of all tenants. Every change to a record goes through this class. */
 export class Store {
   readonly #tenants = new Map<number, Tenant>()
   readonly #registered = new Set<string>()
@@ -43,7 +41,7 @@ export class Store {
   #seq = 0
   #stamped: Micros = 0n
   #child = CHILD_IDS
-  /** While true, records of one updated_at come in a different order in each response. */
+  /** While true, records with the same updated_at come in a different order in each response. */
   shuffleTies = false
 
   constructor(
@@ -58,7 +56,7 @@ export class Store {
     this.#tenants.set(options.id, new Tenant(options))
   }
 
-  /** Takes the tenant out of the authorizations; its paths answer 404. Its records stay. */
+  /** Removes the tenant from the authorizations; its paths return 404. Its records stay. */
   revoke(tenant: number): void {
     this.tenant(tenant).granted = false
   }
@@ -98,7 +96,7 @@ export class Store {
     return [...RECORD_LISTS.map(({ name }) => name), ...this.#registered]
   }
 
-  /** Answers 404 for the resource from now on, for one tenant or for all. */
+  /** Returns 404 for the resource from now on, for one tenant or for all. */
   switchOff(resource: string, tenant?: number): void {
     ;(tenant === undefined ? this.#off : this.tenant(tenant).off).add(resource)
   }
@@ -114,7 +112,7 @@ export class Store {
 
   // Records
 
-  /** Stores the record exactly as given, without a stamp. A bigint stands for an integer beyond 2^53. */
+  /** Stores the record exactly as given, without a stamp. A bigint represents an integer beyond 2^53. */
   put(tenant: number, resource: string, record: Fields, options: PutOptions = {}): void {
     const at = options.at ?? record['updated_at']
     const micros = typeof at === 'string' ? parseInstant(at) : undefined
@@ -148,7 +146,7 @@ export class Store {
     return text === undefined ? undefined : decode(text)
   }
 
-  /** The record as the API prints it, to the letter. */
+  /** The record exactly as the API prints it. */
   printed(tenant: number, resource: string, id: number): string | undefined {
     const entry = this.collection(tenant, resource).current(id)
     return entry === undefined ? undefined : this.print(entry)
@@ -212,7 +210,7 @@ export class Store {
     return this.#stamped
   }
 
-  /** Changes fields of a record and stamps it. Scripts give the instant themselves, for ties and late commits. */
+  /** Changes fields of a record and stamps it. Scripts pass the instant themselves, for ties and late commits. */
   change(tenant: number, resource: string, id: number, fields: Fields, at?: Micros): boolean {
     const record = this.stored(tenant, resource, id)
     if (record === undefined) return false

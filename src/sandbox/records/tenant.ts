@@ -20,7 +20,7 @@ export class Tenant {
   granted = true
   readonly strings: Map<string, readonly string[]>
   readonly off = new Set<string>()
-  /** Removed records, newest last, so that a script can restore them. */
+  /** Removed records, newest last, so a script can restore them. */
   readonly buried: Buried[] = []
   readonly #collections = new Map<string, Collection>()
 

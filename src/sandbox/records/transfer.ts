@@ -1,6 +1,6 @@
 /**
- * Items that go from one record to another and keep their ids, as services do when orders are merged or split. Used by
- * script/motion.ts, and by tests.
+ * Moves items from one record to another with their ids, as happens to services when orders are merged or split. Used
+ * by script/motion.ts, and by tests.
  */
 import { resources } from '../../../schema/index.js'
 import { parseInstant } from '../instant.js'
@@ -10,13 +10,13 @@ import type { Store } from './store.js'
 interface Transfer {
   readonly from: number
   readonly to: number
-  /** How many items go, the first ones. */
+  /** How many items to move, from the first. */
   readonly n: number
-  /** Which of the two records get new stamps. */
+  /** Which of the two records gets new stamps. */
   readonly stamps: 'both' | 'to' | 'none'
 }
 
-/** The array of a resource's records whose items can go to another record. */
+/** The array of a resource's records whose items can move to another record. */
 export const movingArray = (resource: string): string | undefined =>
   Object.entries(resources[resource]?.fields ?? {}).find(
     ([, member]) => member.type === 'many' && member.moves,
@@ -27,11 +27,11 @@ const itemsOf = (record: ApiRecord | undefined, array: string): readonly unknown
   return Array.isArray(items) ? items.filter(isFields) : []
 }
 
-/** Whether the record has items that can go. */
+/** Whether the record has items that can move. */
 export const hasMovable = (store: Store, tenant: number, resource: string, id: number): boolean =>
   itemsOf(store.stored(tenant, resource, id), movingArray(resource) ?? '').length > 0
 
-/** Moves items to the end of another record's. Nothing happens where one of the records is not there. */
+/** Moves items to the end of another record's. Does nothing if one of the records doesn't exist. */
 export function transfer(store: Store, tenant: number, resource: string, move: Transfer): void {
   const { from, to, n, stamps } = move
   const array = movingArray(resource)

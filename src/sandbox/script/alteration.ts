@@ -9,12 +9,12 @@ import type { Fault, Which } from './rules.js'
 export type RecordFault = Extract<Fault, { kind: 'fields' | 'enums' | 'alter' | 'corrupt' }>
 type Envelope = Record<string, unknown>
 
-/** A token that goes into the JSON text as the script gives it, such as an integer beyond 2^64. */
+/** A token that goes into the JSON text exactly as the script has it, such as an integer beyond 2^64. */
 class Raw {
   constructor(readonly text: string) {}
 }
 
-/** Changes the envelope of a list; other responses stay as they are. */
+/** Changes the envelope of a list. Other responses don't change. */
 export function alterEnvelope(answer: HttpResponse, change: (envelope: Envelope) => Envelope): HttpResponse {
   const found = parsed(answer)
   return found !== undefined && Array.isArray(found['results'])
@@ -35,7 +35,7 @@ export function alterRecords(answer: HttpResponse, fault: RecordFault): HttpResp
   return isChosen(fault.records, 0) ? { ...answer, body: print(alterRecord(found, fault)[0]) } : answer
 }
 
-/** The body as an object; undefined where it is none. */
+/** The body as an object. undefined if it isn't one. */
 export function parsed(answer: HttpResponse): Envelope | undefined {
   try {
     const value: unknown = JSON.parse(answer.body.toString())
@@ -64,7 +64,7 @@ function replaceRaws(value: unknown, raws: string[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceRaws(item, raws)]))
 }
 
-/** The records in place of this one: duplicates are two. */
+/** What replaces this record: two for a duplicate. */
 function alterRecord(record: unknown, fault: RecordFault): unknown[] {
   if (!isFields(record)) return [record]
   switch (fault.kind) {

@@ -3,7 +3,7 @@ import { isFields } from '../records/json.js'
 type Fields = Record<string, unknown>
 type Visit = (key: string, value: unknown) => unknown
 
-/** Returned by a visit for a field that the record loses. */
+/** A visit returns it for a field that the record loses. */
 const ABSENT = Symbol('absent')
 
 /** A copy of the record with each field as `visit` returns it, at every depth. */

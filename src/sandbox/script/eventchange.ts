@@ -1,17 +1,15 @@
-/**
- * What a script does to one event before it leaves. Used by webhooks.ts.
- */
+/** What a script does to one event before it is sent. Used by webhooks.ts. */
 import { type Micros, parseInstant, printInstant } from '../instant.js'
 import { decode, encode } from '../records/json.js'
 import type { Action } from '../records/resources.js'
 import type { EventAction } from './rules.js'
 
-/** An event as it will leave. */
+/** An event as it will be sent. */
 export interface OutgoingEvent {
   readonly name: string
   readonly type: string
   readonly tenant: number
-  /** The record as the API prints it, as JSON; undefined in an event of a deletion. */
+  /** The record as the API prints it, as JSON. undefined in an event about a deletion. */
   readonly data: string | undefined
   readonly secret: string
 }
@@ -26,10 +24,10 @@ export interface EventCircumstances {
 type Of<K extends EventAction['kind']> = Extract<EventAction, { kind: K }>
 
 const HOUR = 3_600_000_000n
-/** No sandbox has a tenant of this id. */
+/** No sandbox has a tenant with this id. */
 const STRANGER = 999_999
 
-/** Applies the actions that change the event itself, in turn. */
+/** Applies the actions that change the event itself, one after the other. */
 export const changedEvent = (
   event: OutgoingEvent,
   actions: readonly EventAction[],
@@ -67,7 +65,7 @@ function renamed(event: OutgoingEvent, wanted: Of<'unknownType'>, { action }: Ev
   return { ...event, type, name: `${singular}.${action}` }
 }
 
-/** Gives the record in the event another `updated_at`. An event of a deletion has no record. */
+/** Gives the record in the event a different `updated_at`. An event about a deletion has no record. */
 function dated(
   event: OutgoingEvent,
   instant: (updated: Micros) => Micros,

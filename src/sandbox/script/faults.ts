@@ -32,7 +32,7 @@ type AnswerFaults = {
   [K in Exclude<Kind, ConnectionFault['kind']>]: (fault: Of<K>, exchange: FaultContext) => HttpResponse
 }
 
-/** Applies the faults in turn, each to the result of the last; of the faults of the connection the first counts. */
+/** Applies the faults one after the other, each to the previous result. Of the connection faults, the first counts. */
 export function shape(faults: readonly Fault[], exchange: FaultContext): Shaped {
   let answer = exchange.answer
   for (const fault of faults) {
@@ -72,7 +72,7 @@ const uncounted = ({
   ...found
 }: Record<string, unknown>): Record<string, unknown> => found
 
-/** A page of another size than was asked for, and what comes behind the end of the list. */
+/** A page of a different size than requested, and what comes after the end of the list. */
 function pagedOtherwise(fault: Of<'paging'>, { call, answer, askPart }: FaultContext): HttpResponse {
   const { most = Number.POSITIVE_INFINITY, exact, offset, pages, beyond, claim } = fault
   const found = parsed(answer)

@@ -1,6 +1,4 @@
-/**
- * Motion: the changes of records, grants and limits that a script makes. Used by server.ts.
- */
+/** Motion: the changes to records, grants and limits that a script makes. Used by server.ts. */
 import type { RequestFacts } from '../http/request.js'
 import { type Micros, printInstant } from '../instant.js'
 import { Random } from '../random.js'
@@ -29,7 +27,7 @@ type Moves = { [K in Kind]: (motion: Of<K>, place: Place) => void }
 const NOWHERE: readonly Kind[] = ['shuffle', 'work', 'consume']
 const OF_TENANTS: readonly Kind[] = ['revoke', 'grant']
 
-/** False where the motion needs a tenant or a resource and neither it nor the request names one. */
+/** false if the motion needs a tenant or a resource and neither it nor the request names one. */
 function isPlaced(motion: Motion, tenant: number | null, resource: string | null): boolean {
   if (NOWHERE.includes(motion.kind)) return true
   if (OF_TENANTS.includes(motion.kind)) return tenant !== null
@@ -37,7 +35,7 @@ function isPlaced(motion: Motion, tenant: number | null, resource: string | null
   return resource !== null && (isEverywhere || tenant !== null)
 }
 
-/** Makes the changes of a script, before or after the response to a request is made. */
+/** Makes the changes of a script, before or after the response to a request is prepared. */
 export class Mover {
   #random = new Random(1)
   #held: Held[] = []
@@ -59,7 +57,7 @@ export class Mover {
     for (const { release } of due) release()
   }
 
-  /** Resets chance, so that the same script does the same again. */
+  /** Resets the random numbers, so the same script does the same again. */
   restart(): void {
     this.#random = new Random(1)
     this.#serial = 0
@@ -177,7 +175,7 @@ export class Mover {
     }
   }
 
-  /** Where the script names no records, one that has items gives to any other. */
+  /** If the script names no records, one with items gives some to any other. */
   #transfer({ from, to, n = 1, stamps = 'both' }: Of<'move'>, { tenant, resource }: Place): void {
     const { store } = this
     const ids = store.ids(tenant, resource)

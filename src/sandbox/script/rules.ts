@@ -1,6 +1,6 @@
 /**
- * The script language of docs/sandbox.md, as checks and as types that follow from the checks. Used by sandbox.ts and
- * main.ts, which take scripts, and by the files that act on rules.
+ * The script language of docs/sandbox.md, as checks and as types derived from the checks. Used by sandbox.ts and
+ * main.ts, which accept scripts, and by the files that act on rules.
  */
 import { z } from 'zod'
 import { isFields } from '../records/json.js'
@@ -8,7 +8,7 @@ import { LIST_ORDERS } from '../records/oddities.js'
 import { ACTIONS } from '../records/resources.js'
 import { CORRUPTION_NAMES } from './corruption.js'
 
-/* Messages say which value is expected; zod's own messages need knowledge of zod. */
+/* Messages name the expected value; zod's own messages require knowledge of zod. */
 const whole = z.int('a whole number')
 const natural = z.int('a whole number of at least 0').min(0, 'a whole number of at least 0')
 const positive = z.int('a whole number of at least 1').min(1, 'a whole number of at least 1')
@@ -64,7 +64,7 @@ type ActionOf<S extends Shapes> = {
   [K in keyof S & string]: Readonly<z.infer<z.ZodObject<S[K] & { kind: z.ZodLiteral<K> }>>>
 }[keyof S & string]
 
-/** Faults of the connection; the response itself is right. */
+/** Connection faults; the response itself is correct. */
 const CONNECTION_FAULTS = {
   drop: {},
   reset: { bytes: natural.optional() },
@@ -138,14 +138,14 @@ const FAULTS = {
 /** Default: the tenant and the resource of the request. */
 const SCOPE = { tenant: whole.optional(), resource: text.optional() }
 
-/** Which records a motion moves. Ranks count from 0, newest first. */
+/** Which records a motion affects. Ranks count from 0, newest first. */
 const TARGET = {
   ids: each(whole, 'an array, each a whole number').optional(),
   random: natural.optional(),
   ranks: each(natural, 'an array, each a whole number of at least 0').optional(),
-  /** So many records just after the page that was asked for: a walk has not read them yet. */
+  /** This many records just after the requested page: a walk hasn't read them yet. */
   ahead: natural.optional(),
-  /** So many records just before that page: a walk has read them. */
+  /** This many records just before that page: a walk has read them. */
   behind: natural.optional(),
 }
 
@@ -179,7 +179,7 @@ const MOTIONS = {
   consume: { requests: natural },
 } satisfies Shapes
 
-/** What becomes of one event. The record itself is changed as ever. */
+/** What happens to one event. The record itself changes as usual. */
 const EVENT_ACTIONS = {
   drop: {},
   twice: {},
@@ -195,7 +195,7 @@ const EVENT_ACTIONS = {
 const RULE = z.strictObject({
   name: text.optional(),
   when: z.unknown().optional(),
-  /** How often the rule fires at most; default: every time it matches. */
+  /** The most times the rule fires; default: every time it matches. */
   times: natural.optional(),
   fault: z.unknown().optional(),
   before: z.unknown().optional(),
@@ -218,7 +218,7 @@ export interface Rule {
   readonly fault?: Fault | readonly Fault[] | undefined
   readonly before?: Motion | readonly Motion[] | undefined
   readonly after?: Motion | readonly Motion[] | undefined
-  /** A rule of events has no part in requests: it holds none of the three above. */
+  /** A rule for events doesn't affect requests: it has none of the three above. */
   readonly event?: EventAction | readonly EventAction[] | undefined
 }
 
@@ -230,7 +230,7 @@ export function list<T>(items: T | readonly T[] | undefined): readonly T[] {
   return Array.isArray(items) ? (items as readonly T[]) : [items as T]
 }
 
-/** The rules of a script, or an error that names the key that is wrong and what belongs there. */
+/** The rules of a script, or an error that names the wrong key and what belongs there. */
 export function checkRules(value: unknown): readonly Rule[] {
   const rules = isFields(value) && 'rules' in value ? value['rules'] : value
   if (!Array.isArray(rules)) throw wrong('rules', 'an array of rules')

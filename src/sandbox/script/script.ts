@@ -25,7 +25,7 @@ const describesEvent = (when: When, { tenant, resource, id, action }: StoreChang
   among(when.id, id) &&
   among(when.action, action)
 
-/** A rule, its count of matching requests or events, and its chance. */
+/** A rule, its count of matching requests or events, and its random numbers. */
 class Watch {
   readonly rule: Rule
   readonly #random: Random
@@ -70,7 +70,7 @@ export class Script {
       .map(({ rule }) => rule)
   }
 
-  /** What the rules of events do to the event of this change. */
+  /** What the rules for events do to this change's event. */
   onEvent(change: StoreChange): EventAction[] {
     return this.#ofEvents
       .filter((watch) => describesEvent(watch.rule.when ?? {}, change) && watch.fires())

@@ -7,7 +7,7 @@ import { type Fields, isFields } from '../records/json.js'
 import { check, optional } from './checks.js'
 import type { Write } from './write.js'
 
-/** An address as RFC 822 writes it (`addr-spec`), without comments and blanks between its words. */
+/** An address according to RFC 822 (`addr-spec`), without comments or blanks between its words. */
 const EMAIL = (() => {
   const atom = String.raw`[!#$%&'*+/0-9=?A-Z^_\`a-z{|}~-]+`
   const quoted = String.raw`"(?:[^"\\\r\u0080-\uffff]|\\[\0-\x7f])*"`
@@ -86,7 +86,7 @@ function demandFreeEmail({ store, tenant }: Write, { email }: Fields, own: numbe
   if (takenIn('customers', own) || takenIn('staffs')) throw invalid({ email: 'is taken already' })
 }
 
-/** Requests write phone numbers in E.164 alone; responses show three formats. */
+/** Requests only write phone numbers in E.164; responses show three formats. */
 function withPhones(given: Fields): Fields {
   const { phone, phones } = given
   return {

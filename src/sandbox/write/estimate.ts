@@ -6,7 +6,7 @@ import { printInstant } from '../instant.js'
 import { type ApiRecord, type Fields, isFields } from '../records/json.js'
 import type { Write } from './write.js'
 
-/** The repair order at an estimate's path; throws 404 for one that was started. */
+/** The repair order at an estimate's path. Throws 404 for one that was started. */
 function estimate(write: Write): { id: number; order: ApiRecord } {
   const id = write.target('repair_orders', 'estimate_id')
   const order = write.stored('repair_orders', id)
@@ -32,7 +32,7 @@ export function removeService(write: Write): HttpResponse {
   return write.update('repair_orders', id, { services: kept })
 }
 
-/** A service made from the canned job, with new ids; its parts take words and prices from the inventory. */
+/** A service made from the canned job, with new ids; its parts take texts and prices from the inventory. */
 export function cannedService(write: Write, job: Fields, order: Fields): Fields {
   const time = printInstant(write.store.stamp())
   const child = (): Fields => ({ id: write.store.childId(), created_at: time, updated_at: time })

@@ -13,7 +13,7 @@ interface WriteRoute {
   readonly method: string
   /** Below the tenant. */
   readonly path: string
-  /** The resource that the write changes; the write answers 404 where the tenant does not offer the resource. */
+  /** The resource that the write changes. The write returns 404 if the tenant doesn't offer the resource. */
   readonly resource: string
   readonly run: (write: Write) => HttpResponse
 }

@@ -1,6 +1,4 @@
-/**
- * The steps that all writes of partners share. Used by the operations of this folder.
- */
+/** The steps that all writes by partners share. Used by the operations in this folder. */
 import { bodyOf, type TenantCall } from '../http/request.js'
 import { type HttpResponse, invalid, jsonResponse, notFound } from '../http/response.js'
 import { printInstant } from '../instant.js'
@@ -8,7 +6,7 @@ import { type ApiRecord, encode, type Fields } from '../records/json.js'
 import type { Store } from '../records/store.js'
 import { type BodyField, check, type ValueCheck } from './checks.js'
 
-/** One write of a partner: reads the request, changes records of the tenant, prints the result. */
+/** One write by a partner: reads the request, changes the tenant's records, prints the result. */
 export class Write {
   constructor(
     readonly store: Store,
@@ -23,7 +21,7 @@ export class Write {
     return typeof id === 'number' ? this.store.stored(this.tenant, resource, id) : undefined
   }
 
-  /** Accepts the id of a record of the tenant. A tenant without any record of the resource accepts all ids. */
+  /** Accepts the id of one of the tenant's records. A tenant without any record of the resource accepts all ids. */
   existing(resource: string): ValueCheck {
     return (value) =>
       check.integer(value) ??
@@ -48,7 +46,7 @@ export class Write {
     return found
   }
 
-  /** The id in the path; throws 404 unless such a record exists. */
+  /** The id in the path. Throws 404 if there is no such record. */
   target(resource: string, parameter = 'id'): number {
     const text = this.call.params[parameter] ?? ''
     const id = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN

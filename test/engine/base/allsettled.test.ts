@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { allSettled } from '../../../src/engine/base/allsettled.js'
 
-it('gives every result, in order', async () => {
+it('returns every result, in order', async () => {
   expect(await allSettled([Promise.resolve(1), 'two', Promise.resolve(null)])).toEqual([1, 'two', null])
 })
 
-it('throws the first failure, and only when all have ended', async () => {
+it('throws the first failure, but only once all have ended', async () => {
   let ended = false
   const slow = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
     ended = true

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { eachLimited, mapLimited } from '../../../src/engine/base/eachlimited.js'
 
-/** Items that say when they are taken, and work that ends when it is told to. */
+/** Items that report when they are taken, and work that ends on request. */
 function world(count: number) {
   const taken: number[] = []
   const running = new Map<number, { end(): void; fail(error: Error): void }>()
@@ -17,11 +17,11 @@ function world(count: number) {
   return { taken, running, items, work }
 }
 
-/** Lets everything go on that waits for nothing from outside. */
+/** Lets everything continue that isn't waiting for something external. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('work on many items', () => {
-  it('is under way on so many at once, and takes the next item when one has ended', async () => {
+  it('runs at most so many at once, and takes the next item when one has ended', async () => {
     const { taken, running, items, work } = world(1000)
     const all = eachLimited(items(), 3, work)
     await settle()
@@ -39,7 +39,7 @@ describe('work on many items', () => {
     expect(taken.length).toBe(1000)
   })
 
-  it('begins nothing after a failure, and throws it when all that is under way has ended', async () => {
+  it('starts nothing after a failure, and throws it once all running work has ended', async () => {
     const { taken, running, items, work } = world(1000)
     let thrown: unknown
     const all = eachLimited(items(), 3, work).catch((error: unknown) => {
@@ -57,7 +57,7 @@ describe('work on many items', () => {
     expect(taken.length).toBeLessThanOrEqual(4)
   })
 
-  it('may begin such work itself, with the limits used up', async () => {
+  it('may start such work itself while the limits are used up', async () => {
     const sums: number[] = []
     await eachLimited([1, 2, 3], 1, async (item) => {
       await eachLimited([10, 20], 1, async (other) => void sums.push(item + other))
@@ -65,7 +65,7 @@ describe('work on many items', () => {
     expect(sums).toEqual([11, 21, 12, 22, 13, 23])
   })
 
-  it('gives results in the order of the items, whatever ends first', async () => {
+  it('returns results in the order of the items, whatever ends first', async () => {
     const { running, work } = world(0)
     const all = mapLimited(['a', 'b', 'c'], 2, async (item) => {
       await work(item.charCodeAt(0))

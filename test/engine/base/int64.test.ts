@@ -10,7 +10,7 @@ const near = fc
   .map(([center, delta]) => center + BigInt(delta))
 
 describe('a 64-bit integer', () => {
-  it('is a number while that is safe, a bigint beyond, and undefined beyond 64 bits', () => {
+  it('is a number while that is safe, a bigint beyond that, and undefined beyond 64 bits', () => {
     fc.assert(
       fc.property(fc.oneof(near, fc.bigInt()), (value) => {
         const narrow = exact(value)
@@ -24,11 +24,11 @@ describe('a 64-bit integer', () => {
     )
   })
 
-  it.each(['', ' 1', '1.0', '1e3', '0x10', '+-1', '12a'])('is not written as %j', (text) => {
+  it.each(['', ' 1', '1.0', '1e3', '0x10', '+-1', '12a'])("isn't written as %j", (text) => {
     expect(parseInt64(text)).toBeUndefined()
   })
 
-  it('may be written with a sign and zeros before it, an id may have no sign', () => {
+  it('may have a sign and leading zeros, while an id may not have a sign', () => {
     expect([parseInt64('+007'), parseInt64('-0'), parseId('007')]).toEqual([7, 0, 7])
     expect([parseId('+7'), parseId(7.5), parseId(2 ** 53), parseId(null)]).toEqual(Array(4).fill(undefined))
   })

@@ -12,7 +12,7 @@ const FIRST = BigInt(Date.UTC(2001, 0, 1)) * 1000n - (2000n * 365n + 485n) * 86_
 const LAST = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59)) * 1000n + 999_999n
 const instants = fc.bigInt({ min: FIRST, max: LAST })
 
-/** Computes the expected text with Date, which is right to the millisecond, and appends the microseconds. */
+/** Computes the expected text with Date, which is correct to the millisecond, and appends the microseconds. */
 function byDate(micros: bigint): string {
   const rest = ((micros % 1000n) + 1000n) % 1000n
   const text = new Date(Number((micros - rest) / 1000n)).toISOString()
@@ -63,7 +63,7 @@ describe('canonical', () => {
     ['something behind it', '2024-04-01T00:00:00Z '],
   ])('refuses %s', (_, text) => expect(canonical(text)).toBeNull())
 
-  test('any printing of an instant, in any zone, is the same instant', () => {
+  test('reads every way of printing an instant, in any zone, as the same instant', () => {
     const offsets = fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 })
     const separators = fc.constantFrom('', ':')
     const between = fc.constantFrom('T', ' ', 't')
@@ -82,7 +82,7 @@ describe('canonical', () => {
   })
 })
 
-test('text and microseconds are the same instant, both ways, and in the same order', () => {
+test('text and microseconds are the same instant, in both directions and in the same order', () => {
   fc.assert(
     fc.property(instants, instants, (a, b) => {
       expect(fromMicros(a)).toBe(byDate(a))

@@ -1,6 +1,7 @@
 /**
- * When schedules are due, beside a second way to say it: minute by minute, by what the clock on the wall shows. Nights
- * of daylight saving time in Chicago and Berlin, and in zones whose clocks change at midnight or by half an hour.
+ * When schedules are due, compared with a second way to compute it: minute by minute, by what the local clock shows.
+ * Nights of daylight saving time in Chicago and Berlin, and in zones whose clocks change at midnight or by half an
+ * hour.
  */
 import { Cron } from 'croner'
 import fc from 'fast-check'
@@ -11,7 +12,7 @@ import { Instants } from '../../../src/engine/config/instants.js'
 const minute = 60_000
 const hour = 60 * minute
 
-/** What the clock on the wall shows, written as if it were UTC. */
+/** What the local clock shows, written as if it were UTC. */
 function wall(zone: string): (instant: number) => number {
   const parts = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const
   const options = Object.fromEntries(parts.map((part) => [part, 'numeric']))
@@ -89,7 +90,7 @@ const days = fc.constantFrom('* * *', '* * 0', '* * 1-5', '8 3 *', '1,25,29 * *'
 const schedules = fc.tuple(minutes, hours, days).map((parts) => parts.join(' '))
 
 describe('the instants of a schedule', () => {
-  it('are those that the clock on the wall shows, also in nights of daylight saving time', () => {
+  it('are those that the local clock shows, even in nights of daylight saving time', () => {
     fc.assert(
       fc.property(schedules, fc.constantFrom(...nights), (schedule, [zone, day]) => {
         const from = Date.parse(`${day}T00:00:00Z`) - 20 * hour
@@ -126,11 +127,11 @@ describe('the instants of a schedule', () => {
     expect(found.map((at) => new Date(at).toISOString().slice(0, 16))).toEqual(expected)
   })
 
-  // Mutants: a list that takes croner's word for the zone is told apart in both kinds of night.
+  // Mutants: a list that relies on croner for the zone is detected in both kinds of night.
   it.each([
     ['0,30 2 * * *', 'America/Chicago', '2026-03-08'],
     ['15 1-3 * * *', 'Europe/Berlin', '2026-10-25'],
-  ])('are not those of croner alone: %s in %s, %s', (schedule, zone, day) => {
+  ])('are not simply those of croner: %s in %s, %s', (schedule, zone, day) => {
     const from = Date.parse(`${day}T00:00:00Z`) - 20 * hour
     const to = from + 52 * hour
     const croner = new Cron(schedule, { timezone: zone, paused: true })
@@ -138,13 +139,13 @@ describe('the instants of a schedule', () => {
     expect(found.filter((at) => at <= to)).not.toEqual(oracle(schedule, zone, from, to))
   })
 
-  it('of a schedule that never comes are refused when the file is read', () => {
+  it('of a schedule that never comes are rejected when the file is read', () => {
     expect(cronProblem('0 0 31 2 *')).toContain('no year has')
     expect(cronProblem('0 0 29 2 *')).toBeUndefined()
     expect(new Instants('0 0 31 2 *', 'UTC').next(0)).toBeUndefined()
   })
 
-  it('tell when two intervals are over', () => {
+  it('show when two intervals are over', () => {
     const at = (text: string): number => Date.parse(`2026-01-01T${text}Z`)
     const isOver = (now: string): boolean => isTwoIntervalsAgo('0 * * * *', 'UTC', at('00:10:00'), at(now))
     expect([isOver('02:10:00'), isOver('02:10:01')]).toEqual([false, true])

@@ -9,7 +9,7 @@ test.each([
   '"\\"\\\\/"',
   '-0.5E-2',
   '{"__proto__":{"x":1}}',
-])('%s is read as JSON.parse reads it', (text) => {
+])('reads %s like JSON.parse', (text) => {
   expect(parseDocument(text).value).toEqual(JSON.parse(text))
 })
 
@@ -30,7 +30,7 @@ test.each([
   '{} {}',
   '{"a":}',
   'NaN',
-])('%s is refused, as JSON.parse refuses it', (text) => {
+])('rejects %s, like JSON.parse', (text) => {
   expect(() => JSON.parse(text)).toThrow()
   expect(() => parseDocument(text)).toThrow(JsonError)
 })
@@ -51,11 +51,11 @@ test.each([
   ['["a\nb"]', 2, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
   ['/* a */ 1', 1, 'found a comment, which JSON does not have; remove it'],
   ['{"a":1,"b":[{"a":1,"a":2}]}', 20, 'the key "a" stands there twice'],
-])('of %s is told where it breaks, what stands there and what should', (text, column, message) => {
+])('reports where %s breaks, what is there and what should be', (text, column, message) => {
   expect(() => parseDocument(text)).toThrow(expect.objectContaining({ line: 1, column, message }))
 })
 
-test('64-bit integers go in and out exactly', () => {
+test('reads and writes 64-bit integers exactly', () => {
   const text = '{"id":9007199254740993,"small":-5,"list":[18446744073709551615]}'
   const { value } = parseDocument(text)
   expect(value).toEqual({ id: 9007199254740993n, small: -5, list: [18446744073709551615n] })
@@ -67,7 +67,7 @@ test('knows the line of every value', () => {
   expect(Object.fromEntries(lines)).toEqual({ '': 1, a: 2, 'a.b': 3, 'a.b[0]': 3, 'a.b[1]': 4 })
 })
 
-test('a byte order mark does no harm', () => {
+test('accepts a byte order mark', () => {
   expect(parseDocument('\uFEFF{}').value).toEqual({})
 })
 
@@ -75,6 +75,6 @@ test.each([
   ['statsu', 'status'],
   ['base_url', 'baseUrl'],
   ['qqqq', undefined],
-])('nearest to %s is %s', (word, expected) => {
+])('the nearest to %s is %s', (word, expected) => {
   expect(nearest(word, ['status', 'sync', 'baseUrl'])).toBe(expected)
 })

@@ -74,7 +74,7 @@ describe('a configuration', () => {
     expect(config.resources.vehicles).toEqual({ enabled: true, path: undefined, columns: {}, history: false })
   })
 
-  test('is frozen all the way down', () => {
+  test('is deeply frozen', () => {
     const config = readThis(good)
     for (const part of [
       config,
@@ -87,7 +87,7 @@ describe('a configuration', () => {
     }
   })
 
-  test('does not print its secret or the password of the warehouse by any road', () => {
+  test('never prints its secret or the password of the warehouse', () => {
     const config = readThis({ ...good, warehouse: { url: 'postgres://me:pa55word@db.example.com/shop' } })
     const prints = [
       JSON.stringify(config),
@@ -110,7 +110,7 @@ describe('a configuration', () => {
     expect(config.api.partnerId).toBe('42')
   })
 
-  test('takes secrets from files beside it, and fills in what the environment holds', () => {
+  test('takes secrets from files next to it, and fills in environment variables', () => {
     mkdirSync(join(folder, 'secrets'))
     write('from-a-file\n', 'secrets/api')
     const config = readThis(
@@ -125,7 +125,7 @@ describe('a configuration', () => {
     expect(config.warehouse.label).toBe('sqlite:./${literal}.db')
   })
 
-  test('does not look again into what the environment holds', () => {
+  test("doesn't expand the values of environment variables again", () => {
     expect(readThis(good, { SHOPSYNC_API_SECRET: 'a${b}c' }).api.secret.reveal()).toBe('a${b}c')
   })
 
@@ -141,7 +141,7 @@ describe('a configuration', () => {
     ).toBe('flag')
   })
 
-  test('tells which environment variables it uses', () => {
+  test('reports which environment variables it uses', () => {
     write(good)
     expect(load({ environment, workingDirectory: folder, ...checks }).variables).toEqual([
       'SHOPSYNC_API_SECRET',
@@ -149,7 +149,7 @@ describe('a configuration', () => {
   })
 })
 
-describe('the commonest mistakes say what was found, what was expected and what to type', () => {
+describe('the most common mistakes show what was found, what was expected and what to type', () => {
   const cases: readonly [string, unknown, readonly string[]][] = [
     [
       'an environment variable that is not set',
@@ -282,14 +282,14 @@ describe('the commonest mistakes say what was found, what was expected and what 
     expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)
   })
 
-  test('privacy of a promoted column is well', () => {
+  test('accepts privacy of a promoted column', () => {
     const columns = { vehicles: { columns: { vin: 'text' } } }
     expect(() =>
       readThis({ ...good, resources: columns, privacy: { vehicles: { vin: 'keep' } } }),
     ).not.toThrow()
   })
 
-  test('JSON that is none, with line and column', () => {
+  test('invalid JSON, with line and column', () => {
     const { message } = refused('{\n  "api": {\n    "baseUrl": "x",\n  }\n}')
     expect(message).toContain('config.json is not valid JSON: line 4, column 3: found a comma before }')
     expect(refused('{ // no').message).toContain('line 1, column 3: found a comment')
@@ -297,7 +297,7 @@ describe('the commonest mistakes say what was found, what was expected and what 
     expect(refused('{"a":1,"a":2}').message).toContain('line 1, column 8: the key "a" stands there twice')
   })
 
-  test('brackets that no configuration needs', () => {
+  test('brackets nested deeper than any configuration needs', () => {
     for (const deep of ['['.repeat(100_000), `{"api":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])
       expect(refused(deep).message).toMatch(
         /line 1, column \d+: found more than 100 brackets within each other/,
@@ -306,7 +306,7 @@ describe('the commonest mistakes say what was found, what was expected and what 
     expect(refused({ ...good, [brackets]: 1 }).message).toContain('unknown key')
   })
 
-  test('a file that is not there', () => {
+  test('a missing file', () => {
     expect(() => read()).toThrow(
       expect.objectContaining({
         message: expect.stringMatching(/Found no configuration at .*config\.json$/),
@@ -318,11 +318,11 @@ describe('the commonest mistakes say what was found, what was expected and what 
     )
   })
 
-  test('an empty variable is as good as none', () => {
+  test('an empty variable counts as missing', () => {
     expect(refused(good, { SHOPSYNC_API_SECRET: '' }).message).toContain('SHOPSYNC_API_SECRET is empty')
   })
 
-  test('several problems at once, each with its line', () => {
+  test('reports several problems at once, each with its line', () => {
     const { message } = refused(
       '{\n"api": {\n"baseUrl": 5, "partnerId": "1",\n"secret": "x"},\n"warehouse": {"uri": "sqlite:x"}}',
     )
@@ -332,19 +332,19 @@ describe('the commonest mistakes say what was found, what was expected and what 
     expect(message).toMatch(/warehouse\.url: found nothing/)
   })
 
-  test('a secret is not shown when it is what is wrong', () => {
+  test("doesn't show a secret when that is what is wrong", () => {
     const { message } = refused({ ...good, api: { ...good.api, secret: 987654321 } })
     expect(message).toContain('api.secret')
     expect(message).not.toContain('987654321')
   })
 })
 
-test('config.example.json is accepted as it is', () => {
+test('accepts config.example.json as it is', () => {
   const example = readFileSync(new URL('../../../config.example.json', import.meta.url), 'utf8')
   expect(readThis(example).sync.overlap).toBe(300_000)
 })
 
-describe('a value that would break later', () => {
+describe('values that would break later', () => {
   const refusal = (document: object): string => {
     try {
       readThis(document)
@@ -378,13 +378,13 @@ describe('a value that would break later', () => {
     expect(refusal(document)).toMatch(said)
   })
 
-  test('~/ is the home directory', () => {
+  test('expands ~/ to the home directory', () => {
     const config = readThis({ ...good, warehouse: { url: 'sqlite:~/w.db' } })
     expect(config.warehouse.url.reveal()).toBe(`sqlite:${homedir()}/w.db`)
     expect(config.warehouse.label).toBe(`sqlite:${homedir()}/w.db`)
   })
 
-  test('a password with its escapes is taken', () => {
+  test('accepts a password with its escapes', () => {
     const url = 'postgres://me:50%25off@localhost/db'
     expect(readThis({ ...good, warehouse: { url } }).warehouse.url.reveal()).toBe(url)
   })

@@ -12,7 +12,7 @@ test.each([
   ['2026-01-31', 'UTC', '2026-01-31T00:00:00.000000Z'],
   ['2026-01-31', 'America/Chicago', '2026-01-31T06:00:00.000000Z'],
   ['2026-07-31', 'America/Chicago', '2026-07-31T05:00:00.000000Z'],
-  // No midnight: the clocks go from 0 to 1. Two of them: the first begins the day.
+  // No midnight: the clocks go from 0 to 1. Two midnights: the first one begins the day.
   ['2026-03-08', 'America/Havana', '2026-03-08T05:00:00.000000Z'],
   ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000000Z'],
   ['7d', 'UTC', '2026-06-08T12:00:00.000500Z'],
@@ -28,7 +28,7 @@ test.each([
   expect(at(text, timeZone)).toBe(moment)
 })
 
-describe('what is none is refused, and how to say it is told', () => {
+describe('rejects anything else, and shows how to write it', () => {
   test.each([
     ['2026-02-30', /a date, or a length of time back\. Such as .*7d/],
     ['2026-03-01T10:00:00', /Type --from 2026-03-01T10:00:00Z if you mean UTC/],

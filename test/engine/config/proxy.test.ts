@@ -5,7 +5,7 @@ const api = 'https://api.example.com/v'
 const proxy = 'http://me:p%40ss@proxy.example.com:3128'
 
 describe('which proxy', () => {
-  test('the setting goes before the environment, for http too', () => {
+  test('the setting takes precedence over the environment, even for http', () => {
     const environment = { HTTPS_PROXY: 'http://other:1', NO_PROXY: '*' }
     for (const target of [api, 'http://127.0.0.1:8080'])
       expect(proxyFor(target, proxy, environment)).toMatchObject({
@@ -15,7 +15,7 @@ describe('which proxy', () => {
     expect(proxyFor(api, false, { HTTPS_PROXY: proxy })).toBeUndefined()
   })
 
-  test('the environment names it for https alone; lower case goes first, and a scheme may be left out', () => {
+  test('the environment only sets it for https; lower case takes precedence, and the scheme may be left out', () => {
     expect(proxyFor(api, undefined, {})).toBeUndefined()
     expect(proxyFor(api, undefined, { HTTPS_PROXY: '' })).toBeUndefined()
     expect(proxyFor('http://127.0.0.1:80', undefined, { HTTPS_PROXY: proxy })).toBeUndefined()
@@ -45,7 +45,7 @@ describe('which proxy', () => {
     expect(found === undefined).toBe(excepted)
   })
 
-  test('NO_PROXY names addresses, those of IPv6 with or without brackets', () => {
+  test('NO_PROXY accepts addresses, with or without brackets for IPv6', () => {
     const of = (target: string, rule: string) =>
       proxyFor(target, undefined, { HTTPS_PROXY: proxy, no_proxy: rule })
     expect(of('https://10.1.2.3/', '10.1.2.3')).toBeUndefined()
@@ -55,7 +55,7 @@ describe('which proxy', () => {
     expect(of('https://[::1]:8443/', '[::1]:443')).toBeDefined()
   })
 
-  test('what is no proxy is named by its place, without its text', () => {
+  test('an invalid proxy is named by its place, without its text', () => {
     const socks = 'socks5://me:hidden@proxy:1080'
     for (const [setting, environment, path] of [
       [socks, {}, 'api.proxy'],

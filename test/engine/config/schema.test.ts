@@ -34,7 +34,7 @@ describe.each([
     expect(silent.map(([path]) => path)).toEqual([])
   })
 
-  test('refuses unknown keys everywhere', () => {
+  test('rejects unknown keys everywhere', () => {
     const open = keys(schema).filter(([, node]) => node.properties && node.additionalProperties !== false)
     expect(open.map(([path]) => path)).toEqual([])
     expect(schema.additionalProperties).toBe(false)
@@ -50,7 +50,7 @@ test('config.example.json shows every key', () => {
   const example: unknown = JSON.parse(
     readFileSync(new URL('../../../config.example.json', import.meta.url), 'utf8'),
   )
-  // The entries of a list show its keys together.
+  // The entries of a list together show all its keys.
   const member = (at: unknown, key: string): unknown =>
     (Array.isArray(at) ? Object.assign({}, ...at) : (at as Record<string, unknown> | undefined))?.[key]
   const shown = (path: string): boolean => path.slice(1).split('.').reduce(member, example) !== undefined
@@ -61,7 +61,7 @@ test('config.example.json shows every key', () => {
   expect(missing).toEqual([])
 })
 
-test('a resource that was just added can be configured', () => {
+test('a newly added resource can be configured', () => {
   const tires = defineResource({
     name: 'tires',
     singular: 'tire',

@@ -114,13 +114,13 @@ for (const [kind, rows] of Object.entries(cases)) {
   })
 }
 
-test('what was replaced is said', () => {
+test('reports what was replaced', () => {
   expect(convert.text('a\u0000').replaced).toBe(true)
   expect(convert.json({ a: '\u0000' }).replaced).toBe(true)
   expect(convert.text('a').replaced).toBe(false)
 })
 
-test('JSON beyond any sane depth is refused, not thrown at', () => {
+test('JSON that is nested too deep is refused without throwing', () => {
   let deep: unknown = 1
   for (let i = 0; i < 100_000; i++) deep = [deep]
   expect(convert.json(deep)).toMatchObject({ value: null, reason: 'nested too deeply' })

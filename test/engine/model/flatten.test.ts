@@ -19,7 +19,7 @@ function named(name: string, flat: Flattened, table = name): Record<string, unkn
 const stamps = { created_at: '2024-01-01T00:00:00Z', updated_at: '2024-01-02T00:00:00Z' }
 const later = '2024-01-03T00:00:00Z'
 
-test('an unknown field is in _extra under its path, and reported once a page', () => {
+test('an unknown field is in _extra under its path, and reported once per page', () => {
   const record = (id: number) => ({
     id,
     ...stamps,
@@ -47,7 +47,7 @@ test('an unknown field is in _extra under its path, and reported once a page', (
   expect(flat.quarantine).toEqual([])
 })
 
-test('the order in which members are sent makes no difference, even from record to record', () => {
+test('the order in which members are sent makes no difference, even if it varies from record to record', () => {
   const record = (id: number) => ({
     id,
     ...stamps,
@@ -75,13 +75,13 @@ test('an unknown enumeration value is stored, and reported with the value', () =
   expect(flat.drift).toMatchObject([{ path: 'state', kind: 'unknown_value', detail: 'archived' }])
 })
 
-test('a blank text is no unknown value of an enumeration', () => {
+test('an empty text is not an unknown value of an enumeration', () => {
   const flat = flattenOf('customers')([{ id: 1, ...stamps, state: '' }], false)
   expect(named('customers', flat)[0]).toMatchObject({ state: '' })
   expect(flat.drift).toEqual([])
 })
 
-test('one bad value costs one column, one bad item one row, and neither the record', () => {
+test('one bad value costs one column and one bad item one row, but neither costs the record', () => {
   const record = {
     id: 1,
     ...stamps,
@@ -108,7 +108,7 @@ test('one bad value costs one column, one bad item one row, and neither the reco
   ])
 })
 
-test('a record without id or version is quarantined whole, under its id or a digest of it', () => {
+test('a record without id or version is quarantined as a whole, under its id or a digest of it', () => {
   const flat = flattenOf('notes')([{ id: 3 }, { ...stamps, description: 'x' }, 7], false)
   expect(flat.records).toEqual([])
   expect(flat.unstorable).toBe(3)
@@ -122,7 +122,7 @@ test('a record without id or version is quarantined whole, under its id or a dig
   expect(again.quarantine[0]?.recordId).toBe(ids[1])
 })
 
-test('a page that holds a record twice gives its newest version only, and the first one on a tie', () => {
+test('a page that contains a record twice yields only its newest version, or the first one on a tie', () => {
   const service = (id: number) => ({ id, title: `service ${id}` })
   const flat = flattenOf('repair_orders')(
     [
@@ -143,7 +143,7 @@ test('a page that holds a record twice gives its newest version only, and the fi
   expect(flat.quarantine).toEqual([])
 })
 
-test('no two rows of a table have one key: each record keeps its children, and of two with one id in a record the first', () => {
+test('no two rows of a table have the same key: each record keeps its children, and of two with one id in a record, the first stays', () => {
   const flat = flattenOf('repair_orders')(
     [
       { id: 1, ...stamps, services: [{ id: 7, title: 'older' }] },
@@ -167,7 +167,7 @@ test('no two rows of a table have one key: each record keeps its children, and o
   expect(flat.quarantine[0]?.reason).toContain('duplicate')
 })
 
-test('an id twice in one record is one row where the rows are equal, what is under it too', () => {
+test('an id that appears twice in one record is one row if the rows are equal, including everything below it', () => {
   const services = [
     { id: 7, title: 'one', labors: [{ id: 1, hours: 2 }] },
     {
@@ -194,7 +194,7 @@ test('an id twice in one record is one row where the rows are equal, what is und
   expect(flat.quarantine.map((entry) => entry.path)).toEqual(['services[2].labors[0]', 'services[3]'])
 })
 
-test('a value that stands twice in a set is stored once', () => {
+test('a value that appears twice in a set is stored once', () => {
   const flat = flattenOf('customers')([{ id: 1, ...stamps, shop_ids: [4, '4', null, 5] }], false)
   expect(flat.rows.get('customer_shops')).toEqual([
     [1, 0, 4],
@@ -203,7 +203,7 @@ test('a value that stands twice in a set is stored once', () => {
   expect(flat.quarantine.map((entry) => entry.path)).toEqual(['shop_ids[1]', 'shop_ids[2]'])
 })
 
-test('tags inside any record are rows of their own table, the newest version of each', () => {
+test('tags inside any record are rows of their own table, each in its newest version', () => {
   const tag = (id: number, value: string, updated_at: string) => ({
     ...stamps,
     id,
@@ -239,7 +239,7 @@ test('tags inside any record are rows of their own table, the newest version of 
   expect([...flat.rows.keys()]).toEqual(['vehicles', 'integrator_tags'])
 })
 
-test("a tag inside a tag gives way to, or takes the place of, the page's own", () => {
+test("a tag inside a tag yields to the page's own, or replaces it", () => {
   const tag = (id: number, value: string, updated_at: string, inside: unknown[] = []) => ({
     ...stamps,
     id,
@@ -269,7 +269,7 @@ test('a quick recommendation has no service row', () => {
   expect(flat.quarantine).toEqual([])
 })
 
-test('a list of strings has one row for each different one', () => {
+test('a list of strings has one row for each distinct string', () => {
   const flat = flattenOf('customer_payment_types')(['Zelle', 'Venmo', 'Zelle', 5, null, {}], true)
   expect(flat.rows.get('customer_payment_types')).toEqual([
     ['Zelle', null],
@@ -280,7 +280,7 @@ test('a list of strings has one row for each different one', () => {
   expect(flat.quarantine.map((entry) => entry.value)).toEqual(['null', '{}'])
 })
 
-test('quarantined values and examples are shortened, never in the middle of a character', () => {
+test('quarantined values and examples are shortened, but never in the middle of a character', () => {
   const long = { text: '🚗'.repeat(5000) }
   const flat = flattenOf('notes')([{ id: 1, ...stamps, description: long, more: long }], false)
   expect(flat.quarantine[0]?.value.length).toBeLessThanOrEqual(4096)
@@ -288,7 +288,7 @@ test('quarantined values and examples are shortened, never in the middle of a ch
   expect(flat.drift[0]?.example.length).toBeLessThanOrEqual(200)
 })
 
-test('what nests too deeply for a warehouse is quarantined, and the rest of _extra stays', () => {
+test('values nested too deep for a warehouse are quarantined, and the rest of _extra stays', () => {
   const deep = JSON.parse('['.repeat(5000) + ']'.repeat(5000)) as unknown
   const flat = flattenOf('vehicles')([{ id: 1, ...stamps, vin: 'X', deep }], false)
   expect(named('vehicles', flat)[0]?._extra).toBe('{"vin":"X"}')

@@ -36,11 +36,11 @@ describe('promoted columns', () => {
     ])
   })
 
-  test.each([['id'], ['_extra'], ['tenant_id'], ['']])('refuses the name %j', (name) => {
+  test.each([['id'], ['_extra'], ['tenant_id'], ['']])('reject the name %j', (name) => {
     expect(() => withColumns(vehicles, { [name]: 'text' })).toThrow(Stop)
   })
 
-  test('refuses a flattened name, a child array and an unknown kind, and says where to look', () => {
+  test('reject a flattened name, a child array and an unknown kind, and tell you where to look', () => {
     const orders = resources.repair_orders!
     expect(() => withColumns(orders, { label_text: 'text' })).toThrow(/label_text exists already/)
     expect(() => withColumns(orders, { services: 'json' })).toThrow(
@@ -66,7 +66,7 @@ describe('the model', () => {
     expect(tableByName.size).toBe(tables.length)
   })
 
-  test('refuses settings of a resource that there is not', () => {
+  test('rejects settings of a resource that does not exist', () => {
     expect(() => model(resources, { vehicle: {} })).toThrow(/resources.vehicle is no resource/)
   })
 
@@ -110,7 +110,7 @@ describe('authorizations', () => {
     [{ id: 1, tenant_id: null }, 'it names no tenant', 0],
     [{ id: 1, tenant_id: 'x' }, 'its tenant_id cannot be used', 1],
     [null, 'not an object', 1],
-  ])('%j grants nothing that can be used', (record, reason, quarantined) => {
+  ])('%j grants nothing usable', (record, reason, quarantined) => {
     const flat = flattenAuthorization(record)
     expect(flat).toMatchObject({ row: null, reason })
     expect(flat.quarantine).toHaveLength(quarantined)

@@ -1,4 +1,4 @@
-/** Stamps before 1970, such as .NET's 0001-01-01, are stamps: a first load asks for them, and comparisons count them. */
+/** Stamps before 1970, such as .NET's 0001-01-01, are valid: a first load requests them, and comparisons count them. */
 import { describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { ListRequest, Page } from '../../../src/engine/source/source.js'
@@ -37,7 +37,7 @@ async function verified(warehouse: Warehouse, options: RunOptions) {
 const asked = (): (string | null)[] =>
   sandbox.requests.filter(({ resource }) => resource === 'notes').map((line) => line.updated_after)
 
-/** An API that refuses times before a year; without a time it shows everything. */
+/** An API that refuses times before a given year; without a time it shows everything. */
 const refusing = (first: string, refused: string[] = []): RunOptions => ({
   ...options,
   around: (source) =>
@@ -49,7 +49,7 @@ const refusing = (first: string, refused: string[] = []): RunOptions => ({
 })
 
 describe.each(warehouses())('$name', (kind) => {
-  it('a first load brings them, with no request more', async () => {
+  it('a first load fetches them without an extra request', async () => {
     prepare()
     const warehouse = await open(kind)
     expect(only(await sync(sandbox, warehouse, options))).toMatchObject({
@@ -62,7 +62,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a list of nothing else is walked, resumed from its watermark and reconciled', async () => {
+  it('a list with nothing else is walked, resumed from its watermark and reconciled', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     put(1, dotnet)
@@ -92,7 +92,7 @@ describe.each(warehouses())('$name', (kind) => {
   it.each([
     ['with Z, where it refuses the offset', '0001-01-01T00:00:00Z', 2],
     ['from 1970, where it refuses the year 1', '1970-01-01T00:00:00Z', 3],
-  ])('asks %s, and remembers it', async (_, first, tries) => {
+  ])('requests %s, and remembers it', async (_, first, tries) => {
     prepare()
     const warehouse = await open(kind)
     const refused: string[] = []
@@ -106,7 +106,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('what no updated_after shows is read without it by reconcile --full, which says so', async () => {
+  it('records that no updated_after shows are read without it by reconcile --full, which reports that', async () => {
     prepare(150)
     const warehouse = await open(kind)
     const around = { ...refusing('1970-01-01T00:00:00Z'), random: () => 0.5 }
@@ -125,12 +125,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect(first).toMatchObject({ ...told, reconciled: { stored: 2, source: 152, warehouse: 152 } })
     expect(first?.error).toContain('counts 2 records more without updated_after')
     expect((await live(warehouse)).size).toBe(152)
-    // From then on every comparison reads the list so: else the two would stand there as rows too many.
+    // From then on, every comparison reads the list this way. Otherwise the two would be surplus rows.
     sandbox.store.remove(1, 'notes', 70)
     const next = only(await reconcile(sandbox, warehouse, around))
     expect(next).toMatchObject({ ...told, rows_deleted: 1, reconciled: { method: 'listing', source: 151 } })
     expect(await verified(warehouse, around)).toMatchObject({ missing: 0, extra: 0, ...reason })
-    // A sync is as it was.
+    // A sync works as before.
     expect(only(await sync(sandbox, warehouse, around))).toMatchObject({ status: 'ok', requests: 1 })
     for (const id of [5001, 5002]) sandbox.store.remove(1, 'notes', id)
     const healed = only(await reconcile(sandbox, warehouse, { ...around, full: true }))
@@ -142,7 +142,7 @@ describe.each(warehouses())('$name', (kind) => {
   it.each([
     ['reconcile --full', true, 1],
     ['reconcile', false, 0],
-  ])('%s asks for the total without updated_after that often', async (_, full, times) => {
+  ])('%s requests the total without updated_after that often', async (_, full, times) => {
     prepare(150)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)

@@ -8,13 +8,13 @@ import { contents, open, warehouses } from '../../support/warehouse.js'
 const sandbox = await sandboxOfFile({ tenants: 3, seed: 11, scale: 0.25 })
 
 describe.each(warehouses())('$name', (kind) => {
-  it('holds exactly the source in every cell, and again after the shops have worked', async () => {
+  it('contains exactly the source in every cell, and again after the shops have worked', async () => {
     const warehouse = await open(kind)
     const first = await sync(sandbox, warehouse)
     expect(first.status).toBe('ok')
     expect(first.cursors.every((cursor) => cursor.completeness === 'proven')).toBe(true)
     expect(await compare(warehouse, expected(sandbox))).toBeGreaterThan(100_000)
-    // Changes that are no deletes: those are what reconcile finds.
+    // Only changes that aren't deletions, which reconcile finds.
     for (const tenant of sandbox.tenantIds)
       for (const record of sandbox.store.all(tenant, 'repair_orders').slice(0, 40)) {
         const { services = [], ...rest } = record as unknown as { services?: unknown[] }

@@ -1,4 +1,4 @@
-/** What a run tells of records: those that were new or changed, and among all that it read those that it read again. */
+/** What a run reports about records: those that were new or changed, and those that it only read again. */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { type Sandbox, template } from '../../../src/sandbox/index.js'
@@ -23,7 +23,7 @@ async function sandboxOfNotes(): Promise<Sandbox> {
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('counts each record that is new or other than before, once, and none that was only read again', async () => {
+  it('counts each new or changed record once, and none that was only read again', async () => {
     const sandbox = await sandboxOfNotes()
     const warehouse: Warehouse = await open(kind)
     const run = async (mode: 'sync' | 'full' | 'reconcile' = 'sync'): Promise<[number, number]> => {

@@ -1,6 +1,6 @@
 /**
- * Law 8: an idle cursor costs one request; n changed records cost ceil(n/100), one more where a page is
- * exactly full, and at most two more to close the books.
+ * Law 8: an idle cursor costs one request. n changed records cost ceil(n/100), one more if a page is exactly full, and
+ * at most two more to close the books.
  */
 import { describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
@@ -39,7 +39,7 @@ describe.each(warehouses())('$name', (kind) => {
     [0, 1],
     [1, 1],
     [99, 1],
-    // A page that is full, or as long as servers often make them, may be followed by another.
+    // A page that is full, or as long as a common server limit, may be followed by another.
     [100, 2],
     [30, 2],
     [50, 2],
@@ -58,7 +58,7 @@ describe.each(warehouses())('$name', (kind) => {
     [30, 1],
     [50, 1],
     [98, 1],
-    // Full pages to the end, with the record at the watermark: the page behind the last is asked for.
+    // Full pages to the end, including the record at the watermark: the page after the last one is requested.
     [99, 2],
     [199, 4],
     [250, 4],
@@ -94,7 +94,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('asks for every cursor of an idle warehouse exactly once, and for the authorizations once', async () => {
+  it('requests every cursor of an idle warehouse exactly once, and the authorizations once', async () => {
     const shops = await createSandbox({ tenants: 2, scale: 0.05 })
     const warehouse = await open(kind)
     const first = await sync(shops, warehouse)

@@ -1,4 +1,4 @@
-/** Which tenants are granted: what an odd list of authorizations, a revocation and a 404 end in. */
+/** Which tenants are granted: the results of an odd list of authorizations, a revocation and a 404. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readAuthorizations } from '../../../src/engine/run/authorizations.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
@@ -48,7 +48,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await rowsOf(warehouse, 'sync_runs')).toEqual(before)
   })
 
-  it('authorizations in an order that changes revoke nobody: tenants that are not seen have failed, the others are walked', async () => {
+  it('authorizations in a changing order revoke nobody: unseen tenants fail, the others are walked', async () => {
     for (let id = 103; id <= 250; id++) sandbox.store.addTenant({ id })
     const few = { resources: ['statuses'] }
     expect((await run(warehouse, few)).status).toBe('ok')
@@ -68,7 +68,7 @@ describe.each(warehouses())('$name', (kind) => {
       short += failed.length
       expect(await revokedOf(warehouse)).toEqual([])
     }
-    // One reading in this order lacks some thirty tenants, two together some seven.
+    // In this order, one reading misses about thirty tenants, and two together about seven.
     expect(short).toBeGreaterThan(0)
     expect(short).toBeLessThan(4 * 15)
     sandbox.store.shuffleTies = false
@@ -86,13 +86,13 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('a list whose pages count differently is read again', async () => {
     for (let id = 103; id <= 201; id++) sandbox.store.addTenant({ id })
-    // All that the first page counts is shown; the second page counts one more.
+    // Everything that the first page counts is shown; the second page counts one more.
     sandbox.script([
       { when: { resource: 'authorizations', page: 2 }, times: 1, fault: { kind: 'total', by: 1 } },
     ])
     const { deps, close } = await depsOf(sandbox, warehouse)
     expect(await readAuthorizations(deps)).toMatchObject({ total: 101 })
-    // The second page counts one more than there are: a third one shows that none follows.
+    // The second page counts one more than exist; a third one shows that none follows.
     expect(asked()).toBe(5)
     await close()
   })
@@ -118,7 +118,7 @@ describe.each(warehouses())('$name', (kind) => {
       2,
       null,
     ],
-    // Nobody can tell of such a list who is missing.
+    // Such a list doesn't show who is missing.
     ['a total capped at 100', 149, [{ when: all, fault: { kind: 'total', most: 100 } }], 2, null],
     [
       'the total of the page',
@@ -153,14 +153,14 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await revokedOf(warehouse)).toEqual([240])
   })
 
-  it('a list without a total is not believed, whatever it shows', async () => {
+  it('a list without a total is not trusted, whatever it shows', async () => {
     await run(warehouse)
     sandbox.script([{ when: { resource: 'authorizations' }, fault: { kind: 'total', remove: true } }])
     await expect(run(warehouse)).rejects.toMatchObject({ exitCode: 3 })
     expect(await revokedOf(warehouse)).toEqual([])
   })
 
-  it('a tenant that one of two questions shows is granted', async () => {
+  it('a tenant that one of two queries shows is granted', async () => {
     await run(warehouse)
     sandbox.script(
       [101, 102].map((to, i) => ({
@@ -172,7 +172,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await revokedOf(warehouse)).toEqual([])
   })
 
-  /** One authorization stands at both places, as a join without distinct shows it. */
+  /** One authorization is at both places, as from a join without distinct. */
   const twice = (places: number[], when: Rule['when'] = {}): Rule => ({
     when: { resource: 'authorizations', ...when },
     fault: [
@@ -181,7 +181,7 @@ describe.each(warehouses())('$name', (kind) => {
     ],
   })
 
-  it('an authorization that is listed twice for ever is settled by a second reading, and every tenant is walked', async () => {
+  it('an authorization that is always listed twice is settled by a second reading, and every tenant is walked', async () => {
     sandbox.store.addTenant({ id: 103 })
     sandbox.script([twice([0, 2])])
     for (let i = 0; i < 2; i++) {
@@ -190,7 +190,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(asked()).toBe(2)
       expect(notices.find(([text]) => text.includes('shows some of them twice'))?.[1]).toEqual({ places: 1 })
     }
-    // Whether the second place is that of a tenant that is missing, nobody can tell.
+    // Nothing shows whether the second place is that of a missing tenant.
     sandbox.script([])
     expect(await run(warehouse)).toMatchObject({ status: 'ok' })
     sandbox.script([twice([0, 2])])
@@ -203,7 +203,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('pages of a hundred that overlap hide an authorization: pages of another size show it', async () => {
     for (let id = 103; id <= 201; id++) sandbox.store.addTenant({ id })
-    // The last place of the first page, and the first of the second.
+    // The last place on the first page, and the first on the second.
     sandbox.script([twice([99], { page: 1, perPage: 100 }), twice([0], { page: 2, perPage: 100 })])
     const report = await run(warehouse, { resources: ['statuses'] })
     expect(report).toMatchObject({ status: 'ok', reason: null })
@@ -218,7 +218,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await revokedOf(warehouse)).toEqual([])
   })
 
-  it('a revoked tenant is said twice before it counts, and then is loud in every run until it is granted again', async () => {
+  it('a revocation counts once it was confirmed, and is then reported in every run until the tenant is granted again', async () => {
     await run(warehouse)
     sandbox.store.revoke(101)
     for (const requests of [2, 1, 1]) {
@@ -244,7 +244,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await revokedOf(warehouse)).toEqual([])
   })
 
-  it('a revoked tenant that is named costs the question for the grants, nothing else', async () => {
+  it('a revoked tenant that is named costs only the query for the grants', async () => {
     await run(warehouse)
     sandbox.store.revoke(101)
     await run(warehouse)
@@ -253,7 +253,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(sandbox.requests).toHaveLength(1)
   })
 
-  it('a tenant in exceptTenants is not walked and not complained about, granted or revoked', async () => {
+  it('a tenant in exceptTenants is neither walked nor reported, whether granted or revoked', async () => {
     await run(warehouse)
     const except = { exceptTenants: [101] }
     const granted = await run(warehouse, except)
@@ -269,7 +269,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('no grants at all: the run fails until there are grants again, or the tenants are forgotten', async () => {
+  it('without any grants, the run fails until there are grants again or the tenants are forgotten', async () => {
     expect(await run(warehouse)).toMatchObject({ status: 'ok' })
     for (const tenant of [101, 102]) sandbox.store.revoke(tenant)
     for (let i = 0; i < 2; i++) {
@@ -287,12 +287,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
   })
 
-  it('a partner that was never granted anything hears of it', async () => {
+  it('a partner that was never granted anything is told so', async () => {
     for (const tenant of [101, 102]) sandbox.store.revoke(tenant)
     expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'no_grants', cursors: [] })
   })
 
-  it('a resource that answered once and is 404 now has failed, documented or not; its watermark stays', async () => {
+  it('a resource that answered once and now returns 404 has failed, documented or not, and its watermark stays', async () => {
     const before = await run(warehouse)
     for (const resource of ['notes', 'vehicles']) sandbox.store.switchOff(resource, 101)
     for (let i = 0; i < 2; i++) {
@@ -302,7 +302,7 @@ describe.each(warehouses())('$name', (kind) => {
         of(before, 101).map(({ watermark }) => ({ status: 'failed', reason: 'gone', watermark })),
       )
       expect(of(report, 101)[0]?.error).toContain('has answered before')
-      // At the beginning, and once more for both resources.
+      // At the beginning, and again for both resources.
       expect(asked()).toBe(2)
     }
     expect(await revokedOf(warehouse)).toEqual([])
@@ -311,7 +311,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await run(warehouse)).toMatchObject({ status: 'ok' })
   })
 
-  it('a tenant that is revoked while its first load runs has no resource that is not offered', async () => {
+  it('a tenant that is revoked during its first load has no resource that is not offered', async () => {
     sandbox.onRequest(({ tenant, resource }) => {
       if (tenant === 101 && resource === 'vehicles') sandbox.store.revoke(101)
     })
@@ -324,25 +324,25 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await revokedOf(warehouse)).toEqual([101])
   })
 
-  it('a resource that is not offered is judged alone as in a whole run', async () => {
+  it('a resource that is not offered is judged the same by itself as in a whole run', async () => {
     sandbox.store.switchOff('vehicles', 101)
     await run(warehouse, { resources: ['notes'] })
     const alone = await run(warehouse, { resources: ['vehicles'] })
     expect(alone).toMatchObject({ status: 'ok' })
     expect(of(alone, 101)).toMatchObject([{ status: 'unavailable', reason: null }])
     expect(asked()).toBe(2)
-    // What was not offered before either casts no doubt on the tenant.
+    // A resource that wasn't offered before either casts no doubt on the tenant.
     await run(warehouse, { resources: ['vehicles'] })
     expect(asked()).toBe(1)
   })
 
-  it('a resource that is 404 is not called absent while nothing else of its tenant has answered', async () => {
+  it('a resource with a 404 is not called absent while nothing else of its tenant has answered', async () => {
     sandbox.store.switchOff('vehicles', 101)
     const alone = await run(warehouse, { resources: ['vehicles'] })
     expect(of(alone, 101)).toMatchObject([{ status: 'failed', reason: 'unreachable' }])
   })
 
-  it('unknown fields of authorizations are drift; what cannot be read is in quarantine, and revokes nobody', async () => {
+  it('unknown fields of authorizations are drift; unreadable ones are in quarantine and revoke nobody', async () => {
     await run(warehouse)
     const when = { resource: 'authorizations' }
     sandbox.script([{ when, fault: { kind: 'fields', name: 'plan', value: 'gold', records: 'all' } }])
@@ -365,10 +365,10 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it('a reading that lacks an authorization and one that shows it twice count each authorization once', async () => {
+it('if one reading lacks an authorization and one shows it twice, each authorization counts once', async () => {
   const warehouse = await open(warehouses()[0]!)
   await sync(sandbox, warehouse, { resources: ['notes'] })
-  // Both records of the page are the same authorization: the total is reached, tenant 102 is not shown.
+  // Both records on the page are the same authorization: the total is reached, but tenant 102 isn't shown.
   sandbox.script([
     {
       when: { resource: 'authorizations' },

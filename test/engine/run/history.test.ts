@@ -1,4 +1,4 @@
-/** The history of runs is kept for a while, thinned before that, and a run removes a bounded part of it. */
+/** The history of runs is kept for a while and thinned before that, and a run removes a limited part of it. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
@@ -14,11 +14,11 @@ sandbox.store.addTenant({ id: 1 })
 sandbox.store.put(1, 'notes', template('notes', 1, '2026-01-01T00:00:00Z'))
 
 const today = BigInt(Date.parse(new Date().toISOString().slice(0, 10)))
-/** So many days ago, at an hour of the day. */
+/** This many days ago, at an hour of the day. */
 const ago = (days: number, hour = 0): string =>
   fromMicros((today - BigInt(days) * 86_400_000n + BigInt(hour) * 3_600_000n) * 1000n)
 
-/** Records runs as if they had been: one for each hour, of so many cursors, that brought so many rows. */
+/** Records runs as if they had happened: one per hour, with this many cursors that stored this many rows. */
 async function past(
   warehouse: Warehouse,
   days: number,
@@ -51,14 +51,14 @@ async function past(
 
 const run = (warehouse: Warehouse, options: RunOptions = {}) =>
   sync(sandbox, warehouse, { resources: ['notes'], ...options })
-/** The next run puts the history in order, whatever the day. */
+/** The next run prunes the history, whatever the day. */
 const forgetTheDay = (warehouse: Warehouse) =>
   warehouse.write([warehouse.db.deleteFrom('sync_meta').where('name', '=', 'history_pruned_on').compile()])
 const pastRuns = async (warehouse: Warehouse, table: string): Promise<string[]> =>
   (await rowsOf(warehouse, table)).map(({ run_id }) => String(run_id)).filter((id) => id.startsWith('past'))
 
 describe.each(warehouses())('$name', (kind) => {
-  it('what is older than history.keep goes: runs, their cursors, and requests', async () => {
+  it('runs, cursors and requests older than history.keep are removed', async () => {
     const warehouse = await open(kind)
     await past(warehouse, 95, [3], { rows: 5 })
     await past(warehouse, 89, [3], { rows: 5 })
@@ -71,7 +71,7 @@ describe.each(warehouses())('$name', (kind) => {
           .compile(),
       ])
     await run(warehouse)
-    // The tenant was not known before that run; the requests go with the next one.
+    // The tenant wasn't known before that run; the requests are removed by the next one.
     await forgetTheDay(warehouse)
     await run(warehouse)
     expect(await pastRuns(warehouse, 'sync_runs')).toEqual([`past-${ago(89, 3)}`])
@@ -86,7 +86,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('of idle runs older than a week, one row a day and cursor stays; what brought rows, or failed, stays', async () => {
+  it('of idle runs older than a week, one row per day and cursor stays; runs with rows or failures stay', async () => {
     const warehouse = await open(kind)
     await past(warehouse, 20, [1, 3, 5])
     await past(warehouse, 20, [2], { rows: 7 })
@@ -104,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a run removes a bounded part; the next one goes on; then the day has its order', async () => {
+  it('a run removes a limited part, the next one continues, and then the day is done', async () => {
     const warehouse = await open(kind)
     for (let hour = 0; hour < 12; hour++) await past(warehouse, 100, [hour], { cursors: 1000 })
     await run(warehouse)
@@ -120,7 +120,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('why says from when on it knows nothing', async () => {
+  it('why reports how far back it knows anything', async () => {
     const warehouse = await open(kind)
     await run(warehouse)
     await warehouse.write([

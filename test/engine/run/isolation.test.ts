@@ -1,4 +1,4 @@
-/** Promise 4: one record, one page, one resource or one tenant that fails does not stop the others. */
+/** Promise 4: one record, one page, one resource or one tenant that fails doesn't stop the others. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -17,7 +17,7 @@ const others = (report: RunReport, ...failed: (CursorReport | undefined)[]): Cur
   report.cursors.filter((cursor) => !failed.includes(cursor))
 
 describe.each(warehouses())('$name', (kind) => {
-  it('a resource that answers 500 fails alone, and is made up for when it answers again', async () => {
+  it('a resource that returns 500 fails by itself, and catches up when it answers again', async () => {
     const warehouse = await open(kind)
     sandbox.script([{ when: { tenant: 101, resource: 'customers' }, fault: { kind: 'status', status: 500 } }])
     const report = await sync(sandbox, warehouse)
@@ -55,7 +55,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a resource that is not offered is unavailable where the tenant answers otherwise', async () => {
+  it('a resource that is not offered is unavailable if the tenant answers otherwise', async () => {
     const warehouse = await open(kind)
     sandbox.store.switchOff('vehicles', 101)
     const report = await sync(sandbox, warehouse)
@@ -65,7 +65,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a tenant that is revoked while the run is under way fails alone; its rows are kept', async () => {
+  it('a tenant that is revoked during the run fails by itself, and its rows are kept', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)
     const before = (await rowsOf(warehouse, 'customers')).length
@@ -75,7 +75,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
     const report = await sync(sandbox, warehouse, { concurrency: 1 })
     expect(report.status).toBe('partial')
-    // Its other cursors are not asked for.
+    // Its other cursors aren't requested.
     expect(lists).toBe(2)
     const errors = report.cursors.filter((cursor) => cursor.status !== 'ok')
     expect(errors.length).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
       [101, true],
       [102, false],
     ])
-    // From then on it is not asked for, and said.
+    // From then on, it isn't requested, and that is reported.
     const later = await sync(sandbox, warehouse)
     expect(later.status).toBe('partial')
     expect(
@@ -103,7 +103,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a record that cannot be stored is in quarantine, counted, and makes its cursor fail; the rest is there', async () => {
+  it('a record that cannot be stored is in quarantine, counted, and makes its cursor fail; the rest is stored', async () => {
     const warehouse = await open(kind)
     sandbox.store.put(101, 'categories', { text: 'no id', updated_at: '2026-01-01T00:00:00Z' })
     const count = sandbox.store.count(101, 'categories')

@@ -1,4 +1,4 @@
-/** A job is one run: one lease, one row in sync_runs, and a row of sync_run_cursors for each cursor and step. */
+/** A job is one run: one lease, one row in sync_runs, and one row in sync_run_cursors per cursor and step. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
@@ -41,7 +41,7 @@ const nothing = (given: StepGiven, more: Partial<RunReport> = {}): RunReport => 
   ...{ rows_upserted: 0, rows_deleted: 0, quarantined: 0 },
   ...more,
 })
-/** A step that asks the source nothing, and notes that it had its turn. */
+/** A step that doesn't query the source and notes that it had its turn. */
 const quiet = (turns: string[], more: Partial<RunReport> = {}): JobWork => ({
   asksSource: false,
   carryOut: async (given) => {
@@ -77,7 +77,7 @@ describe.each(warehouses())('$name', (kind) => {
     warehouse = await open(kind)
   })
   afterAll(() => warehouse.close())
-  /** The row of the run that was made last. */
+  /** The most recent run's row. */
   const lastRun = async () =>
     (await rowsOf(warehouse, 'sync_runs')).find(({ run_id }) => !before.has(String(run_id)))
 
@@ -93,7 +93,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await rowsOf(warehouse, 'sync_run_cursors')).toMatchObject(wanted)
     expect(report.cursors.map(({ step }) => step)).toEqual([1, 1, 2, 2, 3, 3])
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: null, token: 1 })
-    // Each step has its turns: a limit that ends the syncs does not count those of the comparison.
+    // Each step has its own turns: a limit that ends the syncs doesn't count those of the comparison.
     expect((await lastTurns(warehouse, 'reconcile')).has('1 notes')).toBe(true)
     expect((await lastTurns(warehouse, 'backfill')).size).toBe(0)
     const { deps, close } = await depsOf(sandbox, warehouse)
@@ -102,7 +102,7 @@ describe.each(warehouses())('$name', (kind) => {
     await close()
   })
 
-  it('goes on after a step that failed, or stops there: as the job says', async () => {
+  it('continues after a failed step, or stops there, as configured', async () => {
     for (const onFailure of ['continue', 'stop'] as const) {
       const turns: string[] = []
       const steps = [quiet(turns, { status: 'partial' }), quiet(turns)]
@@ -111,7 +111,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
   })
 
-  it('does nothing for an instant that another program has made up for, and all of it where that one was cut short', async () => {
+  it('does nothing for an instant that another program has covered, and everything if that run was cut short', async () => {
     const turns: string[] = []
     const plannedAt = (await run(warehouse, [quiet(turns)])).started_at
     const again = await refusal(run(warehouse, [quiet(turns)], { plannedAt }))
@@ -128,7 +128,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(turns.length).toBe(3)
   })
 
-  it('has a step that asks the source nothing run when the source is away, and fails as the source does', async () => {
+  it('runs a step that does not query the source even when the source is away, and fails as the source does', async () => {
     const away = new Stop('away', { exitCode: 3 })
     await run(warehouse, [does('sync')])
     const turns: string[] = []
@@ -141,7 +141,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(turns.length).toBe(taken)
   })
 
-  it('ends at its time limit, but for steps that ask the source nothing', async () => {
+  it('ends at its time limit, except for steps that do not query the source', async () => {
     const clock = new SkippingClock()
     const turns: string[] = []
     const slow: JobWork = {
@@ -162,7 +162,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await lastRun()).toMatchObject({ status: 'partial', reason: 'time_limit' })
   })
 
-  it('waits for the run that holds the warehouse as long as it is told to, and no longer', async () => {
+  it('waits for the run that holds the warehouse as long as configured, but no longer', async () => {
     const hold = (): Promise<Lease> => warehouse.claim({ runId: 'other', command: 'sync', leaseMs: 60_000 })
     const clock = new SkippingClock()
     let lease = await hold()
@@ -185,7 +185,7 @@ describe.each(warehouses())('$name', (kind) => {
         status: 'ok',
       },
     )
-    // A job that has begun and loses the warehouse is not begun again.
+    // A job that has started and loses the warehouse isn't started again.
     lease = await hold()
     await lease.release()
     const lost = new Stop('lost', { exitCode: 4 })
@@ -194,7 +194,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(clock.slept).toHaveLength(slept)
   })
 
-  it('ends after the step in hand when a signal comes, and says so', async () => {
+  it('ends after the current step when a signal comes, and reports it', async () => {
     const turns: string[] = []
     const control = new AbortController()
     const told: JobWork = {

@@ -1,4 +1,6 @@
-/** How late records become visible is measured, and says up to when a cursor is complete and how far it looks back. */
+/**
+ * Measures how late records become visible, which determines up to when a cursor is complete and how far it looks back.
+ */
 import { describe, expect, it } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
 import { latenessOf, overlapOf } from '../../../src/engine/run/lateness.js'
@@ -45,7 +47,7 @@ const measured = async (warehouse: Warehouse) =>
   latenessOf(await readLateness(warehouse, later(0))).get('notes')
 
 describe.each(warehouses())('$name', (kind) => {
-  it('complete_through moves with every walk, also of a list that stands still', async () => {
+  it('complete_through moves with every walk, even if the list does not change', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -56,13 +58,13 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await cursorOf(warehouse)).toMatchObject({
       complete_through: later(7199),
       complete_through_before: null,
-      // The first load has seen all there is; walks after it see no deletion.
+      // The first load has seen everything there is; later walks don't see deletions.
       deletes_checked_at: later(0),
     })
     await warehouse.close()
   })
 
-  it('a first load is no check for deletions where rows were here, or where it was not proven', async () => {
+  it('a first load does not check for deletions if there were rows here, or if it was not proven', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -95,7 +97,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a walk of some time is complete through its first response', async () => {
+  it('a walk that takes some time is complete through its first response', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -106,7 +108,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a record that comes late is measured, sets complete_through back, and status says so', async () => {
+  it('a record that comes late is measured, sets complete_through back, and shows in status', async () => {
     prepare(5)
     const warehouse = await open(kind)
     put(6, later(-1))
@@ -127,7 +129,7 @@ describe.each(warehouses())('$name', (kind) => {
       complete_through_before: later(-1),
     })
     expect(status.lateness).toMatchObject([{ resource: 'notes', records: 2, largest_seconds: 100 }])
-    // What is older than thirty days counts for nothing.
+    // Anything older than thirty days doesn't count.
     expect(await readLateness(warehouse, later(31 * 86_400))).toEqual([])
     wait(3600)
     await sync(sandbox, warehouse, options)
@@ -138,7 +140,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('what came back from deletion, and what a walk that proved nothing left out, is not late', async () => {
+  it('records that came back from deletion, or that an unproven walk left out, are not late', async () => {
     prepare(5)
     const warehouse = await open(kind)
     put(6, later(-1))
@@ -158,7 +160,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('what was counted and not shown, or lost and read again with the whole list, is not late', async () => {
+  it('records that were counted but not shown, or lost and read again with the whole list, are not late', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -178,7 +180,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('of a list that shows a record twice, lateness is measured as of any other', async () => {
+  it('for a list that shows a record twice, lateness is measured as for any other', async () => {
     prepare(5)
     sandbox.store.collection(1, 'notes').odd.twice.set(3, 1)
     const warehouse = await open(kind)
@@ -190,14 +192,14 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('reconcile says when deletions were checked, and what only it brought is counted apart', async () => {
+  it('reconcile reports when deletions were checked, and records that only it found are counted separately', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, { ...options, overlapMs: 1000 })
     wait(60)
     put(6, later(-7200))
     await reconcile(sandbox, warehouse, { ...options, overlapMs: 1000, around: slowly })
-    // Its two pages are answered ten seconds after each other.
+    // Its two pages are answered ten seconds apart.
     expect(await cursorOf(warehouse)).toMatchObject({ deletes_checked_at: later(60) })
     expect(await measured(warehouse)).toMatchObject({
       records: 0,
@@ -213,7 +215,7 @@ describe.each(warehouses())('$name', (kind) => {
     prepare(300)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
-    // One is asked for by its id; of thirty, a list of everything costs less.
+    // One is requested by its id; for thirty, a list of everything costs less.
     for (const lost of [[2], Array.from({ length: 30 }, (_, i) => 7 * (i + 1))]) {
       await lose(warehouse, lost)
       wait(60)
@@ -224,7 +226,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a stamp before 1970 tells nobody how late its record is', async () => {
+  it('a stamp before 1970 does not show how late its record is', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -235,7 +237,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a list of names is complete through its request, deletions included', async () => {
+  it('a list of names is complete through its request, including deletions', async () => {
     prepare(0)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Cash'])
     const warehouse = await open(kind)
@@ -252,7 +254,7 @@ describe('of a thousand records', () => {
   const bucket = (records: number, upToMs: number) => ({
     ...{ resource: 'notes', way: 'walk' as const, records, upToMs, largestMicros: upToMs * 900 },
   })
-  it('status tells how late 999 were at most, and how late the latest was', () => {
+  it('status shows how late 999 were at most, and how late the latest was', () => {
     const rows = [bucket(1, 65_536), bucket(1, 1024), bucket(998, 0)]
     expect(latenessOf(rows).get('notes')).toMatchObject({
       mostMicros: 1_024_000,

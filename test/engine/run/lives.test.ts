@@ -1,6 +1,6 @@
 /**
- * Lives of orders whose services move (test/support/lives.ts): those that once lost rows, step by step, and some by
- * chance. `npm run test:long -- lives` plays many more.
+ * Lives of orders whose services move (test/support/lives.ts): those that once lost rows, step by step, and some random
+ * ones. `npm run test:long -- lives` plays many more.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -165,7 +165,7 @@ describe.each(kinds)('$name, $how', ({ kind, model }) => {
   it.each([
     ['every order that loses a service is stamped anew', true],
     ['some are not', false],
-  ] as const)('by chance: %s', async (_name, isStamped) => {
+  ] as const)('random: %s', async (_name, isStamped) => {
     await fc.assert(
       fc.asyncProperty(lives(isStamped, [2, 12], 14), (life) => living.play(life)),
       { seed: 20_260_301, numRuns: 4, endOnFailure: true },

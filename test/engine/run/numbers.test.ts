@@ -1,6 +1,6 @@
 /**
- * Numbers arrive as they were sent: every digit where the warehouse can hold it, the token where text or JSON does, and
- * in quarantine what neither can.
+ * Numbers arrive as they were sent: with every digit if the warehouse can hold it, as the token in text or JSON, and in
+ * quarantine if neither can hold them.
  */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -27,7 +27,10 @@ const odd =
   '{"price":1.10,"long":0.1000000000000000055511151231257827,"deep":[1.0,{"x":12345678901234567890}]}'
 const huge = '{"huge":1e400}'
 
-/** JSON that each resource's newest record sends as it stands here: the sandbox prints its own numbers as JavaScript does. */
+/**
+ * JSON that each resource's newest record sends exactly like this: the sandbox prints its own numbers as JavaScript
+ * does.
+ */
 const sent: readonly (readonly [resource: string, path: string, raw: string])[] = [
   ['repair_orders', 'services', `[{"id":1,"labors":[${labors.join(',')}]}]`],
   ['vehicles', 'odd', `[${odd},${huge}]`],
@@ -42,7 +45,7 @@ beforeAll(() => {
   )
 })
 
-/** In both warehouses alike, and what they hold differently. */
+/** The same in both warehouses, and what they hold differently. */
 const hours = [null, 33.333333333333336, 0.30000000000000004, 12345678.12345679, null, 1.5]
 describe.each(warehouses())('$name', (kind) => {
   const isExact = kind.name === 'postgres'
@@ -83,7 +86,7 @@ describe.each(warehouses())('$name', (kind) => {
       return row?.extra?.replaceAll(' ', '') ?? ''
     }
     const extra = await extraOf('vehicles')
-    // jsonb has an order of its own, and prints a value, not a token.
+    // jsonb has its own order, and prints a value, not a token.
     for (const part of [
       '"price":1.10',
       '"long":0.1000000000000000055511151231257827',
@@ -101,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('and the comparison field by field agrees; another run finds nothing to write', async () => {
+  it('and the comparison field by field agrees, and another run finds nothing to write', async () => {
     const warehouse = await begin()
     const { deps, close } = await depsOf(sandbox, warehouse, { known })
     const { status } = await runVerify(deps, { tenants: null, resources }, { full: false, sample: 10 })

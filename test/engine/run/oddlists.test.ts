@@ -1,6 +1,6 @@
 /**
- * Lists that break a premise of the books (docs/guarantees.md, Premises): each ends in its reason and its verdict, what
- * is shown is stored, and the next run costs what it costs without the oddity.
+ * Lists that break a premise of the books (docs/guarantees.md, Premises). Each ends with its reason and its verdict,
+ * everything shown is stored, and the next run costs as much as without the anomaly.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
@@ -47,7 +47,7 @@ describe.each(warehouses())('$name', (kind) => {
     return cursor
   }
 
-  /** The lines of `status` about the list, and what its document says. */
+  /** The lines of `status` about the list, and the contents of its document. */
   async function status(warehouse: Warehouse) {
     const report = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros() })
     const lines = statusText(report).split('\n')
@@ -65,7 +65,7 @@ describe.each(warehouses())('$name', (kind) => {
       'by %s: is read to its end, repaired at best',
       async (by) => {
         const warehouse = await begun(0)
-        // Five records a second, which stand the wrong way round by their ids.
+        // Five records per second, whose order by id is reversed.
         const put = (from: number, to: number): void => {
           for (let id = from; id <= to; id++)
             sandbox.store.put(1, 'notes', template('notes', id, at(Math.floor(id / 5), (id % 5) * 100)))
@@ -94,7 +94,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('behind its first page is noticed too', async () => {
+    it('is also noticed after its first page', async () => {
       const warehouse = await begun(0)
       const put = (id: number, time: string): void =>
         sandbox.store.put(1, 'notes', template('notes', id, time))
@@ -105,13 +105,13 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('that counts a record which it never shows is unproven', async () => {
+    it('that counts a record but never shows it is unproven', async () => {
       const warehouse = await begun(350)
       odd().order = 'oldest'
       odd().hidden.add(120)
       let asked = 0
       sandbox.onRequest(({ resource }) => {
-        // Between two readings: a record that is gone must not stand for the one that is not shown.
+        // Between two readings: a record that is gone must not make up for the one that isn't shown.
         if (resource === 'notes' && ++asked === 6) sandbox.store.remove(1, 'notes', 5)
       })
       const cursor = await run(warehouse)
@@ -120,7 +120,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('that has another order in each answer is whole when its readings together are', async () => {
+    it('with a different order in each response is whole if its readings together are', async () => {
       const warehouse = await begun(350)
       let answers = 0
       sandbox.onRequest(({ resource }) => {
@@ -143,7 +143,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('a list that never stands still is unproven and stored; the next run reads it again', async () => {
+  it('a list that never stops changing is unproven but stored, and the next run reads it again', async () => {
     const warehouse = await begun(150)
     let more = 0
     const off = sandbox.onRequest(({ resource }) => {
@@ -183,7 +183,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('at two times: a second reading settles it, and a later whole walk needs no second one', async () => {
+    it('at two times: a second reading settles it, and a later whole walk needs only one', async () => {
       const warehouse = await begun(350)
       sandbox.store.put(
         1,
@@ -206,7 +206,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   describe('a record that is counted and never shown', () => {
-    it('is searched for once; then runs cost what they cost without it, until another day settles it', async () => {
+    it('is searched for once; then runs cost as much as without it, until another day settles it', async () => {
       const warehouse = await begun(350)
       odd().hidden.add(120)
       const first = await run(warehouse)
@@ -216,7 +216,7 @@ describe.each(warehouses())('$name', (kind) => {
         reason: 'counted_not_shown',
         watermark: timeOf(350),
       })
-      // Two readings of five requests, and the page behind the end: a surplus might stand there.
+      // Two readings of five requests, and the page past the end, where the missing record might be.
       expect(first.requests).toBe(11)
       fill(sandbox, 20, { from: 351 })
       expect((await rowsOf(warehouse, 'sync_cursors'))[0]?.complete_through).toBeNull()
@@ -228,7 +228,7 @@ describe.each(warehouses())('$name', (kind) => {
       })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 120))
       clock.pass(day)
-      // One reading of all of it, once a day, and the page behind it.
+      // One reading of everything, once a day, and the page after it.
       expect(await run(warehouse)).toMatchObject({
         status: 'ok',
         completeness: 'listed',
@@ -244,7 +244,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('in every count, whatever it asks for: an idle run is one request still', async () => {
+    it('is in every count, whatever it covers: an idle run is still one request', async () => {
       const warehouse = await begun(350)
       sandbox.script([total({ by: 1 })])
       expect(await run(warehouse)).toMatchObject({ completeness: 'unproven', reason: 'counted_not_shown' })
@@ -256,7 +256,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('of a list of more than 50 pages is left to reconcile --full', async () => {
+    it('in a list of more than 50 pages is left to reconcile --full', async () => {
       const warehouse = await begun(350)
       odd().hidden.add(120)
       await run(warehouse)
@@ -274,7 +274,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('of which there are more than were known is searched for anew', async () => {
+    it('is searched for again if there are more than were known', async () => {
       const warehouse = await begun(350)
       odd().hidden.add(120)
       await run(warehouse)
@@ -291,7 +291,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     it('is told from one that ties hide in two readings alike, behind another that is shown again', async () => {
       const warehouse = await begun(350)
-      // One time from the 90th place to the 110th: pages of 100 and of 97 part it, pages of 89 do not.
+      // One time from the 90th place to the 110th: pages of 100 and of 97 split it, pages of 89 don't.
       for (let id = 241; id <= 261; id++) sandbox.store.put(1, 'notes', template('notes', id, timeOf(250)))
       let isParted = true
       sandbox.onRequest(({ perPage }) => {
@@ -312,7 +312,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('among ties in another order in each answer ends after one long search', async () => {
+    it('among ties with a different order in each response ends after one long search', async () => {
       const warehouse = await begun(0)
       sandbox.store.shuffleTies = true
       for (let id = 1; id <= 300; id++)
@@ -325,7 +325,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  describe('a record that breaks every answer with it', () => {
+  describe('a record that breaks every response that contains it', () => {
     const unreadable = { status: 'failed', completeness: 'unproven', reason: 'unreadable' } as const
 
     it.each([
@@ -334,7 +334,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['the first of its page', 250],
       ['the oldest', 1],
     ])(
-      '%s: all others are stored, it is tried again by two requests, and the run tells until it heals',
+      '%s: all others are stored, it is retried with two requests, and the run reports it until it heals',
       async (_, id) => {
         const warehouse = await begun(350)
         odd().poisoned.add(id)
@@ -356,7 +356,7 @@ describe.each(warehouses())('$name', (kind) => {
       },
     )
 
-    it('within the overlap: the list is not read again for it, and what came late there is found when it closes', async () => {
+    it('within the overlap: the list is not read again for it, and late records there are found when it closes', async () => {
       const warehouse = await begun(350)
       odd().poisoned.add(347)
       expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(350) })
@@ -375,7 +375,7 @@ describe.each(warehouses())('$name', (kind) => {
       odd().poisoned.add(350)
       expect(await run(warehouse)).toMatchObject({ ...unreadable, watermark: timeOf(349) })
       expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
-      // The source stamps with the time of its answers; a record that it stamps now comes behind the hole.
+      // The source stamps with the time of its responses, so a record that it stamps now comes after the hole.
       sandbox.store.put(1, 'notes', { ...sandboxNote(351), updated_at: '2027-01-01T00:00:00Z' })
       expect((await run(warehouse)).requests).toBeLessThanOrEqual(3)
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 350))
@@ -385,7 +385,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('that is deleted, or moves to the top and is well there, leaves no hole', async () => {
+    it('that is deleted, or moves to the top and works there, leaves no hole', async () => {
       const warehouse = await begun(350)
       for (const id of [100, 200]) odd().poisoned.add(id)
       expect(await run(warehouse)).toMatchObject({ ...unreadable })
@@ -405,12 +405,12 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('that other records push back while it is tried stays a hole', async () => {
+    it('that other records push back while it is retried stays a hole', async () => {
       const warehouse = await begun(350)
       odd().poisoned.add(130)
       expect(await run(warehouse)).toMatchObject(unreadable)
       let asked = 0
-      // The list is counted before, and read behind the place at which the record stood.
+      // The list is counted first, and then read past the place where the record was.
       const off = sandbox.onRequest(({ resource }) => {
         if (resource === 'notes' && ++asked === 2) fill(sandbox, 30, { from: 351 })
       })
@@ -422,18 +422,21 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it.each([100, 200])('of two the one that answers again, %i, is tried within two runs', async (healed) => {
-      const warehouse = await begun(350)
-      for (const id of [100, 200]) odd().poisoned.add(id)
-      expect(await run(warehouse)).toMatchObject(unreadable)
-      odd().heal([healed])
-      for (let i = 0; i < 2; i++) expect(await run(warehouse)).toMatchObject(unreadable)
-      expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
-      expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 300 - healed))
-      await warehouse.close()
-    })
+    it.each([100, 200])(
+      'of two, the one that answers again, %i, is retried within two runs',
+      async (healed) => {
+        const warehouse = await begun(350)
+        for (const id of [100, 200]) odd().poisoned.add(id)
+        expect(await run(warehouse)).toMatchObject(unreadable)
+        odd().heal([healed])
+        for (let i = 0; i < 2; i++) expect(await run(warehouse)).toMatchObject(unreadable)
+        expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 300 - healed))
+        await warehouse.close()
+      },
+    )
 
-    it('in many places of one page is the source’s failure, and no hole', async () => {
+    it('in many places on one page is a failure of the source, not a hole', async () => {
       const warehouse = await begun(350)
       for (const id of [255, 265, 275, 285, 295]) odd().poisoned.add(id)
       expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'unreachable', watermark: null })
@@ -441,7 +444,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a source that answers nothing at all is no such record', async () => {
+    it('is not assumed if a source answers nothing at all', async () => {
       const warehouse = await begun(350)
       sandbox.script([{ when: { resource: 'notes', from: 3 }, fault: { kind: 'status', status: 500 } }])
       expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'unreachable', watermark: null })
@@ -452,7 +455,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  describe('a list without a true total', () => {
+  describe('a list without a reliable total', () => {
     it.each([
       ['no total at all', 350, { remove: true }, 6],
       ['no total, and the last page is full', 300, { remove: true }, 6],
@@ -473,7 +476,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a total that jumps from answer to answer, over a list that stands still: listed, and cheap from then on', async () => {
+    it('a total that jumps from response to response while the list does not change: listed, and cheap from then on', async () => {
       const warehouse = await begun(350)
       const when = { resource: 'notes', kind: 'list' } as const
       const jumps: Rule[] = [
@@ -491,17 +494,17 @@ describe.each(warehouses())('$name', (kind) => {
       expect(second).toMatchObject({ status: 'ok', completeness: 'listed', watermark: timeOf(500) })
       expect(second.requests).toBeLessThanOrEqual(3)
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      // Whole again: a load of everything finds the totals true, and forgets.
+      // Whole again: a load of everything finds the totals correct, and forgets.
       sandbox.script([])
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven' })
       expect(await remembered(warehouse)).toBeNull()
       await warehouse.close()
     })
 
-    it('a total that changes because the list does is believed', async () => {
+    it('a total that changes because the list does is trusted', async () => {
       const warehouse = await begun(350)
       let asked = 0
-      // Something is deleted in each reading, from among the pages that were read.
+      // In each reading, a record is deleted from the pages that were already read.
       sandbox.onRequest(({ resource, page }) => {
         if (resource === 'notes' && page === 3) sandbox.store.remove(1, 'notes', 300 + ++asked)
       })
@@ -510,7 +513,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it.each([1, 3])('one answer without a total is a slip, be it number %i', async (nth) => {
+    it.each([1, 3])('one response without a total is a slip, even if it is number %i', async (nth) => {
       const warehouse = await begun(350)
       sandbox.script([{ when: { resource: 'notes', nth }, fault: { kind: 'total', remove: true } }])
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 6 })
@@ -518,11 +521,11 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  // Mutants: what the cases above show has to be able to fail.
+  // Mutants: the cases above must be able to fail.
   describe('would notice', () => {
     afterEach(() => vi.restoreAllMocks())
 
-    it('a walk that takes every surplus for a record listed twice', async () => {
+    it('a walk that takes every count mismatch for a record listed twice', async () => {
       const still = Places.prototype.still
       vi.spyOn(Places.prototype, 'still').mockImplementation(function (this: Places, book) {
         const found = still.call(this, book)
@@ -530,12 +533,12 @@ describe.each(warehouses())('$name', (kind) => {
       })
       const warehouse = await begun(350)
       odd().hidden.add(120)
-      // A record that is missing would go under in a success.
+      // A missing record would go unnoticed in a success.
       expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: 'listed_twice' })
       await warehouse.close()
     })
 
-    it('a walk that has no numbers of the list: the books never close, in run after run', async () => {
+    it('a walk that has no numbers of the list: the books never close, run after run', async () => {
       vi.spyOn(Places.prototype, 'still').mockReturnValue(undefined)
       const warehouse = await begun(350)
       odd().hidden.add(120)

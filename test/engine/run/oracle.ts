@@ -1,6 +1,6 @@
 /**
- * What the warehouse should hold, worked out from the API's JSON and the contract's list of tables. For the nested
- * arrays of the contract no word comes from schema/ or src/: a wrong declaration cannot agree with itself.
+ * What the warehouse should contain, computed from the API's JSON and the contract's list of tables. For the nested
+ * arrays of the contract, nothing comes from schema/ or src/, so a wrong declaration can't agree with itself.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { resources } from '../../../schema/index.js'
@@ -9,7 +9,7 @@ import type { Shape } from '../../../schema/resource.js'
 type Json = Record<string, unknown>
 export type Rows = Map<string, Json>
 
-/** Where the items of an array go, what tells them apart, and the column by which items inside them refer to them. */
+/** Where the items of an array go, what identifies them, and the column by which items inside them refer to them. */
 interface Child {
   readonly table: string
   readonly key: string
@@ -33,7 +33,7 @@ const services = (singular: string): Child => ({
   arrays: parts(singular, ['labors', 'parts', 'hazmats', 'sublets', 'inspections']),
 })
 
-/** Resource → singular, and per array: its table and what tells its rows apart. */
+/** Resource → singular, and for each array: its table and what identifies its rows. */
 const shapes: Readonly<Record<string, Arrays>> = {
   canned_jobs: {
     singular: 'canned_job',
@@ -67,7 +67,7 @@ const shapes: Readonly<Record<string, Arrays>> = {
   },
 }
 
-/** A resource that was added since follows its declaration: one file is all that it needs. */
+/** A resource that was added since follows its declaration: one file is all it needs. */
 const shapeOf = (resource: string): Arrays => {
   const { singular, fields } = resources[resource] ?? { singular: resource, fields: {} }
   return shapes[resource] ?? { singular, arrays: declared(singular, fields) }
@@ -145,7 +145,7 @@ export class Oracle {
     const values = item as Json
     const keys = [tenant, ownerId, key === 'id' ? values.id : position]
     const row = { ...owner, position, ...flat(values, arrays) }
-    // One id twice in a record: equal rows are one, and another one is left out with all that is under it.
+    // One id twice in a record: equal rows count as one; a different one is left out with everything below it.
     const before = this.tables.get(table)?.get(keys.join(' '))
     if (before && !isDeepStrictEqual({ ...row, position: before.position }, before)) return
     if (!before) this.#put(table, keys, row)

@@ -1,6 +1,6 @@
 /**
- * Sources that serve pages of another size than they are asked for, and count falsely or not at all
- * (docs/guarantees.md, Premises): all that is shown is stored, and no verdict says more than that.
+ * Sources that serve pages of a different size than requested, and count wrongly or not at all (docs/guarantees.md,
+ * Premises): everything shown is stored, and no verdict claims more than that.
  */
 import { describe, expect, it } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
@@ -42,7 +42,7 @@ describe.each(warehouses())('$name', (kind) => {
   const remembered = async (warehouse: Warehouse): Promise<unknown> =>
     (await rowsOf(warehouse, 'sync_cursors'))[0]?.remembered
 
-  /** A record comes late, right before a page is answered: the run notices, and has it. */
+  /** A record comes late, right before a page is answered: the run notices and stores it. */
   async function noticesLate(warehouse: Warehouse, before: number): Promise<void> {
     const off = sandbox.onRequest(({ resource, page }) => {
       if (resource === 'notes' && page === before)
@@ -67,21 +67,21 @@ describe.each(warehouses())('$name', (kind) => {
       ['the total of the page', 50, [total({ page: true })], 350, 'listed'],
       ['the total of the page, another size', 30, [total({ page: true })], 95, 'listed'],
       ['a total that is no number', 50, [total({ as: 'many' })], 350, 'listed'],
-    ] as const)('with %s, %i a page: all is stored', async (_, most, rules, count, completeness) => {
+    ] as const)('with %s, %i per page: everything is stored', async (_, most, rules, count, completeness) => {
       const warehouse = await begun(count, [paging({ most, pages: 'asked' }), ...rules])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, watermark: timeOf(count) })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       expect(await remembered(warehouse)).toMatchObject({ size: most })
-      // What comes later is read in pages of that size, in as many requests.
+      // Later records are read in pages of that size, with as many requests.
       fill(sandbox, 2 * most, { from: count + 1 })
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       await warehouse.close()
     })
 
-    it('the size that was learned makes no request more, and is forgotten when a page holds more', async () => {
+    it('the learned size costs no extra request, and is forgotten when a page holds more', async () => {
       const warehouse = await begun(350, [paging({ most: 50 })])
-      // Seven pages, the page behind the last full one, and the first page again.
+      // Seven pages, the page after the last full one, and the first page again.
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 9 })
       fill(sandbox, 120, { from: 351 })
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 4 })
@@ -93,7 +93,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('where pages begin by the size asked for, none is skipped', async () => {
+    it('if pages begin by the requested size, none is skipped', async () => {
       const warehouse = await begun(350, [paging({ most: 40, offset: 'asked' })])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
@@ -114,7 +114,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a walk that is killed goes on by the size that it had learned', async () => {
+    it('a killed walk continues with the size that it had learned', async () => {
       const warehouse = await begun(350, [paging({ most: 50 })])
       const end = new AbortController()
       const off = sandbox.onRequest(({ resource, page }) => {
@@ -130,16 +130,19 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it.each([30, 50, 100])('a first load of %i records asks for the page behind, once', async (count) => {
-      const warehouse = await begun(count)
-      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 2 })
-      expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 1 })
-      expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
-    })
+    it.each([30, 50, 100])(
+      'a first load of %i records requests the page past the end once',
+      async (count) => {
+        const warehouse = await begun(count)
+        expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 2 })
+        expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 1 })
+        expect(await remembered(warehouse)).toBeNull()
+        await warehouse.close()
+      },
+    )
 
     it.each([0, 20, 100, 350])(
-      'of %i records without a total: an idle cursor costs two requests',
+      'for %i records without a total, an idle cursor costs two requests',
       async (count) => {
         const warehouse = await begun(count, [total({ remove: true })])
         await run(warehouse)
@@ -170,7 +173,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  describe('a total is not believed where the last page is full', () => {
+  describe('a total is not trusted if the last page is full', () => {
     it.each([
       ['capped at 100', 150, [total({ most: 100 })]],
       ['capped at 100, of exactly two pages', 200, [total({ most: 100 })]],
@@ -178,12 +181,12 @@ describe.each(warehouses())('$name', (kind) => {
       ['of the page', 150, [total({ page: true })]],
       ['of the page, of many', 1203, [total({ page: true })]],
       ['capped at 100, out of order', 250, [total({ most: 100 })]],
-    ] as const)('%s: all is stored, listed', async (name, count, rules) => {
+    ] as const)('%s: everything is stored, listed', async (name, count, rules) => {
       const warehouse = await begun(count, rules)
       if (name.includes('order')) sandbox.store.collection(1, 'notes').odd.order = 'oldest'
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      // A later increment of more than a page is whole as well.
+      // A later increment of more than one page is also whole.
       fill(sandbox, 130, { from: count + 1 })
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
@@ -191,7 +194,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('of an increment, after a first load of less than a page', async () => {
+    it('in an increment, after a first load of less than a page', async () => {
       const warehouse = await begun(20, [total({ page: true })])
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven' })
       fill(sandbox, 150, { from: 21 })
@@ -200,7 +203,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a record that comes while the page behind is asked for is no false total', async () => {
+    it('a record that arrives while the page past the end is requested is not a wrong total', async () => {
       const warehouse = await begun(100)
       const off = sandbox.onRequest(({ resource, page }) => {
         if (resource === 'notes' && page === 2) fill(sandbox, 1, { from: 101 })
@@ -218,7 +221,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['the last page', 350, 4, 'repaired'],
       ['the page behind the last one', 300, 4, 'repaired'],
     ] as const)(
-      'one answer that counts a record too few is a slip (%s)',
+      'one response that counts a record too few is a slip (%s)',
       async (_, count, page, completeness) => {
         const warehouse = await begun(count, [
           { when: { ...when, page, perPage: 100 }, times: 1, fault: { kind: 'total', by: -1 } },
@@ -230,7 +233,7 @@ describe.each(warehouses())('$name', (kind) => {
       },
     )
 
-    it('a record that comes late between the count of a page and the page is a slip, too', async () => {
+    it('a record that comes late between the count of a page and the page is also a slip', async () => {
       const slip: Rule = {
         when: { ...when, page: 4, perPage: 100 },
         times: 1,
@@ -240,9 +243,9 @@ describe.each(warehouses())('$name', (kind) => {
       await noticesLate(warehouse, 4)
     })
 
-    it('a list without a total is read until nothing new comes, where pages may hide records behind ties', async () => {
+    it('a list without a total is read until nothing new comes, if pages may hide records behind ties', async () => {
       const warehouse = await begun(98, [total({ remove: true })])
-      // Two records share the time on which the first page ends: the source exchanges them from page to page.
+      // Two records share the time at which the first page ends: the source swaps them from page to page.
       for (const id of [99, 100, 101])
         sandbox.store.put(1, 'notes', { ...template('notes', id, at(1)), updated_at: at(1) })
       const swap: Rule = {
@@ -255,7 +258,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a record that comes late behind a full page is read with it', async () => {
+    it('a record that comes late after a full page is read with it', async () => {
       const warehouse = await begun(100)
       await noticesLate(warehouse, 2)
     })
@@ -268,7 +271,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['1', { to: 1 }],
       ['below zero', { to: -1 }],
       ['none', { remove: true }],
-    ] as const)('%s: proven, at no request more', async (_, fault) => {
+    ] as const)('%s: proven, without an extra request', async (_, fault) => {
       const warehouse = await begun(350, [pages(fault)])
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 5 })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
@@ -286,7 +289,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  describe('behind the end of a list', () => {
+  describe('past the end of a list', () => {
     const answers = [
       ['the last page again', { beyond: 'last' }],
       ['the last page, as itself', { beyond: 'last', claim: 'served' }],
@@ -300,7 +303,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['absurd', [total({ to: 9_000_000_000_000_000 })], 'unproven'],
     ] as const
     it.each(answers.flatMap(([name, fault]) => counts.map((one) => [name, one[0], fault, one] as const)))(
-      '%s, the total %s: all is stored',
+      '%s, the total %s: everything is stored',
       async (_name, _count, fault, [, rules, completeness]) => {
         const warehouse = await begun(300, [paging(fault), ...rules])
         const cursor = await run(warehouse)
@@ -312,7 +315,7 @@ describe.each(warehouses())('$name', (kind) => {
     )
   })
 
-  describe('a surplus is settled after the page behind the last has shown nothing new', () => {
+  describe('a count mismatch is settled after the page past the last one has shown nothing new', () => {
     it.each([
       ['total_pages rounded down', [pages({ floor: true })]],
       [
@@ -332,7 +335,7 @@ describe.each(warehouses())('$name', (kind) => {
       const warehouse = await begun(500)
       const { odd } = sandbox.store.collection(1, 'notes')
       for (let id = 1; id <= 500; id += 4) odd.hidden.add(id)
-      // The total counts what is shown: pages follow behind the one at which it is reached.
+      // The total counts what is shown: pages follow the one at which it is reached.
       sandbox.script([total({ by: -125 })])
       const cursor = await run(warehouse)
       expect(cursor.status).toBe('ok')
@@ -354,7 +357,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  describe('an envelope of nonsense ends in a named reason, and loses nothing', () => {
+  describe('a nonsense envelope ends in a named reason, and loses nothing', () => {
     it.each([
       ['a total that is a word', [total({ as: 'many' })], 'listed', 'no_count'],
       ['a total that is a list', [total({ as: [1200] })], 'listed', 'no_count'],
@@ -389,7 +392,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['the total of the page', [total({ page: true })]],
       ['a total capped at 100', [total({ most: 100 })]],
     ] as const)(
-      'finds what differs where the source serves %s, whether the size was learned or not',
+      'finds differences when the source serves %s, whether or not the size was learned',
       async (_, rules) => {
         for (const isLearned of [true, false]) {
           const warehouse = await begun(950, isLearned ? rules : [])
@@ -404,10 +407,10 @@ describe.each(warehouses())('$name', (kind) => {
       },
     )
 
-    it('of exactly one full page looks at the page behind it', async () => {
+    it('of exactly one full page checks the page after it', async () => {
       const warehouse = await begun(100)
       await run(warehouse)
-      // An earlier program believed this total; the rows are all that it had read.
+      // An earlier program trusted this total; the rows are all that it had read.
       fill(sandbox, 50, { from: 101 })
       sandbox.script([{ when, fault: { kind: 'total', most: 100 } }])
       const { db } = warehouse
@@ -424,7 +427,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('a backfill of pages shorter than asked is whole, or says that it is not', async () => {
+  it('a backfill with pages shorter than requested is whole, or reports that it is not', async () => {
     const warehouse = await begun(700)
     await run(warehouse)
     for (const rules of [
@@ -448,7 +451,7 @@ describe.each(warehouses())('$name', (kind) => {
 
 describe('page sizes below the one that is served', () => {
   it.each(Array.from({ length: 100 }, (_, i) => i + 1))(
-    '%i: coprime, falling, and none below the half',
+    '%i: coprime, descending, and none below half',
     (most) => {
       const sizes = sizesUpTo(most)
       const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))

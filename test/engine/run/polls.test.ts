@@ -1,4 +1,4 @@
-/** What polls find is kept with each walk: how many new and changed records, in how many hours. */
+/** Each walk keeps what polls find: how many new and changed records, in how many hours. */
 import { describe, expect, it } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
 import { polled } from '../../../src/engine/run/polls.js'
@@ -43,7 +43,7 @@ async function polls(warehouse: Warehouse, resource = 'notes') {
 const kept = (hours: number): number => Math.exp(-hours / 168)
 
 describe.each(warehouses())('$name', (kind) => {
-  it('a poll adds what it found and the hours since the last one; what is older weighs less', async () => {
+  it('a poll adds what it found and the hours since the last one; older data weighs less', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -69,7 +69,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await polls(warehouse)).toMatchObject({ news: 20, hours: 1 })
   })
 
-  it('first loads, --full and lists that are read again count nothing', async () => {
+  it('first loads, --full and lists that are read again do not count', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -98,7 +98,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(hours).toBeLessThanOrEqual(720)
   })
 
-  it('a list of names counts the names that are new', async () => {
+  it('a list of names counts its new names', async () => {
     prepare(1)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash'])
     const names = { ...options, resources: ['customer_payment_types'] }
@@ -110,14 +110,14 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await polls(warehouse, 'customer_payment_types')).toMatchObject({ news: 2, hours: 1 })
   })
 
-  it('with targets each change is counted as met or missed, by the clock of the source', async () => {
+  it("with targets, each change counts as met or missed by the source's clock", async () => {
     prepare(5)
     const warehouse = await open(kind)
     const arrived = countDelays({ targetOf: () => 1_800_000 })
     const counted = { ...options, arrived }
     await sync(sandbox, warehouse, counted)
     wait(1)
-    // Our clock runs two hours ahead: it says nothing of how long a change took.
+    // Our clock runs two hours ahead, so it doesn't show how long a change took.
     clock.skew = 7_200_000_000n
     put(6, later(600))
     put(7, later(3000))
@@ -131,7 +131,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await rows()).toEqual([{ ...row, met: 3, missed: 1 }])
   })
 
-  it('without anybody who asks, nothing is counted by target', async () => {
+  it('without targets, nothing is counted by target', async () => {
     prepare(2)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -143,7 +143,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it('a poll before the last one, by a clock that was set back, adds no hours', () => {
+it('a poll before the last one, under a clock that was set back, adds no hours', () => {
   const before = { polledAt: later(3600), news: 1, unannounced: 1, hours: 5 }
   expect(polled(before, later(0), { news: 2, unannounced: 0 })).toEqual({
     polled_at: later(0),

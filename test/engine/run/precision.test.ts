@@ -34,7 +34,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
   })
 
-  it('misses no change of the second in which it looked, though only whole seconds are printed', async () => {
+  it('misses no change in the second in which it looked, even if only whole seconds are printed', async () => {
     const sandbox = await createSandbox({ data: 'none', timestamps: { digits: 0 } })
     sandbox.store.addTenant({ id: 1 })
     const put = (detail: string, micros: bigint): void =>

@@ -1,6 +1,6 @@
 /**
- * A warehouse belongs to the source that its first run has asked. Without that, rows of a sandbox pass for rows of
- * production: the watermarks of one vouch for the records of the other, and the run is `proven`.
+ * A warehouse belongs to the source that its first run queried. Otherwise, rows of a sandbox would pass for rows of
+ * production: the watermarks of one would vouch for the records of the other, and the run would be `proven`.
  */
 import { afterAll, describe, expect, it } from 'vitest'
 import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
@@ -25,7 +25,7 @@ const at = (minute: number): string =>
 const made: Sandbox[] = []
 afterAll(() => Promise.all(made.map((sandbox) => sandbox.close())))
 
-/** A source with `count` records of each resource, whose ids begin at `first` and whose times begin at `minute`. */
+/** A source with `count` records of each resource, with ids from `first` up and times from `minute` on. */
 async function source({ count = 20, first = 1, minute = 0, partnerId = '42' } = {}): Promise<Sandbox> {
   const sandbox = await createSandbox({ data: 'none', partnerId })
   made.push(sandbox)
@@ -44,7 +44,7 @@ const stateOf = async (warehouse: Warehouse): Promise<unknown> => [
   await rowsOf(warehouse, 'sync_source'),
 ]
 
-/** Everything that asks the API, each as a command would. */
+/** Everything that queries the API, each as a command would. */
 const askers: [string, (sandbox: Sandbox, warehouse: Warehouse) => Promise<unknown>][] = [
   ['sync', (sandbox, warehouse) => sync(sandbox, warehouse, { resources })],
   ['sync --full', (sandbox, warehouse) => sync(sandbox, warehouse, { resources, mode: 'full' })],
@@ -65,7 +65,7 @@ function with_(work: (deps: Deps) => Promise<unknown>, options: RunOptions = {})
 }
 
 describe.each(warehouses())('on $name', (kind) => {
-  it('belongs to the source of its first run, and refuses another one whatever asks', async () => {
+  it('belongs to the source of its first run, and refuses any other, whatever command it is', async () => {
     const [own, other] = [await source(), await source({ count: 5 })]
     const warehouse = await open(kind)
     await sync(own, warehouse, { resources })
@@ -81,7 +81,7 @@ describe.each(warehouses())('on $name', (kind) => {
     }
     expect(other.requests).toHaveLength(0)
     expect(await stateOf(warehouse)).toEqual(before)
-    // The same source, spelled with a slash.
+    // The same source, written with a slash.
     const again = await sync(own, warehouse, { resources, baseUrl: `${own.url}/` })
     expect(again).toMatchObject({ status: 'ok', requests: 3 })
     await warehouse.close()
@@ -98,7 +98,7 @@ describe.each(warehouses())('on $name', (kind) => {
     await warehouse.close()
   })
 
-  it('takes no source that grants nothing: a mistyped partner is corrected without more ado', async () => {
+  it('accepts no source that grants nothing: a mistyped partner is corrected without further steps', async () => {
     const [empty, own] = [await createSandbox({ data: 'none' }), await source()]
     made.push(empty)
     const warehouse = await open(kind)
@@ -108,7 +108,7 @@ describe.each(warehouses())('on $name', (kind) => {
     await warehouse.close()
   })
 
-  it('shows its rows under another source, and says so, without asking it', async () => {
+  it('shows its rows under another source, reports that, and does not query it', async () => {
     const [own, other] = [await source(), await source({ count: 5 })]
     const warehouse = await open(kind)
     await sync(own, warehouse, { resources })
@@ -127,7 +127,7 @@ describe.each(warehouses())('on $name', (kind) => {
     await warehouse.close()
   })
 
-  it('adopted with the same data keeps everything: the next run is idle', async () => {
+  it('adopted with the same data, it keeps everything: the next run is idle', async () => {
     const [own, moved] = [await source(), await source()]
     const warehouse = await open(kind)
     await sync(own, warehouse, { resources })
@@ -147,16 +147,16 @@ describe.each(warehouses())('on $name', (kind) => {
     ['older', 0, 100],
     ['newer', 100, 0],
   ])(
-    'adopted with other data walks everything, and reconcile --full removes what is foreign and %s',
+    'adopted with other data, it walks everything, and reconcile --full removes what is foreign and %s',
     async (_which, ours, theirs) => {
-      // Ids 11 to 20 are in both, with other times.
+      // Ids 11 to 20 are in both, with different times.
       const [own, other] = [
         await source({ minute: ours }),
         await source({ count: 40, first: 11, minute: theirs }),
       ]
       const warehouse = await open(kind)
       await sync(own, warehouse, { resources })
-      // What a probe, a walk and a backfill that were cut short, and late records have left.
+      // What a probe, an interrupted walk and backfill, and late records left behind.
       const { db } = warehouse
       const cursor = { tenant_id: 1, resource: 'notes' }
       const range = { from_at: at(0), to_at: at(9), boundary: at(5) }
@@ -198,7 +198,7 @@ describe.each(warehouses())('on $name', (kind) => {
         mode: 'reconcile',
         full: true,
         acceptDeletes: true,
-        // Versions that went back are asked for twice, some seconds apart.
+        // Versions that went back are requested twice, a few seconds apart.
         clock: new SkippingClock(),
       })
       expect(mended).toMatchObject({ status: 'ok', rows_deleted: 20 })

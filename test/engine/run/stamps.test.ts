@@ -1,4 +1,4 @@
-/** Stamps lie in the past: a record that is dated ahead moves no watermark beyond the clocks of the source and of us. */
+/** Stamps are in the past: a record that is dated ahead moves no watermark beyond the source's clock and ours. */
 import { describe, expect, it } from 'vitest'
 import { addMicros } from '../../../src/engine/base/timestamp.js'
 import type { Source } from '../../../src/engine/source/source.js'
@@ -22,7 +22,7 @@ const options: RunOptions = { resources: ['notes'], clock: clock.skewed, overlap
 
 const later = (seconds: number): string => addMicros(begin, BigInt(seconds) * 1_000_000n)
 const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
-/** So many seconds later by both clocks. */
+/** This many seconds later on both clocks. */
 const wait = (seconds: number): void => clock.pass(seconds * 1000)
 
 /** Records an hour apart, the newest an hour ago. */
@@ -42,7 +42,7 @@ const dateless = (source: Source): Source =>
   new Between(source, async (_, ask) => ({ ...(await ask()), serverDate: undefined }))
 
 describe.each(warehouses())('$name', (kind) => {
-  it('one record dated 2099 hides nothing that changes later, and is named, warned about once and counted', async () => {
+  it('one record dated 2099 hides no later change, and is named, warned about once and counted', async () => {
     prepare(5)
     put(9, far)
     const warehouse = await open(kind)
@@ -67,7 +67,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a stamp less than a minute ahead is no news; both are forgotten when their time has come', async () => {
+  it('a stamp less than a minute ahead is not reported; both are forgotten when their time has come', async () => {
     prepare(5)
     put(8, later(59))
     const warehouse = await open(kind)
@@ -102,7 +102,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a Date names a whole second: stamps within it are believed', async () => {
+  it('a Date names a whole second: stamps within it are trusted', async () => {
     prepare(5)
     wait(0.9)
     put(6, '2026-03-01T00:00:00.500000Z')
@@ -130,7 +130,7 @@ describe.each(warehouses())('$name', (kind) => {
     let lists = 0
     const off = sandbox.onRequest(({ resource }) => {
       if (resource !== 'notes' || ++lists !== 2) return
-      // One goes from the page that was read, one comes behind it: no total falls.
+      // One record leaves the page that was read, and one arrives after it, so no total falls.
       sandbox.store.remove(1, 'notes', 340)
       put(400, later(3600))
     })
@@ -142,7 +142,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('what comes while the list is read is read too, below a record of the far future', async () => {
+  it('records that arrive while the list is read are read too, below a record in the far future', async () => {
     prepare(250)
     put(999, far)
     const warehouse = await open(kind)
@@ -153,13 +153,13 @@ describe.each(warehouses())('$name', (kind) => {
       for (let id = 1000; id < 1150; id++) put(id, addMicros(later(30), BigInt(id)))
     })
     const report = only(await sync(sandbox, warehouse, options))
-    // Without another reading: the closing pages bring all of them.
+    // Without another reading: the closing pages contain all of them.
     expect(report).toMatchObject({ completeness: 'proven', watermark: begin })
     expect(await liveIds(warehouse)).toHaveLength(401)
     await warehouse.close()
   })
 
-  it('progress whose ceiling lies ahead of the clocks is not resumed', async () => {
+  it('progress with a ceiling ahead of the clocks is not resumed', async () => {
     prepare(350)
     put(999, far)
     const warehouse = await open(kind)
@@ -183,8 +183,8 @@ describe.each(warehouses())('$name', (kind) => {
     wait(7200)
     put(9, far)
     await sync(sandbox, warehouse, options)
-    // As a version left it that took every stamp for true. What that run recorded lies in the past by now, but not below
-    // the start of its run.
+    // As left by a version that believed every stamp. What that run recorded is in the past by now, but not before the
+    // start of its run.
     const bad = (await rowsOf(warehouse, 'sync_runs')).at(-1)?.run_id as string
     const recorded = { watermark: later(9000) }
     await warehouse.write([
@@ -222,7 +222,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('verify takes no stored watermark ahead of both clocks for true, and says so', async () => {
+  it('verify does not trust a stored watermark ahead of both clocks, and reports it', async () => {
     prepare(5)
     const warehouse = await open(kind)
     await sync(sandbox, warehouse, options)
@@ -255,7 +255,7 @@ describe.each(warehouses())('$name', (kind) => {
     ['both', year, 0n, undefined],
     ['both, and the source tells no time', year, 0n, dateless],
   ] as const)(
-    'a stamp a year ahead of a clock that is a year ahead (%s) hides nothing when the clock is right again',
+    'a stamp a year ahead of a clock that is a year ahead (%s) hides nothing once the clock is right again',
     async (_, both, own, around) => {
       prepare(5)
       const warehouse = await open(kind)
@@ -265,12 +265,12 @@ describe.each(warehouses())('$name', (kind) => {
       put(9, addMicros(begin, 2n * year))
       clock.micros += both
       clock.skew = own
-      // The clock alone tells how far ahead a stamp is: the run is named for it, and ends well.
+      // Only the clock shows how far ahead a stamp is: the run is marked for it, and ends well.
       const ahead = only(await sync(sandbox, warehouse, asked))
       expect(ahead).toMatchObject({ status: 'ok', reason: 'future_stamps' })
       clock.micros -= both
       clock.skew = 0n
-      // Where both were wrong, what was found then is read again; what changes now is found each time.
+      // If both were wrong, what was found then is read again; what changes now is found each time.
       for (const id of [10, 11, 12]) {
         wait(1800)
         put(id, later(3600 + 1800 * (id - 9) - 60))
@@ -291,7 +291,7 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('a stored watermark ahead of our clock alone is kept', async () => {
+  it('a stored watermark ahead of our clock only is kept', async () => {
     prepare(5)
     put(6, later(-60))
     const warehouse = await open(kind)
@@ -302,7 +302,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('would notice a watermark that takes stamps for true (mutant)', async () => {
+  it('would notice a watermark that believes all stamps (mutant)', async () => {
     prepare(5)
     put(9, far)
     const warehouse = await open(kind)

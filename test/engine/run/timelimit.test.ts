@@ -17,7 +17,7 @@ sandbox.store.addTenant({ id: 1 })
 for (const resource of resources)
   sandbox.store.put(1, resource, template(resource, 1, '2026-01-01T00:00:00Z'))
 
-/** A run whose time is over after so many answered list requests, counted from 1. */
+/** A run whose time is up after this many answered list requests, counted from 1. */
 async function limited(warehouse: Warehouse, answers: number, mutant: RunOptions = {}): Promise<RunReport> {
   let end = (): void => {}
   const over = new Promise<void>((resolve) => {
@@ -57,7 +57,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('goes on with the cursors that have waited longest, so that none starves', async () => {
+  it('continues with the cursors that have waited longest, so none starves', async () => {
     const warehouse = await open(kind)
     const seen = new Set<string>()
     for (let run = 0; run < 6; run++)
@@ -93,7 +93,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a limit that comes when all is done has ended nothing', async () => {
+  it('a limit that is reached when everything is done has ended nothing', async () => {
     const warehouse = await open(kind)
     expect(await limited(warehouse, 100)).toMatchObject({ status: 'ok', reason: null })
     await warehouse.close()

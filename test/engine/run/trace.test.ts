@@ -1,6 +1,6 @@
 /**
- * Traces as somebody sees them who attaches an SDK with `node --import`: the spans of real runs, from an exporter in memory
- * that a file is written from when the process ends.
+ * Traces as seen by anyone who attaches an SDK with `node --import`: the spans of real runs, from an in-memory exporter
+ * that writes a file when the process ends.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ async function spansOf(words: string[]): Promise<FinishedSpan[]> {
   return JSON.parse(readFileSync(join(here.folder, 'spans.json'), 'utf8')) as FinishedSpan[]
 }
 
-test('a run is one trace: its cursors, their requests and stored pages, with names, ids and counts alone', async () => {
+test('a run is one trace: its cursors, their requests and stored pages, with only names, ids and counts', async () => {
   const spans = await spansOf(['sync'])
   const named = (name: string): FinishedSpan[] => spans.filter((span) => span.name === `shopsync.${name}`)
   const [run] = named('run')
@@ -90,7 +90,7 @@ test('a run is one trace: its cursors, their requests and stored pages, with nam
   })
   expect(below('store').length).toBeGreaterThan(0)
   expect(named('request')).toHaveLength(Number(run?.attributes['shopsync.requests']))
-  // Whatever a customer wrote, and what the secret is, stands in no span.
+  // No span contains anything that a customer wrote, or the secret.
   const text = JSON.stringify(spans)
   for (const hidden of [here.sandbox.secret, 'updated_after', 'http://']) expect(text).not.toContain(hidden)
   const known =
@@ -100,7 +100,7 @@ test('a run is one trace: its cursors, their requests and stored pages, with nam
   ).toEqual([])
 })
 
-test('what failed is marked with a code, and a request that is tried again is a span of its own', async () => {
+test('failures are marked with a code, and a retried request is a separate span', async () => {
   here.sandbox.script([
     { when: { resource: 'notes' }, fault: { kind: 'status', status: 503, body: 'Mrs Hughes is away' } },
   ])

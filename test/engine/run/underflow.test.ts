@@ -49,7 +49,7 @@ beforeAll(() => {
 })
 
 describe.each(warehouses())('$name', (kind) => {
-  it('verify --sample finds them equal, and a real difference beside them', async () => {
+  it('verify --sample finds them equal, and finds a real difference among them', async () => {
     const warehouse = await open(kind)
     expect(await sync(sandbox, warehouse, { resources })).toMatchObject({ status: 'ok' })
     const isExact = kind.name === 'postgres'
@@ -59,7 +59,7 @@ describe.each(warehouses())('$name', (kind) => {
       .select(text.as('hours'))
       .orderBy('id')
       .execute()
-    // As a database prints them, without zeros at the end; a double has no place for most of them.
+    // As a database prints them, without trailing zeros. A double has no room for most of them.
     if (isExact) expect(rows.map(({ hours }) => hours)).toEqual(small.map(plainly))
     else expect(rows.map(({ hours }) => Number(hours) + 0)).toEqual(small.map((token) => Number(token) + 0))
     const verify = async () => {

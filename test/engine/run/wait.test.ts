@@ -1,4 +1,4 @@
-/** A wait that the API asks for and that is too long to be sat out: whom it ends, and what the run says. */
+/** A wait that the API demands and that is too long: what it ends, and what the run reports. */
 import { describe, expect, it } from 'vitest'
 import { template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
@@ -20,7 +20,7 @@ function fill(): void {
 const inAWeek = Math.floor(Date.now() / 1000) + 7 * 86_400
 const tomorrow = Math.floor(Date.now() / 1000) + 86_400
 
-/** A 429 for one resource, with these headers over the sandbox's own. */
+/** A 429 for one resource, with these headers on top of the sandbox's own. */
 const refuse = (resource: string, set: Record<string, string>): void =>
   sandbox.script([
     {
@@ -35,7 +35,7 @@ const refuse = (resource: string, set: Record<string, string>): void =>
 const spent = { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '0' }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('ends the cursor alone that was told, where the headers count free requests', async () => {
+  it('ends only the cursor that was told to wait, if the headers count free requests', async () => {
     fill()
     refuse('notes', { 'Retry-After': '315360000' })
     const warehouse = await open(kind)
@@ -50,7 +50,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('ends every cursor without another request, where nothing remains until then; the next run looks again', async () => {
+  it('ends every cursor without another request if nothing remains until then; the next run tries again', async () => {
     fill()
     refuse('notes', { ...spent, 'Retry-After': '86400', 'X-RateLimit-Reset': String(tomorrow) })
     const warehouse = await open(kind)
@@ -66,7 +66,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('is exit 3 and the reason of the run, where the authorizations were told so', async () => {
+  it('is exit 3 and the reason of the run if the authorizations were told to wait', async () => {
     fill()
     refuse('authorizations', { ...spent, 'Retry-After': '604800', 'X-RateLimit-Reset': String(inAWeek) })
     const warehouse = await open(kind)
@@ -84,7 +84,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a run that begins in a window which others have spent waits for its end, and loses nothing', async () => {
+  it('a run that begins in a window that others have used up waits for its end, and loses nothing', async () => {
     const clock = new HandClock('2026-03-02T12:00:20Z')
     const busy = await emptySandbox({ tenants: 0, clock, rate: { limit: 40, window: 60 } })
     busy.store.addTenant({ id: 1 })

@@ -1,5 +1,5 @@
 /**
- * This machine's clock was a year ahead during one run, and is right again: nothing that the run dated ahead makes the
+ * This machine's clock was a year ahead during one run, and is right again. Nothing that the run dated ahead makes the
  * warehouse look fresh, hides the run that came after it, or ages the history of runs.
  */
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -36,7 +36,7 @@ const yearAhead: Clock = {
 const now = (): bigint => systemClock.nowMicros()
 const daysAgo = (days: number): string => fromMicros(now() - BigInt(days) * dayMicros)
 
-/** A source that never tells its time. */
+/** A source that never sends its time. */
 class Timeless extends Between {
   constructor(private readonly told: Source) {
     super(told, async (_request, ask) => {
@@ -57,7 +57,7 @@ class Timeless extends Between {
 const run = (warehouse: Warehouse, options: RunOptions = {}) =>
   sync(sandbox, warehouse, { resources: ['notes'], ...options })
 
-/** Puts a run on record that comes to no end: it was killed. */
+/** Records a run that doesn't end: it was killed. */
 const kill = (warehouse: Warehouse, at = fromMicros(now())) =>
   warehouse.write([
     startRun(warehouse.db, {
@@ -100,7 +100,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(gauges).toMatchObject({ deletesUnchecked: 1 })
     expect([gauges.states.get('stale'), gauges.states.get('ok')]).toEqual([1, 0])
 
-    // The next run ends all of it.
+    // The next run ends all of this.
     await run(warehouse)
     await run(warehouse, { mode: 'reconcile' })
     expect(await statusOf(sandbox, warehouse, { nowMicros: now() })).toMatchObject({
@@ -110,13 +110,13 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('a clock that is ahead by some seconds, as another machine’s may be, makes nothing stale', async () => {
+  it('a clock that is a few seconds ahead, as another machine’s may be, makes nothing stale', async () => {
     await run(warehouse)
     const report = await statusOf(sandbox, warehouse, { nowMicros: now() - 20_000_000n })
     expect(report).toMatchObject({ healthy: true, cursors: [{ state: 'ok', age_seconds: 0 }] })
   })
 
-  it('what was complete by a wrong clock is no claim', async () => {
+  it('completeness under a wrong clock is not a claim', async () => {
     await run(warehouse, { clock: yearAhead, around: (source) => new Timeless(source) })
     const [stored] = await rowsOf(warehouse, 'sync_cursors')
     expect(String(stored?.complete_through) > fromMicros(now())).toBe(true)
@@ -124,7 +124,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report.cursors).toMatchObject([{ complete_through: null }])
   })
 
-  it('the last run is the one that was recorded last, wherever runs are told', async () => {
+  it('the last run is the one that was recorded last, wherever runs are shown', async () => {
     const { deps, close } = await depsOf(sandbox, warehouse, { clock: yearAhead })
     const plan = { name: 'mine', steps: [], timeLimit: undefined, wait: 0, onFailure: 'continue' } as const
     await runJob(deps, plan)
@@ -143,7 +143,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await lastOfJobs(warehouse, ['mine'])).get('mine')?.status).toBe('running')
   })
 
-  it('a run after it takes as long as it takes, and its rows are stamped later than those of before', async () => {
+  it('a run after it takes as long as it takes, and its rows are stamped later than earlier ones', async () => {
     await run(warehouse, { clock: yearAhead })
     const stamp = async () => String((await rowsOf(warehouse, 'notes'))[0]?._synced_at)
     const ahead = await stamp()
@@ -156,7 +156,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await stamp()) > again).toBe(true)
   })
 
-  it('cursors take turns by the runs that were recorded, not by what a wrong clock said', async () => {
+  it('cursors take turns by the recorded runs, not by what a wrong clock said', async () => {
     const turn = (resource: string, clock?: Clock) =>
       run(warehouse, { resources: [resource], ...(clock && { clock }) })
     await turn('notes', yearAhead)
@@ -199,7 +199,7 @@ describe.each(warehouses())('$name', (kind) => {
         .filter((id) => /past/.test(id))
     await run(warehouse, { clock: yearAhead, around })
     expect((await kept()).sort()).toEqual(['past-0', 'past-20', 'past-40'])
-    // What has become too old goes, once the clock is right.
+    // What has become too old is removed, once the clock is right.
     await run(warehouse, { historyKeepMs: 30 * 86_400_000, around })
     expect((await kept()).sort()).toEqual(['past-0', 'past-20'])
   })
@@ -234,10 +234,10 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('alerts tell of the killed run, of stale lists, and of drift', async () => {
+  it('alerts report the killed run, stale lists, and drift', async () => {
     const hook = await receiver()
     const world = new AlertingWorld(sandbox, warehouse, [ruleOf(hook.url)])
-    // The alerts' own clock stands where the runs' does.
+    // The alerts use the same clock as the runs.
     const ahead = new AlertingWorld(sandbox, warehouse, [ruleOf(hook.url)])
     await ahead.pass(365)
     await ahead.run()
@@ -253,13 +253,13 @@ describe.each(warehouses())('$name', (kind) => {
       'opened: drift 1/notes, failed run, stale 1/payments',
       'resolved: deletes_unchecked 1/notes, deletes_unchecked 1/payments',
     ])
-    // So does one after a run that was killed under the wrong clock.
+    // Likewise after a run that was killed under the wrong clock.
     await world.run()
     hook.take()
     await kill(warehouse, fromMicros(yearAhead.nowMicros()))
     await world.run()
     expect(hook.take().map(lineOf)).toEqual(['opened: failed run'])
-    // A run that cannot begin tells of what was killed before it, too.
+    // A run that can't begin also reports what was killed before it.
     await world.run()
     hook.take()
     await kill(warehouse)

@@ -37,7 +37,7 @@ describe('a request', () => {
     })
   })
 
-  it('asks for the partner’s authorizations, one record, and bare arrays at their documented paths', async () => {
+  it('requests the partner’s authorizations, one record, and bare arrays at their documented paths', async () => {
     const bodies = [envelope([{ id: 3 }], 2, 101), '{"id":5}', '["Cash App","Cheque"]']
     const { url, seen } = await httpServer((_request, response, number) =>
       sendJson(response, bodies[number - 1]!),
@@ -57,7 +57,7 @@ describe('a request', () => {
     ])
   })
 
-  it('is not sent again for what the caller makes of its answer', async () => {
+  it('is not sent again because of what the caller makes from its response', async () => {
     const { url, seen } = await httpServer((_request, response) => sendJson(response, envelope([{ id: 1 }])))
     const { source } = client(url)
     const made = source.take(request(), () => {
@@ -67,7 +67,7 @@ describe('a request', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('is sent again where a list that was counted before comes without a count', async () => {
+  it('is sent again if a list that was counted before comes without a count', async () => {
     const bodies = ['{"results":[]}', envelope([], 1, 0)]
     const { url, seen } = await httpServer((_request, response, number) =>
       sendJson(response, bodies[number - 1]!),
@@ -76,7 +76,7 @@ describe('a request', () => {
     expect([page.total, page.isUncounted, seen.length]).toEqual([0, undefined, 2])
   })
 
-  it('carries increasing stamps, the server’s date and its request id into the answer', async () => {
+  it('passes increasing stamps, the server’s date and its request id to the response', async () => {
     const headers = { date: 'Wed, 01 Jul 2026 12:00:00 GMT', 'x-request-id': 'abc-1' }
     const { url } = await httpServer((_request, response) => sendJson(response, envelope([]), headers))
     const { source } = client(url)
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(second.startedAt > first.startedAt).toBe(true)
   })
 
-  it('is refused before it is sent when plain http would leave the machine', () => {
+  it('is rejected before it is sent if plain http would leave the machine', () => {
     expect(() => client('http://api.example.com')).toThrow(Stop)
     expect(() => client('http://127.0.0.1.example.com')).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('allowInsecure') }),
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(() => client('http://api.example.com', { allowInsecure: true })).not.toThrow()
   })
 
-  it('is refused when the base URL or a credential cannot be used, without showing the secret', async () => {
+  it('is rejected if the base URL or a credential is unusable, without showing the secret', async () => {
     for (const url of ['api.example.com', 'ftp://x', 'https://user:pw@x', 'https://x/?a=1', 'https://x/#a'])
       expect(() => client(url)).toThrow(Stop)
     const secret = `${SECRET}\r\nx-injected: 1`
@@ -112,7 +112,7 @@ describe('a request', () => {
     expect(describeError(error)).not.toContain(SECRET)
   })
 
-  it('is reported with path, status, request id and bytes, and nothing of its headers', async () => {
+  it('is logged with path, status, request id and bytes, but none of its headers', async () => {
     const log: RequestInfo[] = []
     const { url } = await httpServer((_request, response, number) => {
       if (number > 1) return sendJson(response, envelope([]), { 'x-request-id': 'r2' })
@@ -146,25 +146,25 @@ describe('an answer', () => {
     return client(url).source.list(request())
   }
 
-  it('may come as gzip', async () => {
+  it('may be compressed with gzip', async () => {
     const answer = await page(gzipSync(envelope([{ id: 1, name: 'Zoë 🚗' }])), { 'content-encoding': 'gzip' })
     expect(answer.records).toEqual([{ id: 1, name: 'Zoë 🚗' }])
   })
 
-  it('may count in strings, leave out what can be computed, and begin with a byte order mark', async () => {
+  it('may have numbers as strings, leave out what can be computed, and begin with a byte order mark', async () => {
     const answer = await page('\ufeff{"results":[],"total_count":"201"}')
     expect(answer).toMatchObject({ total: 201, totalPages: 3, page: 1 })
   })
 
   it.each(['"many"', '-1', '12.5', '1e300', 'null', '[3]', '{}', 'true'])(
-    'counts nothing with %s for a total',
+    'does not count with %s for a total',
     async (total) => {
       const answer = await page(`{"results":[{"id":3}],"total_count":${total},"total_pages":-1}`)
       expect(answer).toMatchObject({ records: [{ id: 3 }], isUncounted: true })
     },
   )
 
-  it('behind the end may be the last page, under its own number, and shows nothing then', async () => {
+  it('past the end may be the last page, under its own number, and then shows nothing', async () => {
     const { url } = await httpServer((_request, response) =>
       sendJson(response, envelope([{ id: 1 }], 2, 200)),
     )
@@ -184,11 +184,11 @@ describe('an answer', () => {
     ['16 digits in a string', '"1234567890123456"', false],
     ['a harmless escape', '"\\u003cb\\u003e"', false],
     ['plain text', '"x"', false],
-  ])('says of %s whether it wants care', async (_what, value, careful) => {
+  ])('flags whether %s needs care', async (_what, value, careful) => {
     expect((await page(`{"results":[${value}],"total_count":1}`)).careful).toBe(careful)
   })
 
-  it('can be read again number by number as it was sent, while something is made of it', async () => {
+  it('can be read again with the numbers as they were sent, while something is made from it', async () => {
     const { url } = await httpServer((_request, response) =>
       sendJson(response, '{"results":[{"rate":1.10,"id":7},5],"total_count":1.0}'),
     )
@@ -205,13 +205,13 @@ describe('an answer', () => {
     expect(() => kept[0]?.tokens()).toThrow(Bug)
   })
 
-  it('that is one record can be read again whenever its numbers are wanted', async () => {
+  it('with one record can be read again whenever its numbers are needed', async () => {
     const { url } = await httpServer((_request, response) => sendJson(response, '{"rate":1.10}'))
     const item = await client(url).source.item({ tenantId: 7, path: 'customers', id: 5, priority: 'lookup' })
     expect(item?.tokens()).toEqual({ rate: new NumberToken('1.10') })
   })
 
-  it('of an item that does not exist is undefined', async () => {
+  it('for an item that does not exist is undefined', async () => {
     const { url, seen } = await httpServer((_request, response) => response.writeHead(404).end('{}'))
     const { source } = client(url)
     expect(await source.item({ tenantId: 7, path: 'customers', id: 5, priority: 'lookup' })).toBeUndefined()
@@ -220,7 +220,7 @@ describe('an answer', () => {
 })
 
 describe('stats', () => {
-  it('count all requests, and those of one tag apart', async () => {
+  it('count all requests, and those of one tag separately', async () => {
     const { url } = await httpServer((_request, response, number) => {
       if (number === 2) response.writeHead(503).end()
       else sendJson(response, envelope([]))
@@ -235,7 +235,7 @@ describe('stats', () => {
     expect(source.stats().window).toBeUndefined()
   })
 
-  it('show the window as the headers tell it', async () => {
+  it('show the window from the headers', async () => {
     const resets = Math.floor(Date.now() / 1000) + 30
     const headers = {
       'x-ratelimit-limit': '100',
@@ -277,22 +277,25 @@ describe('a refusal', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it.each([301, 302, 303, 307, 308])('by a %i redirect is not followed', async (status) => {
-    const elsewhere = await httpServer((_request, response) => sendJson(response, envelope([])))
-    const { url } = await httpServer((_request, response) => {
-      response.writeHead(status, { location: `${elsewhere.url}/${SECRET}` }).end()
-    })
-    const error = await refusal(client(url).source.list(request()))
-    expect(error).toMatchObject({ reason: 'refused' })
-    expect(error.message).toContain(String(status))
-    expect(describeError(error)).toMatch(/not followed/)
-    expect(describeError(error)).not.toContain(SECRET)
-    expect(elsewhere.seen).toHaveLength(0)
-  })
+  it.each([301, 302, 303, 307, 308])(
+    'is what a %i redirect becomes, which is not followed',
+    async (status) => {
+      const elsewhere = await httpServer((_request, response) => sendJson(response, envelope([])))
+      const { url } = await httpServer((_request, response) => {
+        response.writeHead(status, { location: `${elsewhere.url}/${SECRET}` }).end()
+      })
+      const error = await refusal(client(url).source.list(request()))
+      expect(error).toMatchObject({ reason: 'refused' })
+      expect(error.message).toContain(String(status))
+      expect(describeError(error)).toMatch(/not followed/)
+      expect(describeError(error)).not.toContain(SECRET)
+      expect(elsewhere.seen).toHaveLength(0)
+    },
+  )
 })
 
 describe('an abort', () => {
-  it('rejects at once with the signal’s reason while the server is silent', async () => {
+  it('rejects immediately with the signal’s reason while the server is silent', async () => {
     const { url } = await httpServer(() => controller.abort(reason))
     const controller = new AbortController()
     const reason = new Error('enough')
@@ -302,10 +305,10 @@ describe('an abort', () => {
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 
-  it('rejects at once while the connection is not made yet', async () => {
+  it('rejects immediately while the connection is not established yet', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
-    // The server never answers the client's first words of TLS.
+    // The server never answers the client's TLS hello.
     const { url } = await rawServer(() => controller.abort(reason))
     const { source } = client(url.replace('http:', 'https:'), {
       timeouts: { connect: 60_000, headers: 60_000, body: 60_000, request: 60_000 },
@@ -313,7 +316,7 @@ describe('an abort', () => {
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 
-  it('rejects at once while the body is coming', async () => {
+  it('rejects immediately while the body is arriving', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { url } = await httpServer((_request, response) => {
@@ -325,7 +328,7 @@ describe('an abort', () => {
     expect(await refusal(source.list(request({ signal: controller.signal })))).toBe(reason)
   })
 
-  it('rejects at once between two attempts', async () => {
+  it('rejects immediately between two attempts', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
     const { url, seen } = await httpServer((_request, response) => response.writeHead(500).end())
@@ -334,7 +337,7 @@ describe('an abort', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('leaves the others running, and sends nothing when it came before', async () => {
+  it('leaves the others running, and sends nothing if it came first', async () => {
     const { url, seen } = await httpServer((_request, response) => sendJson(response, envelope([])))
     const { source } = client(url)
     const signal = AbortSignal.abort(new Error('before'))

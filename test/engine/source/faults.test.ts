@@ -53,7 +53,7 @@ const body = (text: string | Buffer, headers: Record<string, string> = {}): Faul
 
 const gzipped = gzipSync(GOOD)
 
-/** The faults, each with a part of the message that people read where the fault stays. */
+/** The faults, each with a part of the message that people read if the fault stays. */
 const faults: Record<string, [fault: Fault, said: RegExp]> = {
   'reset before the headers': [
     (good) =>
@@ -116,7 +116,7 @@ const faults: Record<string, [fault: Fault, said: RegExp]> = {
 }
 
 describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
-  it('is tried again, and the cursor goes on when it mends', async () => {
+  it('is retried, and the cursor continues once it is over', async () => {
     const retries: RetryInfo[] = []
     const { url, seen } = await fault((number) => number > 1)
     const { source } = client(url, { onRetry: (info) => retries.push(info) })
@@ -126,7 +126,7 @@ describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
     expect(retries).toMatchObject([{ attempt: 1, attempts: 3, tenant_id: 7, resource: 'customers' }])
   })
 
-  it('skips the cursor when it does not, and says what was found, never the secret', async () => {
+  it('skips the cursor if it stays, and shows what was found, never the secret', async () => {
     const { url, seen } = await fault(() => false)
     const error = await refusal(client(url).source.list(request()))
     expect(error).toBeInstanceOf(Skip)
@@ -140,7 +140,7 @@ describe.each(Object.entries(faults))('%s', (_name, [fault, said]) => {
 })
 
 describe('without an answer', () => {
-  it('a refused connection is tried again, then skips the cursor', async () => {
+  it('a refused connection is retried, and then skips the cursor', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const address = server.address()
@@ -168,7 +168,7 @@ describe('a body larger than the cap', () => {
     ['announced', body(large, { 'content-length': String(large.length) })],
     ['in chunks', body(large, { 'transfer-encoding': 'chunked' })],
     ['once unpacked', body(gzipSync(large), { 'content-encoding': 'gzip' })],
-  ])('%s skips the cursor at once', async (_how, fault) => {
+  ])('%s skips the cursor immediately', async (_how, fault) => {
     const { url, seen } = await fault(() => false)
     const { source } = client(url, { maxBodyBytes: 2000 })
     const error = await refusal(source.list(request()))
@@ -199,7 +199,7 @@ describe('waiting', () => {
     }
   })
 
-  it('gives up at once when Retry-After is beyond reason', async () => {
+  it('gives up immediately if Retry-After is unreasonable', async () => {
     for (const code of [503, 429]) {
       const { url, seen } = await status(code, { 'retry-after': '999999' })(() => false)
       const error = await refusal(client(url).source.list(request()))
@@ -218,7 +218,7 @@ describe('waiting', () => {
   })
 })
 
-it('keeps what the server says from breaking a log line or giving the secret back', async () => {
+it('keeps the server’s text from breaking a log line or revealing the secret', async () => {
   const headers = { 'x-request-id': `${SECRET}${'y'.repeat(5000)}` }
   const { url } = await status(403, headers)(() => false)
   const error = await refusal(client(url).source.list(request()))
@@ -226,7 +226,7 @@ it('keeps what the server says from breaking a log line or giving the secret bac
   expect(JSON.stringify(error).length).toBeLessThan(1000)
 })
 
-/** Sends a byte every 20 ms, for ever: no pause is long enough for the other time-outs. */
+/** Sends a byte every 20 ms, forever: no pause is long enough for the other timeouts. */
 const dripping = (text: string): Promise<Stand> =>
   rawServer((socket) => {
     socket.write(text)
@@ -238,7 +238,7 @@ it.each([
   ['its body', head('content-length: 100000')],
   ['the body of a refusal', 'HTTP/1.1 500 Down\r\ncontent-length: 100000\r\n\r\n'],
   ['its headers', 'HTTP/1.1 200 OK\r\nx-filler: '],
-])('an answer that sends a byte now and then of %s ends with the deadline', async (_part, text) => {
+])('a response that sends a byte now and then of %s ends at the deadline', async (_part, text) => {
   const { url, seen } = await dripping(text)
   const timeouts = { connect: 60_000, headers: 60_000, body: 60_000, request: 150 }
   const error = await refusal(client(url, { timeouts }).source.list(request()))

@@ -1,4 +1,4 @@
-/** The throttle holds pages back while the warehouse has enough to store, and never forgets one. */
+/** The throttle holds back pages while the warehouse has enough to store, and never forgets one. */
 import { afterEach, expect, it } from 'vitest'
 import { Flow } from '../../../src/engine/source/rate/flow.js'
 import type { RequestClaim } from '../../../src/engine/source/rate/throttle.js'
@@ -8,7 +8,7 @@ import { ask, closeThrottles, learn, ok, start, work } from '../../support/throt
 
 afterEach(closeThrottles)
 
-/** A warehouse that stores a page when it is told to. */
+/** A warehouse that stores a page on request. */
 function storing(backlog: Backlog): () => Promise<void> {
   let end = (): void => {}
   const promise = new Promise<void>((resolve) => {
@@ -35,7 +35,7 @@ async function given(enough: number) {
   return { clock, backlog, throttle, page }
 }
 
-it('holds pages back while as many as are enough are being stored, and lets other requests go', async () => {
+it('holds back pages while enough are being stored, and lets other requests go', async () => {
   const { backlog, throttle, page } = await given(1)
   const stored = storing(backlog)
   const held = ask(throttle, pages(1, page))
@@ -47,7 +47,7 @@ it('holds pages back while as many as are enough are being stored, and lets othe
   expect(names(held)).toEqual(['0'])
 })
 
-it('lets the next one go when a page has come, failed, or was given up, and never all at once', async () => {
+it('lets the next one go when a page has arrived, failed, or was given up, and never all at the same time', async () => {
   const { clock, backlog, throttle, page } = await given(1)
   const stored = storing(backlog)
   const held = ask(throttle, pages(4, page))
@@ -64,7 +64,7 @@ it('lets the next one go when a page has come, failed, or was given up, and neve
   expect(names(held)).toEqual(['0', '1', '2', '3'])
 })
 
-it('lets one go with each page that is stored, while those that were let go are under way', async () => {
+it('lets one go with each page that is stored, while those already let go are under way', async () => {
   const { backlog, throttle, page } = await given(2)
   const stored = [storing(backlog), storing(backlog)]
   const held = ask(throttle, pages(3, page))
@@ -75,7 +75,7 @@ it('lets one go with each page that is stored, while those that were let go are 
   }
 })
 
-it('goes on holding where the warehouse is full again, and forgets a page that is not wanted any more', async () => {
+it('keeps holding when the warehouse is full again, and forgets a page that is no longer wanted', async () => {
   const { backlog, throttle, page } = await given(1)
   const first = storing(backlog)
   const controller = new AbortController()
@@ -99,7 +99,7 @@ it('goes on holding where the warehouse is full again, and forgets a page that i
   await waiting.catch(() => {})
 })
 
-it('lets several pages go together where answers take several times as long as storing, and no wait for the window', async () => {
+it('lets several pages go together if responses take several times as long as storing, and none waits for the window', async () => {
   const clock = new VirtualClock()
   const flow = new Flow({ clock, readAhead: 8 })
   await flow.storing(Promise.resolve())

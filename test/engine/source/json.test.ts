@@ -13,7 +13,7 @@ const exactInteger = (token: string): unknown => {
   return BigInt(token)
 }
 
-/** Reads JSON independently of the client: character by character, by the grammar. */
+/** Reads JSON independently of the client: character by character, according to the grammar. */
 function read(text: string, numeral: (token: string) => unknown = exactInteger): unknown {
   let at = 0
   const space = (): void => {
@@ -123,7 +123,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   integer,
   fc.constantFrom('\\', '"', '\\"1234567890123456789', '","id":12345678901234567890,"', 'number:'),
-  // Text of JSON: what stands around the digits inside of the string is what stands around a number.
+  // JSON text: the characters around the digits inside the string are the same as around a number.
   fc
     .tuple(
       fc.constantFrom('[', ',', ':', '":', '{"a":', 'no. '),
@@ -155,7 +155,7 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   ),
 }))
 
-/** Lists of numbers whose digits stand on both sides of a point, at any place of the text. */
+/** Lists of numbers with digits on both sides of a point, anywhere in the text. */
 const decimals = fc
   .array(
     fc.tuple(
@@ -173,14 +173,14 @@ const doubles = fc
   .array(fc.double({ noNaN: true, min: -1e15, max: 1e15 }))
   .map((list) => JSON.stringify(['x'.repeat(list.length), ...list]))
 
-/** A number as it was sent: as a value where JavaScript prints the same text, or a bigint does. */
+/** A number as it was sent: as a value if JavaScript, or a bigint, prints the same text. */
 const asSent = (token: string): unknown => {
   const value = exactInteger(token)
   return String(value) === token ? value : new NumberToken(token)
 }
 
 describe('JSON without rounding', () => {
-  it('reads as an independent reader does, whatever stands in strings, keys, fractions and exponents', () => {
+  it('reads like an independent reader, whatever is in strings, keys, fractions and exponents', () => {
     fc.assert(
       fc.property(json, (source) => {
         const isExact = mayRound(Buffer.from(source))
@@ -190,7 +190,7 @@ describe('JSON without rounding', () => {
     )
   })
 
-  it('sees every integer that a double would round', () => {
+  it('detects every integer that a double would round', () => {
     fc.assert(
       fc.property(json, (source) => {
         let wide = false
@@ -203,7 +203,7 @@ describe('JSON without rounding', () => {
     )
   })
 
-  it('sees every number of many digits that a double would round, and every one that is printed in another form', () => {
+  it('detects every number with many digits that a double would round, and every one that prints differently', () => {
     fc.assert(
       fc.property(fc.oneof(json, decimals), (source) => {
         let [lossy, odd] = [false, false]
@@ -216,14 +216,14 @@ describe('JSON without rounding', () => {
         })
         const bytes = Buffer.from(source)
         if (lossy) expect(mayRound(bytes)).toBe(true)
-        // What may be rounded is read exactly at once: nothing odd is left.
+        // Anything that may be rounded is read exactly right away, so nothing odd is left.
         expect(parseJson(bytes).isOdd()).toBe(odd && !mayRound(bytes))
       }),
       { numRuns: 2000 },
     )
   })
 
-  it('takes no number for rounded that a double holds', () => {
+  it('treats no number that a double holds as rounded', () => {
     fc.assert(
       fc.property(fc.oneof(decimals, doubles), (source) => {
         let lossy = false
@@ -262,14 +262,14 @@ describe('JSON without rounding', () => {
         exactInteger(/^-?\d{16,}\.\d+$/.test(token) ? (token.split('.')[0] ?? '') : token),
       ),
   }
-  it.each(Object.entries(careless))('could tell a reader that %s', (_what, reader) => {
+  it.each(Object.entries(careless))('could detect a reader that %s', (_what, reader) => {
     const property = fc.property(json, (source) => {
       expect(outcome(reader, source)).toEqual(outcome(read, source))
     })
     expect(() => fc.assert(property, { numRuns: 2000 })).toThrow()
   })
 
-  it('refuses what JSON.parse refuses, and nothing else', () => {
+  it('rejects what JSON.parse rejects, and nothing else', () => {
     const broken = fc
       .tuple(
         json,
@@ -303,7 +303,7 @@ describe('JSON without rounding', () => {
     expect(() => parsed(source)).toThrow(SyntaxError)
   })
 
-  it('keeps ids exactly, and numbers that are exact as numbers', () => {
+  it('keeps ids exactly, and exact numbers as numbers', () => {
     expect(parsed('[9007199254740991,9007199254740992,9007199254740993,-9223372036854775808]')).toEqual([
       9007199254740991,
       9007199254740992n,
@@ -313,13 +313,13 @@ describe('JSON without rounding', () => {
     expect(parsed('[1234567890123456.5,1e21]')).toEqual([1234567890123456.5, 1e21])
   })
 
-  it('finds an integer of 16 digits and more wherever it lies in the text and the text in memory', () => {
+  it('finds an integer of at least 16 digits wherever it is in the text, and wherever the text is in memory', () => {
     for (let offset = 0; offset < 8; offset++)
       for (let lead = 0; lead < 32; lead++)
         for (let length = 14; length < 20; length++) {
           const digits = '9'.repeat(length)
           const source = `[${' '.repeat(lead)}${digits}]`
-          // What lies around it in memory are digits too.
+          // The memory around it also contains digits.
           const memory = Buffer.alloc(offset + source.length + 16, '9')
           memory.write(source, offset)
           const { value } = parseJson(memory.subarray(offset, offset + source.length))
@@ -332,7 +332,7 @@ describe('JSON without rounding', () => {
     expect(Object.entries(value)).toEqual([['__proto__', 12345678901234567890n]])
   })
 
-  it('prints bigints as integers and everything else as JSON.stringify does', () => {
+  it('prints bigints as integers and everything else like JSON.stringify', () => {
     const leaf = fc.oneof(fc.bigInt(), fc.maxSafeInteger(), fc.string({ unit: 'binary' }), fc.boolean())
     const values = fc.dictionary(fc.string(), fc.oneof(leaf, fc.array(leaf)))
     const smallest = (value: unknown): unknown =>
@@ -356,14 +356,14 @@ describe('JSON without rounding', () => {
   it.each([
     ['"\\u0000"', true],
     ['"\\uDfFf"', true],
-    // A bigint says nothing of the texts beside it.
+    // A bigint has no effect on the texts next to it.
     ['[9007199254740993]', false],
     ['{"id" : -12345678901234567 }', false],
     ['[1234567890123456]', false],
     ['[12345678901234567.0, 12345678901234567e3]', false],
     ['["12345678901234567"]', false],
     ['"\\u00e4\\u2028"', false],
-  ])('says of %s whether it wants care: %s', (source, careful) => {
+  ])('flags whether %s needs care: %s', (source, careful) => {
     expect(parseJson(Buffer.from(source)).careful).toBe(careful)
   })
 
@@ -383,7 +383,7 @@ describe('JSON without rounding', () => {
     for (let lead = 0; lead < 12; lead++) expect(mayRound(Buffer.from(' '.repeat(lead) + source))).toBe(false)
   })
 
-  it('looks at a page of nothing but digits once', () => {
+  it('scans a page of nothing but digits once', () => {
     expect(mayRound(Buffer.from(`["${'7'.repeat(5_000_000)}"]`))).toBe(false)
   })
 })
@@ -399,7 +399,7 @@ describe('numbers as they were sent', () => {
     )
   })
 
-  it('keep the zeros at their end, and the digits that a double rounds', () => {
+  it('keep trailing zeros, and the digits that a double rounds', () => {
     const body = Buffer.from('{"a":1.10,"b":[123456789012345.123456,-0,12345678901234567,1.5],"c":"1.10"}')
     const read = {
       a: new NumberToken('1.10'),
@@ -407,7 +407,7 @@ describe('numbers as they were sent', () => {
       c: '1.10',
     }
     expect(parseJson(body).tokens()).toEqual(read)
-    // Where a double loses digits, the first reading has all of it.
+    // If a double loses digits, the first reading already has all of them.
     expect(parseJson(body).value).toEqual(read)
   })
 })

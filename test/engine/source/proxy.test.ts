@@ -1,4 +1,4 @@
-/** The way to the API through a proxy, and through TLS that an authority of one's own vouches for. */
+/** The way to the API through a proxy, and through TLS with a private certificate authority. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { fileURLToPath } from 'node:url'
@@ -26,7 +26,7 @@ afterEach(async () => {
   proxies = []
 })
 
-/** One request of a client behind the proxy at that address: its page, or what it ended with. */
+/** One request of a client behind the proxy at that address: its page, or how it ended. */
 async function ask(address: string, connect = 500): Promise<unknown> {
   const api = await httpServer((_request, response) => sendJson(response, envelope([])))
   const { source } = client(api.url, {
@@ -42,7 +42,7 @@ describe('a proxy', () => {
     ['me:p%40ss', 'me:p@ss'],
     ['token%2F1', 'token/1:'],
     ['', undefined],
-  ])('opens a tunnel, told the host and its own login alone: %s', async (login, pair) => {
+  ])('opens a tunnel, given only the host and its own login: %s', async (login, pair) => {
     const proxy = await proxied()
     expect(await ask(`http://${login}@127.0.0.1:${proxy.port}`)).toMatchObject({ records: [] })
     expect(proxy.heads).toHaveLength(1)
@@ -80,7 +80,7 @@ describe('a proxy', () => {
     expect(JSON.stringify(words)).not.toContain('hidden')
   })
 
-  test('that is not there is what the message names', async () => {
+  test('that is not there is named in the message', async () => {
     const proxy = await startProxy()
     await proxy.close()
     const { message, hint } = wordsOf(await ask(`http://127.0.0.1:${proxy.port}`))
@@ -122,7 +122,7 @@ describe('the program', () => {
     spawned(words, { cwd: here.folder, env: { API_SECRET: here.sandbox.secret, ...env } })
   const trusted = { NODE_EXTRA_CA_CERTS: fixture('ca.pem') }
 
-  test('reaches an API through HTTPS_PROXY and an authority of its own; the proxy reads nothing', async () => {
+  test('reaches an API through HTTPS_PROXY and a private authority; the proxy reads nothing', async () => {
     const proxy = await proxied()
     const environment = { ...trusted, HTTPS_PROXY: `http://me:hidden@127.0.0.1:${proxy.port}` }
     const checked = await run(['check'], environment)
@@ -137,14 +137,14 @@ describe('the program', () => {
     for (const { stdout, stderr } of [checked, synced]) expect(stdout + stderr).not.toContain('hidden')
   })
 
-  test('goes past it where NO_PROXY or the setting says so', async () => {
+  test('bypasses it if NO_PROXY or the setting says so', async () => {
     const proxy = await proxied()
     const environment = { ...trusted, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: 'localhost' }
     expect(await run(['sync', '--resource', 'staffs'], environment)).toMatchObject({ code: 0 })
     expect(proxy.heads).toEqual([])
   })
 
-  test('says what to do about a certificate that it does not trust', async () => {
+  test('tells you what to do about a certificate that it does not trust', async () => {
     const { code, stderr } = await run(['sync', '--resource', 'staffs'], {})
     expect(code).toBe(3)
     expect(stderr).toMatch(/certificate is not trusted.*NODE_EXTRA_CA_CERTS/s)

@@ -6,7 +6,7 @@ import { ask, closeThrottles, learn, many, ok, start, work } from '../../support
 afterEach(closeThrottles)
 
 describe('the queue', () => {
-  it('serves lookups before increments before reconciling before backfills', async () => {
+  it('serves lookups before incremental, then reconcile, then backfill', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock, 1)
     const first = await throttle.acquire(work())
@@ -24,7 +24,7 @@ describe('the queue', () => {
     expect(granted.map(([name]) => name).join('')).toBe('abcd')
   })
 
-  it('takes tenants in turn, so that a large one holds up none', async () => {
+  it('lets tenants take turns, so a large one does not hold up others', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock, 1)
     const first = await throttle.acquire(work())
@@ -42,7 +42,7 @@ describe('the queue', () => {
     expect(granted.map(([name]) => name).join('')).toBe('ABCABAAAA')
   })
 
-  it('lets an aborted request go at once, with its reason, and serves the next', async () => {
+  it('lets an aborted request go immediately, with its reason, and serves the next', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock, 1)
     const first = await throttle.acquire(work())
@@ -75,7 +75,7 @@ describe('the queue', () => {
     expect(clock.sleeping).toBe(0)
   })
 
-  it('counts a permit that is released twice once', async () => {
+  it('counts a permit that is released twice only once', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock, 1)
     const permit = await throttle.acquire(work())

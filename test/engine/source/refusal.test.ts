@@ -21,7 +21,7 @@ describe('two rules', () => {
     expect(throttle.window()).toMatchObject({ limit: 5, remaining: 0 })
   })
 
-  it('may become one: a rule that is not named any more is forgotten after its window', async () => {
+  it('may become one: a rule that is no longer named is forgotten after its window', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock)
     await learn(throttle, clock, { key: '10.0.0.1', limit: 5, remaining: 0, reset: 1_700_000_002_000 })
@@ -51,7 +51,7 @@ describe('a 429', () => {
     expect(granted.length).toBeGreaterThan(before)
   })
 
-  it('with Retry-After holds everybody for so long', async () => {
+  it('with Retry-After holds everybody for that long', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock)
     const permit = await throttle.acquire(work())
@@ -63,7 +63,7 @@ describe('a 429', () => {
     expect(granted).toHaveLength(1)
   })
 
-  it('that says nothing backs off, longer each time, one request ahead of all others', async () => {
+  it('without any hint backs off, longer each time, with one request ahead of all others', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock)
     const granted = ask(throttle, many(30))

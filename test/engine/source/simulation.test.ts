@@ -1,4 +1,7 @@
-/** The rate throttle's parts, against a simulated server in virtual time (docs/architecture.md, What else the engine rests on). */
+/**
+ * The parts of the rate throttle against a simulated server in virtual time (docs/architecture.md, What else the engine
+ * rests on).
+ */
 import { describe, expect, it } from 'vitest'
 import { Concurrency } from '../../../src/engine/source/rate/concurrency.js'
 import { Headroom, poissonQuantile } from '../../../src/engine/source/rate/othersusage.js'
@@ -27,7 +30,7 @@ describe('against a simulated server the throttle', () => {
     [60_000, 1000, 20],
     [3_600_000, 100, 2000],
   ])(
-    'alone uses windows of %i ms, limit %i, latency %i ms, and is never refused',
+    'uses windows of %i ms, limit %i, latency %i ms by itself, and is never refused',
     (window, limit, latency) => {
       for (const skew of [0, 7 * 3_600_000 + 431, -26 * 3_600_000 - 12]) {
         const tally = simulate({ ...base, window, limit, latency, skew, windows: 12, seed: skew + 1 })
@@ -38,7 +41,7 @@ describe('against a simulated server the throttle', () => {
     },
   )
 
-  it.each([0.1, 0.25, 0.5])('beside others who take %d of the limit is seldom refused', (others) => {
+  it.each([0.1, 0.25, 0.5])('next to others who use %d of the limit, is seldom refused', (others) => {
     for (const limit of [10, 100, 1000]) {
       const windows = 20_000 / limit
       const tally = simulate({ ...base, limit, others, windows })
@@ -61,12 +64,12 @@ describe('against a simulated server the throttle', () => {
     expect(tally.refused).toBe(0)
   })
 
-  it('copes with windows that end within a second, whichever way their end is rounded', () => {
+  it('copes with windows that end within a second, however their end is rounded', () => {
     for (const rounding of ['floor', 'ceil'] as const)
       for (const phase of [0, 370, 990]) {
         const tally = simulate({ ...base, phase, rounding })
         expect(tally.useOfPossible).toBeGreaterThanOrEqual(0.97)
-        // The first to come too early teaches how late these windows end.
+        // The first request that comes too early shows how late these windows end.
         expect(tally.refused).toBeLessThanOrEqual(rounding === 'floor' && phase > 0 ? base.connections : 0)
         expect(tally.refusedLater).toBe(0)
       }
@@ -74,7 +77,7 @@ describe('against a simulated server the throttle', () => {
 })
 
 describe('headroom', () => {
-  it('halves the burst that opens a window when it was refused, and lets it grow again one by one', () => {
+  it('halves a refused burst at the start of a window, and lets it grow again one by one', () => {
     const headroom = new Headroom()
     expect(headroom.opening).toBe(Number.POSITIVE_INFINITY)
     for (let index = 0; index < 16; index++) headroom.refused(16)
@@ -84,7 +87,7 @@ describe('headroom', () => {
     expect(headroom.opening).toBe(9)
   })
 
-  it('spares a tenth of the limit at most, and forgets', () => {
+  it('spares at most a tenth of the limit, and forgets', () => {
     const headroom = new Headroom()
     for (let index = 0; index < 9; index++) {
       headroom.refused(undefined)
@@ -98,7 +101,7 @@ describe('headroom', () => {
 })
 
 describe('the bounds of the server’s clock', () => {
-  it('hold the truth and close around it', () => {
+  it('contain the truth and close in on it', () => {
     const random = randomFrom(3)
     const skew = new Skew()
     const ahead = 3_600_123.4
@@ -115,7 +118,7 @@ describe('the bounds of the server’s clock', () => {
     expect(skew.width).toBeLessThan(150)
   })
 
-  it('start anew when a clock was set', () => {
+  it('start over when a clock was set', () => {
     const skew = new Skew()
     skew.observe(1_000_000, 1_000_100, 1_000_200)
     skew.observe(5_000_000, 1_001_100, 1_001_200)
@@ -129,27 +132,27 @@ describe('concurrency', () => {
     return concurrency.level
   }
 
-  it('reaches all connections while latency holds, and stays there though it jitters', () => {
+  it('reaches all connections while latency holds, and stays there despite jitter', () => {
     const random = randomFrom(5)
     const concurrency = new Concurrency(16)
     expect(run(concurrency, 16, () => 200)).toBe(16)
     for (let index = 0; index < 50; index++) expect(run(concurrency, 40, () => 1 + 15 * random())).toBe(16)
   })
 
-  it('shrinks where more in flight only means waiting longer, but not to nothing', () => {
+  it('shrinks if more in flight only means waiting longer, but not to nothing', () => {
     const concurrency = new Concurrency(16)
     const level = run(concurrency, 3000, (inFlight) => 100 * Math.max(1, inFlight))
     expect(level).toBeLessThan(8)
     expect(level).toBeGreaterThanOrEqual(4)
   })
 
-  it('takes slower pages for what they are, and recovers', () => {
+  it('accepts slower pages as the new normal, and recovers', () => {
     const concurrency = new Concurrency(16)
     run(concurrency, 200, () => 5)
     expect(run(concurrency, 600, () => 300)).toBe(16)
   })
 
-  it('gives way to a server in trouble and comes back', () => {
+  it('backs off from a server in trouble and comes back', () => {
     const concurrency = new Concurrency(16)
     run(concurrency, 100, () => 50)
     for (let index = 0; index < 50; index++) concurrency.failed()
@@ -158,7 +161,7 @@ describe('concurrency', () => {
   })
 })
 
-it('leaves room for as many of others as may come', () => {
+it('leaves room for as many requests of others as may come', () => {
   expect(poissonQuantile(0, 0.01)).toBe(0)
   expect(poissonQuantile(0.001, 0.01)).toBe(0)
   expect(poissonQuantile(1, 0.01)).toBe(4)

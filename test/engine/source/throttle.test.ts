@@ -16,7 +16,7 @@ describe('the start', () => {
     expect(granted.length).toBeGreaterThan(1)
   })
 
-  it('goes on when the first request breaks off', async () => {
+  it('continues when the first request breaks off', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock)
     const granted = ask(throttle, many(3))
@@ -26,7 +26,7 @@ describe('the start', () => {
     expect(granted).toHaveLength(2)
   })
 
-  it('is bounded by the connections alone when no response speaks of a limit', async () => {
+  it('is only limited by the connections if no response reports a limit', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock, 4)
     const granted = ask(throttle, many(100))
@@ -40,7 +40,7 @@ describe('the start', () => {
 })
 
 describe('a window', () => {
-  it('is used to its last request, counting those under way, and not beyond', async () => {
+  it('is used to its last request, including those under way, but no further', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock)
     await learn(throttle, clock, { limit: 10, remaining: 3, reset: 1_700_000_010_000 })
@@ -58,7 +58,7 @@ describe('a window', () => {
     expect(granted.length).toBeGreaterThan(3)
   })
 
-  it('tells how long requests waited for its end, and not how long nobody asked', async () => {
+  it('reports how long requests waited for its end, not how long there were none', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock)
     await learn(throttle, clock, { limit: 10, remaining: 0, reset: 1_700_000_010_000 })
@@ -75,7 +75,7 @@ describe('a window', () => {
     expect(throttle.waited()).toBe(over)
   })
 
-  it('that lies hours away by our clock ends when the server’s clock says so', async () => {
+  it('that is hours away by our clock ends when the server’s clock says so', async () => {
     for (const skew of [-7, 5]) {
       const clock = new VirtualClock(1_700_000_000_000)
       const server = (): number => clock.now + skew * 3_600_000
@@ -93,7 +93,7 @@ describe('a window', () => {
     }
   })
 
-  it('is not confused by late words from the one before', async () => {
+  it('is not confused by late responses from the previous one', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock)
     const [old, next] = [1_700_000_010_000, 1_700_000_020_000]
@@ -114,7 +114,7 @@ describe('a window', () => {
     expect(granted).toHaveLength(8)
   })
 
-  it('shrinks with answers that come out of order, never grows', async () => {
+  it('only shrinks with responses that come out of order', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock)
     const reset = 1_700_000_060_000
@@ -141,7 +141,7 @@ describe('a window', () => {
     expect(throttle.window()?.remaining).toBe(3)
   })
 
-  it('with a reserve of all but nothing still lets one request go', async () => {
+  it('with a reserve of nearly everything still lets one request go', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock, 16, 0.9)
     await learn(throttle, clock, { limit: 1, remaining: 0, reset: 1_700_000_001_000 })
@@ -150,7 +150,7 @@ describe('a window', () => {
     expect(granted).toHaveLength(1)
   })
 
-  it('that outlasts its reset is waited for, once that has shown', async () => {
+  it('that outlasts its reset is waited for, once that is known', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock, 1)
     const reset = 1_700_000_010_000
@@ -165,7 +165,7 @@ describe('a window', () => {
     expect(granted).toHaveLength(2)
   })
 
-  it('whose end nobody tells is asked again after a while', async () => {
+  it('with an unknown end is probed again after a while', async () => {
     const clock = new VirtualClock()
     const throttle = start(clock)
     const permit = await throttle.acquire(work())
@@ -177,7 +177,7 @@ describe('a window', () => {
     expect(granted).toHaveLength(1)
   })
 
-  it('whose requests all break off is asked again, not waited for without end', async () => {
+  it('whose requests all break off is probed again, not waited for forever', async () => {
     const clock = new VirtualClock(1_700_000_000_000)
     const throttle = start(clock)
     await learn(throttle, clock, { limit: 2, remaining: 0, reset: 1_700_000_001_000 })

@@ -1,4 +1,4 @@
-/** Waits that the API asks for: who waits, for how long, and what people are told. */
+/** Waits that the API demands: who waits, for how long, and what people are told. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { WaitNotice } from '../../../src/engine/source/rate/wait.js'
 import { settled, VirtualClock } from '../../support/clocks.js'
@@ -31,7 +31,7 @@ const refusing = (headers: Record<string, string>) => {
 }
 
 describe('a Retry-After of half an hour', () => {
-  it('beside free requests keeps only the one that was told waiting, and people hear of it', async () => {
+  it('next to free requests only makes that request wait, and is reported', async () => {
     const { url } = await refusing({ ...rate(90), 'retry-after': '1800' })
     const waits: WaitNotice[] = []
     const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
@@ -41,7 +41,7 @@ describe('a Retry-After of half an hour', () => {
     expect(waits[0]?.why).toMatch(/answered 429/)
   })
 
-  it('without a word on the limit holds everybody', async () => {
+  it('without any limit headers holds everybody', async () => {
     const { url, seen } = await refusing({ 'retry-after': '1800' })
     const waits: WaitNotice[] = []
     const { source } = client(url, { onWait: (wait) => waits.push(wait) })
@@ -52,14 +52,14 @@ describe('a Retry-After of half an hour', () => {
 })
 
 describe('a Retry-After beyond api.maxWait', () => {
-  it('is sat out where the configuration allows it', async () => {
+  it('is accepted if the configuration allows it', async () => {
     const { url } = await refusing({ ...rate(90), 'retry-after': '7200' })
     const { source, clock } = client(url, { maxWait: 3 * hour })
     await source.list(request())
     expect(clock.slept).toContain(7_200_000)
   })
 
-  it('ends the request that was told, and no other, where the window has room or nothing is said of it', async () => {
+  it('ends only that request if the window has room or is not reported', async () => {
     for (const headers of [rate(90), {}]) {
       const { url, seen } = await refusing({ ...headers, 'retry-after': '315360000' })
       const { source, clock } = client(url)
@@ -74,7 +74,7 @@ describe('a Retry-After beyond api.maxWait', () => {
     }
   })
 
-  it('ends everybody without another request where nothing remains until then', async () => {
+  it('ends everybody without another request if nothing remains until then', async () => {
     const { url, seen } = await refusing({ ...rate(0, 10 * hour), 'retry-after': '36000' })
     const { source } = client(url)
     for (const tenantId of [7, 8, 9])
@@ -85,8 +85,8 @@ describe('a Retry-After beyond api.maxWait', () => {
   })
 })
 
-describe('a window that others had spent before the first request', () => {
-  /** A server whose window is spent for the first few requests, as long as its headers say. */
+describe('a window that others used up before the first request', () => {
+  /** A server whose window is used up for the first few requests, as long as its headers say. */
   const spentAtFirst = (refusals: number) => {
     let asked = 0
     return httpServer((_request, response) => {
@@ -96,7 +96,7 @@ describe('a window that others had spent before the first request', () => {
     })
   }
 
-  it('is waited for by whoever comes, after one request, and people hear of it', async () => {
+  it('is waited for by all requests, after one request, and is reported', async () => {
     const { url, seen } = await spentAtFirst(1)
     const waits: WaitNotice[] = []
     const { source, clock } = client(url, { onWait: (wait) => waits.push(wait) })
@@ -109,7 +109,7 @@ describe('a window that others had spent before the first request', () => {
     expect(waits).toMatchObject([{ who: 'every request', why: expect.stringContaining('100 requests') }])
   })
 
-  it('gives up with words about the rate limit where it never ends', async () => {
+  it('ends with a message about the rate limit if it never ends', async () => {
     const { url, seen } = await spentAtFirst(99)
     const { source } = client(url)
     const error = await refusal(source.list(request()))
@@ -119,7 +119,7 @@ describe('a window that others had spent before the first request', () => {
   })
 })
 
-it('a window that is spent for longer than api.maxWait refuses who waits and who comes', async () => {
+it('a window that is used up for longer than api.maxWait refuses waiting and new requests', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []
   const throttle = start(clock, 4, 0, (wait) => waits.push(wait))
@@ -129,14 +129,14 @@ it('a window that is spent for longer than api.maxWait refuses who waits and who
   for (const refused of [waiting, refusal(throttle.acquire(work(3)))])
     expect(await refused).toMatchObject({ name: 'Skip', details: { code: 'told_to_wait' } })
   expect(waits).toEqual([])
-  // The day after, the window is another one.
+  // The day after, it is a different window.
   await clock.pass(24 * hour + 2000)
   const next = throttle.acquire(work())
   await settled()
   ;(await next).release(ok(clock))
 })
 
-it('a wait of the whole program is told once, however often it is looked at', async () => {
+it('a wait of the whole program is reported once, however often it is checked', async () => {
   const clock = new VirtualClock(1_700_000_000_000)
   const waits: WaitNotice[] = []
   const throttle = start(clock, 4, 0, (wait) => waits.push(wait))

@@ -1,4 +1,7 @@
-/** The set of ids that a walk has seen is a set, however the ids lie, and its text form gives back what was put in. */
+/**
+ * The set of ids that a walk has seen is a set, however the ids are distributed, and its text form restores what was
+ * put in.
+ */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Int64 } from '../../../schema/resource.js'
@@ -32,7 +35,7 @@ describe('IdSet', () => {
     )
   })
 
-  it('agrees with a Set where containers turn from lists into bitmaps', () => {
+  it('agrees with a Set when containers turn from lists into bitmaps', () => {
     const runs = fc.record({
       from: fc.constantFrom(0, 60_000, -70_000, 2 ** 40, Number(safe) - 70_000),
       step: fc.integer({ min: 1, max: 17 }),
@@ -54,7 +57,7 @@ describe('IdSet', () => {
     )
   })
 
-  it('gives back from its text what was put in', () => {
+  it('restores from its text what was put in', () => {
     fc.assert(
       fc.property(fc.uniqueArray(ids, { selector: String }), (some) => {
         const sorted = [...some].sort((a, b) => (a < b ? -1 : 1))

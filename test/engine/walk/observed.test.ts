@@ -1,4 +1,4 @@
-/** One rule names the records of every response, storable or not, so that counts and ranges agree on them. */
+/** One rule names the records of every response, storable or not, so counts and ranges agree on them. */
 import { describe, expect, it } from 'vitest'
 import { observedRecords, type ShownRecord } from '../../../src/engine/walk/observed.js'
 
@@ -13,20 +13,20 @@ const unstorable = (key: string, updatedAt = ''): ShownRecord => ({ stored: unde
 const shown = (raw: readonly ShownRecord[]): unknown[] =>
   observedRecords(raw).map(({ id, updatedAt }) => [id, updatedAt])
 
-describe('the observed of a response', () => {
-  it('stand in the order of the list, each as the warehouse stores it', () => {
+describe('the observed records of a response', () => {
+  it('are in list order, each as the warehouse stores it', () => {
     const [one, two] = [stored(1, 9), stored(2, 8)]
     expect(observedRecords([one, two])).toEqual([one.stored, two.stored])
   })
 
-  it('count every record: one that cannot be stored, and each further occurrence of an id', () => {
+  it('include every record: one that cannot be stored, and each further occurrence of an id', () => {
     const page = [stored(1, 9), stored(1, 9), unstorable('?x'), unstorable('?x'), stored(1, 9)]
     const ids = observedRecords(page).map(({ id }) => id)
     expect(new Set(ids).size).toBe(page.length)
     expect(ids.map((id) => typeof id)).toEqual(['number', 'string', 'string', 'string', 'string'])
   })
 
-  it('give a record the same text on whatever page it stands', () => {
+  it('give a record the same text on whatever page it is', () => {
     const textOn = (...page: ShownRecord[]): unknown =>
       observedRecords(page).find(({ id }) => typeof id === 'string' && id.includes('?x'))?.id
     const alone = textOn(unstorable('?x'))
@@ -34,7 +34,7 @@ describe('the observed of a response', () => {
     expect(textOn(unstorable('?z', time(3)), unstorable('?x'))).toBe(alone)
   })
 
-  it('take a time from their neighbour where they have none of their own', () => {
+  it('take a neighbor’s time if they have none of their own', () => {
     const page = [
       unstorable('?a'),
       stored(1, 9),

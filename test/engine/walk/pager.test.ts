@@ -1,11 +1,11 @@
-/** A pager enters no page that came before a later response. */
+/** A pager enters no page that arrived before a later response. */
 import { expect, it } from 'vitest'
 import { Pager } from '../../../src/engine/walk/pager.js'
 import type { WalkPage } from '../../../src/engine/walk/types.js'
 
 const [records, perPage] = [400, 10]
 
-/** A list that stands still; `payload` numbers the responses. */
+/** A list that doesn't change; `payload` numbers the responses. */
 function list() {
   const fetched: string[] = []
   const fetch = async (page: number, size: number): Promise<WalkPage<number>> => {
@@ -22,7 +22,7 @@ function list() {
   return { fetched, fetch }
 }
 
-it('uses a page that has come already within a burst, and never after it', async () => {
+it('uses a page that has already arrived within a burst, and never after it', async () => {
   const { fetched, fetch } = list()
   const taken: WalkPage<number>[] = []
   const take = async (page: WalkPage<number>): Promise<number> => {

@@ -1,4 +1,4 @@
-/** The verdict by what it rests on: each situation of docs/guarantees.md, and the law that no doubt improves a verdict. */
+/** The verdict for each basis: each situation of docs/guarantees.md, and the law that no doubt improves a verdict. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -15,7 +15,7 @@ import {
   worstFirst,
 } from '../../../src/engine/walk/verdict.js'
 
-/** 250 records at first, three that came, 253 at last, and as many seen. */
+/** 250 records at first, three that arrived, 253 at the end, and as many seen. */
 const balance: Balance = { first: 250, last: 253, distinct: 253, entered: 3, fallen: 0 }
 const clear = { isDoubtful: false, hasVanished: false, isLate: false, hasTies: false }
 const count = (numbers: Partial<Balance> = {}, doubts: Partial<Counted> = {}): Counted => ({
@@ -24,7 +24,7 @@ const count = (numbers: Partial<Balance> = {}, doubts: Partial<Counted> = {}): C
   ...doubts,
 })
 const closed = count()
-/** One record is counted and was not seen. */
+/** One record is counted but wasn't seen. */
 const short = count({ distinct: 252 })
 /** Two records were deleted meanwhile. */
 const fallen = count({ last: 251, fallen: 2 })
@@ -378,7 +378,7 @@ describe('the verdict', () => {
     expect(verdict(evidence, memory)).toEqual({ verdict: expected, reason })
   })
 
-  it('lets the watermark pass what is counted and never shown, and nothing else that is unproven', () => {
+  it('lets the watermark pass what is counted but never shown, and nothing else that is unproven', () => {
     const moving = rows.map((row) => verdict(row[1], row[2])).filter((claim) => movesWatermark(claim))
     const passing = moving.filter((claim) => claim.verdict === 'unproven').map(({ reason }) => reason)
     expect(new Set(passing)).toEqual(new Set(['counted_not_shown', 'unreadable', 'before_all']))
@@ -406,7 +406,7 @@ describe('the verdict', () => {
     )
   })
 
-  it('calls books closed by nothing but that T0, those that entered and those seen come to T1', () => {
+  it('calls books closed only if T0 plus the entered records, and the seen ones, equal T1', () => {
     fc.assert(
       fc.property(counts, (counted) => {
         const { first, last, distinct, entered, fallen: falls } = counted.balance

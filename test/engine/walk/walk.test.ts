@@ -1,7 +1,7 @@
 /**
- * Law 9 on a list in memory: thousands of walks under creates, updates, deletes, bulk deletes, ties that are shuffled in
- * every response, and pages that overlap in time. The list knows the truth; the walk must not claim more. What breaks the
- * law is pinned in test/laws/mutants.test.ts.
+ * Law 9 on a list in memory: thousands of walks under creates, updates, deletes, bulk deletes, ties that are shuffled
+ * in every response, and pages that overlap in time. The list knows the truth; the walk must not claim more. The faults
+ * that break the law are pinned in test/laws/mutants.test.ts.
  */
 import { describe, expect, it } from 'vitest'
 import { Skip } from '../../../src/engine/base/errors.js'
@@ -35,19 +35,21 @@ class World {
   shuffle: boolean
   time = 0
   #ids = 0
-  /** Whether records moved at all; a still world must be proven. */
+  /** Whether records moved at all; an unchanged world must be proven. */
   moved = false
-  /** By how much a record may be late, and whether such things happen. */
+  /** By how much a record may be late, and whether that happens. */
   readonly overlap: number
   readonly isLate: boolean
-  /** Came late or back with an old time; came back with a new one; deleted with no fall of the total to show it. */
+  /**
+   * Came late or back with an old time; came back with a new one; was deleted without a fall of the total to show it.
+   */
   readonly late = new Set<number>()
   returned = 0
   masked = 0
   readonly #buried: Live[] = []
   #total = 0
   #deleted = false
-  /** Ceilings of first pages that did not show all that may be late. */
+  /** Ceilings of first pages that didn't show everything that may be late. */
   readonly wide = new Set<string>()
 
   constructor(seed: number, count: number, ties: number, overlap = 0) {
@@ -99,7 +101,7 @@ class World {
     this.#deleted = true
   }
 
-  /** Something becomes visible that is older than now; often as another is deleted, so that the totals agree. */
+  /** A record older than now becomes visible; often as another is deleted, so that the totals agree. */
   arrive(): void {
     const past = this.time - Math.floor(this.next() * this.overlap)
     const buried = this.#buried.findIndex(({ updated }) => updated > this.time - this.overlap)
@@ -114,7 +116,7 @@ class World {
     } else if (dice < 0.4) {
       this.#late({ id: ++this.#ids, created: past, updated: this.time })
     } else {
-      // Bulk work stamps what it makes with one time.
+      // Bulk work gives everything it makes the same time.
       const top = this.list(epoch)[0]?.updated ?? 0
       const updated = this.next() < 0.5 && top > this.time - this.overlap ? top : past
       this.#late({ id: ++this.#ids, created: updated, updated })
@@ -127,7 +129,7 @@ class World {
     this.late.add(record.id)
   }
 
-  /** Before a response: whether something was deleted since the one before, and no fall shows it. */
+  /** Before a response: whether something was deleted since the previous one without a fall to show it. */
   look(): void {
     if (this.#deleted && this.live.size >= this.#total) this.masked++
     this.#deleted = false
@@ -174,18 +176,21 @@ class World {
     return (id) => before.get(Number(id))
   }
 
-  /** Live records at or before the watermark that the walk has not stored in that version. */
+  /** Live records at or before the watermark that the walk hasn't stored in that version. */
   missing(watermark: string | null, floor: string): number {
     return [...this.live.values()].filter(({ id, updated }) => {
       const version = text(updated)
-      // The next walk reads again what came late: its floor is older.
+      // The next walk reads late records again, because its floor is older.
       if (this.late.has(id) && watermark !== null && version > this.nextFloor(watermark)) return false
       return watermark !== null && version > floor && version <= watermark && this.stored.get(id) !== version
     }).length
   }
 }
 
-/** An old group of one time in any order, a few records since, and hardly anything but exchanges of seen for late. */
+/**
+ * An old group with one time in any order, a few later records, and hardly anything except swaps of seen records for
+ * late ones.
+ */
 class Exchange extends World {
   constructor(seed: number, count: number, _ties: number, overlap: number) {
     super(seed, count, 1, overlap)
@@ -208,9 +213,9 @@ class Exchange extends World {
 
 const counts = ['true', 'none', 'capped', 'low', 'page'] as const
 
-/** A source that serves short pages, counts falsely or not at all, and answers behind the end in a way of its own. */
+/** A source that serves short pages, counts wrongly or not at all, and answers past the end in its own way. */
 class Paged extends World {
-  /** Records of a page at most. */
+  /** The most records per page. */
   readonly most: number
   readonly count: (typeof counts)[number]
   readonly #cap: number
@@ -230,7 +235,7 @@ class Paged extends World {
     return this.count === 'page' ? shown : all
   }
 
-  /** A source that serves less than was asked for and counts just that looks like one with a short list. */
+  /** A source that serves less than requested and counts only that looks like one with a short list. */
   get isHopeless(): boolean {
     return this.most < 5 && this.live.size > this.most && this.#total(this.live.size, this.most) === this.most
   }
@@ -253,7 +258,7 @@ class Paged extends World {
   }
 }
 
-/** Nothing but new records, each well after the one before. */
+/** Only new records, each well after the previous one. */
 class Steady extends World {
   override move(): void {
     this.time += 10
@@ -269,7 +274,7 @@ interface Setting {
 
 const dies = new Error('the process dies')
 
-/** One walk, from the port's side; `diesAt` ends it at that request, leaving the progress that was committed. */
+/** One walk, from the port's side. `diesAt` ends it at that request, leaving the committed progress. */
 function port(
   world: World,
   floor: string,
@@ -337,17 +342,17 @@ interface Tally {
   repaired: number
   listed: number
   unproven: number
-  /** Wrong where a record came back from deletion: beyond counting (docs/guarantees.md). */
+  /** Wrong if a record came back from deletion, which counting can't detect (docs/guarantees.md). */
   beyond: number
-  /** An exchange in the late zone left no trace in any response: the next walk reads the zone again. */
+  /** A swap in the late zone left no trace in any response; the next walk reads the zone again. */
   traceless: number
   wrong: string[]
 }
 
-/** A delete that no total shows, and a record that came back from deletion and looks like an update. */
+/** A deletion that no total shows, plus a record that came back from deletion and looks like an update. */
 const isBeyond = (world: World): boolean => world.masked > 0 && world.returned > 0
 
-/** Whether it was an exchange in a wide zone, and the next walk of the source as it is then brings what was missed. */
+/** Whether it was a swap in a wide zone, and the next walk of the unchanged source fetches what was missed. */
 async function isHealed(world: World, { ceiling, verdict }: WalkOutcome, setting: Setting): Promise<boolean> {
   if (ceiling === null || verdict !== 'proven' || world.masked === 0 || !world.wide.has(ceiling)) return false
   const floor = world.nextFloor(ceiling)
@@ -358,7 +363,7 @@ async function isHealed(world: World, { ceiling, verdict }: WalkOutcome, setting
 /** WALKS_FROM=… plays other walks. */
 const firstSeed = Number(process.env.WALKS_FROM ?? 1)
 
-/** What plays the walks again, that one first. */
+/** How to play the walks again, that one first. */
 const again = (seed: number): string => `WALKS_FROM=${seed} npx vitest run test/engine/walk/walk.test.ts`
 
 async function campaign(
@@ -383,7 +388,7 @@ async function campaign(
     const isFirst = next() < 0.5
     const middle = world.list(epoch)[Math.floor(world.live.size / 2)]
     const floor = isFirst || !middle ? epoch : text(middle.updated)
-    // An incremental walk has what lies below its floor, and an older state of some of what lies above.
+    // An incremental walk starts with what is below its floor, and an older state of some of what is above.
     if (!isFirst)
       for (const record of world.live.values())
         if (text(record.updated) <= floor) world.stored.set(record.id, text(record.updated))
@@ -467,7 +472,7 @@ describe('a walk of a list in memory', () => {
       `late: ${proven} proven, ${repaired} repaired, ${unproven} unproven; ${tally.wrong.length} wrong, ${beyond} beyond counting, ${traceless} without a trace`,
     )
     expect(tally.wrong).toEqual([])
-    // Of walks that nobody has played before, a few more by chance.
+    // Some walks that were never played before, chosen at random.
     expect(traceless).toBeLessThanOrEqual(Math.ceil(walks / 1000) + (process.env.WALKS_FROM ? 3 : 0))
     expect(proven + repaired).toBeGreaterThan(walks / 5)
   })
@@ -477,19 +482,19 @@ describe('a walk of a list in memory', () => {
     ['that moves', 0.2, 0],
     ['that moves, several pages together', 0.2, 4],
   ] as const)(
-    'never claims more of a list with short pages and false totals %s',
+    'never claims more of a list with short pages and wrong totals %s',
     async (_, motion, ahead) => {
       const tally: Record<string, number> = {}
       const wrong: string[] = []
       for (let seed = 1; seed <= walks; seed++) {
         const world = new Paged(seed, 5 + (seed % 60), seed % 3 === 0 ? 0.5 : 0, 0)
-        // Whether an estimate, or a refusal, comes of the list's motion, no answer tells.
+        // No response shows whether an estimate, or a refusal, is due to the list's motion.
         if (motion > 0 && (world.count === 'low' || world.beyond === 'refused')) continue
         const outcome = await walk(world, epoch, { motion, ahead, pageSizes: sizes }, false)
         const missing = world.missing(outcome.ceiling, epoch)
         const key = `${world.count} ${outcome.verdict}`
         tally[key] = (tally[key] ?? 0) + 1
-        // Where nothing counts, a deletion may pull a record past the walk, and ties may hide one: it is not called proven.
+        // If nothing counts, a deletion may pull a record past the walk, and ties may hide one: it isn't called proven.
         const mayMiss = outcome.verdict === 'listed' && (motion > 0 || world.shuffle)
         const isWrong = outcome.verdict !== 'unproven' && missing > 0 && !mayMiss
         if (isWrong && !isBeyond(world) && !world.isHopeless)
@@ -505,7 +510,7 @@ describe('a walk of a list in memory', () => {
   it.each([
     ['which a source shows in one order, at once', false, 'proven'],
     ['which a source shuffles, by reading again', true, 'repaired'],
-  ] as const)('a busy list closes over an old group of one time, %s', async (_, shuffle, verdict) => {
+  ] as const)('a busy list closes over an old group with one time, %s', async (_, shuffle, verdict) => {
     for (let seed = 1; seed <= 50; seed++) {
       const world = new Steady(seed, 40, 1, 5)
       world.shuffle = shuffle

@@ -45,7 +45,7 @@ describe('postgres', () => {
   beforeAll(() => client.connect())
   afterAll(() => client.end())
 
-  it.each(kinds)('reads $kind in binary as it does in text', async ({ kind, type, values }) => {
+  it.each(kinds)('reads $kind in binary as in text', async ({ kind, type, values }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(values), { maxLength: 40 }), async (list) => {
         const texts = list.map((value) => (value === null ? null : String(value)))
@@ -61,7 +61,7 @@ describe('postgres', () => {
     )
   })
 
-  /** `1e21` as text keeps fewer zeros behind the point than a number that was written out; the value is the same. */
+  /** `1e21` as text has fewer zeros after the point than a number that was written out; the value is the same. */
   const plain = (a: string, b: string): string => (Number(a) === Number(b) && trim(a) === trim(b) ? a : b)
   const trim = (text: string): string => (text?.includes('.') ? text.replace(/\.?0+$/, '') : text)
 })

@@ -1,4 +1,4 @@
-/** The backlog counts the pages that are not stored yet, and keeps long work away from transactions that wait. */
+/** The backlog counts the pages that aren't stored yet, and keeps long work away from waiting transactions. */
 import { expect, it } from 'vitest'
 import { Backlog } from '../../../src/engine/warehouse/backlog.js'
 
@@ -11,7 +11,7 @@ function pending(): { readonly promise: Promise<void>; readonly end: () => void 
   return { promise, end }
 }
 
-it('counts a page until it is stored or has failed, and tells who waits for it', async () => {
+it('counts a page until it is stored or has failed, and notifies those waiting for it', async () => {
   const backlog = new Backlog(2)
   const [first, second] = [pending(), pending()]
   const events: string[] = []
@@ -29,7 +29,7 @@ it('counts a page until it is stored or has failed, and tells who waits for it',
   expect(backlog.pages).toBe(0)
 })
 
-it('keeps long work away while a transaction waits for what it asked, until its rows are sent or it has failed', async () => {
+it('holds back long work while a transaction waits for a result, until its rows are sent or it has failed', async () => {
   const backlog = new Backlog(1)
   const [first, second] = [pending(), pending()]
   const events: string[] = []
@@ -45,7 +45,7 @@ it('keeps long work away while a transaction waits for what it asked, until its 
   first.end()
   await expect(failed).rejects.toThrow('away')
   await free
-  // The transaction still waits for its rows to be written: that is when a page is decoded.
+  // The transaction still waits for its rows to be written; that is when a page is decoded.
   expect(events).toEqual(['free'])
   second.end()
   await stored

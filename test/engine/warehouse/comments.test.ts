@@ -5,7 +5,7 @@ import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
 const [, postgres] = bothWarehouses()
 
-it('a migration writes every text of the dictionary, and all of them at once', async () => {
+it('a migration writes every text of the dictionary, all of them together', async () => {
   const address = postgres!.address()
   const warehouse = await reopen(address)
   const sent: string[] = []

@@ -1,6 +1,6 @@
 /**
- * What src/engine/warehouse/dialect.ts asks of a database, method by method: the same tests for each. What lies above trusts it,
- * and is therefore tested on one of them.
+ * What src/engine/warehouse/dialect.ts requires of a database, method by method: the same tests for each. The code
+ * above relies on it, so that is tested on only one of them.
  */
 import { type Expression, type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ const [root, child] = boxes.tables as [Table, Table]
 
 const at = (second: number): string => `2026-02-01T00:00:0${second}.000000Z`
 const stamp = (second: number) => ({ tenantId: 7, syncedAt: at(second) })
-/** An id that no double holds. */
+/** An id that no double can hold. */
 const far = 9_007_199_254_740_993n
 
 describe.each(bothWarehouses())('$name', (kind) => {
@@ -65,7 +65,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     within((session) => session.upsert(root, rows(root, ...records), stamp(second), false))
   const storeParts = (second: number, ...records: readonly object[]): Promise<number> =>
     within((session) => session.upsert(child, rows(child, ...records), stamp(second), false))
-  /** Made-up tables are unknown to the type of the database. */
+  /** Made-up tables aren't in the database's type. */
   const anyTable = () => warehouse.db as unknown as Kysely<Record<string, Record<string, unknown>>>
   const names = async (): Promise<unknown[]> => (await rowsOf(warehouse, 'boxes')).map((row) => row.name)
 
@@ -80,7 +80,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await names()).toEqual(['box 2'])
   })
 
-  it('versions come as they were stored, for ids beyond 2^53 too, and of that tenant alone', async () => {
+  it('versions come as they were stored, even for ids beyond 2^53, and only for that tenant', async () => {
     await store(1, record(1, 1), record(far, 2))
     const asked = [1, far, 3]
     const versions = await within((session) => session.versions(root, 7, asked))
@@ -113,7 +113,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(row?._deleted_at).toBeNull()
   })
 
-  it('asked for what differs, it writes what differs', async () => {
+  it('with differing, it only writes what differs', async () => {
     await store(1, record(1, 1), record(2, 1))
     const differing = (second: number, ...records: readonly object[]): Promise<number> =>
       within((session) => session.upsert(root, rows(root, ...records), stamp(second), true))
@@ -153,7 +153,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await within((session) => session.prune(child, 7, [1, 2], rows(child)))).toBe(2)
   })
 
-  it('inserts what is new; of a row that is there it says so, or writes what differs', async () => {
+  it('inserts new rows; for an existing row, it reports that or writes what differs', async () => {
     const of = (count: number, ...more: readonly object[]) =>
       record(1, 1, { parts: [{ id: 1, count }, ...more] })
     const insert = (...records: readonly object[]): Promise<number> =>
@@ -191,7 +191,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
   })
 
-  it('picks the rows of some records, and has none of a table that a page lacks', async () => {
+  it('picks the rows of some records, and has none for a table that a page lacks', async () => {
     const both = rows(
       child,
       record(1, 1, { parts: [{ id: 1 }] }),
@@ -202,7 +202,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(rows(child).owners).toEqual([])
   })
 
-  it('loads rows with their stamps as they are, and leaves those that are there', async () => {
+  it('loads rows with their stamps as they are, and skips existing ones', async () => {
     await store(1, record(1, 1))
     const shared: Record<string, unknown> = { tenant_id: 7, _synced_at: at(5), _deleted_at: at(6) }
     const tuple = (n: number | bigint): Tuple => {
@@ -228,7 +228,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
   })
 
-  it('reads a table in the order of its keys, a few rows at a time, every value as it is', async () => {
+  it('reads a table in key order, a few rows at a time, every value as it is', async () => {
     const raw = { deep: [1, { 'a.b': null }] }
     const records = [far, 3, 1, 2, 10].map((n, i) => record(n, 1, { width: i + 0.25, seen: at(i), raw }))
     await store(1, ...records)
@@ -252,7 +252,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(JSON.parse(String(found[0]![0]![place('raw')]))).toEqual(raw)
   })
 
-  it('one instant shows nothing that is written meanwhile', async () => {
+  it('one instant shows nothing that is written later', async () => {
     await store(1, record(1, 1))
     const other = await reopen(address, known)
     const seen = await other.dialect.atOneInstant(async ({ db }) => {
@@ -274,7 +274,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await names()).toEqual(['box 1', 'box 2'])
   })
 
-  it('the catalogue shows each table, its key, its indexes and its size', async () => {
+  it('the catalog shows each table, its key, its indexes and its size', async () => {
     const columns = await warehouse.dialect.liveColumns()
     const indexes = await warehouse.dialect.liveIndexes()
     for (const table of warehouse.tables) {
@@ -294,7 +294,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(size.bytes).toBeGreaterThan(0)
   })
 
-  it('moves members of _extra without reading a number', async () => {
+  it('moves members of _extra without parsing a number', async () => {
     const { extra } = warehouse.dialect
     await store(1, record(1, 1))
     const set = async (value: Expression<unknown>): Promise<void> => {
@@ -333,7 +333,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ])
   })
 
-  it('tells the time in microseconds, and later never earlier', async () => {
+  it('returns the time in microseconds, never going back', async () => {
     const now = (): Promise<string> => within((session) => warehouse.dialect.now(session, systemClock))
     const [first, second] = [await now(), await now()]
     expect(first).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
@@ -364,7 +364,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect((await warehouse.dialect.liveColumns()).length).toBe(before)
   })
 
-  it('erases what is deleted for good, and says what may be left', async () => {
+  it('erases permanently deleted rows, and reports what may be left', async () => {
     await store(1, record(1, 1, { name: 'a name that must go' }), record(2, 1))
     const gone = anyTable().deleteFrom('boxes').where('id', '=', 1).compile()
     const traces = await warehouse.dialect.erase(['boxes'], async () => {
@@ -375,7 +375,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await names()).toEqual(['box 2'])
   })
 
-  it('passes its own errors through, and calls a broken statement no wait', async () => {
+  it('passes its own errors through, and does not retry a broken statement', async () => {
     const broken = await sql`select nothing from nowhere`.execute(warehouse.db).then(
       () => undefined,
       (error: unknown) => error,

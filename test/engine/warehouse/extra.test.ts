@@ -1,4 +1,4 @@
-/** Two unknown fields whose paths become one name are both kept in `_extra`, and which is which does not change. */
+/** Two unknown fields whose paths become the same name are both kept in `_extra`, and always under the same names. */
 import { describe, expect, it } from 'vitest'
 import { number, object } from '../../../schema/resource.js'
 import { box } from '../../support/boxes.js'
@@ -15,7 +15,7 @@ const record = {
   // A member with a dot in its name, and a member of an object: both are `size.unit`.
   'size.unit': 'of the box',
   size: { width: 2, unit: 'of its size' },
-  // Postgres cannot hold U+0000: it becomes U+FFFD, which another member has for a name already.
+  // Postgres can't hold U+0000: it becomes U+FFFD, which another member already has in its name.
   'no\ufffd': 'a mark',
   'no\u0000': 'nothing',
 }

@@ -28,7 +28,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     return result
   }
 
-  it('is held to the end of the block, and given back', async () => {
+  it('is held to the end of the block, and then released', async () => {
     const during = await held(async (lease) => {
       await lease.warehouse.write([])
       return [await holder(), lease.runId]
@@ -37,8 +37,8 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     expect(await holder()).toBeNull()
   })
 
-  it('is free where its holder has ended, although nobody has asked for its exit code', async () => {
-    // The child of a shell that has become another program meanwhile, which reaps nothing.
+  it('is free if its holder has ended, even if its exit code has not been collected', async () => {
+    // The child of a shell that has since become another program, which doesn't reap children.
     const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
@@ -55,7 +55,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
   describe('of a listener', () => {
     const listening = () => openLease({ warehouse, clock: systemClock }, listenCommand)
 
-    it('is waited for, and given back to whoever wants it', async () => {
+    it('is waited for, and released to whoever wants it', async () => {
       const listener = await listening()
       const claimed = held(holder)
       await expect.poll(async () => (await lockHolder(warehouse))?.wanted_at).not.toBeNull()
@@ -65,7 +65,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       expect((await lockHolder(warehouse))?.wanted_at).toBeNull()
     })
 
-    it('is not claimed while somebody waits for it', async () => {
+    it('is not claimed while another command waits for it', async () => {
       await warehouse.want()
       await expect(listening()).rejects.toThrow(/waits for/)
       expect(await held(holder)).not.toBeNull()
@@ -87,7 +87,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     expect(await holder()).toBeNull()
   })
 
-  /** A release fails while no transaction can begin. */
+  /** The release fails while no transaction can begin. */
   async function withoutRelease<T>(work: () => Promise<T>): Promise<T> {
     const dialect = warehouse.dialect as { transaction: Warehouse['dialect']['transaction'] }
     const { transaction } = dialect
@@ -102,7 +102,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     }
   }
 
-  it("never hides the work's error or its result behind a release that fails", async () => {
+  it("never hides the work's error or its result behind a failed release", async () => {
     await expect(withoutRelease(() => Promise.reject(new Error('of the work')))).rejects.toThrow(
       'of the work',
     )

@@ -1,6 +1,6 @@
 /**
- * A column belongs to the configuration: promoting a field moves its values from `_extra` into the column at once, and
- * taking it back moves them back, in batches that a kill does not lose. Field by field, the source agrees.
+ * A column belongs to the configuration: promoting a field immediately moves its values from `_extra` into the column,
+ * and reverting that moves them back, in batches that survive a kill. Field by field, the source agrees.
  */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -22,7 +22,9 @@ const sandbox = await sandboxOfFile()
 const records = 620
 const at = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
 
-/** Fields that the document does not show: of every kind, now and then null, absent, or nothing that the kind can hold. */
+/**
+ * Fields that the document doesn't show: of every kind, sometimes null, absent, or something that the kind can't hold.
+ */
 const unknown = (id: number): Record<string, unknown> => ({
   vin: `VIN ${id} "é"`,
   ...(id % 5 > 0 && { year: id % 7 === 0 ? null : 1990 + (id % 30) }),
@@ -86,7 +88,7 @@ describe.each(warehouses())('$name', (kind) => {
     return Number(row?.n)
   }
 
-  it('promoting moves what is there, at no request, and taking back returns it', async () => {
+  it('promoting moves existing values without a request, and reverting moves them back', async () => {
     const { address, warehouse } = await begin(known)
     const before = await plain(warehouse)
     await warehouse.close()
@@ -127,7 +129,7 @@ describe.each(warehouses())('$name', (kind) => {
     await back.close()
   })
 
-  it('a move that is cut short loses nothing, whichever way the configuration says next', async () => {
+  it('an interrupted move loses nothing, whatever the configuration says next', async () => {
     const { address, warehouse } = await begin(known)
     const before = await plain(warehouse)
     await warehouse.close()
@@ -138,7 +140,7 @@ describe.each(warehouses())('$name', (kind) => {
     const dialect: Warehouse['dialect'] = {
       ...next.dialect,
       transaction: (work) => {
-        // The first says that the move begins, the second moves a batch.
+        // The first one records that the move begins, the second moves a batch.
         if (++transactions === 3) throw new Error('killed')
         return next.dialect.transaction(work)
       },
@@ -174,7 +176,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a column of another kind is filled by a walk', async () => {
     const { address, warehouse } = await begin(promoted({ seen_at: 'text' }))
     await warehouse.close()
-    // On SQLite both kinds are one type of column; Postgres tells them apart, and the configuration is refused.
+    // On SQLite, both kinds have the same column type. Postgres tells them apart, and the configuration is rejected.
     const other = promoted({ seen_at: 'timestamp' })
     const next = await reopen(address, other)
     if (kind.name === 'postgres') await expect(next.migrate()).rejects.toThrow('vehicles.seen_at is text')
@@ -187,7 +189,7 @@ describe.each(warehouses())('$name', (kind) => {
     await next.close()
   })
 
-  it('migrate alone does it too, and says so', async () => {
+  it('migrate does it too, by itself, and reports it', async () => {
     const { address, warehouse } = await begin(known)
     await warehouse.close()
     const config = configure(sandbox, address, ['vehicles'], {

@@ -1,4 +1,4 @@
-/** Items without ids inside of items: their key names every owner, so that the places of two owners are not one. */
+/** Items without ids inside other items: their key names every owner, so positions under two owners don't collide. */
 import { describe, expect, it } from 'vitest'
 import { id, integer, many, one, scalars, text } from '../../../schema/resource.js'
 import { tablesOf } from '../../../src/engine/model/table.js'
@@ -85,7 +85,7 @@ const without = many({ table: 'trays', key: 'id', fields: { id: id('Id.'), slots
 const placed = many({ table: 'trays', key: 'position', ownerColumn: 'tray_id', fields: { slots } }, 'Trays.')
 const single = one({ table: 'trays', key: 'id', fields: { id: id('Id.'), tags } }, 'Tray.')
 
-it('refuses a declaration whose items nothing tells apart', () => {
+it('rejects a declaration with items that nothing tells apart', () => {
   expect(() => tablesOf(box({ trays: without }))).toThrow(
     'boxes: the items of slots are told apart by their position',
   )

@@ -1,4 +1,4 @@
-/** A tag that shows other tags: rows of its own resource, which are none of the page's records. */
+/** A tag that shows other tags: rows of its own resource that aren't among the page's records. */
 import { describe, expect, it } from 'vitest'
 import { known } from '../../support/run.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
@@ -8,7 +8,7 @@ const name = embedded!.name
 const inside = embedded!.resource.embeddedAs!
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it('stores what is newer, and leaves what is older as it is', async () => {
+  it('stores newer ones, and leaves older ones as they are', async () => {
     const warehouse = await open(kind)
     const store = (second: number, records: readonly unknown[]) =>
       warehouse.apply({

@@ -1,6 +1,6 @@
 /**
- * A history holds every version that was seen to end, and nothing else: the life of records on every warehouse, and
- * random lives beside an observer who looks at the tables after every write.
+ * A history contains every version that was seen to end, and nothing else: the life of records on every warehouse, and
+ * random lives compared with an observer who looks at the tables after every write.
  */
 import fc from 'fast-check'
 import { sql } from 'kysely'
@@ -31,7 +31,7 @@ const store = (
 const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: string, tenantId = 7) =>
   markDeleted(warehouse, { tenantId, resource: model.byName.get(resource)! }, [{ id, updatedAt, askedAt }])
 
-/** Stores an order in a version that the source itself no longer knows to be older. */
+/** Stores an order in a version that the source itself now considers older. */
 async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: string, from: string) {
   const key = { tenantId: 7, resource }
   const page = warehouse.encode(model.byName.get(resource)!.flatten([record], true), key)
@@ -58,17 +58,17 @@ describeBothWays((kind) => {
   })
   afterAll(() => warehouse.close())
 
-  it('tells the life of a record', async () => {
+  it('shows the life of a record', async () => {
     await wipe(warehouse)
     const hours = (n: number) => order(1, [{ labors: [labor(n)], parts: [part(1, 100)] }])
     await store(warehouse, [at(1, hours(1)), at(1, order(2, []))], stamp(100))
     expect(await rowsOf(warehouse, table)).toEqual([])
     await store(warehouse, [at(2, hours(2))], stamp(200))
     await store(warehouse, [at(3, { ...hours(3), state: 'estimate' })], stamp(300))
-    // The same once more, and an older page: nothing ends.
+    // The same again, and an older page: nothing ends.
     await store(warehouse, [at(3, { ...hours(3), state: 'estimate' })], stamp(350))
     await store(warehouse, [at(2, hours(2))], stamp(360))
-    // Other content, and then another nested row alone, under the same updated_at.
+    // Other content, and then only another nested row, under the same updated_at.
     await store(warehouse, [at(3, { ...hours(3), state: 'invoice' })], stamp(400))
     await store(warehouse, [at(3, { ...hours(4), state: 'invoice' })], stamp(500))
     await remove(warehouse, 1, stamp(3), stamp(600))
@@ -112,7 +112,7 @@ describeBothWays((kind) => {
     ])
   })
 
-  it('ends no version where another record shows the same nested row', async () => {
+  it('ends no version if another record shows the same nested row', async () => {
     await wipe(warehouse)
     const moving = { id: 77, ...labor(1) }
     const with77 = (id: number, more: Row[] = []) => ({
@@ -145,7 +145,7 @@ describeBothWays((kind) => {
     await store(warehouse, [at(1, whole)], stamp(100))
     const columns = async (name: string): Promise<Row[]> =>
       (await rowsOf(warehouse, name)).map(({ tenant_id, repair_order_id, ...row }) =>
-        // What is computed of a line is no part of its version.
+        // What is computed for a line isn't part of its version.
         Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith('_'))),
       )
     const [service] = await columns('repair_order_services')
@@ -189,7 +189,7 @@ describeBothWays((kind) => {
     expect(await begun(warehouse, 'integrator_tags')).toMatchObject({ '7/5': stamp(200), '7/61': stamp(100) })
   })
 
-  /** Whether a write that is cut short at any moment leaves rows and history as they were. */
+  /** Whether a write that is interrupted at any moment leaves rows and history as they were. */
   const isWhole = async (instead: (session: Session) => Partial<Session>): Promise<boolean> => {
     const moving = (id: number, more: Row[] = []) => ({
       ...order(id, []),
@@ -202,7 +202,7 @@ describeBothWays((kind) => {
     await store(warehouse, [at(5, moving(1)), at(1, changing), at(1, order(3, []))], stamp(100))
     const before = await state()
     const page = [at(9, moving(4)), at(2, changing), at(1, order(3, [{ labors: [labor(2)] }]))]
-    // On a server, one moment of so many: its statements are the same, and each takes longer.
+    // On a server, only some of the moments: its statements are the same, and each takes longer.
     for (let n = 1; ; n += kind.name === 'sqlite' ? 1 : 6) {
       let count = 0
       const moment = (): void => {
@@ -224,7 +224,7 @@ describeBothWays((kind) => {
         expect(n).toBeGreaterThan(30)
         expect(await rowsOf(warehouse, table)).toHaveLength(2)
         const after = await state()
-        // The answer to the commit was lost, and the page is stored again.
+        // The response to the commit was lost, and the page is stored again.
         await store(warehouse, page, stamp(200))
         return (await state()) === after
       }
@@ -245,7 +245,7 @@ describeBothWays((kind) => {
   })
 
   const numRuns = { sqlite: 25, postgres: 10 }[kind.name]
-  it('holds what an observer has seen end, whatever comes in whichever order', { timeout: 60_000 }, () =>
+  it('contains what an observer has seen end, whatever comes in whatever order', { timeout: 60_000 }, () =>
     fc.assert(
       fc.asyncProperty(lives, (life) => play(warehouse, life)),
       { numRuns, seed: 7 },
@@ -253,11 +253,14 @@ describeBothWays((kind) => {
   )
 })
 
-/** One write: a page of orders as a request saw them, or an answer that a record is gone. */
+/** One write: a page of orders as a request saw them, or a response that a record is gone. */
 interface Write {
   readonly tenant: 7 | 8
   readonly way: 'page' | 'remove' | 'back'
-  /** Of orders: id, second of updated_at, where the customer came from, hours of each labor, and the labor that several claim. */
+  /**
+   * For orders: id, second of updated_at, where the customer came from, hours of each labor, and the labor that several
+   * claim.
+   */
   readonly orders: readonly {
     id: 1 | 2 | 3
     second: number
@@ -265,7 +268,7 @@ interface Write {
     hours: readonly number[]
     claims: boolean
   }[]
-  /** How long after the last write the request was sent: before it, where negative. */
+  /** How long after the last write the request was sent; before it, if negative. */
   readonly after: number
 }
 
@@ -325,7 +328,7 @@ async function play(warehouse: Warehouse, life: readonly Write[]): Promise<void>
       await goBack(warehouse, made(first!), syncedAt, String(stored.updated_at))
     await observer.look(syncedAt)
   }
-  // Of what was there for no time at all, something else may have taken the place.
+  // A version that existed for no time at all may have been replaced by another.
   const all = await kept(warehouse, resource)
   expect(all.filter(lasted)).toEqual(inOrder(observer.ended.filter(lasted)))
   expect(observer.ended).toEqual(expect.arrayContaining(all))
@@ -350,7 +353,7 @@ describe('a wrong way of keeping is caught:', () => {
       retryWaits: [0],
       dialect: {
         ...real.dialect,
-        // Texts are known by their database: a wrong one has its own.
+        // Texts are cached per database, so a wrong one has its own.
         db: real.dialect.db.withPlugin({
           transformQuery: ({ node }) => node,
           transformResult: async ({ result }) => result,
@@ -375,7 +378,7 @@ describe('a wrong way of keeping is caught:', () => {
       },
     })
 
-  it('the way itself is not', async () => expect(await isCaught(() => ({}), {}, 20)).toBe(false))
+  it('the correct way is not', async () => expect(await isCaught(() => ({}), {}, 20)).toBe(false))
 
   it.each([
     ['what is replaced is not kept', /^insert/, 'replaced'],
@@ -404,7 +407,7 @@ describe('a wrong way of keeping is caught:', () => {
     expect(await isCaught(early)).toBe(true)
   })
 
-  it('a record whose own values differ under the same updated_at is taken for the same', async () => {
+  it('a record whose own values differ under the same updated_at is taken for unchanged', async () => {
     const alike = (session: Session): Partial<Session> => ({
       countAlike: async (of, tenantId, rows) =>
         of.role === 'root' ? rows.owners.length : session.countAlike(of, tenantId, rows),

@@ -1,6 +1,6 @@
 /**
- * A table holds what its watermark says: what somebody has dropped is created by the next run and filled by it, with a
- * walk of the whole list, also where the walk is killed; what the program has learned is filled from `_extra`.
+ * A table contains what its watermark claims. What was dropped is created and filled again by the next run, with a walk
+ * of the whole list, even if the walk is killed. What the program has learned is filled from `_extra`.
  */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -88,7 +88,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
       const { address, warehouse, wanted } = await begin()
       await execute(warehouse, address, drop)
       await warehouse.migrate()
-      // All that may bring its rows are read whole, and no rows are missed in a table that was created empty.
+      // All lists that may contain its rows are read whole, and no rows are reported missing in a table that was
+      // created empty.
       expect(new Set((await demands(warehouse)).map((cursor) => cursor.resource))).toEqual(new Set(bringing))
       const registers = (await rowsOf(warehouse, 'sync_registers')).filter((row) => row.resource === resource)
       expect(registers).toHaveLength(drop === `drop table ${resource}` ? 0 : 2)
@@ -105,7 +106,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     },
   )
 
-  it('cursors that have lost nothing are not read again; an index comes back', async () => {
+  it('cursors that have lost nothing are not read again, and an index comes back', async () => {
     const { address, warehouse } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
     await execute(warehouse, address, 'drop index notes_by_updated_at')
@@ -120,7 +121,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a walk that fills and is cut short goes on in the next run, whatever that is asked for', async () => {
+  it('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
     await warehouse.migrate()
@@ -141,7 +142,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a walk that was cut short before the table was dropped is not resumed', async () => {
+  it('a walk that was interrupted before the table was dropped is not resumed', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
@@ -154,13 +155,13 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a demand that is made during a walk outlives the walk', async () => {
+  it('a refill that is requested during a walk outlives the walk', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
     await warehouse.migrate()
     const other = await reopen(address)
     let asked = 0
-    /** Behind what is new of both: when the first page is asked for again, to close the books, some pages are stored. */
+    /** After what is new in both: when the first page is requested again to close the books, some pages are stored. */
     const dropInTheMiddle = async (): Promise<void> => {
       if (++asked !== 5) return
       await execute(other, address, 'drop table customer_phones')
@@ -172,7 +173,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
         return ask()
       })
     expect((await run(warehouse, { around, concurrency: 1 })).status).toBe('ok')
-    // Pages that were stored before have lost their rows, and the demand is newer than the walks of both tenants.
+    // Pages stored before have lost their rows, and the refill request is newer than the walks of both tenants.
     expect((await rowsOf(warehouse, 'customer_phones')).length).toBeLessThan(260)
     expect(await demands(warehouse)).toHaveLength(2)
     await run(warehouse)
@@ -182,11 +183,11 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a walk that goes on over a demand made meanwhile, and is cut short then, is not resumed', async () => {
+  it('a walk that continues despite a refill requested meanwhile, and is then interrupted, is not resumed', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     const other = await reopen(address)
-    // The first pages are stored before the table is dropped, the next two after it, and the sixth never comes.
+    // The first pages are stored before the table is dropped, the next two after it, and the sixth never arrives.
     const around = (source: Source): Source =>
       new Between(source, async (request, ask) => {
         if (request.path !== 'customers' || request.tenantId !== 1) return ask()
@@ -251,7 +252,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await next.close()
   })
 
-  it('a column that cannot be added again fails its table alone', async () => {
+  it('a column that cannot be added again only fails its table', async () => {
     const { address, warehouse } = await begin()
     await execute(warehouse, address, 'alter table notes rename column _synced_at to seen')
     expect(await warehouse.migrate()).toEqual([])

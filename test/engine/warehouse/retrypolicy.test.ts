@@ -1,4 +1,4 @@
-/** How long a database that is away is waited for, and how short after a signal. */
+/** How long to wait for a database that is away, and how briefly after a signal. */
 import { describe, expect, it } from 'vitest'
 import { Retry, Stop } from '../../../src/engine/base/errors.js'
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
@@ -22,7 +22,7 @@ async function seconds(clock: VirtualClock, work: Promise<unknown>): Promise<num
 }
 
 describe('a database that is away', () => {
-  it('is given up within two minutes, with all that a run does at its end', async () => {
+  it('is given up within two minutes, including everything that a run does at its end', async () => {
     const clock = new VirtualClock()
     const retryPolicy = new RetryPolicy({ clock, classify })
     await retryPolicy.trying(async () => 'there')
@@ -34,7 +34,7 @@ describe('a database that is away', () => {
     expect(await seconds(clock, refusal(retryPolicy.trying(away)))).toBeLessThan(1)
   })
 
-  it('is given up by all that wait for it, whenever each began', async () => {
+  it('is given up by everything that waits for it, whenever each began', async () => {
     const clock = new VirtualClock()
     const retryPolicy = new RetryPolicy({ clock, classify })
     await retryPolicy.trying(async () => 'there')
@@ -44,7 +44,7 @@ describe('a database that is away', () => {
     expect(await seconds(clock, Promise.all([first, second]))).toBeLessThan(40)
   })
 
-  it('is there again with the first success', async () => {
+  it('is back with the first success', async () => {
     const clock = new VirtualClock()
     const retryPolicy = new RetryPolicy({ clock, classify })
     await retryPolicy.trying(async () => 'there')
@@ -55,7 +55,7 @@ describe('a database that is away', () => {
     expect(retryPolicy.hasGivenUp).toBe(false)
   })
 
-  it('at a wrong address is reported at once', async () => {
+  it('at a wrong address is reported immediately', async () => {
     const clock = new VirtualClock()
     const work = refusal(new RetryPolicy({ clock, classify }).trying(away))
     expect(await seconds(clock, work)).toBeLessThan(5)
@@ -71,14 +71,14 @@ describe('after a signal', () => {
     return { clock, retryPolicy, signal: () => controller.abort() }
   }
 
-  it('a long wait ends, and an away database is asked for some seconds more', async () => {
+  it('a long wait ends, and a database that is away is tried for a few more seconds', async () => {
     const { clock, retryPolicy, signal } = signalled()
     await retryPolicy.trying(async () => 'there')
     const work = refusal(retryPolicy.trying(away))
     await clock.pass(20_000)
     signal()
     expect(await seconds(clock, work)).toBeLessThan(5)
-    // What comes afterwards does not ask at all: a locked SQLite file would stop the process for seconds each time.
+    // Later work doesn't try at all: a locked SQLite file would block the process for seconds each time.
     let asked = 0
     const later = retryPolicy.trying(() => {
       asked++
@@ -88,7 +88,7 @@ describe('after a signal', () => {
     expect(asked).toBe(0)
   })
 
-  it('work that hangs is left behind, and work that ends is not', async () => {
+  it('hanging work is abandoned, and work that ends is not', async () => {
     const { clock, retryPolicy, signal } = signalled()
     const hanging = refusal(retryPolicy.trying(never))
     const slow = retryPolicy.trying(() => clock.sleep(4000).then(() => 'done'))
@@ -99,7 +99,7 @@ describe('after a signal', () => {
     expect(await slow).toBe('done')
   })
 
-  it('would notice a wait that is deaf to it', async () => {
+  it('would notice a wait that ignores it', async () => {
     const clock = new VirtualClock()
     const deaf = new RetryPolicy({ clock, classify })
     await deaf.trying(async () => 'there')

@@ -1,6 +1,7 @@
 /**
- * A Postgres whose own time zone and date style are Berlin's: what a run stores and reads is the same as in UTC, whatever
- * the address says and whatever a pooler drops. Without it, the watermark walked into the future by an hour a run.
+ * A Postgres whose own time zone and date style are Berlin's: what a run stores and reads is the same as in UTC,
+ * whatever the address says and whatever a pooler drops. Otherwise, the watermark would move into the future by an hour
+ * per run.
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
@@ -37,7 +38,7 @@ describe('a timestamp as Postgres prints it', () => {
   )
 })
 
-it('keeps the options of the address, and puts ours behind them', () => {
+it('keeps the options of the address, and puts ours after them', () => {
   const { connectionString, options } = startup(
     'postgres://me:p%40@host/db?options=-c%20statement_timeout%3D5s%20-c%20timezone%3DEurope%2FBerlin&sslmode=disable',
   )
@@ -91,25 +92,25 @@ describe('a Postgres in Berlin', () => {
 
   it('is read and written in UTC', () => stored(berlin.href))
 
-  it('is read and written in UTC where the address has options of its own', async () => {
+  it('is read and written in UTC if the address has its own options', async () => {
     expect(await zoneOf(optioned.href)).toBe('UTC')
     await stored(optioned.href)
   })
 
-  it('is read and written in UTC through a pooler that drops the options of the start', async () => {
+  it('is read and written in UTC through a pooler that drops the startup options', async () => {
     const pooler = await startPooler(berlin.href)
     expect(await zoneOf(pooler.url)).toBe('Europe/Berlin')
     await stored(pooler.url)
     await pooler.close()
   })
 
-  it('stops, and says why, where a pooler drops what a transaction sets', async () => {
+  it('stops, and tells you why, if a pooler drops what a transaction sets', async () => {
     const pooler = await startPooler(berlin.href, "set local timezone = 'UTC'")
     const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
     const error = await refusal(warehouse.migrate())
     expect(error).toMatchObject({ name: 'Stop', exitCode: 3 })
     expect(error.message).toContain('works in the time zone "Europe/Berlin", expected UTC')
-    // What its transaction did is not committed.
+    // What its transaction did isn't committed.
     const straight = await reopen({ url: berlin.href, schema: 'dropped' })
     expect(await straight.has('sync_meta')).toBe(false)
     await straight.close()

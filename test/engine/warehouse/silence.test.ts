@@ -1,4 +1,4 @@
-/** A Postgres that says nothing: the run notices, and no wait is deaf to a signal. */
+/** A Postgres that goes silent: the run notices, and no wait ignores a signal. */
 import { connect, createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +20,7 @@ const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
 for (let id = 1; id <= 450; id++) sandbox.store.put(1, 'notes', template('notes', id, '2026-01-01T00:00:00Z'))
 
-/** A line to a server that can fall silent: bytes are swallowed, connections stay open. */
+/** A connection to a server that can go silent: bytes are swallowed, connections stay open. */
 async function line(port: number) {
   const ends: Socket[] = []
   let isSilent = false
@@ -53,7 +53,7 @@ describe('postgres', () => {
   })
   afterAll(() => postgres.stop())
 
-  it('a connection that has fallen silent is given up, and the work goes on with another one', async () => {
+  it('a silent connection is given up, and the work continues on another one', async () => {
     const { url, silence, close } = await line(postgres.port)
     const warehouse = await openWarehouse({ url, schema: 'silent', model: known, silentMs: 200 })
     await warehouse.migrate()
@@ -68,7 +68,7 @@ describe('postgres', () => {
     close()
   })
 
-  it('a statement that is at work is waited for, however long it says nothing', async () => {
+  it('a running statement is waited for, however long it is silent', async () => {
     const warehouse = await openWarehouse({ url: postgres.url, schema: 'slow', model: known, silentMs: 100 })
     let attempts = 0
     await warehouse.read((db) => {
@@ -79,7 +79,7 @@ describe('postgres', () => {
     await warehouse.close()
   })
 
-  /** Before the fifth list request something happens to the server, then SIGTERM comes. */
+  /** Before the fifth list request, something happens to the server, and then SIGTERM comes. */
   async function terminated(schema: string, happens: () => Promise<void> | void): Promise<Ended> {
     let lists = 0
     const off = sandbox.onRequest(async ({ resource }) => {
@@ -94,12 +94,12 @@ describe('postgres', () => {
     return begun
   }
 
-  /** What a wait that is deaf to the signal exceeds: it takes minutes. */
+  /** A wait that ignores the signal takes longer than this: minutes. */
   const inTime = 40_000
   const saysWhere = /Interrupted; .*the next run/s
 
   it(
-    'SIGTERM ends a run at once whose server was stopped in its tracks',
+    'SIGTERM immediately ends a run whose server was frozen',
     async () => {
       const { code, stderr } = await terminated('paused', () => postgres.pause())
       postgres.resume()
@@ -110,7 +110,7 @@ describe('postgres', () => {
   )
 
   it(
-    'shopsync schedule is not ready while its server is stopped in its tracks, and SIGTERM ends it with a job in hand',
+    'shopsync schedule is not ready while its server is frozen, and SIGTERM ends it during a job',
     async () => {
       const address = { url: postgres.url, schema: 'staying' }
       const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })
@@ -141,7 +141,7 @@ describe('postgres', () => {
   )
 
   it(
-    'SIGTERM ends a run at once whose server was shut down',
+    'SIGTERM immediately ends a run whose server was shut down',
     async () => {
       const { code, stderr } = await terminated('down', () => postgres.crash())
       await postgres.start()

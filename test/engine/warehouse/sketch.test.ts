@@ -18,7 +18,7 @@ const sorted = (ids: readonly (number | bigint)[]): string[] => ids.map(String).
 const idsOf = (rows: readonly SketchEntry[] = []) => sorted(rows.map(({ id }) => id))
 
 describe('a sketch', () => {
-  it('names what two sets have not in common, whatever they share', () => {
+  it('names the differences of two sets, whatever they share', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(id, { maxLength: 300, selector: String }),
@@ -35,7 +35,7 @@ describe('a sketch', () => {
     )
   })
 
-  it('is the same however its ids came and went, and as a text', () => {
+  it('is the same in whatever order ids were added and removed, and as a text', () => {
     fc.assert(
       fc.property(fc.uniqueArray(id, { maxLength: 200, selector: String }), fc.nat(50), (ids, gone) => {
         const sketch = sketchOf(ids)
@@ -48,7 +48,7 @@ describe('a sketch', () => {
     )
   })
 
-  it('names up to 25 of a million nearly always, and never wrong ones', () => {
+  it('nearly always names up to 25 of a million, and never wrong ones', () => {
     const named = (count: number): number => {
       let whole = 0
       for (let seed = 0; seed < 200; seed++) {

@@ -8,7 +8,7 @@ const known = model(resources)
 const customers = known.byName.get('customers')!
 const [, postgres] = bothWarehouses()
 
-it('makes statistics of what rows are found by, and leaves the rest to the server', async () => {
+it('makes statistics of the columns by which rows are found, and leaves the rest to the server', async () => {
   const address = postgres!.address()
   const warehouse = await openAt(address, known)
   const records = Array.from({ length: 500 }, (_, i) => ({
@@ -25,7 +25,7 @@ it('makes statistics of what rows are found by, and leaves the rest to the serve
     fence: undefined,
   })
   await warehouse.optimize(customers.tables)
-  // What a connection has counted, the server learns at the latest when it ends.
+  // The server learns what a connection has counted at the latest when that ends.
   await warehouse.close()
   const again = await openAt(address, known)
   const columns = await sql<{ name: string }>`

@@ -1,4 +1,4 @@
-/** Encrypted connections to a real Postgres: what each sslmode asks of the certificate, and what is said. */
+/** Encrypted connections to a real Postgres: what each sslmode requires of the certificate, and what is reported. */
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
@@ -12,7 +12,7 @@ const fixture = (name: string): string =>
 const ca = `sslrootcert=${fixture('ca.pem')}`
 const otherCa = `sslrootcert=${fixture('other-ca.pem')}`
 
-/** What a connection with that address ends in: a text that says yes, or the error's words. */
+/** The result of a connection with that address: a text that says yes, or the error's message. */
 async function open(url: string): Promise<string> {
   const warehouse = await openWarehouse({ url, schema: 'tls', model: known }).catch((error: unknown) => error)
   if (warehouse instanceof Error) return said(warehouse)
@@ -31,7 +31,7 @@ const said = (error: unknown): string => {
   return `${message} → ${hint}`
 }
 
-describe('a Postgres that takes encrypted connections alone', () => {
+describe('a Postgres that only accepts encrypted connections', () => {
   let server: TestPostgres
   const address = (host: string, parameters: string): string =>
     `postgres://postgres@${host}:${server.port}/postgres?${parameters}`
@@ -41,7 +41,7 @@ describe('a Postgres that takes encrypted connections alone', () => {
   })
   afterAll(() => server.stop())
 
-  // The certificate is one for "localhost", by the authority of ca.pem.
+  // The certificate is for "localhost", signed by the authority in ca.pem.
   test.each<[host: string, parameters: string, outcome: RegExp]>([
     ['localhost', 'sslmode=require', /^connected/],
     ['127.0.0.1', 'sslmode=require', /^connected/],
@@ -60,13 +60,13 @@ describe('a Postgres that takes encrypted connections alone', () => {
     expect(await open(address(host, parameters))).toMatch(outcome)
   })
 
-  test('without a word about TLS the server refuses, and the message says what to type', async () => {
+  test('without TLS settings the server refuses, and the message tells you what to type', async () => {
     expect(await open(`postgres://postgres@localhost:${server.port}/postgres`)).toMatch(
       /encrypted connections alone.*→.*\?sslmode=verify-full/,
     )
   })
 
-  test('a socket of this machine needs none, in each of its spellings', async () => {
+  test('a local socket needs none, in each of its spellings', async () => {
     const folder = encodeURIComponent(server.data)
     for (const url of [
       `postgres://postgres@${folder}:${server.port}/postgres`,
@@ -80,7 +80,7 @@ test.each([
   ['sslmode=prefer', /sslmode=prefer/],
   ['sslmode=Verify-Full', /sslmode=Verify-Full/],
   ['sslmode=verify-ca', /without sslrootcert/],
-])('an address with %s is refused before anything is asked', (parameters, found) => {
+])('an address with %s is rejected before any connection', (parameters, found) => {
   expect(warehouseProblem(`postgres://me:hidden@host/db?${parameters}`)?.found).toMatch(found)
   expect(JSON.stringify(warehouseProblem(`postgres://me:hidden@host/db?${parameters}`))).not.toContain(
     'hidden',

@@ -1,6 +1,6 @@
 /**
- * One table's trouble is that table's: what somebody has added to a table, or taken from it, fails the cursors that
- * write to it, with the database's words and without a customer's data. The other cursors go on.
+ * A problem with one table only affects that table. What was added to a table, or removed from it, fails the cursors
+ * that write to it, with the database's message and without customer data. The other cursors continue.
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
@@ -35,7 +35,7 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.close())
 
-/** A fault that a person can plant in `notes`, how it is taken out again, and what the message names. */
+/** A fault that a person can plant in `notes`, how it is removed again, and what the message names. */
 interface Trouble {
   readonly plant: string
   readonly mend: string
@@ -92,7 +92,7 @@ async function execute({ db }: Warehouse, schema: string, text: string): Promise
   })
 }
 
-/** A role whose statements may last a moment only. */
+/** A role whose statements may only last a moment. */
 async function hurried(url: string): Promise<string> {
   const name = `hurried_${randomBytes(4).toString('hex')}`
   const owner = await reopen({ url, schema: 'public' })
@@ -146,7 +146,7 @@ it.each(cases)('%s: %s', async (_kind, name, kind, trouble) => {
 })
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it('the program says what to do, ends with 1, and calls it no surprise', async () => {
+  it('the program tells you what to do, exits with 1, and does not call it a bug', async () => {
     const address = kind.address()
     const schema = kind.name === 'sqlite' ? '' : address.schema
     const run = (): Program =>
@@ -162,7 +162,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('statistics and the history of runs promise nothing: a run is whole without them', async () => {
+  it('statistics and the history of runs promise nothing: a run is complete without them', async () => {
     const address = await kind.migrated()
     const warehouse = await reopen(address)
     const old = { run_id: 'old', mode: 'sync', status: 'ok', started_at: '2020-01-01T00:00:00.000000Z' }
@@ -187,7 +187,7 @@ it('a database without room still ends the run', async () => {
   const { classify } = await import('../../../src/engine/warehouse/postgres/drivererrors.js')
   for (const [words, code] of [
     ['No space left on device', '53100'],
-    // A limit on the size of files and a quota have no code of their own.
+    // A file size limit and a quota have no code of their own.
     ['could not extend file "base/5/1": File too large', '58030'],
   ] as const)
     expect(classify(Object.assign(new Error(words), { code }), 'here')).toMatchObject({
@@ -196,7 +196,7 @@ it('a database without room still ends the run', async () => {
     })
 })
 
-it('a table that stays locked is waited for three times, and then fails its cursor alone', async () => {
+it('a table that stays locked is tried three times, and then only fails its cursor', async () => {
   const { classify } = await import('../../../src/engine/warehouse/postgres/drivererrors.js')
   const locked = Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
   let asked = 0

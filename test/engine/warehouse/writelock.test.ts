@@ -6,7 +6,7 @@ import { WriteLock } from '../../../src/engine/warehouse/sqlite/writelock.js'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Ends when it is told to. */
+/** Ends on request. */
 function gate() {
   let open = (): void => {}
   const passed = new Promise<void>((resolve) => {
@@ -15,7 +15,7 @@ function gate() {
   return { passed, open: () => open() }
 }
 
-it('lets shared work run side by side, and own work begin when all work before it has ended', async () => {
+it('lets shared work run side by side, and own work begin when all earlier work has ended', async () => {
   const lock = new WriteLock()
   const order: string[] = []
   const [first, second, own] = [gate(), gate(), gate()]
@@ -64,6 +64,6 @@ it('keeps no result of the work that it ran', async () => {
   await new Promise(setImmediate)
   collect()
   expect(given.slice(0, -2).filter((one) => one.deref() !== undefined)).toEqual([])
-  // The lock is in use still: otherwise it would be collected together with the results.
+  // The lock is still in use; otherwise it would be collected together with the results.
   await lock.own(async () => {})
 })

@@ -1,4 +1,4 @@
-/** What the writer thread stores is what this thread would store, and an error comes back as what it was. */
+/** The writer thread stores what this thread would store, and an error comes back as it was. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'
@@ -56,7 +56,7 @@ describe('the writer thread', () => {
     expect(await contents(threaded, known)).toEqual(await contents(local, known))
   })
 
-  it('takes a page from 300 rows on', async () => {
+  it('takes pages with at least 300 rows', async () => {
     const usual = await open(warehouses()[0]!, known)
     const isOffloaded = (warehouse: Warehouse, rows: number): boolean => {
       const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])

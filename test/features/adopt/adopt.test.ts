@@ -3,7 +3,7 @@ import type { StatusReport } from '../../../src/features/status/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { type Place, place } from '../../support/place.js'
 
-/** The end of the generated data: both sandboxes hold the same records. */
+/** The end of the generated data: both sandboxes have the same records. */
 const until = '2026-01-01T00:00:00Z'
 let here: Place
 let other: Sandbox
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const move = (): void => here.configure({ api: { baseUrl: other.url } })
 
-test('another source: every command that asks it exits with 2, and says what to type', async () => {
+test('another source: every command that queries it exits with 2, and prints what to type', async () => {
   move()
   other.resetRequests()
   for (const command of ['sync', 'verify', 'run nightly', 'quarantine replay']) {
@@ -39,7 +39,7 @@ test('another source: every command that asks it exits with 2, and says what to 
   })
 })
 
-test('adopt asks first: nobody at the terminal, nothing done, exit 2', async () => {
+test('adopt asks first: without anyone at the terminal it does nothing and exits with 2', async () => {
   move()
   const { code, stderr } = await here.run('adopt')
   expect(code).toBe(2)

@@ -1,6 +1,7 @@
 /**
- * Incidents from their fault to their end: each kind is told within one run of its fault, once, and is over within one
- * run of its end, once; what follows from trouble of the whole run is not told. The mutants show that the story notices.
+ * Incidents from their fault to their end: each kind is reported once within one run of its fault, and resolved once
+ * within one run of its end; what follows from a problem of the whole run isn't reported. The mutants show that the
+ * story notices.
  */
 import { hostname } from 'node:os'
 import { Webhook } from 'standardwebhooks'
@@ -46,7 +47,7 @@ const failing = [
 
 type Told = [step: string, ...messages: string[]][]
 
-/** Every kind of incident, one after the other: what was told after each run. */
+/** Every kind of incident, one after the other: what was reported after each run. */
 class Deviation extends Error {}
 
 async function story(kind: Parameters<typeof open>[0], bites: Bites = {}): Promise<Told> {
@@ -64,7 +65,7 @@ async function chapters(
   const step = async (name: string, ...run: Parameters<AlertingWorld['run']>): Promise<void> => {
     await world.run(...run)
     told.push([name, ...hook.take().map(lineOf)])
-    // A mutant need not tell the rest of the story.
+    // A mutant doesn't have to play the rest of the story.
     if (String(told.at(-1)) !== String(expected[told.length - 1])) throw new Deviation()
   }
   const put = (fields: object): void =>
@@ -147,7 +148,7 @@ const expected: Told = [
 ]
 
 describe.each(warehouses())('$name', (kind) => {
-  it('each kind is told once within a run of its fault, and once within a run of its end', async () => {
+  it('each kind is reported once within a run of its fault, and resolved once within a run of its end', async () => {
     expect(await story(kind)).toEqual(expected)
   })
 })
@@ -179,8 +180,8 @@ describe('the story notices that', () => {
   })
 })
 
-describe.each(warehouses())('telling, $name', (kind) => {
-  it('signs as the Standard Webhooks reference verifies, each message under a name of its own', async () => {
+describe.each(warehouses())('reporting, $name', (kind) => {
+  it('signs as the Standard Webhooks reference verifies, each message with its own id', async () => {
     const { world, sandbox, hook } = await worldOf(kind)
     await world.run()
     sandbox.script(failing)
@@ -189,7 +190,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     await world.run()
     expect(hook.got).toHaveLength(2)
     for (const { headers, body } of hook.got) {
-      // The world's clock has skipped nothing yet: the reference takes messages of the last minutes alone.
+      // The world's clock has skipped nothing yet: the reference only accepts messages from the last minutes.
       expect(new Webhook(signingKey).verify(body, headers)).toEqual(JSON.parse(body))
       const altered = body.replace('101', '102')
       expect(() => new Webhook(signingKey).verify(altered, headers)).toThrow()
@@ -220,7 +221,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     expect(opened?.text).not.toContain('\n')
   })
 
-  it('text is for people: which installation, which shop, what, since when, what to do, and no address', async () => {
+  it('the text is for people: which installation, which shop, what, since when, what to do, and no address', async () => {
     const { world, sandbox, hook } = await worldOf(kind)
     world.settings = {
       alerts: { name: 'Berlin <main>', rules: world.rules, heartbeat: undefined },
@@ -245,7 +246,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     expect(over?.text).not.toContain('Type shopsync')
   })
 
-  it('what the source names reaches no chat as its marks', async () => {
+  it('nothing from the source acts as markup in a chat', async () => {
     const { world, sandbox, hook } = await worldOf(kind)
     await world.run()
     const odd = { '<!channel> <https://evil.example|look> & more': true }
@@ -258,7 +259,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     expect(news?.text).not.toMatch(/[<>]|&(?!(?:amp|lt|gt);)/)
   })
 
-  it('a webhook that is down holds nobody up who waits, and hears of it from the next run', async () => {
+  it('a webhook that is down delays nobody who is waiting, and hears about it from the next run', async () => {
     const { world, sandbox, hook } = await worldOf(kind)
     await world.run()
     world.settings = { isAwaited: true, budgetMs: 600_000 }
@@ -266,7 +267,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     hook.status = 503
     const before = world.clock.nowMicros()
     await world.run()
-    // Of the ten minutes that nobody would wait.
+    // Out of the ten minutes that nobody would wait.
     expect(world.clock.nowMicros() - before).toBeLessThan(60_000_000n)
     expect(world.notices).toMatchObject([['An alert was not taken; the next run tries again', {}]])
     hook.status = 200
@@ -275,7 +276,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
   })
 
-  it('keeps what nobody took, tells it in the next run under the same name, and tells no end of it before', async () => {
+  it('keeps what nobody accepted, reports it in the next run under the same id, and reports no end of it before', async () => {
     const { world, sandbox, warehouse, hook } = await worldOf(kind)
     await world.run()
     hook.status = 503
@@ -299,7 +300,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     await world.run()
     expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
     expect(new Set(hook.got.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([name]))
-    // A silent receiver holds the run up no longer than it may.
+    // A silent receiver delays the run no longer than allowed.
     world.settings = { budgetMs: 300 }
     hook.status = 0
     sandbox.script([])
@@ -315,11 +316,11 @@ describe.each(warehouses())('telling, $name', (kind) => {
     hook.take()
     await world.run()
     expect(await open(null)).toEqual([])
-    // Of the trouble that began and ended meanwhile, nobody knows.
+    // Nobody hears about a problem that started and ended meanwhile.
     expect(hook.take().map(lineOf)).toEqual(['resolved: failed 101/notes'])
   })
 
-  it('waits as a rule says, tells each rule its kinds, and tells once though two runs end together', async () => {
+  it("waits as the rule demands, reports each rule's kinds, and reports once even if two runs end together", async () => {
     const { world, sandbox, hook } = await worldOf(kind)
     const late = await receiver()
     world.rules = [ruleOf(hook.url, { on: ['failed'] }), ruleOf(late.url, { after: 7_200_000 })]
@@ -330,7 +331,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     world.settings = {}
     const ended = { runId: null, job: null, startedAt: '2999-01-01T00:00:00.000000Z', reports: [] }
     await Promise.all([world.tell(ended), world.tell(ended), world.tell(ended)])
-    // A rule that was not there when it began is told all the same.
+    // A rule added after the start of the incident still reports it.
     expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
     expect(late.take()).toEqual([])
     await world.clock.sleep(7_200_000)
@@ -343,7 +344,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     expect(late.take().map(lineOf)).toEqual(['resolved: failed 101/notes'])
   })
 
-  it('differences that verify found last until a comparison finds none; forget erases what is known of a tenant', async () => {
+  it('differences found by verify last until a comparison finds none; forget erases what is known of a tenant', async () => {
     const { world, warehouse, hook } = await worldOf(kind)
     await world.run()
     await world.run({ mode: 'reconcile' })
@@ -374,7 +375,7 @@ describe.each(warehouses())('telling, $name', (kind) => {
     expect(await about()).toBe(0)
   })
 
-  it('a warehouse that is away is told by every run that fails for it', async () => {
+  it('a warehouse that is down is reported by every run that fails because of it', async () => {
     const { world, hook } = await worldOf(kind)
     const error = new Stop('Could not reach the warehouse', { exitCode: 3, hint: 'Start it' })
     world.settings = { warehouse: () => Promise.reject(error) }

@@ -1,4 +1,7 @@
-/** Alerts and heartbeats of the program as cron calls it: what is told, what is called, and what nobody ever sees. */
+/**
+ * Alerts and heartbeats of the program as cron calls it: what is reported, what is called, and what must never be
+ * shown.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -51,7 +54,7 @@ const beating = () => ({
 })
 const beaten = (): string[] => beats.seen.splice(0).map(({ url }) => url)
 
-test('a job tells under its name, a run that cannot start tells too, and every run that ended calls the heartbeat', async () => {
+test("a job reports under its name, so does a run that can't start, and every finished run calls the heartbeat", async () => {
   expect(await run(['run', 'hourly', '--log-level', 'trace'])).toBe(0)
   expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
   const [tenant] = here.sandbox.tenantIds
@@ -73,7 +76,7 @@ test('a job tells under its name, a run that cannot start tells too, and every r
   expect([hook.take(), beaten()]).toEqual([[], ['/ping/hidden-uuid?rid=1&exit=0']])
 })
 
-test('a job calls the heartbeat of its own and that of the configuration, each once, where it ended and where it failed', async () => {
+test('a job calls its own heartbeat and the configured one, once each, whether it succeeded or failed', async () => {
   writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
   const tenant = Number(here.sandbox.tenantIds[0])
   expect(await run(['run', 'beating'])).toBe(0)
@@ -95,7 +98,7 @@ test('a job calls the heartbeat of its own and that of the configuration, each o
   ])
 })
 
-test('a run that SIGKILL ended calls nobody, and the next one tells of it; one that SIGTERM ended is no incident', async () => {
+test('a run ended by SIGKILL calls nobody, and the next one reports it; one ended by SIGTERM is no incident', async () => {
   const endWith = async (signal: NodeJS.Signals): Promise<void> => {
     here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
     here.sandbox.resetRequests()
@@ -129,7 +132,7 @@ test('a run that SIGKILL ended calls nobody, and the next one tells of it; one t
   expect(hook.take().map(lineOf)).toEqual(['resolved: failed run'])
 })
 
-test('SIGTERM ends a run at once that tells somebody who does not answer; the next run tells it', async () => {
+test('SIGTERM at once ends a run that is waiting for a silent receiver; the next run reports the incident', async () => {
   const [tenant] = here.sandbox.tenantIds
   here.sandbox.script([
     { when: { tenant: Number(tenant), resource: 'notes' }, fault: { kind: 'status', status: 500 } },
@@ -156,8 +159,8 @@ test('SIGTERM ends a run at once that tells somebody who does not answer; the ne
   beaten()
 })
 
-test('of a tenant that is forgotten, whoever was told that it is revoked is told that this is over', async () => {
-  // Drift belongs to the tenant that showed it first, whichever that was: without that tenant it is news again.
+test('when a tenant is forgotten, anyone notified of its revocation is told that it is over', async () => {
+  // Drift belongs to the tenant that showed it first, whichever that was: without that tenant, it is news again.
   configure([], ['notes'])
   const tenant = Number(here.sandbox.tenantIds.at(-1))
   await run(['sync'])
@@ -170,7 +173,7 @@ test('of a tenant that is forgotten, whoever was told that it is revoked is told
   expect(hook.take()).toEqual([])
 })
 
-test('check --alerts sends a test to everybody, and says who did not take it', async () => {
+test("check --alerts sends a test to every receiver, and shows who didn't accept it", async () => {
   expect(await run(['check'])).toBe(0)
   expect([hook.take(), beaten()]).toEqual([[], []])
   writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
@@ -195,7 +198,7 @@ test('check --alerts sends a test to everybody, and says who did not take it', a
   expect(said.at(-2)).toMatch(/✗ job broken: .*broken\.json/)
 })
 
-test('no address, no key and no secret is in anything that was said', () => {
+test('no address, key or secret appears in any output', () => {
   const all = said.join('\n')
   expect(all.length).toBeGreaterThan(1000)
   for (const secret of ['hidden-token', 'hidden-uuid', signingKey, here.sandbox.secret])

@@ -1,4 +1,4 @@
-/** Programs that are told: what they get, what becomes of one that fails or never ends, and what they do not see. */
+/** Programs that are notified: what they get, what happens to one that fails or never ends, and what they don't see. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const script = (text: string): string => {
 const secret = 'a-long-partner-secret'
 const programs = { environment: process.env, workingDirectory: tmpdir() }
 
-it('gets the message on stdin, its words as they are, and no secret in its environment', async () => {
+it('gets the message on stdin, its arguments unchanged, and no secret in its environment', async () => {
   const environment = { ...process.env, TEST_API_SECRET: secret, TEST_PLAIN: 'plain' }
   const out = join(scratch(), 'out')
   const file = script('cat > "$1"; env >> "$1"; echo "$2" >> "$1"')
@@ -35,7 +35,7 @@ it('gets the message on stdin, its words as they are, and no secret in its envir
   expect(text).not.toContain(secret)
 })
 
-it('that fails is said with its exit code and what it wrote, without secrets; one that is not there as well', async () => {
+it("reports one that fails with its exit code and output, without secrets, and one that doesn't exist", async () => {
   const file = script(`echo "no route with ${secret}" >&2; exit 3`)
   const call = { input: '{}', limitMs: 5000, secrets: [secret], programs }
   expect(await callCommand({ command: ['sh', file], ...call })).toMatchObject({
@@ -48,14 +48,14 @@ it('that fails is said with its exit code and what it wrote, without secrets; on
   })
 })
 
-it('that never ends is killed with its children', async () => {
+it('kills one that never ends, with its children', async () => {
   const alive = join(scratch(), 'alive')
   const file = script(`(while :; do date +%N > ${alive}; sleep 0.05; done) & echo $! > ${alive}.pid; wait`)
   const sent = await callCommand({ command: ['sh', file], input: '{}', limitMs: 1500, secrets: [], programs })
   expect(sent).toMatchObject({ delivered: false, found: 'it did not end within 2 s and was killed' })
   expect(existsSync(alive)).toBe(true)
   const child = Number(readFileSync(`${alive}.pid`, 'utf8'))
-  // A child that was killed may be a zombie for a moment, until its new parent has looked.
+  // A killed child may be a zombie for a moment, until its new parent has looked.
   const isGone = (): boolean => {
     try {
       process.kill(child, 0)

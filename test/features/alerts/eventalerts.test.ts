@@ -1,6 +1,6 @@
 /**
- * Incidents of events: who receives them, what waits, what no list shows; and what the listener's look tells and leaves to
- * runs.
+ * Incidents of events: who receives them, what waits, what no list shows; and what the listener's check reports and
+ * leaves to runs.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
@@ -45,12 +45,12 @@ class EventWorld {
     return new EventWorld(world, sandbox, warehouse, inbox, hook)
   }
 
-  /** Some seconds before now. */
+  /** A number of seconds before now. */
   ago(seconds: number): string {
     return fromMicros(this.world.clock.nowMicros() - BigInt(seconds) * 1_000_000n)
   }
 
-  /** What the listener's look tells. */
+  /** What the listener's check reports. */
   async look(): Promise<string[]> {
     const startedAt = this.ago(0)
     await this.world.tell({ runId: null, job: null, startedAt, reports: [], isLook: true })
@@ -63,7 +63,7 @@ class EventWorld {
 }
 
 describe.each(bothWarehouses())('on $name', (kind) => {
-  it('tells a receiver that takes nothing, as long as it is so', async () => {
+  it('reports a receiver that accepts nothing, for as long as that lasts', async () => {
     const events = await EventWorld.open(kind)
     const { inbox } = events
     const well = { up_at: events.ago(100), seen_at: events.ago(1), trouble: null }
@@ -86,7 +86,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(events.hook.take().map(lineOf)).toEqual(['resolved: events run'])
   })
 
-  it('tells a listener that ended silently, until another one begins', async () => {
+  it('reports a listener that ended silently, until another one starts', async () => {
     const events = await EventWorld.open(kind)
     const { inbox } = events
     await putListener(inbox, { up_at: events.ago(100), seen_at: events.ago(61) })
@@ -99,7 +99,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.look()).toEqual([])
   })
 
-  it('tells events that are overdue, once for all lists; not those that wait for their time or a run', async () => {
+  it('reports overdue events once for all lists, but not those that wait for their time or a run', async () => {
     const events = await EventWorld.open(kind)
     const { inbox } = events
     const wait = (due: number | null, resource: string, event_id: string) => {
@@ -122,7 +122,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.look()).toEqual(['opened: events run, stale 101/notes, stale 101/payments'])
   })
 
-  it('leaves out the cursor that the run at work has in hand', async () => {
+  it('leaves out the cursor that the current run is working on', async () => {
     const events = await EventWorld.open(kind)
     const { inbox, warehouse } = events
     await putEvents(inbox, [{ resource: 'notes', received_at: events.ago(2000), due_at: events.ago(2000) }])
@@ -152,7 +152,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.look()).toEqual(['opened: events run'])
   })
 
-  it('tells what was announced and not listed, and what was left alone, by list and for a day', async () => {
+  it('reports what was announced but not listed, and what was left alone, by list and for a day', async () => {
     const events = await EventWorld.open(kind)
     const row = {
       resource: 'notes',
@@ -178,7 +178,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.look()).toEqual(['resolved: events 101/notes, events 101/payments'])
   })
 
-  it("the listener's look tells cursors, and leaves whole runs to runs", async () => {
+  it("the listener's check reports cursors, and leaves whole runs to runs", async () => {
     const events = await EventWorld.open(kind)
     const { world, hook, warehouse } = events
     const fail = (status: string, reason: string | null) =>
@@ -197,7 +197,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const error = new Stop('Something broke', { exitCode: 1 })
     await world.tell({ runId: null, job: null, startedAt, reports: [], error })
     expect(hook.take().map(lineOf)).toEqual(['opened: failed run'])
-    // It follows from what the last run suffered from, and that is not over before a run says so.
+    // It follows from the last run's problem, which isn't over until a run reports that.
     await fail('failed', 'unreachable')
     await putListener(events.inbox, { up_at: events.ago(100), seen_at: events.ago(80) })
     expect(await events.look()).toEqual(['opened: events run'])

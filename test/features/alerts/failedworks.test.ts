@@ -1,6 +1,6 @@
 /**
- * A snapshot or a report that cannot be made is a failure like any other: its exit code says so, and status, check and
- * the incidents know it until it succeeds, whatever runs go well in between.
+ * A snapshot or a report that can't be made is a failure like any other: its exit code shows it, and status, check and
+ * the incidents report it until it succeeds, whatever other runs succeed in between.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -42,7 +42,7 @@ describe.each(warehouses())('$name', (kind) => {
   }
   const execute = (text: string): Promise<unknown> => sql.raw(text).execute(warehouse.db)
   const table = kind.name === 'sqlite' ? 'daily_snapshots' : `"${address.schema}".daily_snapshots`
-  /** From now on the table takes no snapshot. */
+  /** From now on, the table accepts no snapshot. */
   const refuse = (): Promise<unknown> =>
     execute(
       kind.name === 'sqlite'
@@ -61,7 +61,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterAll(() => warehouse.close())
 
-  it('a snapshot that fails is known until one is taken', async () => {
+  it('a failed snapshot is reported until one succeeds', async () => {
     expect(await status()).toMatchObject({ code: 0, healthy: true, failed_works: [] })
     await refuse()
     const failed = await run('snapshot')
@@ -75,7 +75,7 @@ describe.each(warehouses())('$name', (kind) => {
       failed_works: [{ what: 'snapshot', message }],
       incidents: [{ kind: 'failed', message }],
     })
-    // A run that goes well does not cover it up, and a second failure does not begin anew.
+    // A successful run doesn't cover it up, and a second failure doesn't start over.
     expect((await run('sync')).code).toBe(0)
     expect((await run('snapshot')).code).toBe(1)
     expect((await status()).failed_works).toEqual(known.failed_works)
@@ -103,7 +103,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await status()).toMatchObject({ code: 0, failed_works: [], incidents: [] })
   })
 
-  it('so does a report that cannot be written', async () => {
+  it("so does a report that can't be written", async () => {
     job('pages', [{ command: 'report', out: '/dev/full' }])
     expect((await run('run', 'pages')).code).toBe(1)
     const message = expect.stringContaining('The report could not be ')

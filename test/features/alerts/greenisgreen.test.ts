@@ -1,6 +1,6 @@
 /**
- * While an incident is open, nothing says that all is well: status, the report, the metrics and the document of status
- * give one answer, and all of them are well again when it is over.
+ * While an incident is open, nothing reports that all is well: status, the report, the metrics and the document of
+ * status agree, and all of them are well again when it is over.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const sandbox = await sandboxOfFile()
 afterEach(() => sandbox.reset())
 
 describe.each(warehouses())('$name', (kind) => {
-  it('an open incident is told by all of them alike', async () => {
+  it('all of them report an open incident', async () => {
     sandbox.store.addTenant({ id: 101 })
     const payment = (amount: number, updated: string) => ({
       ...template('payments', 1, updated),
@@ -58,7 +58,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(before.quiet.stderr).toBe('')
     expect([before.sentence.includes('incident'), before.open]).toEqual([false, '0'])
 
-    // A value that is stored nowhere leaves the exit code of runs alone, but is an incident.
+    // A value that can't be stored doesn't affect the exit code of runs, but is an incident.
     sandbox.store.put(101, 'payments', payment(12.5, '2026-01-02T00:00:00Z'))
     expect((await run('sync')).code).toBe(0)
     const during = await answers()
@@ -75,7 +75,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(during.quiet.stderr).toMatch(/status: open: quarantine since .*payments/)
     expect(during.sentence).toMatch(/^Not entirely: .*1 incident is open \(quarantine: payments\)/)
     expect(during.open).toBe('1')
-    // Another tenant's list is nobody's business who asks for this one alone; this one is.
+    // Another tenant's list doesn't concern a request for this one only; this one does.
     const other = await run('status', '--resource', 'payments', '--failing')
     expect([other.code, other.stdout.includes('nothing needs somebody')]).toEqual([1, false])
 

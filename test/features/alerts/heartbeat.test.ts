@@ -1,4 +1,4 @@
-/** The calls of a dead man's switch, to a real HTTP server. */
+/** The calls of a dead man's switch to a real HTTP server. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { beat, beatAddress } from '../../../src/features/alerts/send.js'
 import { HandClock } from '../../support/clocks.js'
@@ -7,7 +7,7 @@ import { closeAll, httpServer } from '../../support/server.js'
 afterEach(closeAll)
 
 describe('a heartbeat', () => {
-  it('is a GET with the exit code behind the query that the address has', async () => {
+  it("is a GET with the exit code after the address's own query", async () => {
     const { url, seen } = await httpServer((_request, response) => response.end('OK'))
     const sent = await beat(`${url}/ping/a%20b?token=x+y%2Fz#part`, 1)
     expect(sent).toEqual({ delivered: true, worthRetrying: false, found: 'it answered 200' })
@@ -17,7 +17,7 @@ describe('a heartbeat', () => {
     expect(beatAddress('https://hc.example/uuid', 0)).toBe('https://hc.example/uuid?exit=0')
   })
 
-  it('is tried again while the server is in trouble, and given up where the answer will not change', async () => {
+  it("is retried while the server has problems, and given up if the answer won't change", async () => {
     const clock = new HandClock('2026-01-01T00:00:00Z')
     const troubled = await httpServer((_request, response, number) => {
       response.statusCode = number < 3 ? 503 : 204
@@ -36,7 +36,7 @@ describe('a heartbeat', () => {
     expect(gone.seen).toHaveLength(1)
   })
 
-  it('follows no redirect, and ends where nobody answers', async () => {
+  it('follows no redirect, and gives up if nobody answers', async () => {
     const other = await httpServer((_request, response) => response.end())
     const moved = await httpServer((_request, response) => {
       response.writeHead(302, { location: other.url })

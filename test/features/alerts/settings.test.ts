@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
-/** The section `alerts`: its defaults, its mistakes in words, and that no message and no text of it holds a secret. */
+/** The section `alerts`: its defaults, its error messages, and that no message or text of it contains a secret. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
@@ -31,7 +31,7 @@ const refusal = (alerts: object): string => {
 }
 
 describe('alerts', () => {
-  test('are none without rules; a rule is told of all kinds at once, unless it says otherwise', () => {
+  test('are off without rules; a rule reports all kinds at once by default', () => {
     expect(read({})).toEqual({ rules: [], heartbeat: undefined })
     const rules = [
       { command: ['mail'] },
@@ -93,7 +93,7 @@ describe('alerts', () => {
       for (const secret of ['hidden-token', key]) expect(text).not.toContain(secret)
   })
 
-  test('a secret may stand in a file', () => {
+  test('a secret may be in a file', () => {
     expect(refusal({ heartbeat: { file: '/nowhere/beat' } })).toMatch(
       /alerts\.heartbeat\.file: found no readable/,
     )

@@ -1,6 +1,6 @@
 /**
- * A figure is one file: with it, `npm run build` and `migrate` bring its columns, its page of the dictionary, its metrics
- * for dbt and Superset, and its line of the report. A declaration that is wrong fails the build. Runs a copy of the project.
+ * A figure is one file: with it, `npm run build` and `migrate` add its columns, its page in the dictionary, its metrics
+ * for dbt and Superset, and its line in the report. A wrong declaration fails the build. Runs a copy of the project.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ const run = (...words: string[]): Promise<Answer> =>
     (failed: Answer) => failed,
   )
 
-/** As `npm run build` does, but for the bundle, which holds whatever there is. */
+/** Like `npm run build`, but without the bundle, which contains whatever exists. */
 async function build(): Promise<Answer> {
   for (const words of [
     ['schema/registry.mjs'],
@@ -77,7 +77,7 @@ beforeAll(async () => {
 }, patience)
 
 describe.each(bothWarehouses())('$name', (kind) => {
-  it('a warehouse of before has it after migrate, without a request', { timeout: patience }, async () => {
+  it('an existing warehouse has it after migrate, without a request', { timeout: patience }, async () => {
     const address = kind.address()
     const config = configure(sandbox, address, ['repair_orders', 'shops'], {})
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)

@@ -1,6 +1,7 @@
 /**
- * The business views against values computed by hand, on both warehouses: two tenants whose ids collide, deleted
- * records of every kind, refunds, discounts, null fees, lines without prices. test/support/business.ts has the business.
+ * Compares the business views with values computed by hand, in both warehouses: two tenants whose ids collide, deleted
+ * records of every kind, refunds, discounts, null fees, lines without prices. test/support/business.ts has the
+ * business.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
@@ -22,14 +23,14 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterAll(() => warehouse.close())
 
-  /** Rows of a view as lists of these columns' values, in this order of columns. */
+  /** Rows of a view as lists of these columns' values, ordered by these columns. */
   async function rows(view: string, columns: string, rest = 'where tenant_id = 1'): Promise<unknown[][]> {
     const list = columns.split(' ')
     const found = await ask(warehouse, view, `select ${list.join(', ')} from {view} ${rest}`)
     return found.map((row) => list.map((name) => row[name]))
   }
 
-  it('order_lines shares out discounts so that they sum to those of the order', async () => {
+  it('order_lines distributes discounts so that they add up to those of the order', async () => {
     const columns =
       'kind line_id quantity price_cents amount_cents discount_cents net_cents cost_cents price_unknown'
     expect(
@@ -75,7 +76,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('service_totals sum to their order, and say where profit is unknown', async () => {
+  it('service_totals add up to their order, and show where profit is unknown', async () => {
     const columns =
       'service_id labor_hours labor_cents labor_discount_cents parts_cents parts_discount_cents sublets_cents hazmats_cents sales_cents cost_cents gross_profit_cents'
     expect(
@@ -99,7 +100,7 @@ describe.each(warehouses())('$name', (kind) => {
     ).toEqual([['Service 11', 'Brakes', true, '2026-03-04', '1-1-11']])
   })
 
-  it("daily_sales cuts by the shop's own day, and counts what it leaves out", async () => {
+  it("daily_sales uses the shop's own day, and counts what it leaves out", async () => {
     const columns =
       'tenant_id shop_id day invoices cars customers labor_hours sales_cents discount_cents supply_fee_cents tax_cents total_cents invoices_without_total gross_profit_cents invoices_without_profit paid_cents paid_where_total_known_cents'
     expect(
@@ -116,7 +117,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('technician_hours keeps lines without a technician apart', async () => {
+  it('technician_hours keeps lines without a technician separate', async () => {
     const columns =
       'tenant_id shop_id day technician_id technician_name invoices sold_hours rated_hours labor_cents'
     expect(
@@ -135,7 +136,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('parts_margin knows a margin where price and cost are known', async () => {
+  it('parts_margin has a margin where price and cost are known', async () => {
     const columns =
       'part_id quantity quoted_price_cents unit_cost_cents sold_cents cost_cents margin_cents cost_band'
     expect(
@@ -153,7 +154,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('recommendation_conversion tells what was decided at once from what was sold later', async () => {
+  it('recommendation_conversion distinguishes what was decided at once from what was sold later', async () => {
     const columns = 'recommendation_id recommended_on shop_id kind decision imported sold_later value_cents'
     expect(
       await rows('recommendation_conversion', columns, 'where tenant_id = 1 order by recommendation_id'),
@@ -183,7 +184,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await rows('payments_daily', 'payments')).toHaveLength(3)
   })
 
-  it('card_attempts finds what made good for a failure', async () => {
+  it('card_attempts finds what made up for a failure', async () => {
     const columns = 'payment_transaction_id day reader status failed failed_then_approved staff_name'
     expect(
       await rows('card_attempts', columns, 'where tenant_id = 1 order by payment_transaction_id'),
@@ -197,7 +198,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('inventory_value rounds stock to the cent, and looks back 365 days for what was sold', async () => {
+  it('inventory_value rounds stock to the cent, and covers 365 days of sales', async () => {
     const columns =
       'inventory_id shop_id quantity_on_hand min_stock cost_cents on_hand_cents below_min sold_12_months turns vendor_name'
     expect(await rows('inventory_value', columns, 'where tenant_id = 1 order by inventory_id')).toEqual([
@@ -210,7 +211,7 @@ describe.each(warehouses())('$name', (kind) => {
     ).toEqual([[0, 0]])
   })
 
-  it('purchases are negative where they are returns', async () => {
+  it('purchases are negative if they are returns', async () => {
     const columns =
       'purchase_record_id position day shop_id vendor_name is_return inventory_id quantity unit_cost_cents amount_cents'
     expect(
@@ -223,7 +224,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('appointment_load rounds minutes down, below zero too', async () => {
+  it('appointment_load rounds minutes down, even below zero', async () => {
     expect(
       await rows(
         'appointment_load',
@@ -240,7 +241,7 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('cycle_times and work_in_progress measure in whole minutes, and know what is late', async () => {
+  it('cycle_times and work_in_progress measure in whole minutes, and show what is late', async () => {
     const columns =
       'repair_order_id minutes_to_start minutes_in_work minutes_to_pick_up minutes_in_all is_late'
     expect(
@@ -270,7 +271,7 @@ describe.each(warehouses())('$name', (kind) => {
     ).toBe(true)
   })
 
-  it('receivables are what is not settled, by age', async () => {
+  it('receivables are unsettled invoices, by age', async () => {
     const columns =
       'repair_order_id customer_name total_cents sales_cents paid_cents balance_cents bucket at_least_due_cents'
     expect(await rows('receivables', columns, 'where tenant_id = 1 order by repair_order_id')).toEqual([
@@ -285,13 +286,13 @@ describe.each(warehouses())('$name', (kind) => {
       'days',
       'where tenant_id = 1 and repair_order_id in (7, 8, 10) order by repair_order_id',
     )
-    // Midnight may pass between the making of the records and the query.
+    // Midnight may pass between the creation of the records and the query.
     expect(
       [45, 200, 500].map((age, i) => Number(days[i]?.[0]) - age).every((more) => more === 0 || more === 1),
     ).toBe(true)
   })
 
-  it('customer_value counts invoices as visits, and says who still comes', async () => {
+  it('customer_value counts invoices as visits, and shows who still comes', async () => {
     const columns = 'customer_id visits sales_cents gross_profit_cents visits_without_profit vehicles'
     expect(await rows('customer_value', columns, 'where tenant_id = 1 order by customer_id')).toEqual([
       [1, 2, 54_420, 44_270, 0, 1],
@@ -357,7 +358,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(Object.values(all ?? {}).map(Number)).toEqual([5, 4, 1 - 5003 - 6000 - 1000])
   })
 
-  it('a snapshot keeps how the shops stand, and replaces that of the same day', async () => {
+  it("a snapshot stores the shops' state, and replaces one from the same day", async () => {
     const { db } = warehouse
     const taken = async (): Promise<number[][]> => {
       const found = await withSnapshots(db)
@@ -389,7 +390,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it('every business view is asked about here', () => {
+it('every business view is tested here', () => {
   const own = [
     'dim_customers',
     'dim_days',

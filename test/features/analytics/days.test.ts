@@ -1,4 +1,4 @@
-/** The shops' own days: which zone a shop has, when its days begin, and that the warehouse and the program cut alike. */
+/** The shops' own days: which zone a shop has, when its days begin, and that the warehouse and the program agree. */
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { DateTime } from 'luxon'
@@ -35,7 +35,7 @@ describe('the day of an instant', () => {
     'Africa/Casablanca',
   ]
 
-  it("is luxon's", () => {
+  it('matches luxon', () => {
     const from = Date.parse('1990-01-02T00:00:00Z')
     const until = Date.parse('2036-12-30T00:00:00Z')
     fc.assert(
@@ -48,7 +48,7 @@ describe('the day of an instant', () => {
     )
   })
 
-  it("is luxon's around each midnight of days on which clocks change", () => {
+  it('matches luxon around each midnight of days on which clocks change', () => {
     const days = [
       '2026-03-08',
       '2026-11-01',
@@ -72,7 +72,7 @@ describe('the day of an instant', () => {
         }
   })
 
-  it('is none outside of the calendar', () => {
+  it('is null outside the calendar', () => {
     expect(dayOf('America/Chicago', '1990-01-01T05:59:59.999999Z', end)).toBeNull()
     expect(dayOf('America/Chicago', '1990-01-01T06:00:00.000000Z', end)).toBe('1990-01-01')
     expect(dayOf('America/Chicago', '2037-01-01T05:59:59.999999Z', end)).toBe('2036-12-31')
@@ -83,8 +83,8 @@ describe('the day of an instant', () => {
     expect(localOf('UTC', '1990-01-01T00:00:59.999999Z', end)).toBe('1990-01-01 00:00:59')
   })
 
-  it('begins once where clocks go back over midnight: at the first time', () => {
-    // 00:01 of 7 November was followed by 23:01 of the 6th.
+  it('begins once if clocks go back over midnight: at the first time', () => {
+    // 00:01 on November 7 was followed by 23:01 on the 6th.
     expect(dayOf('America/St_Johns', '2010-11-07T02:29:59.999999Z', end)).toBe('2010-11-06')
     expect(dayOf('America/St_Johns', '2010-11-07T02:30:00.000000Z', end)).toBe('2010-11-07')
     expect(dayOf('America/St_Johns', '2010-11-07T02:45:00.000000Z', end)).toBe('2010-11-07')
@@ -109,7 +109,7 @@ describe('names of zones', () => {
       expect([name, isTimeZone(name)]).toEqual([name, false])
   })
 
-  it("are Rails' too, where the API sends them", () => {
+  it("include Rails', for APIs that send them", () => {
     expect(zoneNamed('Central Time (US & Canada)')).toBe('America/Chicago')
     expect(zoneNamed(' Kathmandu ')).toBe('Asia/Kathmandu')
     expect(zoneNamed('constructor')).toBeUndefined()
@@ -118,7 +118,7 @@ describe('names of zones', () => {
   })
 })
 
-/** The days of some years as luxon finds them one by one. */
+/** The days of a few years as luxon finds them one by one. */
 function daysByLuxon(zone: string) {
   const days = []
   for (let number = Date.UTC(2010) / 864e5; number < Date.UTC(2013) / 864e5; number++) {
@@ -138,7 +138,10 @@ function daysByLuxon(zone: string) {
   return days
 }
 
-/** Clocks that change by night, at midnight either way, by half an hour; a zone that skips a day; none that change. */
+/**
+ * Clocks that change at night, at midnight in both directions, by half an hour; a zone that skips a day; one without
+ * changes.
+ */
 const plainZones = ['America/Chicago', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Pacific/Apia', 'UTC']
 let plain: Record<string, ReturnType<typeof daysByLuxon>> | undefined
 const plainDays = () => {
@@ -172,7 +175,7 @@ const shops = [
   [102, 1, '{"time_zone":"Asia/Kathmandu"}'],
 ] as const
 
-/** Appointments of those shops, before and at the beginning of days on which some clock changes. */
+/** Appointments of those shops, before and at the start of days on which some clock changes. */
 function appointmentsAt(zones: Readonly<Record<string, string>>) {
   const stamps = { updated_at: instant(0), _synced_at: instant(0) }
   const instants = ['2011-03-27', '2011-04-02', '2011-10-15', '2011-10-30', '2011-12-29'].flatMap((from) =>
@@ -204,7 +207,7 @@ const store = ({ db }: Warehouse, rows: typeof shops | readonly (readonly [numbe
   )
 
 describe.each(warehouses())('in $name', (kind) => {
-  it('a shop has the zone of the configuration, else its own, else that of all', async () => {
+  it('a shop has the configured zone, else its own, else the default', async () => {
     const warehouse = await fresh(kind)
     await store(warehouse, shops)
     const settings = {
@@ -231,7 +234,7 @@ describe.each(warehouses())('in $name', (kind) => {
     ])
     expect((await refresh(warehouse, settings)).changed).toEqual([])
 
-    // What changes, and nothing else, is told: those orders have other days from now on.
+    // Only what changes is reported: those orders have other days from now on.
     await store(warehouse, [
       [101, 1, '{"time_zone":"Europe/Berlin"}'],
       [102, 1, '{}'],
@@ -241,7 +244,7 @@ describe.each(warehouses())('in $name', (kind) => {
     expect(told).toEqual(['0/0', '101/1', '101/2', '102/1'])
   })
 
-  it('the zone is read from a column that the configuration has made of it', async () => {
+  it('the zone is read from a configured column', async () => {
     const promoted = model(resources, { shops: { columns: { time_zone: 'text' } } })
     const warehouse = await open(kind, promoted)
     opened.push(warehouse)
@@ -284,7 +287,7 @@ describe.each(warehouses())('in $name', (kind) => {
     expect(later.filter(({ day }) => day === null)).toHaveLength(2)
   })
 
-  it("the calendar's days are luxon's, whatever the clocks do", async () => {
+  it("the calendar's days match luxon's, whatever the clocks do", async () => {
     const warehouse = await fresh(kind)
     for (const timeZone of Object.keys(plainDays())) await refresh(warehouse, { timeZone })
     const query = withAnalytics(warehouse.db).selectFrom('report_days').selectAll().orderBy('from_at')
@@ -301,9 +304,9 @@ describe.each(warehouses())('in $name', (kind) => {
     }
   })
 
-  it("a view's days are those of the program, and each part of the join is needed", async () => {
+  it("a view's days match the program's, and each part of the join is needed", async () => {
     const warehouse = await fresh(kind)
-    // London has a day that begins with UTC's and ends an hour before it; the same shop of another tenant is elsewhere.
+    // London has a day that begins with UTC's and ends an hour earlier; the same shop of another tenant is elsewhere.
     const shopZones = { '101/1': 'Europe/London', '101/2': 'Pacific/Apia', '101/3': 'America/Sao_Paulo' }
     const others = { '102/1': 'Asia/Kathmandu', '102/2': 'UTC', '102/3': 'Australia/Lord_Howe' }
     const settings = { timeZone: 'America/Chicago', shopTimeZones: { ...shopZones, ...others } }

@@ -1,7 +1,7 @@
 /**
- * The questions of docs/everyday.md: each query runs on both warehouses as the page has it, and gives what
- * everydayanswers.ts computes from the records. Two tenants whose ids collide, zones, shops that joined late, orders that
- * were deleted and opened again, customers of one name, and in one tenant absurd values.
+ * The questions of docs/everyday.md: each query runs in both warehouses as it is on the page, and returns what
+ * everydayanswers.ts computes from the records. Two tenants whose ids collide, zones, shops that joined late, orders
+ * that were deleted and reopened, customers with the same name, and one tenant with absurd values.
  */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ const resources = [
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 
-/** How many weeks earlier an order of a busy season happens: the generated orders are of two months. */
+/** How many weeks earlier an order of a busy season happens: the generated orders span two months. */
 const weeks = [0, 0, 0, 0, 0, 4, 4, 5, 8, 13, 26, 39, 51, 52, 56, 57]
 const week = 7 * 86_400_000
 const instants = ['created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_in_at', 'due_out_at']
@@ -62,7 +62,7 @@ function spread({ store }: Sandbox): void {
   }
 }
 
-/** Orders that are deleted with what hangs on them, but for payments, and invoices that are opened again. */
+/** Deletes orders with everything attached, except payments, and reopens invoices. */
 function upset({ store }: Sandbox): void {
   for (const tenant of store.tenantIds) {
     const ids = store.ids(tenant, 'repair_orders')
@@ -90,14 +90,14 @@ const questions = page
     return { title, sql, answer: answers[i] }
   })
 
-/** Views stand in braces where the tests look for them. */
+/** Tests write views in braces. */
 const inBraces = (sql: string): string =>
   views.reduce(
     (text, { name }) => text.replaceAll(new RegExp(`\\b(from|join) ${name}\\b`, 'g'), `$1 {${name}}`),
     sql,
   )
 
-/** Numbers of twelve digits, whichever way the driver gives them. */
+/** Numbers with twelve digits, however the driver returns them. */
 function plain(value: unknown): unknown {
   if (value === null || value === undefined) return null
   if (typeof value === 'boolean') return Number(value).toPrecision(12)
@@ -115,7 +115,7 @@ const texts = (rows: readonly Row[]): string[] =>
 
 const isName = (column: string): boolean => /_key$|_name$|_id$/.test(column)
 
-/** A business of two tenants, as it is before anything is deleted. */
+/** A business of two tenants, before anything is deleted. */
 async function business(): Promise<Sandbox> {
   const sandbox = await createSandbox({
     tenants: [
@@ -141,7 +141,7 @@ const worldOf = ({ store }: Sandbox): World => ({
   now: new Date().toISOString(),
 })
 
-/** The days that views count ages from: midnight may pass while a question is asked. */
+/** The days from which views count ages: midnight may pass during a query. */
 const days = (): string =>
   ['Asia/Kathmandu', 'America/New_York', 'America/Chicago']
     .map((zone) => dayIn(zone, new Date().toISOString()))
@@ -149,7 +149,7 @@ const days = (): string =>
 
 const october = (day: string): string => `${day} between '2026-10-01' and '2026-10-31'`
 
-/** What people type instead: it gives something else for a column of a question. */
+/** What people type instead: it returns a different value for a column of a question. */
 const mistakes: readonly (readonly [number: number, column: string, sql: string])[] = [
   [1, 'sales_cents', `select sum(sales_cents) as sales_cents from orders where ${october('created_on')}`],
   [2, 'sales_cents', 'select sum(sales_cents) as sales_cents from shop_months'],
@@ -257,14 +257,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
       ).toBe(true)
   })
 
-  it.each(mistakes)('question %i: another %s by %s', async (number, column, sql) => {
+  it.each(mistakes)('question %i: a different %s by %s', async (number, column, sql) => {
     const found = await query(warehouse, inBraces(questions[number - 1]?.sql ?? ''))
     expect(found.some((row) => row[column] !== null)).toBe(true)
     const wrong = await query(warehouse, inBraces(sql))
     expect(total(wrong, column)).not.toBe(total(found, column))
   })
 
-  it('no month is whole while a list that the figures rest on was never walked, or is not complete', async () => {
+  it('no month is complete while a list behind the figures was never walked or is incomplete', async () => {
     const { db } = warehouse
     const whole = async (): Promise<number> =>
       (await query(warehouse, 'select month from {shop_months} where is_whole')).length

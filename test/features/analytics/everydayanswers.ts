@@ -1,4 +1,7 @@
-/** The answers to the questions of docs/everyday.md, in their order, as everydayfacts.ts computes them from the records. */
+/**
+ * The answers to the questions of docs/everyday.md, in the same order, as computed by everydayfacts.ts from the
+ * records.
+ */
 import { type Cell, type Facts, type Owned, over, type Period, ratio, sumKnown } from './everydayfacts.js'
 import { type Fields, groups, list, type Row } from './oracle.js'
 
@@ -12,7 +15,7 @@ const between = (day: unknown, [from, to]: readonly [string, string]): boolean =
 const grouped = (periods: readonly Period[], of: (one: Period) => string): [string, Period[]][] =>
   groups(periods, (one) => [of(one)]).map(([first, all]) => [of(first), all])
 
-/** A row of each shop, over some of its months. */
+/** One row per shop, over some of its months. */
 const byShop =
   (from: string, to: string, columns: (figure: Figures) => Row): Answer =>
   (facts) =>
@@ -23,7 +26,7 @@ const byShop =
 
 const byShopLastMonth = (columns: (figure: Figures) => Row): Answer => byShop('2026-10', '2026-10', columns)
 
-/** A row of each of the last twelve whole months. */
+/** One row for each of the last twelve complete months. */
 const byWholeMonth =
   (columns: (figure: Figures) => Row): Answer =>
   (facts) =>
@@ -51,7 +54,7 @@ const sales = (of: readonly Owned[]): number | null => sumKnown(of.map(({ bill }
 
 const shopOf = (facts: Facts, { business, order }: Owned): Row => facts.shop(business.tenant, order.shop_id)
 
-/** Sales of whole months that a shop has in both. */
+/** Sales of complete months that a shop has in both. */
 function inBoth(facts: Facts, later: string, earlier: string): [string, number, number][] {
   const salesIn = (key: string, month: string): number | null | undefined => {
     const found = facts.months.find((one) => one.key === key && one.period === month && facts.isWhole(one))
@@ -539,7 +542,7 @@ const bookkeepers: Answer[] = [
   },
 ]
 
-/** Items of stock, as the view shows them, with their record. */
+/** Stock items as the view shows them, with their record. */
 const stock = (facts: Facts): { readonly row: Row; readonly item: Fields }[] =>
   facts.rows('inventory_value').map((row) => {
     const item = facts.record(row.tenant_id, 'inventories', row.inventory_id)

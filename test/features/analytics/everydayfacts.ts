@@ -1,18 +1,18 @@
 /**
- * What the answers to the everyday questions are made of, from the records as the API sends them: shops and their months,
- * names, and sums as SQL makes them. Shares no code with the product.
+ * The building blocks of the answers to the everyday questions, from the records as the API sends them: shops and their
+ * months, names, and sums as in SQL. Shares no code with the product.
  */
 import { type Expected, expectedFigures } from './figureoracle.js'
 import { type Bill, Business, expectedRows, type Fields, type Row, type World } from './oracle.js'
 
-/** A figure of several shops, months or days: null where nothing of it is known. */
+/** A figure of several shops, months or days: null if nothing of it is known. */
 export interface Cell {
   readonly numerator: number | null
   readonly denominator: number | null
   readonly left: number
 }
 
-/** A bill with the business that it is of, since ids are unique within a tenant only. */
+/** A bill with its business, since ids are only unique within a tenant. */
 export interface Owned {
   readonly business: Business
   readonly bill: Bill
@@ -28,7 +28,7 @@ export interface Period {
 const hours = new Set(['hours_sold', 'hours_per_order'])
 const perHour = new Set(['effective_labor_rate'])
 
-/** The sum of what is known; null where nothing is. */
+/** The sum of what is known; null if nothing is. */
 export function sumKnown(values: readonly (number | bigint | null | undefined)[]): number | null {
   const known = values.filter((value) => value !== null && value !== undefined).map(Number)
   return known.length === 0 ? null : known.reduce((all, one) => all + one, 0)
@@ -81,7 +81,7 @@ export class Facts {
   readonly #days: Map<string, Map<string, Expected>>
   readonly #rows = new Map<string, Row[]>()
   readonly bills: readonly Owned[]
-  /** Of each shop the day of its first invoice. */
+  /** The day of each shop's first invoice. */
   readonly firstDays: ReadonlyMap<string, string>
   #frame: readonly Period[] | undefined
 
@@ -95,7 +95,7 @@ export class Facts {
     this.firstDays = this.#findFirstDays()
   }
 
-  /** The rows that the oracle expects of a view. */
+  /** The rows that the oracle expects from a view. */
   rows(view: string): Row[] {
     const rows = this.#rows.get(view) ?? expectedRows(view, this.world)
     this.#rows.set(view, rows)
@@ -154,7 +154,7 @@ export class Facts {
     return { tenant_id: tenant, tenant_name: `tenant ${tenant}` }
   }
 
-  /** The shop of a key of the figures, such as `101-2` or `101-none`. */
+  /** The shop for a key in the figures, such as `101-2` or `101-none`. */
   shopOf(key: string): Row {
     const [tenant, shop] = key.split('-')
     return this.shop(tenant, shop === 'none' ? null : Number(shop))
@@ -212,7 +212,7 @@ export class Facts {
     }))
   }
 
-  /** Months that are over, of shops that were there from their first three days on. */
+  /** Months that are over, of shops that existed from their first three days on. */
   isWhole({ key, period }: Pick<Period, 'key' | 'period'>): boolean {
     const first = this.firstDays.get(key)
     return first !== undefined && first <= `${period}-03` && period < this.today(key).slice(0, 7)

@@ -1,6 +1,6 @@
 /**
- * Every figure of every shop and month in memory, from the records as the API sends them: the definitions of the trade
- * once more, by hand. Shares no code with the product, and knows nothing of schema/figures.
+ * Every figure of every shop and month in memory, from the records as the API sends them: the business definitions
+ * again, by hand. Shares no code with the product, and knows nothing of schema/figures.
  */
 import {
   type Bill,
@@ -16,7 +16,7 @@ import {
   worth,
 } from './oracle.js'
 
-/** What a figure comes to in a group. Unknown is null; `left` is how many rows have no value. */
+/** A figure's value in a group. Unknown is null; `left` is how many rows have no value. */
 export interface Expected {
   numerator: bigint | null
   denominator?: bigint
@@ -30,11 +30,11 @@ interface Sum {
   readonly below: bigint[]
   readonly seen: Set<unknown>
   left: number
-  /** Rows that have a value. */
+  /** Rows with a value. */
   known: number
 }
 
-/** The figures of one shop and month: each a list of what its rows add. */
+/** The figures of one shop and month: each is a list of what its rows add. */
 class Month {
   private readonly sums = new Map<string, Sum>()
 
@@ -52,12 +52,12 @@ class Month {
     if (below !== undefined) figure.below.push(below)
   }
 
-  /** What is left out although it counts as something. */
+  /** Counts rows that are left out although they count as something. */
   miss(name: string, isMissing: boolean): void {
     if (isMissing) this.of(name).left += 1
   }
 
-  /** How many rows are such, of those that tell. */
+  /** Counts the rows for which it is true, among those where it is known. */
   count(name: string, isSuch: boolean | null, below?: bigint): void {
     this.add(name, isSuch === null ? null : one(isSuch), below)
   }
@@ -83,7 +83,7 @@ class Month {
 
 const one = (isIt: boolean): bigint => (isIt ? 1n : 0n)
 
-/** Hours of 10^9 and more are in no sum. */
+/** No sum includes hours of 10^9 and more. */
 const sane = (hours: bigint): bigint => (hours >= 10n ** 18n || hours <= -(10n ** 18n) ? 0n : hours)
 
 function addInvoice(month: Month, business: Business, bill: Bill): void {
@@ -198,7 +198,7 @@ function addRest(placed: Placed, business: Business, now: string): void {
   }
 }
 
-/** By `TENANT-SHOP-MONTH`, or `TENANT-SHOP-DAY` where `period` keeps the day: the figures by name. */
+/** By `TENANT-SHOP-MONTH`, or `TENANT-SHOP-DAY` if `period` keeps the day: the figures by name. */
 export function expectedFigures(
   world: World,
   period: (day: string | null) => string | null,

@@ -1,6 +1,6 @@
 /**
- * Every figure of every shop, month and day against figureoracle.ts, on both warehouses: two tenants whose ids collide,
- * zones, deleted orders, absurd values. And what holds for every declaration, whoever adds one.
+ * Compares every figure of every shop, month and day with figureoracle.ts, in both warehouses: two tenants whose ids
+ * collide, zones, deleted orders, absurd values. Also tests what applies to every declaration, including future ones.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DeclaredFigure, defineFigure } from '../../../schema/figure.js'
@@ -39,7 +39,7 @@ const worldOf = (sandbox: typeof lifelike): World => ({
 
 const flows = figures.filter(({ day, splits }) => day !== undefined && splits === undefined)
 
-/** Hours are numbers of nine decimals in the views, and billionths in the oracle. */
+/** Hours are numbers with nine decimals in the views, and billionths in the oracle. */
 const asWhole = (value: unknown, isHours: boolean): string | null =>
   value === null ? null : isHours ? (Number(value) * 1e9).toPrecision(13) : String(value)
 
@@ -50,7 +50,7 @@ const hoursIn: Readonly<Record<string, readonly ('numerator' | 'denominator')[]>
   gross_profit_per_hour: ['denominator'],
 }
 
-/** What the view shows of a figure. Floats carry fifteen digits: beyond them a sum of absurd hours is not compared. */
+/** What the view shows of a figure. Floats have fifteen digits: a sum of absurd hours beyond them isn't compared. */
 function shownIn(row: Row, name: string, isRatio: boolean, hasLeft: boolean): Record<string, string | null> {
   const hours = hoursIn[name] ?? []
   const numerator = row[isRatio ? `${name}_numerator` : name]
@@ -106,7 +106,7 @@ describe.each([
       const found = new Map(
         rows.map((row) => [`${row.tenant_id}-${row.shop_id ?? 'none'}-${row[of] ?? 'none'}`, row]),
       )
-      // Appointments of months to come are in shop_days only; which month it is depends on the shop for a day.
+      // Appointments of future months are only in shop_days; the current month depends on the shop for a day.
       const thisMonth = new Date(Date.now() - 86_400_000).toISOString().slice(0, 7)
       const isToCome = (key: string): boolean =>
         of === 'month' && key.slice(-7) > thisMonth && !key.endsWith('none')
@@ -155,7 +155,7 @@ describe.each([
       }
     })
 
-    it('inventory turns divide the cost of what was sold by the stock of the same items', async () => {
+    it('inventory turns divide the cost of sold items by the stock of the same items', async () => {
       const turns = figures.find(({ name }) => name === 'inventory_turns')
       const { numerator, denominator } = turns ?? {}
       if (!numerator || !denominator || !('sum' in numerator) || !('sum' in denominator))
@@ -175,7 +175,7 @@ describe.each([
       )
     })
 
-    it('an order that was deleted leaves the figures, whatever still names it', async () => {
+    it('a deleted order leaves the figures, whatever still refers to it', async () => {
       const { store } = sandbox
       const tenant = store.tenantIds[0] ?? 0
       const named = [...store.all(tenant, 'recommendations'), ...store.all(tenant, 'payment_transactions')]
@@ -193,7 +193,7 @@ describe.each([
       }
     })
 
-    it('what stands at a moment is null before the first snapshot, and that of the view after it', async () => {
+    it('figures at a moment are null before the first snapshot, and match the view after it', async () => {
       const empty = await ask(
         warehouse,
         'shop_months',
@@ -230,7 +230,7 @@ describe('a declaration', () => {
   const rest = { day: 'closed_on', by: [], lists: ['repair_orders'] } as const
   const wrong = (figure: object): string[] => figureComplaints([figure as DeclaredFigure])
 
-  it('of the product has nothing wrong', () => {
+  it('of the product has no faults', () => {
     expect(figureComplaints(figures)).toEqual([])
     expect(wrong(defineFigure({ ...good, ...rest, numerator: { sum: 'sales_cents' } }))).toEqual([])
   })

@@ -1,6 +1,6 @@
 /**
- * Warehouses of the versions in which the stretches of the calendar were a table of their own: their views go on showing
- * the same days, wherever the upgrade is cut short, and the table goes when nothing reads it.
+ * Warehouses of versions in which the calendar's stretches were a separate table: their views keep showing the same
+ * days, wherever the upgrade is interrupted, and the table is dropped when nothing reads it any more.
  */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -35,7 +35,7 @@ const run = (warehouse: Warehouse, text: string): Promise<unknown> => {
   return sql.raw(named).execute(warehouse.db)
 }
 
-/** The tables and, where views find days by the stretches, a view, as such a version left them. */
+/** The tables as such a version left them, with a view if views find days by the stretches. */
 async function asBefore(warehouse: Warehouse, name: Kind['name']): Promise<void> {
   const store = warehouse.dialect.views()
   await run(
@@ -95,7 +95,7 @@ describe.each(warehouses())('on $name', (kind) => {
     },
   )
 
-  it.runIf(kind.name === 'postgres')("a view of somebody's own keeps the table", async () => {
+  it.runIf(kind.name === 'postgres')("a user's own view keeps the table", async () => {
     const { warehouse, again } = await withAppointments(kind)
     await asBefore(warehouse, kind.name)
     await run(warehouse, 'create view {mine} as select zone from {report_stretches}')

@@ -1,6 +1,6 @@
 /**
- * Making the views: once, again where something has changed, and never at the cost of what is somebody's own. On
- * Postgres, who may make them and who may read them.
+ * Makes the views once, makes them again if something has changed, and never at the cost of a user's own relations. On
+ * Postgres: who may make them and who may read them.
  */
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -23,7 +23,7 @@ const run = async (warehouse: Warehouse, text: string): Promise<void> =>
   void (await sql.raw(text).execute(warehouse.db))
 
 describe.each(warehouses())('in $name, the views', (kind) => {
-  it('are made once, and again where one is gone or the configuration names other fields', async () => {
+  it('are made once, and again if one is gone or the configuration names other fields', async () => {
     const warehouse = await fresh(kind)
     const first = await make(warehouse)
     expect(first.troubles).toEqual([])
@@ -39,7 +39,7 @@ describe.each(warehouses())('in $name, the views', (kind) => {
     expect(renamed.made).not.toContainEqual({ table: 'dim_staffs', what: 'replace view' })
   })
 
-  it("leave somebody's own view of the same name alone, and name it", async () => {
+  it("leave a user's view of the same name alone, and report it", async () => {
     const warehouse = await fresh(kind)
     const store = warehouse.dialect.views()
     if (kind.name === 'postgres') await run(warehouse, `create schema "${store.where}"`)
@@ -52,7 +52,7 @@ describe.each(warehouses())('in $name, the views', (kind) => {
     expect((await make(warehouse)).made).toEqual([{ table: 'orders', what: 'create view' }])
   })
 
-  it('show names from a column or from _extra alike, and words for what has none', async () => {
+  it('show names from a column or from _extra alike, and a default for records without one', async () => {
     const warehouse = await fresh(kind)
     const at = '2026-01-05T10:00:00.000000Z'
     const row = { updated_at: at, _synced_at: at }
@@ -95,7 +95,7 @@ describe.each(warehouses())('in $name, the views', (kind) => {
     ])
   })
 
-  it('have every id that any row names', async () => {
+  it('include every id that occurs in any row', async () => {
     const warehouse = await fresh(kind)
     const at = '2026-01-05T10:00:00.000000Z'
     const row = { updated_at: at, _synced_at: at }
@@ -175,7 +175,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
   const [kind] = warehouses().filter(({ name }) => name === 'postgres')
   const warehouseOf = (): Promise<Warehouse> => fresh(kind as Kind)
 
-  /** A role of the test's own that may log in and nothing else. */
+  /** The test's own role, which may log in and nothing else. */
   async function role(warehouse: Warehouse): Promise<{ name: string; client: pg.Client }> {
     const name = `r_${Math.random().toString(36).slice(2, 10)}`
     await run(warehouse, `create role ${name} login`)
@@ -186,7 +186,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     url.pathname = `/${rows[0]?.database}`
     url.username = name
     const client = new pg.Client({ connectionString: url.href })
-    // The test's database goes before the role's connection does.
+    // The test's database is dropped before the role's connection closes.
     client.on('error', () => {})
     await client.connect()
     opened.push({ close: () => client.end() } as unknown as Warehouse)
@@ -195,7 +195,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
 
   const schemaOf = (warehouse: Warehouse): string => warehouse.dialect.views().where
 
-  it('are read by a role that has a right on their schema and on them alone', async () => {
+  it('can be read by a role with rights only on their schema and on them', async () => {
     const warehouse = await warehouseOf()
     await prepareViews(warehouse)
     const schema = schemaOf(warehouse)
@@ -208,7 +208,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     await expect(client.query(table)).rejects.toThrow('permission denied')
   })
 
-  it('keep their grants and comments where they are made anew', async () => {
+  it('keep their grants and comments when they are made again', async () => {
     const warehouse = await warehouseOf()
     await make(warehouse)
     const schema = schemaOf(warehouse)
@@ -234,7 +234,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     )
     expect(rights).toMatchObject([{ doc: 'Other.', of_column: expect.stringContaining('=r/') }])
     expect(String(rights[0]?.acl)).toContain(`${name}=r*/`)
-    // Columns that are only appended: the same view, with what stands on it.
+    // Columns that are only appended: the same view, with everything that depends on it.
     await run(warehouse, `create view "${schema}".mine as select other from "${schema}".orders`)
     const longer = [...columns, { name: 'more', kind: 'cents' as const, doc: 'More.' }]
     const appended = { ...changed, columns: longer, query: `${changed.query}, cast(5 as bigint) as more` }
@@ -244,7 +244,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     expect(await query(warehouse, 'select * from {orders}')).toEqual([{ other: 'x', tenant_id: 1, more: 5 }])
   })
 
-  it("stay as they were where somebody's view stands on one whose columns have changed", async () => {
+  it("stay as they were if a user's view depends on one whose columns have changed", async () => {
     const warehouse = await warehouseOf()
     await make(warehouse)
     const schema = schemaOf(warehouse)
@@ -262,7 +262,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     expect(await query(warehouse, `select * from "${schema}".mine`)).toEqual([])
   })
 
-  it('cost a role that may make no schema one line with what to type, and nothing else', async () => {
+  it('cost a role that may not make a schema one line with what to type, and nothing else', async () => {
     const owner = await warehouseOf()
     const { name } = await role(owner)
     const url = new URL(postgresUrl())
@@ -289,7 +289,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     expect((await make(limited)).troubles).toMatchObject([
       { hint: expect.stringContaining(`grant usage, create on schema mine_analytics to ${name}`) },
     ])
-    // The statement that was named is enough.
+    // The statement that was printed is enough.
     await admin.query(`drop schema mine_analytics; create schema "mine_analytics" authorization ${name}`)
     const { made: all, troubles: none } = await make(limited)
     expect(none).toEqual([])
@@ -297,7 +297,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     await admin.end()
   })
 
-  it('are one line of trouble, and no failure, where a table is not as they need it', async () => {
+  it("report one problem, without failing, if a table isn't as they need it", async () => {
     const warehouse = await warehouseOf()
     const table = `"${schemaOf(warehouse).replace(/_analytics$/, '')}".vendors`
     await run(warehouse, `alter table ${table} drop column shop_id`)
@@ -308,7 +308,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     expect((await make(warehouse)).troubles).toEqual([])
   })
 
-  it('stand in the schema that report.schema names', async () => {
+  it('are in the schema that report.schema names', async () => {
     const warehouse = await warehouseOf()
     const schema = `${schemaOf(warehouse)}_2`
     await make(warehouse, { schema })

@@ -1,4 +1,4 @@
-/** The views as the command line makes them: by migrate and by runs, and what it says where it may not. */
+/** The views as the command line makes them: by migrate and by runs, and its message if it may not. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -33,7 +33,7 @@ interface Planned {
   readonly view_changes: readonly { readonly table: string; readonly what: string }[]
 }
 
-it('plan and check say beforehand which they are, and migrate makes them, once', async () => {
+it('plan and check list them beforehand, and migrate makes them once', async () => {
   const planned = (await here.run('plan', '--json')).json<Planned>().view_changes
   expect((await here.run('check')).stdout).toContain(
     `${planned.length} views for analysts to be made or replaced, by the next run`,
@@ -49,7 +49,7 @@ it('plan and check say beforehand which they are, and migrate makes them, once',
   expect((await here.run('check')).stdout).not.toContain('for analysts')
 })
 
-it('plan names what is changed, and what is in the way', async () => {
+it('plan shows what changes, and what is in the way', async () => {
   here.configure({ report: { tenantNames: {}, names: { shops: 'nickname' } } })
   const { stdout, code } = await here.run('plan')
   expect(code).toBe(0)
@@ -62,7 +62,7 @@ it('plan names what is changed, and what is in the way', async () => {
   inFile((db) => db.exec('drop view dim_shops'))
 })
 
-it('a run makes what is lacking, and knows the zones of the shops that it brought', async () => {
+it('a run makes what is missing, and knows the zones of the shops it fetched', async () => {
   inFile((db) => db.exec('drop view orders'))
   const run = await here.run('sync', '--resource', 'shops', '--json')
   expect(run.code).toBe(0)
@@ -80,7 +80,7 @@ it('a run makes what is lacking, and knows the zones of the shops that it brough
   })
 })
 
-it('autoMigrate: false leaves them alone; migrate brings them', async () => {
+it('autoMigrate: false leaves them alone; migrate makes them', async () => {
   const before = viewCount()
   inFile((db) => db.exec('drop view orders'))
   here.configure({ warehouse: { autoMigrate: false } })
@@ -90,14 +90,14 @@ it('autoMigrate: false leaves them alone; migrate brings them', async () => {
   expect(viewCount()).toBe(before)
 })
 
-it('a zone that is none is refused before anything is done', async () => {
+it('an invalid zone is refused before anything is done', async () => {
   here.configure({ report: { timeZone: 'UTC-6' } })
   const { code, stderr } = await here.run('sync')
   expect(code).toBe(2)
   expect(stderr).toContain('report.timeZone')
 })
 
-describe.skipIf(postgresUrl() === '')('a role that owns the schema of the tables and no other', () => {
+describe.skipIf(postgresUrl() === '')('a role that owns only the schema of the tables', () => {
   const name = `views_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
   beforeAll(async () => {

@@ -1,6 +1,7 @@
 /**
- * The hand-computed business can tell a right view from a wrong one: of every view, each join and subquery that forgets
- * the tenant, and each that forgets what was deleted, shows other rows. On SQLite alone: the text is the same in meaning.
+ * The hand-computed business distinguishes a right view from a wrong one. For every view, each join and subquery
+ * without the tenant, and each one without the check for deletions, shows different rows. Only on SQLite: the text has
+ * the same meaning.
  */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,7 +12,7 @@ import { businessIn } from '../../support/business.js'
 import { known } from '../../support/run.js'
 import { warehouses } from '../../support/warehouse.js'
 
-/** What a careless hand leaves out. */
+/** What a careless author leaves out. */
 const forgotten = [
   /\b\w+\.tenant_id = \w+\.tenant_id and /g,
   / and \w+\._deleted_at is null\b/g,
@@ -20,21 +21,22 @@ const forgotten = [
 
 /** Where a mutant shows the same rows, and why it must. */
 const harmless: Readonly<Record<string, RegExp>> = {
-  // No attempt and no recommendation of the business is of a deleted order; figures.test.ts has such.
+  // No attempt and no recommendation of the business belongs to a deleted order; figures.test.ts has such cases.
   card_attempts: /repair_order_id and o\._deleted_at is null/,
   recommendation_conversion: /repair_order_id and o\._deleted_at is null/,
-  // Whose today it is matters to the ages of a few hours a day.
+  // Whose today it is only affects the ages for a few hours a day.
   customer_value: /select v\.shop_id|todays w on/,
   inventory_value: /todays w on/,
   receivables: /report_zones/,
-  // No service of the business is under two orders; test/features/reconcile/shared.test.ts has such, of two tenants.
+  // No service of the business is in two orders; test/features/reconcile/shared.test.ts has such cases, for two
+  // tenants.
   totals_check: /r_order_services|held|shared_services/,
 }
 
-/** shop_days and shop_months consist of the queries of the others: figures.test.ts counts them by itself. */
+/** shop_days and shop_months consist of the other views' queries: figures.test.ts tests them separately. */
 const business = views.filter(({ name }) => !/^(dim_|orders$|freshness$|shop_(days|months)$)/.test(name))
 
-/** The text of the view, once without each of its precautions. */
+/** The text of the view, each time without one of its precautions. */
 function mutantsOf(text: string): { readonly without: string; readonly text: string }[] {
   return forgotten.flatMap((pattern) =>
     [...text.matchAll(pattern)].map((found) => ({

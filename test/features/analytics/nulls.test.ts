@@ -1,7 +1,7 @@
 /**
- * Which columns of views may be null, on both warehouses: records that lack what the document promises, with values that
- * nobody would enter on purpose. A column that is said to be never null has no null there, every other one has
- * some, and keys are unique.
+ * Which columns of views may be null, in both warehouses: records that lack what the document promises, with values
+ * that nobody would enter on purpose. A column declared as never null has no null there, every other one has some, and
+ * keys are unique.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
@@ -24,7 +24,7 @@ const yesterday = new Date(Date.now() - 86_400_000).toISOString()
 const put = (id: number, resource: string, record: object = {}): void =>
   store.put(tenant, resource, { id, updated_at: yesterday, ...record })
 
-// Records of nothing but what they cannot be stored without, an order in each state among them.
+// Records with only the fields without which they can't be stored, including an order in each state.
 for (const resource of store.resources) put(9_000_000, resource)
 const lines = [{ id: 1 }]
 const services = [{ id: 1, labors: lines, parts: lines, sublets: lines, hazmats: lines }]
@@ -33,14 +33,14 @@ for (const [i, state] of ['estimate', 'in_progress', 'invoice'].entries())
 put(9_000_001, 'payments', { repair_order_id: 9_000_003 })
 put(9_000_001, 'purchase_records', { line_items: [{}] })
 
-// An invoice of which each part counts, and their sum is absurd.
+// An invoice whose parts each count but whose sum is absurd.
 const [inventory = 0] = store.ids(tenant, 'inventories')
 const many = [1, 2].map((id) => ({ id, quantity: 999_999_999, part_inventory_id: inventory }))
 const labors = Array.from({ length: 12 }, (_, i) => ({ id: i + 1, hours: 999_999_999.5 }))
 const crowded = [{ id: 1, labor_rate_cents: 1, parts: many, labors }]
 put(9_000_004, 'repair_orders', { state: 'invoice', closed_at: yesterday, services: crowded })
 
-// A tenant that has a shop and nothing else.
+// A tenant with a shop and nothing else.
 const empty = 999
 store.addTenant({ id: empty })
 store.put(empty, 'shops', { id: 1, updated_at: yesterday })
@@ -53,7 +53,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.migrate()
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
-    // A cursor whose first walk is under way.
+    // A cursor whose first walk is running.
     await warehouse.db.insertInto('sync_cursors').values({ tenant_id: empty, resource: 'unwalked' }).execute()
   })
   afterAll(() => warehouse.close())
@@ -67,7 +67,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const said = columns.map(
       ([column, { isAlways = false }]) => `${column}: ${isAlways ? 'never' : 'may be'}`,
     )
-    // What nobody knows of a whole month of a shop is seldom nothing: it may be, and need not be here.
+    // A whole month of a shop is rarely completely unknown: it may be, but doesn't have to be here.
     if (/^shop_(days|months)$/.test(name))
       expect(said.filter((one) => one.endsWith('never') && !found.includes(one))).toEqual([])
     else expect(found).toEqual(said)

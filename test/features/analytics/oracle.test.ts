@@ -1,7 +1,7 @@
 /**
- * Every cell of the business views against oracle.ts, on both warehouses: of a business as it could be, with services that
- * two orders show, and of one with values that nobody would enter on purpose. The views, the snapshot and the report must
- * come through those, too.
+ * Compares every cell of the business views with oracle.ts, in both warehouses: for a realistic business, with services
+ * that two orders show, and for one with values that nobody would enter on purpose. The views, the snapshot and the
+ * report must handle those, too.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -29,7 +29,7 @@ const isZone = (name: unknown): name is string => {
   }
 }
 
-/** The configured zone of a shop, else the one that it sends, else that of the report. */
+/** A shop's configured zone, else the one it sends, else the report's. */
 const zonesOf =
   ({ store }: Sandbox): World['zoneOf'] =>
   (tenant, shop) => {
@@ -54,7 +54,7 @@ const worldOf = (sandbox: Sandbox): World => ({
   now: new Date().toISOString(),
 })
 
-/** Numbers as a person compares them: fifteen digits, whole numbers in full. */
+/** Numbers as a person compares them: fifteen digits, integers in full. */
 const plain = (value: unknown): unknown => {
   if (typeof value === 'bigint') return String(value)
   if (typeof value !== 'number') return value ?? null
@@ -118,7 +118,7 @@ describe.each([
       expect(found).toHaveLength(expected.length)
     })
 
-    it('has what it is called for', async () => {
+    it('has what its name says', async () => {
       const [row] = await ask(
         warehouse,
         'service_totals',
@@ -128,7 +128,7 @@ describe.each([
       expect(Number(row?.labor_hours)).toBeGreaterThan(100)
     })
 
-    it('can be kept as a snapshot, and reported', async () => {
+    it('can be stored as a snapshot, and reported', async () => {
       const taken = await run('snapshot', '--json')
       expect(taken.code, taken.stderr).toBe(0)
       expect(taken.json()).toMatchObject({ status: 'ok', shops: 4 })

@@ -1,6 +1,6 @@
 /**
- * The business views once more, in memory: from the records as the API sends them, and from docs/totals.md and the
- * columns' texts, not from the SQL of the views or the rule of the totals. Shares no code with the product.
+ * The business views again, in memory: from the records as the API sends them, and from docs/totals.md and the columns'
+ * descriptions, not from the SQL of the views or the rule of the totals. Shares no code with the product.
  */
 
 export interface Fields {
@@ -16,18 +16,18 @@ export interface Records {
 
 const unit = 10n ** 9n
 const absurdCents = 9n * 10n ** 9n
-/** Of a tax, or of a percentage of a sum. */
+/** For a tax, or for a percentage of a sum. */
 const absurdSum = 9n * 10n ** 15n
 
 const magnitude = (value: bigint): bigint => (value < 0n ? -value : value)
 
-/** A quotient, half away from zero. */
+/** A quotient, rounded half away from zero. */
 function divided(top: bigint, bottom: bigint): bigint {
   const size = (2n * magnitude(top) + magnitude(bottom)) / (2n * magnitude(bottom))
   return top < 0n === bottom < 0n ? size : -size
 }
 
-/** Hours, quantities, rates in billionths, from the decimals that a person reads; null where unknown or absurd. */
+/** Hours, quantities, rates in billionths, from the decimals that a person reads; null if unknown or absurd. */
 export function nanos(value: unknown): bigint | null {
   if (typeof value !== 'number') return null
   const [whole = '0', fraction = ''] = magnify(String(value)).replace('-', '').split('.')
@@ -36,7 +36,7 @@ export function nanos(value: unknown): bigint | null {
   return size >= unit * unit ? null : value < 0 ? -size : size
 }
 
-/** `1e-10` in full. */
+/** Writes `1e-10` in full. */
 function magnify(text: string): string {
   const [mantissa = '0', exponent] = text.split('e')
   if (exponent === undefined) return text
@@ -50,13 +50,13 @@ function magnify(text: string): string {
   return mantissa.startsWith('-') ? `-${placed}` : placed
 }
 
-/** Cents that count; null where unknown or absurd. */
+/** Cents that count; null if unknown or absurd. */
 export function cents(value: unknown): bigint | null {
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return null
   return magnitude(BigInt(value)) >= absurdCents ? null : BigInt(value)
 }
 
-/** What units at a price come to; null where unknown or absurd. */
+/** The value of units at a price; null if unknown or absurd. */
 export function worth(units: bigint | null, price: unknown): bigint | null {
   if (units === 0n) return 0n
   if (units === null || typeof price !== 'number') return null
@@ -75,7 +75,7 @@ const sumOfAll = (values: readonly (bigint | null)[]): bigint | null =>
 export const list = (record: Fields, name: string): readonly Fields[] =>
   (record[name] as Fields[] | null | undefined) ?? []
 
-/** A number that a view of hours or units shows. */
+/** A number shown by a view of hours or units. */
 const shownNanos = (value: bigint | null): number | null =>
   value === null || magnitude(value) >= unit * unit ? null : Number(value) / 1e9
 
@@ -89,7 +89,7 @@ export interface Line {
   readonly price: unknown
   readonly amount: bigint | null
   readonly cost: bigint | null
-  /** Whether the line is of a kind that costs something. */
+  /** Whether lines of this kind have a cost. */
   readonly costs: boolean
 }
 
@@ -206,8 +206,8 @@ function billOf(order: Fields): Bill {
 }
 
 /**
- * The shares of a tax on the lines of one kind, in the order of services and lines; null where the tax is unknown, and
- * of lines without an amount.
+ * The shares of a tax on the lines of one kind, in the order of services and lines; null if the tax is unknown, and for
+ * lines without an amount.
  */
 function taxShares(bill: Bill, kind: Kind, sorted: readonly Line[]): (bigint | null)[] {
   const { order, gross, discount, taxes } = bill
@@ -243,7 +243,10 @@ function shares(discount: bigint, gross: bigint, amounts: readonly bigint[]): bi
 const formats = new Map<string, Intl.DateTimeFormat>()
 const days = new Map<string, string>()
 
-/** The day of an instant in a zone, by the runtime's own calendar. Kept: who asks for first visits asks often. */
+/**
+ * The day of an instant in a zone, according to the runtime's own calendar. Cached, since queries for first visits need
+ * it often.
+ */
 export function dayIn(zone: string, instant: unknown): string | null {
   if (typeof instant !== 'string') return null
   const format =
@@ -255,7 +258,7 @@ export function dayIn(zone: string, instant: unknown): string | null {
   return day
 }
 
-/** What a clock in a zone shows at an instant, by the runtime's own calendar. */
+/** What a clock in a zone shows at an instant, according to the runtime's own calendar. */
 export function clockIn(zone: string, instant: unknown): string | null {
   if (typeof instant !== 'string') return null
   const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'medium', hourCycle: 'h23' })
@@ -270,7 +273,7 @@ export interface World {
   readonly now: string
 }
 
-/** Rows in groups by the values of `of`, each with its first member. */
+/** Groups rows by the values of `of`, each group with its first member. */
 export function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]): [T, T[]][] {
   const found = new Map<string, [T, T[]]>()
   for (const row of rows) {
@@ -282,7 +285,7 @@ export function groups<T>(rows: readonly T[], of: (row: T) => readonly unknown[]
   return [...found.values()]
 }
 
-/** One tenant, with what its views are made of. */
+/** One tenant, with what its views are made from. */
 export class Business {
   readonly bills: readonly Bill[]
   readonly byOrder: ReadonlyMap<number, Bill>
@@ -325,7 +328,7 @@ const key = (...ids: readonly unknown[]): string | null => (ids.includes(null) ?
 
 const hourOf = (clock: string | null): number | null => (clock === null ? null : Number(clock.slice(11, 13)))
 
-/** The lines of one kind in the order in which they take their shares. */
+/** The lines of one kind in the order in which they get their shares. */
 const inOrder = ({ lines }: Bill, kind: Kind): Line[] =>
   lines
     .filter((line) => line.kind === kind)
@@ -648,7 +651,7 @@ function totalsCheck(business: Business): Row[] {
   })
 }
 
-/** What is not taxed of an order: null where it does not say whether it is taxable. */
+/** The untaxed part of an order: null if it is unknown whether it is taxable. */
 export function exemptOf(bill: Bill): bigint | null {
   if (bill.order.taxable === false) return bill.sales
   if (bill.order.taxable !== true) return null
@@ -662,7 +665,10 @@ export function exemptOf(bill: Bill): bigint | null {
   )
 }
 
-/** Whether no other invoice of the customer was closed before: of those of one day, the lower id came first. */
+/**
+ * Whether no other invoice of the customer was closed earlier: among those of the same day, the lower id counts as
+ * earlier.
+ */
 export function isFirstVisit(business: Business, order: Fields): boolean | null {
   const day = business.closed(order)
   if (order.state !== 'invoice' || typeof order.customer_id !== 'number' || day === null) return null
@@ -674,7 +680,7 @@ export function isFirstVisit(business: Business, order: Fields): boolean | null 
 }
 
 function orders(business: Business): Row[] {
-  /** The tax of parts that is on no part. */
+  /** The tax of parts that isn't on any part. */
   const feeTax = (bill: Bill): bigint | null => {
     const [, tax] = bill.taxes
     if (tax === undefined || tax === null) return null
@@ -728,11 +734,11 @@ function workInProgress(business: Business): Row[] {
     }))
 }
 
-/** The first of them, in the order of the calendar. */
+/** The earliest of them. */
 const first = (days: readonly (string | null)[]): string | null =>
   days.filter((day) => day !== null).sort()[0] ?? null
 
-/** Only shops that have sold something: the others stand in the dim for whatever names them. */
+/** Only shops that have sold something: the others are in the dimension because something refers to them. */
 function shops(business: Business): Row[] {
   return groups(business.invoices, ({ order }) => [order.shop_id]).map(([{ order }, bills]) => ({
     tenant_id: business.tenant,
@@ -771,7 +777,7 @@ const views: Readonly<Record<string, (business: Business) => Row[]>> = {
 
 export const checkedViews = Object.keys(views)
 
-/** The rows of a view, of all tenants, with the columns that are checked. */
+/** The rows of a view for all tenants, with the columns that are checked. */
 export function expectedRows(view: string, world: World): Row[] {
   const rows = views[view]
   if (!rows) throw new Error(`no oracle of ${view}`)

@@ -1,4 +1,4 @@
-/** The questions of docs/questions.md: each query runs on both warehouses, and gives the rows that the page shows. */
+/** The questions of docs/questions.md: each query runs in both warehouses, and returns the rows on the page. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
@@ -39,7 +39,7 @@ const flags = new Set(
   ),
 )
 
-/** Views stand in braces where the tests look for them. */
+/** Tests write views in braces. */
 const inBraces = (sql: string): string =>
   views.reduce(
     (text, { name }) => text.replaceAll(new RegExp(`\\b(from|join) ${name}\\b`, 'g'), `$1 {${name}}`),

@@ -1,4 +1,7 @@
-/** What docs/bi.md says that a reader copies: versions are those that `npm run test:clients` tries, keys those of the views. */
+/**
+ * What readers copy from docs/bi.md: the versions are those that `npm run test:clients` tries, the keys those of the
+ * views.
+ */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
@@ -10,7 +13,7 @@ const rows = [...keys.matchAll(/^\| `(.*) \|$/gm)].map(([, row = '']) =>
   `\`${row}`.split('|').map((cell) => cell.replaceAll('`', '').trim()),
 )
 
-it('versions are those that are tried', () => {
+it('versions are those that are tested', () => {
   const tried = new Set(text('test/clients/requirements.txt').split('\n'))
   const named = [...page.matchAll(/[\w-]+==[\d.]+/g)].map(([pin]) => pin)
   expect(named.length).toBeGreaterThan(6)

@@ -1,4 +1,4 @@
-/** The section `report` of the configuration: what it refuses names what to type. */
+/** The section `report` of the configuration: error messages tell what to type. */
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { reportSettings } from '../../../src/features/analytics/settings.js'
@@ -25,7 +25,7 @@ const refusal = (report: unknown): string => {
   }
 }
 
-test('left out, days are those of UTC, and rates are percent', () => {
+test("by default, days are UTC's and rates are percent", () => {
   expect(read(undefined)).toEqual({
     timeZone: 'UTC',
     shopTimeZones: {},

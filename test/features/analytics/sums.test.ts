@@ -1,7 +1,7 @@
 /**
- * Services and lines sum to their orders exactly, in a generated warehouse with discounts of both kinds: two tenants whose
- * ids collide, and orders that show the services and lines of others under the same ids. An order whose discount has
- * nothing that it could be taken from is left out: no service takes it.
+ * Services and lines add up to their orders exactly, in a generated warehouse with discounts of both kinds: two tenants
+ * whose ids collide, and orders that show the services and lines of others under the same ids. Orders with a discount
+ * that can't be taken from anything are left out: no service takes it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -27,7 +27,7 @@ interface Line {
   readonly price_cents?: number | null
 }
 
-/** Billionths of a unit at so many cents each, half away from zero; null where one is unknown. */
+/** Billionths of a unit at this many cents each, rounded half away from zero; null if one is unknown. */
 function amountOf(units: number | null | undefined, cents: number | null | undefined): number | null {
   if (units === 0) return 0
   if (units === null || units === undefined || cents === null || cents === undefined) return null
@@ -36,7 +36,7 @@ function amountOf(units: number | null | undefined, cents: number | null | undef
   return Number(exact < 0n ? -size : size)
 }
 
-/** What a recommendation comes to, from the record as the API sends it. */
+/** The value of a recommendation, from the record as the API sends it. */
 function worthOf(record: Record<string, unknown>): number | null {
   if (record.quick_price_cents !== null && record.quick_price_cents !== undefined)
     return Number(record.quick_price_cents)
@@ -62,7 +62,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterAll(() => warehouse.close())
 
-  /** Orders of which these sums over another view differ. */
+  /** Orders for which these sums over another view differ. */
   const differing = (view: string, sums: Readonly<Record<string, string>>): Promise<unknown[]> =>
     query(
       warehouse,
@@ -102,7 +102,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
   })
 
-  it('services and lines have keys of their own, and lines lead to their services', async () => {
+  it('services and lines have their own keys, and lines lead to their services', async () => {
     for (const [view, key] of [
       ['service_totals', 'service_key'],
       ['order_lines', 'line_key'],
@@ -124,7 +124,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await query(warehouse, lost)).toEqual([])
   })
 
-  it('services sum to their orders', async () => {
+  it('services add up to their orders', async () => {
     const names =
       'labor_cents labor_discount_cents parts_cents parts_discount_cents sublets_cents hazmats_cents sales_cents'
     const sums = Object.fromEntries(names.split(' ').map((name) => [`o.${name}`, name]))
@@ -134,7 +134,7 @@ describe.each(warehouses())('$name', (kind) => {
     ).toEqual([])
   })
 
-  it('lines sum to their orders', async () => {
+  it('lines add up to their orders', async () => {
     expect(
       await differing('order_lines', {
         'o.sales_cents': 'net_cents',
@@ -145,7 +145,7 @@ describe.each(warehouses())('$name', (kind) => {
     ).toEqual([])
   })
 
-  it('lines sum to the sales and taxes of their orders, but for what no line takes', async () => {
+  it('lines add up to the sales and taxes of their orders, except for what no line takes', async () => {
     const wrong = `select o.repair_order_key from {orders} o left join (
         select repair_order_key, sum(net_cents) as net, sum(tax_cents) as tax, count(*) - count(tax_cents) as unknown
         from {order_lines} group by repair_order_key) l on l.repair_order_key = o.repair_order_key
@@ -160,7 +160,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(Number(found?.fees)).toBeGreaterThan(10)
   })
 
-  it('parts sum to their invoices', async () => {
+  it('parts add up to their invoices', async () => {
     const wrong = await query(
       warehouse,
       `select o.repair_order_key from {orders} o left join (
@@ -171,7 +171,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(wrong).toEqual([])
   })
 
-  it("technicians' hours sum to the invoices of their day", async () => {
+  it("technicians' hours add up to the invoices of their day", async () => {
     const sums = (hours: string, rated: string, from: string): Promise<unknown[]> =>
       query(
         warehouse,
@@ -207,7 +207,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected))
   })
 
-  it('profits of services sum to those of orders where every one is known', async () => {
+  it('profits of services add up to those of orders if all are known', async () => {
     const wrong = await query(
       warehouse,
       `select o.repair_order_key from {orders} o join (
@@ -219,7 +219,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(wrong).toEqual([])
   })
 
-  it('days sum to their orders', async () => {
+  it('days add up to their orders', async () => {
     const of = async (text: string): Promise<number[]> =>
       Object.values((await query(warehouse, text))[0] ?? {}).map(Number)
     const invoiced = "from {orders} where state = 'invoice'"

@@ -1,6 +1,6 @@
 /**
- * What holds for every view of schema/views/, whoever adds one: it can be made and read on both warehouses, shows the
- * same rows, has a type for each column, and each of its keys points to a row.
+ * What applies to every view of schema/views/, including new ones: it can be made and read in both warehouses, shows
+ * the same rows, has a type for each column, and each of its keys refers to a row.
  */
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
@@ -95,14 +95,14 @@ describe('every view', () => {
     const [first, second] = [...full.values()]
     expect(await bare(first!)).not.toEqual([])
     if (!second) return
-    // Minutes and days up to now may pass between two questions, and then they pass on one side alone.
+    // Minutes and days up to now may change between two queries, on one side only.
     let [before, between, after] = [['?'], [''], ['']]
     while (before.join() !== after.join())
       [before, between, after] = [await bare(first!), await bare(second), await bare(first!)]
     expect(between).toEqual(before)
   })
 
-  it.each(names)('%s is read in an empty warehouse', async (name) => {
+  it.each(names)('%s can be read in an empty warehouse', async (name) => {
     for (const warehouse of empty.values())
       expect((await ask(warehouse, name, 'select count(*) as n from {view}'))[0]?.n === 0).toBe(
         name !== 'dim_days',
@@ -110,7 +110,7 @@ describe('every view', () => {
   })
 
   it.each(views.map(({ name, example }) => [name, example]))(
-    '%s has an example that both understand',
+    '%s has an example that works in both',
     async (_, example) => {
       for (const warehouse of full.values()) {
         const within = names.reduce(
@@ -122,7 +122,7 @@ describe('every view', () => {
     },
   )
 
-  it.each(names)('%s has keys that point to a row, and no key where the id is null', async (name) => {
+  it.each(names)('%s has keys that refer to a row, and no key where the id is null', async (name) => {
     const view = views.find((one) => one.name === name)
     const rows = await ask(full.get('sqlite') as Warehouse, name)
     for (const [column, { references }] of Object.entries(view?.columns ?? {})) {

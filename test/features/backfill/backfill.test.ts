@@ -1,4 +1,4 @@
-/** Backfill: a range of time once more, from the right page on, without moving a watermark. */
+/** Backfill: reads a time range again, starting at the right page, without moving a watermark. */
 import { describe, expect, it } from 'vitest'
 import { describeError, type Stop } from '../../../src/engine/base/errors.js'
 import type { RunReport, TimeRange } from '../../../src/engine/run/runreport.js'
@@ -19,7 +19,7 @@ const backfill = (
   ranges: readonly TimeRange[],
   ask: RunOptions = {},
 ): Promise<RunReport> => sync(sandbox, warehouse, { resources: ['notes'], ...ask, mode: 'backfill', ranges })
-/** The records with ids from `first` up to, and not including, `last`. */
+/** The records with ids from `first` up to, but not including, `last`. */
 const between = (first: number, last: number): TimeRange => ({ from: at(first * 7), to: at(last * 7) })
 /** Seconds between two records. */
 const nothing = (id: number): TimeRange => ({ from: at(id * 7 + 2), to: at(id * 7 + 3) })
@@ -45,7 +45,7 @@ describe.each(warehouses())('$name', (kind) => {
     [2600, 1],
     [3000, 0],
   ])(
-    'skips %i newer records and pulls %i, for the pages of the range and two requests or three',
+    'skips %i newer records and fetches %i, with the pages of the range and two or three requests',
     async (newer, wanted) => {
       const warehouse = await prepared(6000, false)
       const last = 6001 - newer
@@ -56,7 +56,7 @@ describe.each(warehouses())('$name', (kind) => {
         records: wanted,
         watermark: null,
       })
-      // Where the last page is full, the one behind it is asked for too.
+      // If the last page is full, the next one is requested too.
       const isFull = (newer + wanted) % 100 === 0
       expect(listed(sandbox)).toBeLessThanOrEqual(Math.ceil(wanted / 100) + (isFull ? 3 : 2))
       expect(await liveIds(warehouse)).toEqual(ids(last - wanted, last))
@@ -64,7 +64,7 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('a range that hits 5 % of 20,000 records costs its pages and two requests', async () => {
+  it('a range that matches 5 % of 20,000 records costs its pages and two requests', async () => {
     const warehouse = await prepared(20_000)
     const report = await backfill(warehouse, [between(7000, 8000)])
     expect(only(report)).toMatchObject({ status: 'ok', records: 1000, rows_upserted: 0 })
@@ -72,7 +72,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('349 of 350 records of a range that stood still are not called complete', async () => {
+  it("349 of 350 records of an unchanged range don't count as complete", async () => {
     const warehouse = await prepared(1000, false)
     sandbox.store.collection(1, 'notes').odd.hidden.add(500)
     const report = await backfill(warehouse, [between(400, 750)])
@@ -83,11 +83,11 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(only(report)?.error).toContain('the range holds 350, the list showed 349')
     expect(await liveIds(warehouse)).toEqual(ids(400, 750).filter((id) => id !== 500))
-    // A range that one response shows whole has the same rule.
+    // A range that one response shows completely follows the same rule.
     const small = await backfill(warehouse, [between(480, 520)])
     expect(only(small)).toMatchObject({ status: 'failed', completeness: 'unproven' })
     expect(only(small)?.error).toContain('the range holds 40, the list showed 39')
-    // A record that was seen, and has left before the next reading, does not stand for one that no reading shows.
+    // A record that was seen and is gone before the next reading doesn't stand for one that no reading shows.
     const off = sandbox.onRequest(({ perPage }) => {
       if (perPage === 97) sandbox.store.remove(1, 'notes', 600)
     })
@@ -98,7 +98,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it.each(['id', 'oldest'] as const)(
-    'a list by %s has no place at which a range begins: everything newer is read, repaired at best',
+    'a list by %s has no place where a range starts: everything newer is read, at best with verdict repaired',
     async (by) => {
       const warehouse = await prepared(1000, false)
       const { odd } = sandbox.store.collection(1, 'notes')
@@ -117,7 +117,7 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('mends rows in the range alone, and moves neither watermark nor newer versions', async () => {
+  it('fixes only rows in the range, and moves neither watermark nor newer versions', async () => {
     const warehouse = await prepared(2000)
     const [before] = await rowsOf(warehouse, 'sync_cursors')
     await lose(warehouse, [500, 600, 1500])
@@ -132,7 +132,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('takes the first instant of the range and leaves the last, to the microsecond', async () => {
+  it('includes the first instant of the range and excludes the last, to the microsecond', async () => {
     const warehouse = await prepared(0)
     const times = [at(100), at(100, 1), at(100, 500_000), at(101), at(101, 1)]
     for (const [i, time] of times.entries()) sandbox.store.put(1, 'notes', template('notes', i + 1, time))
@@ -141,7 +141,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('goes on after it was cut short, wherever that was, and keeps nothing of it when it is done', async () => {
+  it('continues after any interruption, and keeps nothing of it when it is done', async () => {
     const warehouse = await prepared(3000, false)
     const range = [between(100, 2900)]
     for (const at of [4, 9, 13]) {
@@ -164,7 +164,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('loses nothing when records are deleted in front of it while it reads', async () => {
+  it('loses nothing when records before it are deleted while it reads', async () => {
     const warehouse = await prepared(3000, false)
     let requests = 0
     const off = sandbox.onRequest(({ resource }) => {
@@ -212,7 +212,7 @@ describe('the words of a range', () => {
     ['yesterday', '2026-03-02T00:00:00Z', /"yesterday", expected/],
     ['2026-03-01T00:00:00Z', '2027-03-02T00:00:00Z', /--to.*future/],
     ['2027-03-01T00:00:00Z', '2027-03-02T00:00:00Z', /--from.*future/],
-  ])('%s to %s is refused, and how to say it is told', (from, to, message) => {
+  ])('%s to %s is refused, with how to type it', (from, to, message) => {
     const refused = (): Stop => {
       try {
         parseRange(from, to, now)
@@ -225,7 +225,7 @@ describe('the words of a range', () => {
     expect(describeError(refused())).toMatch(message)
   })
 
-  it('dates begin in the zone of the schedule, and lengths of time end now', () => {
+  it("dates begin in the schedule's zone, and lengths of time end now", () => {
     expect(parseRange('2026-03-01', '1d', now, { timeZone: 'Europe/Berlin' })).toEqual({
       from: '2026-02-28T23:00:00.000000Z',
       to: '2026-05-31T00:00:00.000000Z',

@@ -1,6 +1,6 @@
 /**
- * `check` finds what a run would stumble over: each fault once, with how to mend it. And it asks about the source's ways,
- * keeps the answers, and says what has changed since.
+ * `check` finds what would make a run fail: each fault once, with its fix. It also probes how the source behaves,
+ * stores the answers, and reports what has changed since.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -32,13 +32,13 @@ afterEach(() => {
   here.configure()
 })
 
-/** No two of the generated records have one time. */
+/** No two generated records have the same time. */
 const { ties: _, ...usual } = usualWays
 
 const faultsOf = ({ checks }: Checked) => checks.filter(({ ok }) => !ok)
 
-test('a resource that answers 500 is found once, not once for each tenant', async () => {
-  // Appointments are the first list that every tenant is asked for, notes are not.
+test('a resource that answers 500 is reported once, not once for each tenant', async () => {
+  // Appointments are the first list requested for every tenant; notes are not.
   for (const resource of ['appointments', 'notes']) {
     here.sandbox.script([{ when: { resource }, fault: { kind: 'status', status: 500 } }])
     const { code, json } = await here.run('check', '--json')
@@ -51,7 +51,7 @@ test('a resource that answers 500 is found once, not once for each tenant', asyn
   }
 })
 
-test('a rate limit that is used up is named, and the credentials are not blamed', async () => {
+test('a used-up rate limit is reported, and the credentials are not blamed', async () => {
   const until = Math.floor(Date.now() / 1000) + 86_400
   const set = {
     'X-RateLimit-Limit': '100',
@@ -79,14 +79,14 @@ test('a rate limit that is used up is named, and the credentials are not blamed'
   }
 })
 
-test('the text tells each fault once, and its remedy', async () => {
+test('the text shows each fault once, with its remedy', async () => {
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   const { stdout } = await here.run('check')
   expect(stdout.match(/answered 500/g)).toHaveLength(1)
   expect(stdout).toContain('1 thing to mend:')
 })
 
-test('what the probe found is kept in a warehouse that exists, and what has changed since is said', async () => {
+test("the probe's findings are stored in an existing warehouse, and changes are reported", async () => {
   const file = join(here.folder, 'data/warehouse.db')
   await here.run('sync', '--quiet')
   const first = (await here.run('check', '--json')).json<Checked>()
@@ -108,7 +108,7 @@ test('what the probe found is kept in a warehouse that exists, and what has chan
   expect((await here.run('check', '--json')).json<Checked>().probe?.changes).toEqual([])
 })
 
-test('of another source than the warehouse: exit 2, and nothing is kept', async () => {
+test("of a source other than the warehouse's: exit 2, and nothing is stored", async () => {
   await here.run('sync', '--quiet')
   here.configure({ api: { baseUrl: `${here.sandbox.url}/` } })
   expect(await here.run('check', '--quiet')).toMatchObject({ code: 0 })
@@ -149,7 +149,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
   })
 })
 
-/* The roles that docs/warehouse.md describes; on Postgres 15 nobody may create tables in the schema public. */
+/* The roles described in docs/warehouse.md; on Postgres 15, nobody may create tables in the schema public. */
 describe.skipIf(postgresUrl() === '')('the roles of Postgres', () => {
   const name = `check_${randomBytes(4).toString('hex')}`
   let owner: pg.Client
@@ -170,7 +170,7 @@ describe.skipIf(postgresUrl() === '')('the roles of Postgres', () => {
     await owner.end()
   })
 
-  test('one that owns its schema and nothing else is well', async () => {
+  test('one that owns only its schema is fine', async () => {
     here.configure({ warehouse: { url: as(name), schema: name } })
     const { code, stdout } = await here.run('check')
     expect(code, stdout).toBe(0)
@@ -178,7 +178,7 @@ describe.skipIf(postgresUrl() === '')('the roles of Postgres', () => {
     expect(rows).toEqual([])
   })
 
-  test('one of daily runs that reads and writes the tables is well; one that only reads is not', async () => {
+  test('one for daily runs that reads and writes the tables is fine; one that only reads is not', async () => {
     here.configure({ warehouse: { url: as(name), schema: name } })
     expect(await here.run('migrate')).toMatchObject({ code: 0 })
     const all = `all tables in schema ${name}`

@@ -1,4 +1,4 @@
-/** What the probe of `check` finds out about sources with different ways, and what it costs. */
+/** What the probe of `check` finds out about sources that behave differently, and what it costs. */
 import { afterAll, expect, it } from 'vitest'
 import type { PlainRequest, Shown, Source } from '../../../src/engine/source/source.js'
 import { changesBetween, mostRequests, type Probe } from '../../../src/features/check/probe.js'
@@ -12,7 +12,7 @@ import { open, warehouses } from '../../support/warehouse.js'
 const made: Sandbox[] = []
 afterAll(() => Promise.all(made.map((sandbox) => sandbox.close())))
 
-/** 150 notes, three of each time, whose fractions of a second are not zero. */
+/** 150 notes, three for each time, with fractions of a second that aren't zero. */
 async function source(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await createSandbox({ data: 'none', ...options })
   made.push(sandbox)
@@ -24,7 +24,7 @@ async function source(options: SandboxOptions = {}): Promise<Sandbox> {
   return sandbox
 }
 
-/** The API as it answers where it refuses times before a year. */
+/** The API as it answers if it refuses times before a year. */
 class Refusing extends Between {
   constructor(
     private readonly real: Source,
@@ -45,7 +45,7 @@ class Refusing extends Between {
   }
 }
 
-/** `first`: the earliest time that the API takes. */
+/** `first`: the earliest time that the API accepts. */
 async function probe(sandbox: Sandbox, first = ''): Promise<Probe & { readonly exitCode: number }> {
   const [kind] = warehouses()
   if (!kind) throw new Error('no warehouse')
@@ -64,7 +64,7 @@ async function probe(sandbox: Sandbox, first = ''): Promise<Probe & { readonly e
   const found = trial.probe
   expect(sandbox.requests.length).toBeLessThanOrEqual(mostRequests)
   expect(found.requests).toBe(sandbox.requests.length)
-  // What the document forbids is not tried.
+  // What the document forbids isn't tried.
   for (const { per_page, updated_after } of sandbox.requests) {
     expect(per_page ?? 1).toBeLessThanOrEqual(100)
     if (updated_after !== null) expect(updated_after).toMatch(/(Z|[+-]\d\d:\d\d)$/)
@@ -72,7 +72,7 @@ async function probe(sandbox: Sandbox, first = ''): Promise<Probe & { readonly e
   return { ...found, exitCode: trial.exitCode }
 }
 
-it('finds the documented ways', async () => {
+it('finds the documented behavior', async () => {
   expect(await probe(await source())).toMatchObject({ answers: usualWays, exitCode: 0 })
 })
 
@@ -84,7 +84,7 @@ it.each([
   expect((await probe(await source(options))).answers).toEqual({ ...usualWays, ...expected })
 })
 
-it('finds a list in another order, and one without a total', async () => {
+it('finds a list in a different order, and one without a total', async () => {
   const sandbox = await source()
   sandbox.script([{ when: { kind: 'list' }, before: { kind: 'order', by: 'oldest' } }])
   const reversed = (await probe(sandbox)).answers
@@ -103,7 +103,7 @@ it('finds a list in another order, and one without a total', async () => {
 it('finds records that updated_after never shows, and ids that give no 404', async () => {
   const sandbox = await source()
   sandbox.store.put(1, 'notes', template('notes', 500, '1969-01-01T00:00:00Z'))
-  // A filter that begins before the year 1 shows it, where the API takes one.
+  // A filter that begins before year 1 shows it, if the API accepts one.
   expect(await probe(sandbox)).toMatchObject({ answers: { totals: 'equal' }, exitCode: 0 })
   expect(await probe(sandbox, '1970')).toMatchObject({
     answers: { totals: 'more_without_filter' },
@@ -116,7 +116,7 @@ it('finds records that updated_after never shows, and ids that give no 404', asy
   expect(other.exitCode).toBe(1)
 })
 
-it('asks no more when every second answer fails, and says what it could not tell', async () => {
+it('stops asking when every second response fails, and reports what it could not find out', async () => {
   const sandbox = await source()
   sandbox.script([{ when: { every: 2 }, fault: { kind: 'status', status: 500 } }])
   const { requests } = await probe(sandbox)

@@ -1,4 +1,7 @@
-/** `check --webhook-url` finds what would keep events away. That it finds the listener: listen/listenprocess.test.ts. */
+/**
+ * `check --webhook-url` finds what would keep events away. listen/listenprocess.test.ts tests that it finds the
+ * listener.
+ */
 
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
@@ -27,7 +30,7 @@ async function found(answer: RequestListener, tls = false): Promise<ReturnType<t
   }
 }
 
-test('a redirect, a stranger, a certificate that nobody trusts, nobody at all', async () => {
+test('a redirect, a stranger, an untrusted certificate, nobody at all', async () => {
   const redirect = await found((_, response) =>
     response.writeHead(301, { location: 'https://b.example' }).end(),
   )

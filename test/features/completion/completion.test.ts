@@ -1,4 +1,4 @@
-/** The scripts of `shopsync completion`, run by the shells that are here. */
+/** The scripts of `shopsync completion`, run by the shells on this machine. */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const script = async (shell: string): Promise<string> => {
   return stdout
 }
 
-/** Reads questions, each a line of words behind the name of the program, and answers each by a line. */
+/** Reads questions, each a line with the words after the program's name, and answers each with a line. */
 const answering = `source "$1"
 while IFS= read -r line; do
   IFS=$'\\x1f' read -r -a words <<< "$line."
@@ -50,7 +50,7 @@ class Bash {
   }
 }
 
-test('bash completes commands, their flags, and the values that are known', async () => {
+test('bash completes commands, their flags, and known values', async () => {
   const file = join(folder, 'completion.bash')
   writeFileSync(file, await script('bash'))
   const bash = new Bash(file)
@@ -93,12 +93,12 @@ test.each(['zsh', 'fish'])('%s: a script without an error', async (shell) => {
   const text = await script(shell)
   writeFileSync(file, text)
   for (const { name } of commands) expect(text).toContain(name)
-  // A machine without this shell checks the words alone.
+  // A machine without this shell only checks the words.
   if (spawnSync(shell, ['-c', 'true']).status !== 0) return
   expect(spawnSync(shell, ['-n', file]).status).toBe(0)
 })
 
-test('another shell is wrong usage', async () => {
+test('another shell is a usage error', async () => {
   expect(await shopsync(['completion', 'tcsh'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('expected bash, zsh, fish'),

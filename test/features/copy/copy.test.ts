@@ -1,4 +1,4 @@
-/** A copy is the original: every table, and how far every cursor has come, on every kind of warehouse. */
+/** A copy equals the original: every table, and every cursor's progress, on every kind of warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runVerify } from '../../../src/features/verify/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -41,7 +41,7 @@ describe.each(warehouses())('from $name', (kind) => {
 
   afterAll(() => sandbox.close())
 
-  it('holds a bit of everything', () => {
+  it('contains a bit of everything', () => {
     const filled = Object.keys(original).filter((name) => original[name]?.length)
     for (const name of [
       'notes_history',
@@ -81,7 +81,7 @@ describe.each(warehouses())('from $name', (kind) => {
   })
 })
 
-/** The hours that a double cannot hold. */
+/** The hours that a double can't represent. */
 const lost = [0, 3]
 const changedByLoss = new Set(['repair_order_labors', 'sync_quarantine'])
 
@@ -107,7 +107,7 @@ function expectLosses(original: Tables, copied: Tables): void {
   expect(copied.sync_quarantine).toHaveLength(known.length + 2)
 }
 
-/** The next sync goes on where the original stood, and the source has nothing that the copy lacks. */
+/** The next sync continues where the original stopped, and the source has nothing that the copy lacks. */
 async function expectGoesOn(sandbox: Sandbox, address: Address, copied: Tables): Promise<void> {
   const warehouse = await reopen(address, rich)
   const notices: [string, Record<string, unknown>][] = []

@@ -23,7 +23,7 @@ afterAll(() => here.remove())
 
 const raw = (): Sqlite.Database => new Sqlite(join(here.folder, 'data/warehouse.db'))
 
-/** Work for a while: rows of which each is read, written and compared. */
+/** Enough work for a while: rows that are each read, written and compared. */
 const rows = 20_000
 beforeAll(() => {
   const file = raw()
@@ -32,7 +32,7 @@ beforeAll(() => {
   file.close()
 })
 
-/** Sends the signal as soon as the copy holds the original, which is before it writes a row. */
+/** Sends the signal as soon as the copy holds the original's lease, before it writes a row. */
 async function cutShort(
   words: readonly string[],
   signal: NodeJS.Signals,
@@ -65,7 +65,7 @@ if (postgresUrl() !== '')
     () => ['--to', '${POSTGRES}', '--to-schema', `t_${randomBytes(6).toString('hex')}`],
   ])
 
-test('the line of progress: an honest time to go, the pass, the table', () => {
+test('the progress line: a realistic time to go, the pass, the table', () => {
   const at = { pass: 'copying', table: 'notes', tables: 3, allTables: 60, rows: 250, allRows: 1000 } as const
   expect(copyStep(at, 500)).toBe('copying notes (4 of 60)')
   expect(copyStep(at, 10_000)).toBe('about 30 s to go, copying notes (4 of 60)')
@@ -85,7 +85,7 @@ describe.each(targets)('to %s', (name, words) => {
     await work().finally(() => here.configure({ status: { staleAfter: 'P3650D' } }))
   }
 
-  test('a kill in the middle, then the same again: equal, and told', async () => {
+  test('a kill in the middle, then the same command again: equal, and reported', async () => {
     here.sandbox.resetRequests()
     const killed = await cutShort(to, 'SIGKILL', env)
     expect(killed.signal).toBe('SIGKILL')
@@ -104,7 +104,7 @@ describe.each(targets)('to %s', (name, words) => {
     expect(refused.stderr).not.toContain(postgresUrl() || 'nothing')
   })
 
-  test('every command goes on with the copy', () =>
+  test('every command works on the copy', () =>
     onCopy(async () => {
       const migrated = await run(['migrate'])
       expect(migrated.stdout).toContain('create view')
@@ -118,7 +118,7 @@ describe.each(targets)('to %s', (name, words) => {
     }))
 })
 
-test('SIGTERM ends it with 143 and says what to type', async () => {
+test('SIGTERM ends it with 143, and it prints what to type', async () => {
   const ended = await cutShort(['--to', 'sqlite:./term.db'], 'SIGTERM', {})
   expect(ended.code, ended.stderr).toBe(143)
   expect(ended.stderr).toMatch(

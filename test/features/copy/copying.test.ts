@@ -1,4 +1,4 @@
-/** A copy that is cut short goes on and is the original in the end; a target that is none is refused and left alone. */
+/** An interrupted copy continues and equals the original in the end; an unsuitable target is refused and left alone. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ describe.each(warehouses())('into $name', (kind) => {
     from = await original(sandbox, warehouses()[0]!)
   })
 
-  it('is refused by every other command until it is whole', async () => {
+  it('is refused by every other command until it is complete', async () => {
     const to = kind.address()
     const begun = copyInto(from, to, {
       onProgress: ({ pass }: CopyProgress) => {
@@ -63,7 +63,7 @@ describe.each(warehouses())('into $name', (kind) => {
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
   })
 
-  it('is refused where something else is, and nothing is touched', async () => {
+  it('is refused if the target holds something else, and nothing is touched', async () => {
     const to = await original(sandbox, kind)
     const before = await look(to)
     const refused = await refusal(copyInto(from, to))
@@ -80,7 +80,7 @@ describe.each(warehouses())('into $name', (kind) => {
     })
   })
 
-  it('takes a target that migrate has made, unless the original is older', async () => {
+  it('accepts a target made by migrate, unless the original is older', async () => {
     const to = kind.address()
     const made = await reopen(to, rich)
     await made.migrate()
@@ -97,7 +97,7 @@ describe.each(warehouses())('into $name', (kind) => {
     })
   })
 
-  it('waits for nobody: whoever holds either side has it (exit 4)', async () => {
+  it("doesn't wait if another process holds either side (exit 4)", async () => {
     const to = kind.address()
     for (const held of [from, to]) {
       const holder = await reopen(held, rich)
@@ -115,7 +115,7 @@ describe.each(warehouses())('into $name', (kind) => {
     }
   })
 
-  it('says so where the copy is not the original in the end, and does not finish it', async () => {
+  it("reports it if the copy doesn't equal the original in the end, and doesn't finish it", async () => {
     const to = kind.address()
     const spoil = async (how?: { readonly existing?: boolean }): Promise<Warehouse> => {
       const warehouse = await opener(to)(how)
@@ -135,19 +135,20 @@ describe.each(warehouses())('into $name', (kind) => {
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
   })
 
-  it('brings a warehouse of 0.1.0 as it is, and the next run brings it up to date', async () => {
+  it('copies a warehouse of 0.1.0 as it is, and the next run upgrades it', async () => {
     const file = older()
     const to = kind.address()
     expect(await copyInto(file, to)).toMatchObject({ status: 'ok', quarantined: 0 })
     const [mine, theirs] = [await reopen(file, rich), await reopen(to, rich)]
-    // The lease is made anew. Columns and tables that it lacks, and what follows from that; the types have other names, and indexes are all made.
+    // The lease is made again. Missing columns and tables, and what follows from that; the types have different names,
+    // and all indexes are made.
     const lacking = async (warehouse: Warehouse): Promise<unknown[]> =>
       (await warehouse.plan())
         .filter(({ kind, table }) => kind !== 'index' && table !== 'sync_lease')
         .map(({ table, column, refills }) => [table, column?.name, refills])
     expect(await lacking(theirs)).toEqual(await lacking(mine))
     for (const warehouse of [mine, theirs]) await warehouse.migrate()
-    // Each says when its keys were changed.
+    // Each shows when its keys were changed.
     const untimed = async (warehouse: Warehouse) => {
       const all = await everything(warehouse)
       const cursors = all.sync_cursors ?? []
@@ -161,43 +162,40 @@ describe.each(warehouses())('into $name', (kind) => {
   })
 })
 
-it.runIf(postgresUrl() !== '')(
-  'compares in one order with a database whose language has another',
-  async () => {
-    const name = `copy_${randomBytes(6).toString('hex')}`
-    const client = new pg.Client({ connectionString: postgresUrl() })
-    await client.connect()
-    await client.query(
-      `create database ${name} template template0 locale_provider icu icu_locale 'en-US' locale 'C'`,
-    )
-    await client.end()
-    const url = new URL(postgresUrl())
-    url.pathname = `/${name}`
-    const to = { url: url.href, schema: 'shopsync' }
-    const from = await original(sandbox, warehouses()[0]!)
-    const warehouse = await reopen(from, rich)
-    const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', '']
-    const drift = { resource: 'notes', kind: 'unknown_value', detail: '', tenant_id: 1 }
-    await warehouse.write(
-      words.map((path) =>
-        warehouse.db
-          .insertInto('sync_drift')
-          .values({ ...drift, path })
-          .compile(),
-      ),
-    )
-    await warehouse.close()
-    const half = copyInto(from, to, {
-      onProgress: ({ pass }: CopyProgress) => {
-        if (pass === 'comparing') throw new Crash()
-      },
-    })
-    await expect(half).rejects.toThrow(Crash)
-    expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
-  },
-)
+it.runIf(postgresUrl() !== '')('compares in the same order with a database of another language', async () => {
+  const name = `copy_${randomBytes(6).toString('hex')}`
+  const client = new pg.Client({ connectionString: postgresUrl() })
+  await client.connect()
+  await client.query(
+    `create database ${name} template template0 locale_provider icu icu_locale 'en-US' locale 'C'`,
+  )
+  await client.end()
+  const url = new URL(postgresUrl())
+  url.pathname = `/${name}`
+  const to = { url: url.href, schema: 'shopsync' }
+  const from = await original(sandbox, warehouses()[0]!)
+  const warehouse = await reopen(from, rich)
+  const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', '']
+  const drift = { resource: 'notes', kind: 'unknown_value', detail: '', tenant_id: 1 }
+  await warehouse.write(
+    words.map((path) =>
+      warehouse.db
+        .insertInto('sync_drift')
+        .values({ ...drift, path })
+        .compile(),
+    ),
+  )
+  await warehouse.close()
+  const half = copyInto(from, to, {
+    onProgress: ({ pass }: CopyProgress) => {
+      if (pass === 'comparing') throw new Crash()
+    },
+  })
+  await expect(half).rejects.toThrow(Crash)
+  expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
+})
 
-/** The warehouse that 0.1.0 wrote (test/upgrade/upgrade.test.ts). */
+/** The warehouse written by 0.1.0 (test/upgrade/upgrade.test.ts). */
 function older(): Address {
   const file = join(scratch(), 'warehouse.db')
   const packed = readFileSync(join(import.meta.dirname, '../../fixtures/0.1.0/warehouse.db.gz'))

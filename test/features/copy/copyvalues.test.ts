@@ -1,4 +1,4 @@
-/** A value on its way between two warehouses: nothing changes unsaid, and one value has one text on both sides. */
+/** A value on its way between two warehouses: nothing changes silently, and a value has the same text on both sides. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Kind } from '../../../schema/resource.js'
@@ -42,7 +42,7 @@ describe('numbers', () => {
     )
   })
 
-  it('have another text than every other number', () => {
+  it('have a different text than every other number', () => {
     fc.assert(
       fc.property(digits, digits, (a, b) => {
         expect(numberText(a) === numberText(b)).toBe(isSameNumber(a, b))
@@ -51,7 +51,7 @@ describe('numbers', () => {
     expect(numberText('1e400')).not.toBe(numberText('1e401'))
   })
 
-  it('of a double survive the way to Postgres and back', () => {
+  it('that fit a double survive the way to Postgres and back', () => {
     const [there, back] = [carrierOf('number', toPostgres), carrierOf('number', toSqlite)]
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
@@ -60,7 +60,7 @@ describe('numbers', () => {
     )
   })
 
-  it('beyond a double are unfit for SQLite, and not for Postgres', () => {
+  it("beyond a double don't fit SQLite, but fit Postgres", () => {
     const beyond = '123456789012345.123456'
     expect(carrierOf('number', toSqlite)(beyond)).toEqual(new Unfit('a number that a double cannot hold'))
     expect(carrierOf('number', { from: 'numeric', to: 'numeric' })(beyond)).toBe(beyond)
@@ -70,7 +70,7 @@ describe('numbers', () => {
 })
 
 describe('JSON', () => {
-  it('has one text, however it is ordered and spaced', () => {
+  it('has one text, in any order and with any spaces', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const turned = JSON.stringify(value, (_, inner: unknown) =>
@@ -85,7 +85,7 @@ describe('JSON', () => {
     )
   })
 
-  it('tells a number from its text, and every digit from the next', () => {
+  it('distinguishes a number from its text, and every digit from the next', () => {
     const all = [
       '1',
       '"1"',
@@ -117,14 +117,14 @@ describe('JSON', () => {
     expect(carrierOf('json', toPostgres)(text)).toEqual(expected)
   })
 
-  it('loses the blanks of jsonb, and none in a text', () => {
+  it("loses jsonb's spaces, but none inside a text", () => {
     expect(carrierOf('json', toSqlite)('{"a b": [1.10, "c, d: \\" e"], "f": {}}')).toBe(
       '{"a b":[1.10,"c, d: \\" e"],"f":{}}',
     )
   })
 })
 
-/** What a person may have written into a SQLite file, which holds anything anywhere. */
+/** What a person may have written into a SQLite file, which accepts anything anywhere. */
 const odd: [Kind, unknown, unknown][] = [
   ['integer', '12', 12],
   ['integer', 1.5, new Unfit('not a whole number')],

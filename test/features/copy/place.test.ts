@@ -9,7 +9,7 @@ const placed = (to: unknown, schema?: unknown) => {
   return [url.reveal(), name]
 }
 
-test('an address as a configuration has it, with variables of the environment', () => {
+test('accepts an address as in a configuration, with environment variables', () => {
   expect(placed('sqlite:./copy.db')).toEqual(['sqlite:/srv/copy.db', 'usual'])
   expect(placed('postgres://me:${PGPASSWORD}@db/x?sslmode=require', 'other')).toEqual([
     'postgres://me:geheim@db/x?sslmode=require',
@@ -35,7 +35,7 @@ test.each([
   ],
   ['sqlite:./copy.db', 'x', 'Found a schema as --to-schema, expected none, since SQLite has none', ''],
   ['postgres://db/x', 'No', 'Found "No" as --to-schema', '--to-schema shopsync'],
-])('%s, %s is refused with what to type, and no secret', (to, schema, message, hint) => {
+])('%s, %s is refused with what to type, and without any secret', (to, schema, message, hint) => {
   let refused: unknown
   try {
     placed(to, schema)

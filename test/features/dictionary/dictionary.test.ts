@@ -19,7 +19,7 @@ const list = Object.values(resources)
 const whole = describeModel(list, known.state)
 const page = toHtml(whole)
 
-test('schema/dictionary is current, a page for each relation, each of a length that one reads', () => {
+test('schema/dictionary is current, one page per relation, each of a readable length', () => {
   const folder = new URL('../../../schema/dictionary/', import.meta.url)
   const committed = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
@@ -34,7 +34,7 @@ test('schema/dictionary is current, a page for each relation, each of a length t
   for (const [name, text] of Object.entries(pages)) expect(text.split('\n').length, name).toBeLessThan(400)
 })
 
-test('links between the pages, and within the one document, lead somewhere', () => {
+test('links between the pages, and within the single document, lead somewhere', () => {
   const pages = toMarkdownPages(whole)
   const between = Object.entries(pages).flatMap(([name, text]) =>
     [...text.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => posix.join(posix.dirname(name), target)),
@@ -53,7 +53,7 @@ test('links between the pages, and within the one document, lead somewhere', () 
   expect(pages['figures/gross_margin.md']).toContain('- Relation: [orders](../orders.md)')
 })
 
-test('what groups by a name groups by its key as well: two shops may have one name', () => {
+test('whatever groups by a name also groups by its key: two shops may have the same name', () => {
   const grouped = whole.tables.flatMap(({ examples }) =>
     examples.flatMap(({ sql }) => [...sql.matchAll(/group by ([\w., ]+?)(?: order| limit| nulls|$|\n)/g)]),
   )
@@ -64,7 +64,7 @@ test('what groups by a name groups by its key as well: two shops may have one na
       expect(list).toContain(name.replace(/_name$/, '_key'))
 })
 
-test('it has every table, view and column, described', () => {
+test('it has every table, view and column, with a description', () => {
   const derived = Object.values(derivedTables).map(derivedTable)
   const stored = [...derived, ...list.flatMap((resource) => tablesOf(resource)), ...known.state]
   const expected = [
@@ -81,14 +81,14 @@ test('it has every table, view and column, described', () => {
   }
 })
 
-test("the product's own tables stand apart, and the tenants among the data", () => {
+test("the product's own tables are separate, and the tenants are among the data", () => {
   const data = dataTables(whole).map(({ name }) => name)
   expect(data).toContain('tenants')
   expect(data.filter((name) => name.startsWith('sync_'))).toEqual([])
   expect(whole.tables.filter(({ part }) => part === 'state').length).toBeGreaterThan(10)
 })
 
-test('what the document leaves open names columns and settings that there are', () => {
+test('the open questions only name columns and settings that exist', () => {
   const columns = new Set(whole.tables.flatMap((table) => table.columns.map(({ name }) => name)))
   const { properties } = configSchema(checks) as { properties: { report: { properties: object } } }
   const settings = Object.keys(properties.report.properties).map((name) => `report.${name}`)
@@ -105,7 +105,7 @@ test('what the document leaves open names columns and settings that there are', 
   }
 })
 
-test('every number of the data says what it counts, but for those that count nothing', () => {
+test('every number in the data has a unit, except those that count nothing', () => {
   const numbers = dataTables(whole).flatMap((table) =>
     table.columns.filter(({ kind }) => kind === 'number').map(({ name, unit }) => [name, unit] as const),
   )
@@ -118,7 +118,7 @@ test('every number of the data says what it counts, but for those that count not
   })
 })
 
-test('a reference leads to the row of its own tenant, and an item to the item that it stands in', () => {
+test('a reference leads to the row of its own tenant, and an item to the item that contains it', () => {
   const joins = (name: string) => whole.tables.find((table) => table.name === name)?.joins
   expect(joins('notes')).toEqual([
     { table: 'repair_orders', columns: ['tenant_id', 'repair_order_id'], to: ['tenant_id', 'id'] },
@@ -135,7 +135,7 @@ test('a reference leads to the row of its own tenant, and an item to the item th
   })
 })
 
-test('the page loads nothing from elsewhere, and its policy lets its own style and script alone run', () => {
+test('the page loads nothing from elsewhere, and its policy only allows its own style and script', () => {
   const [, policy = ''] = /Content-Security-Policy" content="([^"]+)"/.exec(page) ?? []
   expect(policy).toMatch(/^default-src 'none'; /)
   for (const tag of ['style', 'script']) {
@@ -146,7 +146,7 @@ test('the page loads nothing from elsewhere, and its policy lets its own style a
   expect(page).not.toMatch(/<link|<img|<iframe|<object|https?:|@import|url\(| src=| style=| on\w+=/)
 })
 
-test('every link of the page leads somewhere, and no two places share a name', () => {
+test('every link on the page leads somewhere, and no two places share a name', () => {
   const ids = [...page.matchAll(/ id="([^"]+)"/g)].map((found) => found[1])
   expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([])
   const targets = new Set(ids)
@@ -156,7 +156,7 @@ test('every link of the page leads somewhere, and no two places share a name', (
   for (const { name } of whole.tables) expect(targets).toContain(name)
 })
 
-test('the page shows joins both ways, and the diagram a line for each reference between two tables', () => {
+test('the page shows joins in both directions, and the diagram one line per reference between two tables', () => {
   expect(page).toContain('→ <a href="#staffs"><code>staffs</code></a>')
   expect(page).toContain('<a href="#notes"><code>notes.repair_order_id</code></a>')
   const drawn = [...page.matchAll(/class="line" data-from="(\w+)" data-to="(\w+)"/g)].map(
@@ -168,7 +168,7 @@ test('the page shows joins both ways, and the diagram a line for each reference 
   expect(drawn.sort()).toEqual(references.sort())
 })
 
-test('each figure is told whole, on a page of its own, and its relation leads there', () => {
+test('each figure has a complete page of its own, and its relation links to it', () => {
   expect(whole.figures.map(({ name }) => name)).toEqual(figures.map(({ name }) => name))
   for (const { name, label, relation, instead, left_out } of whole.figures) {
     const [, section = ''] = new RegExp(`id="figure-${name}" ([\\s\\S]*?)</section>`).exec(page) ?? []
@@ -179,7 +179,7 @@ test('each figure is told whole, on a page of its own, and its relation leads th
   }
 })
 
-test('headings of the page follow each other, and its tables have captions and named columns', () => {
+test('headings of the page are in order, and its tables have captions and named columns', () => {
   const levels = [...page.matchAll(/<h(\d)/g)].map((found) => Number(found[1]))
   expect(levels.filter((level) => level === 1)).toHaveLength(1)
   const main = levels.slice(levels.indexOf(1))
@@ -189,7 +189,7 @@ test('headings of the page follow each other, and its tables have captions and n
     expect(page).toContain(landmark)
 })
 
-test('descriptions cannot break out of a cell or of the page', () => {
+test("descriptions can't break out of a cell or of the page", () => {
   const [first] = list
   const fields = { id: { ...first!.fields.id!, doc: 'x | y <i>' }, '"><b>': { ...first!.fields.id! } }
   const nasty = { ...first!, doc: '<b>a|b</b></script>', fields }

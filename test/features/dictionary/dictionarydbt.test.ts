@@ -1,4 +1,4 @@
-/** The sources for dbt: what they claim of the tables holds in real warehouses, as dbt would ask it. */
+/** The sources for dbt: what they claim about the tables holds in real warehouses, queried as dbt would. */
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -65,7 +65,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
   afterAll(() => warehouse.close())
 
-  it('names tables, views and columns that are there, and none in which the product keeps its state', async () => {
+  it("names existing tables, views and columns, but no table with the product's state", async () => {
     expect(sources.map(({ name }) => name)).toEqual(['shopsync', 'shopsync_analytics'])
     for (const [i, { tables }] of sources.entries())
       for (const { name, columns } of tables) {
@@ -109,7 +109,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(tests.not_null).toBeGreaterThan(170)
   })
 
-  it.runIf(kind.name === 'sqlite')('claims no freshness, which dbt could not ask of a text', () => {
+  it.runIf(kind.name === 'sqlite')('claims no freshness for a text, which dbt could not query', () => {
     expect(JSON.stringify(sources)).not.toMatch(/freshness":|loaded_at/)
     expect(sources.map(({ schema }) => schema)).toEqual(['main', 'main'])
   })
@@ -128,7 +128,7 @@ describe.each(warehouses())('$name', (kind) => {
       ask(`update ${cursors} set ${what} where resource = 'notes' and tenant_id = 101`)
     await set("complete_through = '2020-01-01T00:00:00Z'")
     expect(String(await asked())).toContain('2020-01-01')
-    // Never complete: nobody knows how old, and the other tenant must not hide it.
+    // Never complete: nobody knows its age, and the other tenant must not hide it.
     await set('complete_through = null')
     expect(await asked()).toBeNull()
     await set("status = 'unavailable'")

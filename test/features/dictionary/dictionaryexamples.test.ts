@@ -1,6 +1,6 @@
 /**
- * The queries that the dictionary shows run as they stand, on both kinds of warehouse, and say the same there. Two
- * tenants whose ids collide, and orders that show one service, show whether a query keeps them apart.
+ * The dictionary's queries run as they are on both kinds of warehouse, with the same results. Two tenants whose ids
+ * collide, and orders that show the same service, reveal whether a query keeps them apart.
  */
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ showTwice(sandbox)
 
 type Row = Record<string, unknown>
 
-/** Values as they compare between the dialects. */
+/** Values in a form that can be compared between dialects. */
 const plain = (value: unknown): unknown => {
   if (value === null) return null
   if (typeof value === 'boolean') return String(Number(value))
@@ -34,7 +34,7 @@ const answers = new Map<string, Map<string, unknown>>()
 describe.each(warehouses())('$name', (kind) => {
   const address = kind.address()
   let warehouse: Warehouse
-  /** As a BI tool would ask: the text as it stands, with the schema in the search path where there are schemas. */
+  /** As a BI tool would query: the text as it is, with the schema in the search path if there are schemas. */
   const ask = (sql: string): Promise<Row[]> =>
     warehouse.db.connection().execute(async (db) => {
       if (kind.name === 'postgres')
@@ -96,7 +96,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(byServiceAlone).toEqual(expect.arrayContaining(['repair_order_labors', 'repair_order_parts']))
   })
 
-  it('leaves out the parts of orders that are gone', async () => {
+  it('leaves out the parts of deleted orders', async () => {
     const [{ sql = '' } = {}] =
       dictionary.tables.find(({ name }) => name === 'repair_order_parts')?.examples ?? []
     const all = sql.replace(/\nlimit 10$/, '')

@@ -1,6 +1,6 @@
 /**
- * The SQL of figures that the dictionary shows: it runs as it stands on both kinds of warehouse, says the same there, and
- * the same as shop_months. What people type instead runs as well, and is something else.
+ * The dictionary's SQL of figures: it runs as it is on both kinds of warehouse, with the same results, which match
+ * shop_months. What people type instead also runs, and returns something else.
  */
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,7 +32,7 @@ for (const tenant of sandbox.store.tenantIds)
 
 type Row = Record<string, unknown>
 
-/** As it compares between the databases: nine digits of a number, null. */
+/** In a form that can be compared between the databases: nine digits of a number, null. */
 const plain = (value: unknown): unknown =>
   value === null || !Number.isFinite(Number(value)) ? value : Number(Number(value).toPrecision(9))
 
@@ -72,7 +72,7 @@ describe.each(warehouses())('$name', (kind) => {
     ({ day, splits, kind: how }) => day !== null && splits === null && how !== 'distinct',
   )
   it.each(cut.map((figure) => [figure.name, figure] as const))(
-    '%s is what shop_months says',
+    '%s matches shop_months',
     async (name, figure) => {
       const declared = figures.find((each) => each.name === name)
       const rows = await ask(figure.example.sql)
@@ -88,14 +88,14 @@ describe.each(warehouses())('$name', (kind) => {
       const byShop = new Map(months.map((row) => [row.shop_key, row]))
       for (const row of rows) {
         const expected = byShop.get(row.shop_key)
-        // Where nothing is known a month says null, as a sum does; a count is 0 there.
+        // If nothing is known, a month shows null, like a sum; a count is 0 there.
         expect([row.shop_key, plain(row[name]) ?? 0]).toEqual([row.shop_key, plain(expected?.value) ?? 0])
         expect(Number(row.left_out ?? 0)).toBe(Number(expected?.left_out))
       }
     },
   )
 
-  it("Superset's metrics run, and give what shop_months says of a month", async () => {
+  it("Superset's metrics run, and match shop_months for a month", async () => {
     const counts: Record<string, unknown> = {}
     for (const table of dictionary.tables.filter(({ part }) => part === 'view')) {
       const metrics = supersetMetrics(table)
@@ -135,7 +135,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(plain(asked)).toBe(plain(margin))
   })
 
-  it('what people type instead runs, and gives something else than the figure', async () => {
+  it('what people type instead runs, and returns something other than the figure', async () => {
     const same: string[] = []
     for (const { name, instead, relation, where, value } of told) {
       const [right = {}] = await ask(

@@ -11,7 +11,7 @@ const written = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 const textOf = (...path: string[]): string => readFileSync(join(...path), 'utf8')
 
-it('writes a page for each relation, replaces its own, and takes away what has no successor', async () => {
+it('writes one page per relation, replaces its own, and removes those that are no longer written', async () => {
   const cwd = scratch()
   const first = await shopsync(['dictionary', '--out', 'pages'], { cwd })
   expect([first.code, first.stdout]).toEqual([0, expect.stringMatching(/^Wrote \d+ files to pages\n$/)])
@@ -27,7 +27,7 @@ it('writes a page for each relation, replaces its own, and takes away what has n
   expect(textOf(cwd, 'pages/mine.md')).toContain('My notes.')
 })
 
-it('refuses to replace a file of somebody else, before it writes any', async () => {
+it('refuses to replace a foreign file before it writes any', async () => {
   const cwd = scratch()
   mkdirSync(join(cwd, 'pages'))
   writeFileSync(join(cwd, 'pages/README.md'), '# My pages\n')
@@ -40,7 +40,7 @@ it('refuses to replace a file of somebody else, before it writes any', async () 
   expect(textOf(cwd, 'pages/README.md')).toBe('# My pages\n')
 })
 
-it('writes a project for dbt, whose files are whole, and leaves what others added', async () => {
+it('writes a dbt project with complete files, and leaves what others added', async () => {
   const cwd = scratch()
   const call = () => shopsync(['dictionary', '--format', 'dbt', '--out', 'project'], { cwd })
   expect((await call()).code).toBe(0)
@@ -63,7 +63,7 @@ it('writes a project for dbt, whose files are whole, and leaves what others adde
   expect(await call()).toMatchObject({ code: 2, stderr: expect.stringContaining('metrics.yml') })
 })
 
-it.each(['json', 'html', 'superset'])('the format %s is one file: it says what to type', async (format) => {
+it.each(['json', 'html', 'superset'])('the format %s is one file: it prints what to type', async (format) => {
   const cwd = scratch()
   const { code, stdout, stderr } = await shopsync(['dictionary', '--format', format, '--out', 'pages'], {
     cwd,
@@ -73,7 +73,7 @@ it.each(['json', 'html', 'superset'])('the format %s is one file: it says what t
   expect(written(cwd)).toEqual([])
 })
 
-it('a folder that cannot be written to is told by name', async () => {
+it("a folder that can't be written to is reported by name", async () => {
   const cwd = scratch()
   writeFileSync(join(cwd, 'file'), '')
   const { code, stderr } = await shopsync(['dictionary', '--out', 'file'], { cwd })

@@ -1,4 +1,4 @@
-/** The datasets for Superset: an archive that unzip reads, of the shape that Superset's import checks. */
+/** The datasets for Superset: an archive that unzip can read, in the form that Superset's import checks. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ interface Dataset {
   readonly metrics: readonly { readonly metric_name: string; readonly expression: string }[]
 }
 
-/** Python is what Superset opens archives with. */
+/** Superset opens archives with Python. */
 const unzip = [
   '-c',
   'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; z.extractall(sys.argv[2])',
@@ -65,7 +65,7 @@ describe.each([
   const { read, datasets } = await unpacked(url)
   const database = read<{ sqlalchemy_uri: string; uuid: string; version: string }>('databases/shopsync.yaml')
 
-  it('are those of the warehouse, every view and no table of the product', () => {
+  it("contain the warehouse's relations, every view and no table of the product", () => {
     expect(read('metadata.yaml')).toEqual({ version: '1.0.0', type: 'SqlaTable' })
     expect(database).toMatchObject({
       sqlalchemy_uri: uri,
@@ -81,7 +81,7 @@ describe.each([
     for (const dataset of datasets) expect(dataset).toMatchObject({ database_uuid: database.uuid, schema })
   })
 
-  it('know days and instants, and how a filter of them is written', () => {
+  it('know days and instants, and how to filter by them', () => {
     for (const { table_name, columns, main_dttm_col } of datasets) {
       const of = (kind: string): string[] =>
         dictionary.tables
@@ -102,13 +102,13 @@ describe.each([
     }
   })
 
-  it('show money in the main unit, and sum no prices', () => {
+  it("show money in the main unit, and don't sum prices", () => {
     const metrics = new Map(
       datasets.flatMap(({ table_name, metrics: all }) =>
         all.map((metric) => [`${table_name}.${metric.metric_name}`, metric.expression]),
       ),
     )
-    // The figure, which leaves estimates out, in place of the column's plain sum.
+    // The figure, which leaves out estimates, instead of the column's plain sum.
     expect(metrics.get('orders.sales')).toBe("SUM(CASE WHEN state = 'invoice' THEN sales_cents END) / 100.0")
     expect(metrics.get('orders.cars')).toBe(
       "COUNT(DISTINCT CASE WHEN state = 'invoice' THEN vehicle_key END)",
@@ -116,7 +116,7 @@ describe.each([
     expect(metrics.get('orders.gross_margin')).toMatch(/^100\.0 \* SUM\(.*\) \/ NULLIF\(SUM\(.*\), 0\)$/)
     expect(metrics.get('daily_sales.sales')).toBe('SUM(sales_cents) / 100.0')
     expect(metrics.get('shop_months.gross_margin_left_out')).toBe('SUM(gross_margin_left_out)')
-    // Neither different ones nor what stood at a moment adds up over months.
+    // Neither distinct counts nor states at a moment add up over months.
     expect(metrics.has('shop_months.cars')).toBe(false)
     expect(metrics.has('shop_months.receivables')).toBe(false)
     expect(metrics.get('daily_sales.count')).toBe('COUNT(*)')
@@ -124,7 +124,7 @@ describe.each([
   })
 })
 
-it('are named alike whenever they are made, so that a later import replaces them', async () => {
+it('have the same ids whenever they are made, so that a later import replaces them', async () => {
   const { superset: target } = await biToolsOf({ url: 'sqlite:/data/warehouse.db', schema: '' })
   expect(toSuperset(dictionary, target).equals(toSuperset(dictionary, target))).toBe(true)
 })

@@ -1,4 +1,4 @@
-/** What rings may take: time between two of one cursor, requests, the lease; and what a cursor that fails may. */
+/** What rings may use: the time between two of the same cursor, requests, the lease; and what a failing cursor may. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
 import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
@@ -19,7 +19,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       .filter(({ path }) => path.endsWith(list))
       .map(({ updated_after }) => updated_after ?? '')
 
-  it('events of one cursor are one ring, and the next one waits until the first has settled', async () => {
+  it('several events of a cursor cause one ring, and the next one waits until the first has settled', async () => {
     const [id = 0] = world.orders
     world.events.settings = { ...world.events.settings, settle: 2000 }
     for (let i = 0; i < 50; i++) await world.put({ id })
@@ -34,7 +34,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(world.requests().lists).toBe(1)
   })
 
-  it('goes back by the whole overlap, and by less where it is known how late records come', async () => {
+  it('goes back by the whole overlap, or by less if it is known how late records come', async () => {
     const [id = 0] = world.orders
     const overlapMs = 20 * minute
     const watermark = Date.parse(String((await world.cursor())?.watermark))
@@ -57,12 +57,12 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await back(turn)).toBe(30)
     await late(1, 60_000_000)
     expect(await back(turn)).toBe(120)
-    // A planned walk goes back by the whole overlap as ever.
+    // A planned walk still goes back by the whole overlap.
     const planned = () => world.sync({ overlapMs, resources: [list], tenants: [world.tenant] })
     expect(await back(planned)).toBe(20 * 60)
   })
 
-  it('keeps no progress: cut short, it begins again, and the watermark goes nowhere', async () => {
+  it("keeps no progress: after an interruption it starts over, and the watermark doesn't move", async () => {
     for (const id of world.orders) world.change(id, { detail: 'anew' })
     const [id = 0] = world.orders
     await world.put({ id })
@@ -115,12 +115,12 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.events.states()).toEqual(['settled'])
   })
 
-  it('a cursor that fails is rung after 10 s, 1 min and 5 min, then left to the next run; others go on', async () => {
+  it('a failing cursor is rung after 10 s, 1 min and 5 min, then left to the next run; others continue', async () => {
     const [id = 0] = world.orders
     world.sandbox.script([{ when: { resource: list }, fault: { kind: 'status', status: 403 } }])
     const notices: [string, Record<string, unknown>][] = []
     const ring = async (): Promise<boolean> => {
-      // What comes meanwhile does not ring it before its time.
+      // What comes meanwhile doesn't ring it early.
       await world.put({ id })
       await world.events.put({ tenant: world.tenant, resource: 'customers', id: 1, type: 'Customer' })
       world.sandbox.resetRequests()
@@ -156,7 +156,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.events.states()).at(-1)).toBe('settled')
   })
 
-  it('leaves half of a window to planned work that waits, and takes all of it where none does', async () => {
+  it('leaves half of a window to planned work that waits, and uses all of it otherwise', async () => {
     const [id = 0] = world.orders
     world.events.settings = { settle: 0, requestShare: 0.1 }
     const around = (source: Source): Source =>
@@ -169,7 +169,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
           return typeof value === 'function' ? value.bind(its) : value
         },
       })
-    // A planned list that takes long: rings may send two requests beside it.
+    // A slow planned list: rings may send two requests meanwhile.
     let rings = 0
     await world.sync({
       mode: 'full',
@@ -185,7 +185,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
               await until(() => rings >= wanted)
             }
           else {
-            // Looks come and go: none of them may ring a third time.
+            // Checks come and go: none of them may ring a third time.
             await world.put({ id })
             await new Promise((resolve) => setTimeout(resolve, 200))
           }
@@ -200,7 +200,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
   })
 
-  it('a turn ends with the window; the next one goes on at its reset', async () => {
+  it('a turn ends with the window; the next one starts when it resets', async () => {
     world.sandbox.script([{ when: { nth: 1 }, before: { kind: 'consume', requests: 0 } }])
     const rate = { limit: 3, remaining: 0, reset: Math.ceil(Number(world.clock.micros) / 1e6) + 40 }
     world.sandbox.script([{ when: { kind: 'list' }, fault: { kind: 'rate', ...rate } }])
@@ -216,14 +216,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
   })
 
-  it('gives the lease back as soon as somebody wants it', async () => {
+  it('gives the lease back as soon as someone wants it', async () => {
     const [id = 0] = world.orders
     await world.put({ id })
     const end = await world.turn({
       around: (source) =>
         new Between(source, async (_, ask) => {
           await world.warehouse.want()
-          // The answer never comes: what is in flight is ended.
+          // The response never comes: the request in flight is ended.
           await new Promise((resolve) => setTimeout(resolve, 50))
           return ask()
         }),
@@ -244,7 +244,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       around: (source) =>
         new Between(source, async (_, ask) => {
           const page = await ask()
-          // While it stands still its lease expires, and a command has taken over.
+          // Its lease expires while it is stopped, and a command has taken over.
           await world.warehouse.write([expired.compile()])
           const other = await reopen(world.address)
           await other.claim({ runId: 'other', command: 'forget', leaseMs: 60_000 })
@@ -260,7 +260,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await rowsOf(world.warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')).toEqual([])
   })
 
-  it('is on record in one row an hour, and is no run that anybody waits for', async () => {
+  it("is recorded in one row per hour, and isn't a run that anyone waits for", async () => {
     const [id = 0] = world.orders
     await world.put({ id })
     await world.turn()

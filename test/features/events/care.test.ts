@@ -1,4 +1,4 @@
-/** The inbox stands beside the warehouse: forget, adopt and copy must not leave it out. */
+/** The inbox is separate from the warehouse: forget, adopt and copy must not leave it out. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
@@ -45,7 +45,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       ({ tenant_id }) => tenant_id,
     )
 
-  it('forget erases the events of the tenant', async () => {
+  it("forget erases the tenant's events", async () => {
     const [tenant = 0, other = 0] = sandbox.tenantIds
     const gone = await forgetTenant({ warehouse, model, clock: systemClock, besideTables }, tenant)
     expect(gone.tables).toContainEqual({ table: 'sync_events', rows: 1 })
@@ -66,7 +66,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await tenants()).toEqual([])
   })
 
-  it.each(bothWarehouses())('copy to $name reads on while events come', async (other) => {
+  it.each(bothWarehouses())('copy to $name keeps reading while events come', async (other) => {
     const copied = await reopen(other.address())
     await copied.migrate()
     const [tenant = 0] = sandbox.tenantIds
@@ -86,7 +86,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await copied.close()
   })
 
-  it.each(bothWarehouses())('copy to $name takes it along', async (other) => {
+  it.each(bothWarehouses())('copy to $name copies it, too', async (other) => {
     await warehouse.close()
     const to = other.address()
     const report = await copyInto(address, to, { besideTables, model })

@@ -1,6 +1,6 @@
 /**
- * An event changes no row: whatever events say, verdicts, watermarks, registers, tombstones and rows are what they are
- * without any. And where nobody has ever received one, nothing is asked, made or read for their sake.
+ * An event changes no row: whatever events say, verdicts, watermarks, registers, tombstones and rows are the same as
+ * without any. And if none was ever received, nothing is queried, made or read for them.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
@@ -15,7 +15,7 @@ import { bothWarehouses, contents, type Kind, open, rowsOf } from '../../support
 const list = 'repair_orders'
 const resources = [list, 'payments', 'customers', 'notes', 'statuses']
 
-/** Everything that a run has written, without what tells runs apart. */
+/** Everything that a run has written, without what distinguishes runs. */
 async function standing(warehouse: Warehouse): Promise<unknown> {
   const without = (rows: Record<string, unknown>[]) =>
     rows.map(({ last_run_id: _, run_id: __, ...row }) => row)
@@ -33,7 +33,7 @@ async function standing(warehouse: Warehouse): Promise<unknown> {
   }
 }
 
-/** What somebody sends who knows the secret and nothing else: of records that are there, were there, and never were. */
+/** What someone could send who only knows the secret: events about records that exist, existed, and never existed. */
 const forged = (sandbox: Sandbox, now: string): TestEvent[] =>
   sandbox.tenantIds.flatMap((tenant) => {
     const ids = [...sandbox.store.ids(tenant, list).slice(0, 4), 0, -1, 777_777]
@@ -79,7 +79,7 @@ class World {
     })
   }
 
-  /** Some hours of changes and runs; events before each run say what they like. */
+  /** A few hours of changes and runs; the events before each run say anything. */
   async live(): Promise<unknown[]> {
     const told: unknown[] = []
     const modes: RunOptions[] = [
@@ -109,7 +109,7 @@ class World {
           ...{ completeness, reason, watermark },
         })),
       )
-      // A record that only events know is asked for by id in the end (secondlook.test.ts).
+      // A record known only from events is requested by id in the end (secondlook.test.ts).
       const lists = this.sandbox.requests.filter(({ path }) => !/\/-?\d+$/.test(path))
       told.push(lists.map(({ path, updated_after }) => [path, updated_after]))
     }
@@ -133,12 +133,12 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const without = await deaf.live()
     expect(await hearing.live()).toEqual(without)
     expect(await standing(hearing.warehouse)).toEqual(await standing(deaf.warehouse))
-    // They were met: this shows nothing of events that nobody has read.
+    // They were read: otherwise this would prove nothing.
     const states = new Set((await hearing.events?.states())?.map((state) => state.split(' ')[0]))
     expect(states).toEqual(new Set(['settled', 'unseen', 'waiting']))
   })
 
-  it('a turn changes what the list shows, and nothing that only events say', async () => {
+  it('a turn stores what the list shows, and nothing that only events say', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     for (const world of [deaf, hearing]) {
       await world.run({})
@@ -160,7 +160,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await cursorsOf(hearing)).toEqual(await cursorsOf(deaf))
   })
 
-  it('nothing waiting: a run asks what it asks without an inbox', async () => {
+  it('nothing waiting: a run sends the same requests as without an inbox', async () => {
     const [deaf, hearing] = [await opened(false), await opened(true)]
     for (const world of [deaf, hearing]) {
       await world.run({})
@@ -179,7 +179,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(paths(hearing)).toEqual(paths(deaf))
   })
 
-  it('without an inbox, no run has anything beside it, and no table or file is made', async () => {
+  it('without an inbox, runs have no extra work, and no table or file is made', async () => {
     const deaf = await opened(false)
     await deaf.run({})
     const tables = Object.keys(await deaf.warehouse.dialect.liveColumns())

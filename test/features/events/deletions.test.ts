@@ -1,4 +1,4 @@
-/** A deletion is the source's word: an event makes us ask, and nothing but the answer marks a record as deleted. */
+/** Only the source can confirm a deletion: an event makes us ask, and only the answer marks a record as deleted. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pausesMs } from '../../../src/features/events/settling.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
@@ -16,26 +16,26 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     (await rowsOf(world.warehouse, list)).filter(({ _deleted_at }) => _deleted_at !== null).length
   const deleted = (id: number) => world.put({ id, action: 'deleted' })
 
-  it('404, and a live id answers: it is marked as deleted by the turn that meets it', async () => {
+  it('404, and a live id answers: the turn that sees it marks it as deleted', async () => {
     const [id = 0] = world.orders
     remove(id)
     await deleted(id)
     await world.turn()
     expect((await world.row(id))?._deleted_at).not.toBeNull()
     expect(await world.events.states()).toEqual(['deleted'])
-    // The walk, the question, the list for a live id, and that one asked.
+    // The walk, the request, the list for a live id, and the request for that one.
     expect(world.requests()).toEqual({ lists: 2, items: 2 })
     const [run] = (await rowsOf(world.warehouse, 'sync_run_cursors')).filter(({ mode }) => mode === 'events')
     expect(run).toMatchObject({ completeness: 'proven', status: 'ok' })
   })
 
-  it('a record that is there stays, and is asked about with pauses, five times', async () => {
+  it('a record that exists stays, and is requested five times, with pauses', async () => {
     const [id = 0, other = 0] = world.orders
     await deleted(id)
     let items = 0
     for (const pause of [...pausesMs, 0]) {
       await world.turn()
-      // Walks between the pauses ask nothing.
+      // Walks between the pauses request nothing.
       await world.put({ id: other, version: world.change(other) })
       await world.turn()
       items += world.requests().items
@@ -46,7 +46,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await gone()).toBe(0)
   })
 
-  it('one that is deleted while it is asked about again is marked then', async () => {
+  it('one that is deleted before it is requested again is marked then', async () => {
     const [id = 0] = world.orders
     await deleted(id)
     await world.turn()
@@ -58,7 +58,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await gone()).toBe(1)
   })
 
-  it('one that the warehouse does not have, or has as deleted, is settled', async () => {
+  it("one that the warehouse doesn't have, or has as deleted, is settled", async () => {
     const [id = 0] = world.orders
     remove(id)
     await deleted(id)
@@ -71,7 +71,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(world.requests()).toEqual({ lists: 1, items: 0 })
   })
 
-  it('more than is believed of an hour are left, whatever their number at once', async () => {
+  it('more than is believed per hour are left, however many come at once', async () => {
     const notices: [string, Record<string, unknown>][] = []
     for (const id of world.orders.slice(0, 20)) {
       remove(id)
@@ -98,7 +98,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await gone()).toBe(20)
   })
 
-  it('where the source does not answer by id, a second list decides', async () => {
+  it("if the source doesn't answer by id, a second list decides", async () => {
     const [id = 0, other = 0] = world.orders
     world.sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
     remove(id)
@@ -110,7 +110,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.row(other))?._deleted_at).toBeNull()
   })
 
-  it('where no record is left that could be asked for, it is left to reconcile', async () => {
+  it('if no existing record is left to request, it is left to reconcile', async () => {
     const [first = 0] = world.orders
     for (const id of world.orders) remove(id)
     await deleted(first)
@@ -119,7 +119,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.events.states())[0]).toMatch(/left nothing_to_ask|waiting/)
   })
 
-  it('one whose answer always fails is left in the end, and holds no other up', async () => {
+  it('one whose answer always fails is left in the end, and delays no other', async () => {
     const [id = 0, other = 0] = world.orders
     world.sandbox.script([{ when: { kind: 'item', id }, fault: { kind: 'status', status: 500 } }])
     remove(other)

@@ -1,10 +1,10 @@
-/** An inbox that its first listener was kept from making: nothing else may fail of it. */
+/** An inbox that was interrupted while its first listener made it: nothing else may fail because of it. */
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
-it('reads as none, and is made by the next listener', async () => {
+it('reads as missing, and is made by the next listener', async () => {
   const [kind] = bothWarehouses()
   const address = await kind!.migrated()
   writeFileSync(`${address.url.slice('sqlite:'.length)}.events`, '')

@@ -17,7 +17,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   })
   afterEach(() => world.close())
 
-  it('does not claim again with each event while a run holds the warehouse, and takes its turn afterwards', async () => {
+  it("doesn't claim again for each event while a run holds the warehouse, and takes its turn afterwards", async () => {
     let claims = 0
     const watched = through(world.warehouse, {
       transaction: (work) => {
@@ -39,7 +39,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       listener.received()
       await systemClock.sleep(10)
     }
-    // One a second.
+    // One per second.
     expect(claims).toBeGreaterThan(0)
     expect(claims).toBeLessThan(10)
     await run.release()
@@ -50,7 +50,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await close()
   })
 
-  it('a command that finds it at work does not end with 4: it says so, waits, and takes over', async () => {
+  it("a command that finds it at work doesn't exit with 4: it reports it, waits, and takes over", async () => {
     const [id = 0] = world.orders
     world.change(id)
     await world.put({ id })
@@ -59,7 +59,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       around: (source) =>
         new Between(source, async ({ signal }, ask) => {
           run ??= world.sync({ beside: world.events.beside })
-          // No answer comes until the listener gives it up.
+          // No response comes until the listener gives up.
           await new Promise((resolve) => signal?.addEventListener('abort', resolve))
           return ask()
         }),
@@ -70,7 +70,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.row(id)).toMatchObject({ detail: 'changed' })
   })
 
-  it('takes no turn while a job does its work, and one at once when that is done', async () => {
+  it('takes no turn while a job is working, and one right after that', async () => {
     const { deps, close } = await depsOf(world.sandbox, world.warehouse)
     const log = { warn: () => {}, info: () => {} }
     const settings = { settle: 0, requestShare: 0.5 }

@@ -1,4 +1,4 @@
-/** An event rings what is synced when it would ring, whatever was synced when it came. */
+/** An event rings what is synced at the time of the ring, whatever was synced when it came. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EventWorld, list } from '../../support/eventworld.js'
 import { bothWarehouses } from '../../support/warehouse.js'
@@ -10,7 +10,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   })
   afterEach(() => world.close())
 
-  it('a tenant that is not granted any more, or not chosen, is not asked for', async () => {
+  it("a tenant that is no longer granted or selected isn't requested", async () => {
     const [tenant = 0, other = 0] = world.sandbox.tenantIds
     await world.put({ tenant, id: 1 })
     await world.put({ tenant: other, id: 1 })
@@ -22,7 +22,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(world.requests()).toEqual({ lists: 0, items: 0 })
   })
 
-  it('a resource that the source does not offer is not asked for', async () => {
+  it("a resource that the source doesn't offer isn't requested", async () => {
     world.sandbox.store.switchOff('vendors')
     await world.sync({ resources: ['vendors'] })
     world.requests()
@@ -32,7 +32,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(world.requests()).toEqual({ lists: 0, items: 0 })
   })
 
-  it('a tenant that is granted anew is rung again', async () => {
+  it('a tenant that is granted again is rung again', async () => {
     const { tenant } = world
     world.sandbox.store.revoke(tenant)
     await world.sync({ resources: ['customers'] })

@@ -1,4 +1,4 @@
-/** What a ring does: the events of a cursor make it due, its walk brings what changed, and settles them. */
+/** What a ring does: a cursor's events make it due, its walk fetches what changed, and settles them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -34,7 +34,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     sandbox.store.change(tenant(), 'repair_orders', id, { detail: 'changed' })
   }
 
-  it('brings the change by one request, proven, and settles what waited', async () => {
+  it('fetches the change with one request, proven, and settles what waited', async () => {
     const [id = 0] = orders()
     change(id)
     await events.put({ tenant: tenant(), resource: 'repair_orders', id })
@@ -60,7 +60,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(cursors.reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(2)
   })
 
-  it('is done by a run beside its plan, whose own verdict stays', async () => {
+  it('is done by a run alongside its plan, whose own verdict stays', async () => {
     const [id = 0] = orders()
     change(id)
     await events.put({ tenant: tenant(), resource: 'repair_orders', id })
@@ -74,7 +74,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await row(id)).toMatchObject({ detail: 'changed' })
   })
 
-  it('is settled by any walk that meets it', async () => {
+  it('is settled by any walk that sees it', async () => {
     const [id = 0] = orders()
     change(id)
     await events.put({ tenant: tenant(), resource: 'repair_orders', id })
@@ -83,7 +83,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.states()).toEqual(['settled'])
   })
 
-  it('marks a record as deleted where the source says so', async () => {
+  it('marks a record as deleted if the source confirms it', async () => {
     const [id = 0, other = 0] = orders()
     sandbox.store.remove(tenant(), 'repair_orders', id)
     await events.put({ tenant: tenant(), resource: 'repair_orders', id, action: 'deleted' })
@@ -99,7 +99,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.states()).toEqual(['deleted', 'exists'])
   })
 
-  it('looks again for a version that nobody has seen, and asks by id at last', async () => {
+  it('looks again for a version that nobody has seen, and finally requests it by id', async () => {
     const [id = 0] = orders()
     const version = new Date(Date.now() + 30_000).toISOString().replace('Z', '000Z')
     await events.put({ tenant: tenant(), resource: 'repair_orders', id, version })
@@ -112,7 +112,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.states()).toEqual(['unseen not_listed'])
   })
 
-  it('leaves cursors alone that nobody syncs', async () => {
+  it('leaves unsynced cursors alone', async () => {
     await events.put({ tenant: 999, resource: 'repair_orders', id: 1 })
     await events.put({ tenant: tenant(), resource: 'no_such', id: 1 })
     await events.turn()

@@ -1,6 +1,7 @@
 /**
- * An event announces a version. Where the walk does not leave the record at it, the list is looked at again, and then the
- * record is asked for by id, once: nothing that the source has is missed, and nothing that it never had costs more.
+ * An event announces a version. If the walk doesn't leave the record at that version, the list is checked again, and
+ * then the record is requested by id, once. Nothing that the source has is missed, and nothing that it never had costs
+ * more.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Page, Source } from '../../../src/engine/source/source.js'
@@ -9,7 +10,7 @@ import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
 import { bothWarehouses, rowsOf } from '../../support/warehouse.js'
 
-/** A source whose lists hide a record that it has. */
+/** A source whose lists hide an existing record. */
 const hiding = (id: number) => (source: Source) =>
   new Between(source, async ({ path }, ask) => {
     const page = await ask()
@@ -27,7 +28,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   })
   afterEach(() => world.close())
 
-  /** Lets the pause be over after each look; how many walks and questions by id that took. */
+  /** Ends the pause after each check; returns how many walks and requests by id that took. */
   async function lookTillItEnds(
     around?: (source: Source) => Source,
   ): Promise<{ walks: number; items: number }> {
@@ -44,7 +45,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     return { walks, items }
   }
 
-  it('a list that hides a record that by id exists: it is stored, and told', async () => {
+  it('a list that hides a record which exists by id: it is stored, and reported', async () => {
     const [id = 0] = world.orders
     const version = world.change(id)
     await world.put({ id, version })
@@ -58,11 +59,11 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.row(id)).toMatchObject({ detail: 'changed', updated_at: version })
     const told = notices.filter(([message]) => message.includes('does not show'))
     expect(told.map(([, { records }]) => records)).toEqual([[id]])
-    // The walk after it has met nothing new: what the list does not show is no verdict of the list.
+    // The next walk saw nothing new: a hidden record doesn't affect the list's verdict.
     expect(await world.cursor()).toMatchObject({ completeness: 'proven', status: 'ok' })
   })
 
-  it('a list that lags: it is looked at again until it shows the version', async () => {
+  it('a lagging list: it is checked again until it shows the version', async () => {
     const [id = 0] = world.orders
     let version = ''
     const show = world.lag(id, () => {
@@ -95,7 +96,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       world.clock.pass(pause)
     }
     await world.turn()
-    // The list goes on: the record becomes visible behind the floor of the next walk.
+    // The list moves on: the record becomes visible below the floor of the next walk.
     world.clock.pass(8 * minute)
     world.change(other)
     await world.sync({ resources: [list], beside: world.events.beside })
@@ -110,7 +111,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(Number(late[0]?.largest_us)).toBeGreaterThan(10 * minute * 1000)
   })
 
-  it('a version that nobody else has seen costs five walks and one question', async () => {
+  it('a version that nobody else has seen costs five walks and one request', async () => {
     const [id = 0] = world.orders
     await world.put({ id, version: world.later(world.version(id), 1000) })
     const before = await world.row(id)
@@ -119,7 +120,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.row(id)).toMatchObject({ detail: before?.detail, updated_at: before?.updated_at })
   })
 
-  it('costs no more where the list is walked all the time', async () => {
+  it('costs no more if the list is walked all the time', async () => {
     const [id = 0, other = 0] = world.orders
     await world.put({ id, version: world.later(world.version(id), 1000) })
     for (let i = 0; i < 8; i++) {
@@ -132,13 +133,13 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(forged).toMatchObject({ state: 'waiting', reason: 'not_listed', tries: 1 })
   })
 
-  it('a record that there never was ends as unseen, too', async () => {
+  it('a record that never existed ends as unseen, too', async () => {
     await world.put({ id: 777_777, action: 'created', version: world.version(world.orders[0] ?? 0) })
     expect(await lookTillItEnds()).toEqual({ walks: 5, items: 1 })
     expect(await world.events.states()).toEqual(['unseen not_listed'])
   })
 
-  it('where the source does not answer by id, too', async () => {
+  it("even if the source doesn't answer by id", async () => {
     const [id = 0] = world.orders
     world.sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
     await world.put({ id, version: world.later(world.version(id), 1000) })
@@ -150,7 +151,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.row(id))?._deleted_at).toBeNull()
   })
 
-  it('a record that breaks its answer by id is asked for a few times, and keeps no other back', async () => {
+  it('a record that breaks its answer by id is requested a few times, and delays no other', async () => {
     const [id = 0, other = 0] = world.orders
     world.sandbox.script([{ when: { kind: 'item', id }, fault: { kind: 'status', status: 500 } }])
     await world.put({ id, version: world.later(world.version(id), 1000) })
@@ -163,7 +164,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.events.states()).toEqual(['unseen not_asked', 'unseen not_listed'])
   })
 
-  it('a version of the future is no witness', async () => {
+  it("a version in the future isn't evidence", async () => {
     const [id = 0] = world.orders
     await world.put({ id, version: world.later(world.now, 3 * 60 * minute) })
     await world.turn()
@@ -171,7 +172,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(world.requests()).toEqual({ lists: 1, items: 0 })
   })
 
-  it('a record in quarantine is settled, and its list goes on', async () => {
+  it('a record in quarantine is settled, and its list continues', async () => {
     const [id = 0, other = 0] = world.orders
     const version = world.change(id)
     const broken = { kind: 'alter', path: 'updated_at', to: 'no time', records: { first: 1 } } as const
@@ -182,7 +183,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await rowsOf(world.warehouse, 'sync_quarantine')).toMatchObject([
       { record_id: String(id), path: '' },
     ])
-    // That a record could not be stored fails the ring, and does not keep the cursor from being rung.
+    // A record that can't be stored fails the ring, but its cursor can still be rung.
     world.sandbox.script([])
     await world.put({ id: other, version: world.change(other) })
     await world.turn()
@@ -192,7 +193,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   it('compares at the coarser precision of the two', async () => {
     const [id = 0] = world.orders
     const version = world.change(id)
-    // An event that prints microseconds, where the list prints whole seconds, and the other way round.
+    // An event has microseconds and the list prints whole seconds, and vice versa.
     await world.put({ id, version: `${version.slice(0, 20)}999999Z` })
     await world.put({ id, version: `${version.slice(0, 20)}000000Z` })
     await world.warehouse.write([

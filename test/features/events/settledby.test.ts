@@ -1,6 +1,6 @@
 /**
- * An event is settled by a walk that began after it was received, and by no other: one that arrives while the walk reads
- * may tell of a change behind its back.
+ * An event is only settled by a walk that started after it was received: one that arrives while the walk is reading may
+ * concern a change that the walk missed.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ListRequest, Source } from '../../../src/engine/source/source.js'
@@ -9,7 +9,7 @@ import { EventWorld, list } from '../../support/eventworld.js'
 import { syncInOrder } from '../../support/run.js'
 import { bothWarehouses } from '../../support/warehouse.js'
 
-/** Does something when the n-th answer of the list of orders has come, before the walk has seen it. */
+/** Does something when the nth response of the orders list has come, before the walk has seen it. */
 const during =
   (work: () => Promise<void> | void, nth = 1) =>
   (source: Source): Source => {
@@ -30,7 +30,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 
   const run = (options: object) => world.sync({ beside: world.events.settling, ...options })
 
-  it('one that arrives while the walk reads waits for the next walk', async () => {
+  it('one that arrives while the walk is reading waits for the next walk', async () => {
     const [id = 0, other = 0] = world.orders
     world.change(id)
     await world.put({ id })
@@ -47,7 +47,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.row(other)).toMatchObject({ detail: 'behind its back' })
   })
 
-  it('whichever walk meets it settles it, also where nothing new came', async () => {
+  it('whichever walk sees it settles it, even if nothing new came', async () => {
     for (const mode of ['sync', 'full', 'reconcile'] as const) {
       await world.put({ id: world.orders[0] ?? 0 })
       await run({ mode, resources: [list] })
@@ -62,7 +62,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.events.states()).toEqual(['waiting'])
   })
 
-  it('a walk that goes on where one was cut short settles none: the one behind it does', async () => {
+  it('a resumed walk settles none: the one after it does', async () => {
     for (const id of world.orders) world.change(id, { detail: 'anew' })
     const stop = new AbortController()
     const small = { resources: [list], tenants: [world.tenant], pageSizes: [3, 4, 5], readAhead: 0 }
@@ -74,7 +74,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const [id = 0] = world.orders
     await world.put({ id })
     const states: string[][] = []
-    // The walk that goes on is cut short again, then comes to its end.
+    // The resumed walk is interrupted again, then completes.
     const again = new AbortController()
     await run({ ...small, signal: again.signal, around: during(() => again.abort(), 2) })
     states.push(await world.events.states())
@@ -83,7 +83,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       ...small,
       around: (source: Source) =>
         new Between(source, async ({ page, updatedAfter }, ask) => {
-          // The watermark moves with the end of the walk that went on; then the walk behind it begins.
+          // The watermark moves at the end of the resumed walk; then the walk after it starts.
           isBehind ||= page === 1 && updatedAfter > world.later(world.now, -3_600_000)
           if (isBehind && states.length === 1) states.push(await world.events.states())
           return ask()
@@ -93,7 +93,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(states).toEqual([['waiting'], ['waiting'], ['settled']])
   })
 
-  it('where a hole stays, the walk settles what it has met', async () => {
+  it('if a hole stays, the walk settles what it has seen', async () => {
     const [id = 0, other = 0] = world.orders
     world.change(other, { detail: 'hidden by a hole' })
     world.sandbox.script([
@@ -105,7 +105,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await world.cursor()).toMatchObject({ completeness: 'unproven', reason: 'unreadable' })
     expect(await world.events.states()).toEqual(['settled'])
     expect(await world.row(id)).toMatchObject({ detail: 'changed' })
-    // Its cursor is rung like any other, and begins behind the second of the hole.
+    // Its cursor is rung like any other, and starts after the second of the hole.
     world.clock.pass(2000)
     await world.put({ id, version: world.change(id, { detail: 'again' }) })
     await world.turn()

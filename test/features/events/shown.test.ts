@@ -1,4 +1,4 @@
-/** What is shown of events: what was counted, the status, a row's history, the metrics. */
+/** What is shown about events: counts, the status, a row's history, the metrics. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fromMicros, toMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -70,7 +70,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await counted('settled')).toEqual({ '{"resource":"repair_orders","state":"settled"}': 1 })
   })
 
-  it('is due at once where nobody has met it, whatever the clock of its receiver says', async () => {
+  it("is due at once if nobody has seen it, whatever its receiver's clock", async () => {
     await putEvents(inbox, [
       { received_at: at(50), due_at: at(50), tries: null },
       { received_at: at(50), due_at: at(50), tries: 1, resource: 'payments' },
@@ -112,7 +112,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await statusOf(sandbox, warehouse, { nowMicros: noon })).events).toEqual(seen)
   })
 
-  it('status: a listener that has ended, and one that is not heard of', async () => {
+  it('status: a listener that has ended, and one that has gone silent', async () => {
     const text = async (): Promise<string> => heardText(await readEventsStatus(warehouse, noon), noon)
     expect(await text()).toBe('events: nobody listens, none yet')
     await putListener(inbox, { up_at: at(-7200), seen_at: at(-61) })
@@ -125,7 +125,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await text()).toContain('takes no events: the disk is nearly full')
   })
 
-  it("why: the event that rang last for a record, and none of another list's", async () => {
+  it('why: the last event that rang for a record, and none from another list', async () => {
     const settled_at = at(2)
     await putEvents(inbox, [
       { received_at: at(0), settled_at, state: 'settled' },

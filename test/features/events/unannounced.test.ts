@@ -65,7 +65,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       },
     ])
 
-  it('counts changes of which no event came, once, an hour after them', async () => {
+  it('counts changes without an event, once, an hour after them', async () => {
     await listen(-20n * minute, 200n * minute)
     await judge(0n)
     const [a = 0, b = 0, c = 0, d = 0] = ids()
@@ -88,7 +88,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(left).toEqual([])
   })
 
-  it('counts nothing of a time in which nobody listened, or had just begun', async () => {
+  it('counts nothing from a time when nobody listened, or had just started', async () => {
     await judge(0n)
     await change(ids()[0] ?? 0)
     await listen(-10n * minute, 200n * minute)
@@ -96,7 +96,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await found()).toEqual([])
   })
 
-  it('counts nothing of what was there when a list was first judged, or whose events may be gone', async () => {
+  it('counts nothing that existed when a list was first judged, or whose events may be gone', async () => {
     await listen(-60n * minute, 200n * minute)
     const [a = 0, b = 0] = ids()
     await change(a)
@@ -116,7 +116,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await found()).toEqual([{ resource: 'repair_orders', changes: 1, unannounced: 1 }])
   })
 
-  it('how far a tenant was judged is forgotten with it, and no other', async () => {
+  it("a tenant's progress is forgotten with it, and no other's", async () => {
     await judge(0n)
     const tenants = async (): Promise<unknown[]> => {
       const rows = await inbox.read((db) =>

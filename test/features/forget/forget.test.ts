@@ -1,4 +1,4 @@
-/** Forget: nothing of a tenant is left, and everything of the others. */
+/** Forget: nothing of a tenant is left, and everything of the others is. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
@@ -21,10 +21,10 @@ async function forget(warehouse: Warehouse, tenant: number) {
   }
 }
 
-/** Every row of every table that names the tenant, and every text that holds a word of its. */
+/** Every row of every table with the tenant, and every text with one of its words. */
 async function traces(warehouse: Warehouse, tenant: number): Promise<string[]> {
   const found: string[] = []
-  // That it was forgotten is what stays of it (staysaway.test.ts).
+  // Only the fact that it was forgotten is kept (staysaway.test.ts).
   for (const table of warehouse.tables.filter(({ name }) => name !== 'sync_forgotten'))
     for (const row of await rowsOf(warehouse, table.name))
       if (row.tenant_id === tenant) found.push(table.name)
@@ -52,7 +52,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('refuses a tenant that the warehouse does not know, and leaves a running sync alone', async () => {
+  it("refuses a tenant that the warehouse doesn't know, and leaves a running sync alone", async () => {
     const warehouse = await open(kind)
     await sync(shops, warehouse, { resources: ['categories'] })
     await expect(forget(warehouse, 999)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** A tenant that was forgotten stays away, granted or not, until somebody lets it back. */
+/** A forgotten tenant stays out, granted or not, until someone lets it back in. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
@@ -84,7 +84,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(statusText(status)).toContain('Forgotten, and kept away: 1 tenant ')
   })
 
-  it('nothing of its authorization is kept, whatever that holds', async () => {
+  it('nothing of its authorization is kept, whatever that contains', async () => {
     await forget(warehouse)
     const when = { resource: 'authorizations' }
     shops.script([
@@ -96,7 +96,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await traces(warehouse)).toEqual(['sync_forgotten'])
   })
 
-  it('is left out with one warning where sync.tenants names it', async () => {
+  it('is left out with one warning if sync.tenants names it', async () => {
     await forget(warehouse)
     const notices: [string, Record<string, unknown>][] = []
     const request = { mode: 'sync', job: null, tenants: null, resources } as const
@@ -116,7 +116,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await traces(warehouse)).toEqual(['sync_forgotten'])
   })
 
-  it('is wrong usage where somebody names it, and the way out is told', async () => {
+  it('is a usage error if someone names it, with the way out', async () => {
     await forget(warehouse)
     const typed = { tenants: [101], resources, isTyped: true }
     const refusal = { exitCode: 2, hint: expect.stringContaining('shopsync forget --tenant 101 --lift') }
@@ -129,7 +129,7 @@ describe.each(warehouses())('$name', (kind) => {
     for (const work of ask) await expect(with_<unknown>(warehouse, work)).rejects.toMatchObject(refusal)
   })
 
-  it('comes back whole after it was let back, while it is granted', async () => {
+  it('comes back completely after it was let back in, while it is granted', async () => {
     const before = await contents(warehouse)
     await forget(warehouse)
     await sync(shops, warehouse, { resources })
@@ -140,7 +140,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await contents(warehouse)).toEqual(before)
   })
 
-  it('stays away from the first row that is erased on, whatever cuts the erasure short', async () => {
+  it('stays out from the first erased row on, wherever the erasure is interrupted', async () => {
     const end = new AbortController()
     const { deps, close } = await depsOf(shops, warehouse)
     let steps = 0
@@ -163,7 +163,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await traces(warehouse)).toEqual(['sync_forgotten'])
   })
 
-  it('a warehouse in which everybody is forgotten lacks nobody', async () => {
+  it('a warehouse in which everyone is forgotten lacks nobody', async () => {
     for (const tenant of [101, 102]) await forget(warehouse, tenant)
     expect(await sync(shops, warehouse, { resources })).toMatchObject({
       status: 'ok',
@@ -173,7 +173,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await statusNow(warehouse)).toMatchObject({ healthy: true, forgotten: 2, cursors: [] })
   })
 
-  it('a copy takes it along', async () => {
+  it('a copy includes it', async () => {
     const address = kind.address()
     const from = await reopen(address)
     await from.migrate()
@@ -191,7 +191,7 @@ describe.each(warehouses())('$name', (kind) => {
     }
   })
 
-  it('another source knows nobody who was forgotten; the same one under a new address does', async () => {
+  it('another source knows nobody who was forgotten; the same one at a new address does', async () => {
     await forget(warehouse)
     const to = (partnerId: string) => ({ baseUrl: shops.url, partnerId })
     await with_(warehouse, (deps) => adopt(deps, to('43'), true))
@@ -231,7 +231,7 @@ describe('the commands', () => {
     )
   })
 
-  it('check asks for nothing of it, and finds nothing wrong', async () => {
+  it("check doesn't request it, and finds nothing wrong", async () => {
     here.configure({ sync: { resources: ['notes'], tenants: [101, 102] } })
     here.sandbox.resetRequests()
     const { code, stdout } = await here.run('check')
@@ -239,7 +239,7 @@ describe('the commands', () => {
     expect(here.sandbox.requests.filter(({ path }) => path.includes('/tenants/101/'))).toEqual([])
   })
 
-  it('forget --lift lets it back, and the next sync loads it', async () => {
+  it('forget --lift lets it back in, and the next sync loads it', async () => {
     here.configure({ sync: { resources: ['notes'] } })
     expect(await here.run('forget', '--tenant', '102', '--lift')).toMatchObject({
       code: 2,

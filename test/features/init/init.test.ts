@@ -21,7 +21,7 @@ interface ComposeService {
   readonly volumes: readonly { readonly source: string }[]
 }
 
-/** A folder with a file of the secret. */
+/** A folder with a file that contains the secret. */
 function folderOf(name = 'plain'): string {
   const folder = join(scratch(), name)
   mkdirSync(folder)
@@ -31,7 +31,10 @@ function folderOf(name = 'plain'): string {
 
 const deployed = filesIn('deploy/systemd', '').map((path) => path.split('/').at(-1))
 
-/** The units that init prints, by name: none is called as one of deploy/systemd. systemd takes them, and they are hardened. */
+/**
+ * The units that init prints, by name: none has a name from deploy/systemd. systemd accepts them, and they are
+ * hardened.
+ */
 async function takesUnits(text: string): Promise<void> {
   const folder = scratch()
   const units = text.split(/^(?=# \/etc\/systemd\/system\/)/m).map((unit) => {
@@ -41,7 +44,7 @@ async function takesUnits(text: string): Promise<void> {
     return name
   })
   expect(units).toEqual(['shopsync-run@.service', 'shopsync-run-hourly.timer', 'shopsync-run-nightly.timer'])
-  // Whatever deploy/ says of the program's walls, but for where its folder may be.
+  // All of deploy/'s hardening for the program, except for where its folder may be.
   const ours = textOf('deploy/systemd/shopsync@.service').split('\n')
   const walls = ours.slice(ours.indexOf('NoNewPrivileges=yes')).filter((line) => /^[A-Z]/.test(line))
   expect(walls.length).toBeGreaterThan(15)
@@ -65,7 +68,7 @@ const hasSystemd = ((): boolean => {
 })()
 
 describe.each(warehouses())('$name', (kind) => {
-  test('flags alone: files, a check, and lines that cron, systemd and compose take as they are', async () => {
+  test('only flags: files, a check, and lines that cron, systemd and compose accept as they are', async () => {
     const folder = folderOf("o'brien 100%")
     const { url } = kind.name === 'sqlite' ? { url: 'sqlite:./w.db' } : kind.address()
     const words = [...given, '--secret-file', 'key.txt', '--warehouse', url, '--yes', '--json']
@@ -93,7 +96,7 @@ describe.each(warehouses())('$name', (kind) => {
     const [, ...started] = command.map((word) => word.replace('schedule', '--version'))
     expect((await promisify(execFile)(process.execPath, started)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     if (kind.name !== 'sqlite') return
-    // cron takes a % that stands behind a backslash for itself.
+    // cron treats a % after a backslash as a plain %.
     const [hourly = ''] = crontab.map((line) => line.split(' ').slice(5).join(' ').trim())
     const line = hourly.replaceAll('\\%', '%').replace('run hourly', 'sync')
     await promisify(execFile)('sh', ['-c', line], { env: {}, cwd: '/' })
@@ -101,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-test('a password of the warehouse stands in shopsync.env alone', async () => {
+test('a warehouse password is only in shopsync.env', async () => {
   const folder = folderOf()
   const url = 'postgres://me:pass%23word@127.0.0.1:1/none'
   const { code, stdout } = await shopsync(
@@ -116,14 +119,14 @@ test('a password of the warehouse stands in shopsync.env alone', async () => {
   expect(readFileSync(join(folder, 'shopsync.env'), 'utf8')).toContain('pass%23word')
 })
 
-test('with --quiet, a trial that failed is said all the same', async () => {
+test('with --quiet, a failed trial is still reported', async () => {
   const folder = folderOf()
   const words = ['init', '--base-url', 'http://127.0.0.1:1', '--partner-id', '42', '--secret-file', 'key.txt']
   const { code, stdout } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
   expect([code, stdout]).toEqual([3, expect.stringContaining('✗')])
 })
 
-test('what is there stays without --force', async () => {
+test('existing files stay without --force', async () => {
   const folder = folderOf()
   writeFileSync(join(folder, 'config.json'), '{"mine": true}')
   const words = [...given, '--secret-file', 'key.txt', '--yes']
@@ -134,7 +137,7 @@ test('what is there stays without --force', async () => {
   expect(await shopsync([...words, '--force'], { cwd: folder })).toMatchObject({ code: 0 })
 })
 
-test('a link that points nowhere is there, too', async () => {
+test('a dangling link counts as existing', async () => {
   const folder = folderOf()
   symlinkSync('/nowhere/at/all.json', join(folder, 'config.json'))
   const words = [...given, '--secret-file', 'key.txt', '--yes']
@@ -197,7 +200,7 @@ test.each([
   expect(existsSync(join(folder, 'config.json'))).toBe(false)
 })
 
-test('--sandbox: for the sandbox that is started beside it; not running, that is said', async () => {
+test("--sandbox: for the sandbox on this machine; if it isn't running, that is reported", async () => {
   const folder = folderOf()
   const { stdout } = await shopsync(['init', '--sandbox', '--yes'], { cwd: folder })
   expect(stdout).toContain('shopsync sandbox in another terminal')
@@ -236,7 +239,7 @@ function typed(folder: string, answers: readonly (readonly [question: string, ke
 }
 
 describe.runIf(hasScript)('at a terminal', () => {
-  test('it asks, and never shows the secret', async () => {
+  test('asks, and never shows the secret', async () => {
     const folder = folderOf()
     const { code, screen } = await typed(folder, [
       ['Address of the API', `${sandbox.url}\r`],

@@ -30,7 +30,7 @@ function refused(name: string, content?: object): string {
 }
 
 describe('jobs', () => {
-  test('every shipped one is sound, and has a schedule, but for those that are called by hand or copied', () => {
+  test('every shipped one is valid, and has a schedule, except those to be called by hand or copied', () => {
     const names = jobNames([shipped])
     expect(names).toEqual(['backfill', 'due', 'hourly', 'nightly', 'weekly-verify'])
     for (const name of names)
@@ -40,7 +40,7 @@ describe('jobs', () => {
       })
   })
 
-  test('those of the working directory come first', () => {
+  test('those in the working directory come first', () => {
     writeFileSync(
       join(own, 'hourly.json'),
       '{"description":"Mine.","steps":[{"command":"sync","tenants":[9007199254740993]}]}',
@@ -52,17 +52,17 @@ describe('jobs', () => {
     ])
   })
 
-  test('an unknown one lists those there are', () => {
+  test('an unknown one lists the existing ones', () => {
     const message = refused('hourlyy')
     expect(message).toContain('expected one of backfill, due, hourly, nightly')
     expect(message).toContain('Did you mean hourly?')
   })
 
-  test('a name cannot lead out of the folder', () => {
+  test("a name can't lead out of the folder", () => {
     expect(refused('../../package')).toContain('Found no job')
   })
 
-  test('a heartbeat by plain http is refused, unless the configuration allows it; no message shows it', () => {
+  test('a heartbeat over plain http is refused, unless the configuration allows it; no message shows it', () => {
     const steps = [{ command: 'sync' }]
     const job = (heartbeat: string): object => ({ description: 'A.', steps, heartbeat })
     const message = refused('a', job('http://beats.example.com/hidden'))
@@ -79,7 +79,7 @@ describe('jobs', () => {
     expect(refused('d', job('hidden'))).not.toContain('hidden')
   })
 
-  test('mistakes are named like those of the configuration', () => {
+  test('mistakes are reported like those in the configuration', () => {
     const step = { command: 'sync' }
     expect(refused('a', { description: 'A.', steps: [{ command: 'synk' }] })).toMatch(
       /steps\[0\]\.command.*expected "sync"/,

@@ -1,4 +1,4 @@
-/** `shopsync run`: what the settings of a job's file do to its run. */
+/** `shopsync run`: how the settings of a job's file affect its run. */
 
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -16,17 +16,17 @@ afterAll(() => here.remove())
 
 const steps = [{ command: 'sync' }, { command: 'reconcile' }]
 
-test('ends at the time limit of its file, and the flag goes before it', async () => {
+test("ends at its file's time limit, but the flag takes precedence", async () => {
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
   writeJob(here.folder, 'mine', { steps, timeLimit: 'PT0.5S' })
   const { code, stdout } = await here.run('run', 'mine', '--json')
-  // A limit that ends before any cursor has begun is an error, and no report.
+  // A limit that ends before any cursor has started is an error, without a report.
   expect([code, stdout]).toEqual([1, expect.stringMatching(/time.limit/)])
   here.sandbox.script([])
   expect(await here.run('run', 'mine', '--time-limit', 'PT1H')).toMatchObject({ code: 0 })
 })
 
-test('goes on after a step that failed, unless its file says stop', async () => {
+test('continues after a failed step, unless its file says stop', async () => {
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   const stepsOf = async (onFailure: string): Promise<number[]> => {
     writeJob(here.folder, 'mine', { steps, onFailure })

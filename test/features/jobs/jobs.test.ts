@@ -1,4 +1,4 @@
-/** `shopsync jobs`: the jobs there are, when they are due, and whether their files are right. */
+/** `shopsync jobs`: the existing jobs, when they are due, and whether their files are valid. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -41,7 +41,7 @@ test('list: those of the working directory and those that come with shopsync', a
   expect((await jobs('list')).stdout).toMatch(/mine +\*\/15 \* \* \* \* .*Two lists/)
 })
 
-test('show: steps and the next instants; a near name for one that is not there', async () => {
+test('show: steps and the next instants; suggests a similar name for an unknown one', async () => {
   const { code, stdout } = await jobs('show', 'mine')
   expect(code).toBe(0)
   expect(stdout).toContain('1. sync, resources ["notes","payments"]')
@@ -55,7 +55,7 @@ test('show: steps and the next instants; a near name for one that is not there',
   })
 })
 
-test('validate: says what is wrong with a file, and exits with 1', async () => {
+test('validate: reports what is wrong with a file, and exits with 1', async () => {
   expect(await jobs('validate')).toMatchObject({ code: 0 })
   writeFileSync(
     join(folder, 'jobs', 'bad.json'),

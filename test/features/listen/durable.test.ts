@@ -1,4 +1,4 @@
-/** What was answered is on the disk: a listener that is killed right after its answers has lost none of them. */
+/** What was answered is on disk: a listener that is killed right after its answers has lost none of them. */
 import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -58,7 +58,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   })
 
   it('its commits survive a power cut, whatever the database does otherwise', async () => {
-    // A server may be told not to wait for its disk.
+    // A server may be configured not to wait for its disk.
     const careless = new URL(address.url)
     if (kind.name === 'postgres') careless.searchParams.set('options', '-c synchronous_commit=off')
     const other = await reopen({ ...address, url: kind.name === 'postgres' ? careless.href : address.url })

@@ -1,4 +1,4 @@
-/** One environment: what receives events of one source writes into the warehouse of that source, and of no other. */
+/** One environment: whatever receives a source's events writes into that source's warehouse, and no other. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,13 +21,13 @@ afterAll(async () => {
   await here.remove()
 })
 
-test('listen refuses the warehouse of another source before it listens', async () => {
+test("listen refuses another source's warehouse before it listens", async () => {
   here.configure({ api: { baseUrl: other.url }, sync: { resources: ['repair_orders'] }, events: { port: 0 } })
   const ended = await here.run('listen')
   expect([ended.code, ended.stdout]).toEqual([2, ''])
   expect(ended.stderr).toContain(`belongs to the source ${here.sandbox.url}`)
   expect(ended.stderr).toContain('shopsync adopt')
-  // Nothing was made for the other one's events.
+  // Nothing was made for the other source's events.
   expect((await here.run('events', 'list')).stdout).toContain('Nobody has received events')
 })
 
@@ -41,7 +41,7 @@ test('so does a command that rings', async () => {
   expect(ended.stderr).toContain('belongs to the source')
 })
 
-test('a sync goes on where the inbox cannot be opened', async () => {
+test("a sync continues if the inbox can't be opened", async () => {
   here.configure({ sync: { resources: ['repair_orders'] }, events: { port: 0 } })
   const file = join(here.folder, 'data/warehouse.db.events')
   for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })

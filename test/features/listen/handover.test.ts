@@ -1,6 +1,6 @@
 /**
- * Cron beside a listener: commands that write get the warehouse from a listener that is busy with 50 events a second, none
- * ends with 4 because of it, and events go on afterwards.
+ * Cron next to a listener: commands that write get the warehouse from a listener that is busy with 50 events per
+ * second, none ends with 4 because of it, and events continue afterwards.
  */
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
@@ -36,7 +36,10 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 
   const run = (...words: string[]) => spawned([...words, '--config', config], { cwd: dirname(config) })
 
-  /** Changes orders, and sends their events, 50 a second, until it is told to stop; what was not answered with 200. */
+  /**
+   * Changes orders and sends their events, 50 per second, until it is told to stop; returns what was not answered with
+   * 200.
+   */
   function stream(): { stop: () => Promise<number[]> } {
     const [tenant = 0] = sandbox.tenantIds
     const ids = sandbox.store.ids(tenant, 'repair_orders').slice(1)
@@ -56,7 +59,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     }
   }
 
-  /** Whether the newest change of an order reaches the warehouse by its event. */
+  /** Whether the newest change of an order reaches the warehouse through its event. */
   async function goesOn(what: string): Promise<void> {
     const [tenant = 0] = sandbox.tenantIds
     const [record = 0] = sandbox.store.ids(tenant, 'repair_orders')
@@ -71,7 +74,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await warehouse.close()
   }
 
-  it('hourly, forget and copy begin, and events go on', async () => {
+  it('hourly, forget and copy start, and events continue', async () => {
     const streaming = stream()
     await sleep(500)
     const forgotten = sandbox.tenantIds[2] ?? 0

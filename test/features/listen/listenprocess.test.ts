@@ -1,4 +1,4 @@
-/** `shopsync listen` as a process: it hears the sandbox, gives the lease back, ends by a signal; bad input. */
+/** `shopsync listen` as a process: it hears the sandbox, gives the lease back, ends on a signal; bad input. */
 import { copyFileSync, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -50,7 +50,7 @@ const storedIds = async (): Promise<string[]> => {
   return events.map(({ event_id }) => event_id)
 }
 
-test('hears a change, has it at once, and ends by SIGTERM with 0', async () => {
+test('hears a change, has it at once, and ends on SIGTERM with 0', async () => {
   expect(existsSync(join(here.folder, 'data/warehouse.db.events'))).toBe(false)
   const listening = await start()
   const [id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
@@ -85,7 +85,7 @@ test('a command that wants the lease gets it, and rings meanwhile', async () => 
     here.run('reconcile'),
     here.run('forget', '--tenant', '999', '--yes'),
   ])
-  // Two of them are of one warehouse: the second may find the first one, never the listener.
+  // Two of them use the same warehouse: the second may find the first one, but never the listener.
   for (const { code, stderr } of ended) if (code === 4) expect(stderr).not.toContain('(listen,')
   await sending
   await until(async () => (await states()).every((state) => state.endsWith('settled')))
@@ -102,13 +102,13 @@ test('--no-ring stores events; events ring reads lists by hand', async () => {
   ])
   const rung = await here.run('events', 'ring', '--resource', 'customers', '--json')
   expect([rung.code, rung.json()]).toEqual([0, { rung: 1, settled: 1, waiting: 0 }])
-  // The turn has taken along what else was due.
+  // The turn has also handled what else was due.
   expect((await states()).filter((state) => state.endsWith('waiting'))).toEqual([])
   listening.run.child.kill('SIGINT')
   expect((await listening.run.ended).code).toBe(0)
 })
 
-test('schedule hears beside its jobs', async () => {
+test('schedule hears alongside its jobs', async () => {
   here.configure({
     sync: { resources },
     schedule: { listen: { port: 0 }, events: true },
@@ -122,7 +122,7 @@ test('schedule hears beside its jobs', async () => {
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 })
 
-test('a certificate that has expired is told, and the one that replaces it is used at once', async () => {
+test('an expired certificate is reported, and its replacement is used at once', async () => {
   const [cert, key] = [join(here.folder, 'cert.pem'), join(here.folder, 'key.pem')]
   copyFileSync(pem('expired.pem'), cert)
   copyFileSync(pem('server.key'), key)
@@ -154,7 +154,7 @@ test('a certificate that has expired is told, and the one that replaces it is us
   copyFileSync(pem('server.pem'), cert)
   await until(async () => !(await peer()).validTo.includes('2020'))
   expect(JSON.parse((await peer()).ready)).toEqual({ ready: true, trouble: null })
-  // A file that is no certificate leaves the one that is there in place.
+  // A file that isn't a certificate leaves the current one in place.
   copyFileSync(pem('make.sh'), cert)
   await until(() => listening.stderr().includes('cannot be used'))
   expect(JSON.parse((await peer()).ready)).toMatchObject({ ready: true })
@@ -181,7 +181,7 @@ test('a full disk: what was answered is stored, the rest is refused with 503', a
   expect(stored.filter((id) => !found.has(id))).toEqual([])
 }, 60_000)
 
-test('refuses with 2 what cannot be listened at', async () => {
+test("refuses with 2 what it can't listen on", async () => {
   const refused = async (...words: string[]): Promise<string> => {
     const { code, stderr } = await here.run('listen', ...words)
     expect(code).toBe(2)

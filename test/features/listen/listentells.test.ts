@@ -1,4 +1,4 @@
-/** What people see of events: the commands, the metrics, and the alerts that `listen` tells where no run comes. */
+/** What people see of events: the commands, the metrics, and the alerts that `listen` sends if no run comes. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -40,7 +40,7 @@ async function end({ run }: Listening): Promise<void> {
 const warehouseHere = (): Promise<Warehouse> =>
   reopen({ url: `sqlite:${here.folder}/data/warehouse.db`, schema: 'shopsync' })
 
-/** Whether it is on record that somebody was told of that: a signal before would leave it to the next look. */
+/** Whether it is recorded that the alert was sent: a signal before that would leave it to the next check. */
 async function isNoted(type: 'opened' | 'resolved'): Promise<boolean> {
   const warehouse = await warehouseHere()
   const rows = await rowsOf(warehouse, 'sync_alerts')
@@ -56,7 +56,7 @@ async function inInbox(work: (inbox: Inbox) => Promise<unknown>): Promise<void> 
   await warehouse.close()
 }
 
-test('nothing of events is shown where nobody has listened; then all of it is', async () => {
+test('nothing about events is shown if nobody has ever listened; then all of it is', async () => {
   const [id = 0] = here.sandbox.store.ids(tenant(), 'repair_orders')
   const quiet = [
     await here.run('status', '--json'),
@@ -94,7 +94,7 @@ test('nothing of events is shown where nobody has listened; then all of it is', 
   expect(textfile().sum('events_settled_total', { resource: 'repair_orders', state: 'settled' })).toBe(1)
 })
 
-test('listen alone tells an incident, and that it is over', async () => {
+test('listen by itself reports an incident, and its end', async () => {
   const at = fromMicros(BigInt(Date.now()) * 1000n)
   const odd = { state: 'settled', reason: 'not_listed', received_at: at, settled_at: at }
   await inInbox((inbox) => putEvents(inbox, [{ tenant_id: tenant(), ...odd }]))

@@ -1,4 +1,4 @@
-/** What the receiver answers, and what it stores before it does. */
+/** What the receiver answers, and what it stores first. */
 import { rmSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { sql } from 'kysely'
@@ -54,7 +54,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await receiver.counted()).toMatchObject({ stored: 1, double: 5 })
   })
 
-  it('answers 200 to what nobody syncs, and keeps of it what is no secret of anybody', async () => {
+  it("answers 200 to what isn't synced, and keeps nothing secret of it", async () => {
     const asked = [
       [eventBody({ id: 'kind', type: 'Note', event: 'note.created' }), true],
       [eventBody({ id: 'action', event: 'repair_order.merged' }), true],
@@ -73,7 +73,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       ['tenant', 'ignored', 'tenant_not_synced'],
     ])
     await receiver.send(eventBody({ id: 'stranger 2', tenant: 701 }))
-    // Asked once in ten minutes, and never for a tenant that was forgotten.
+    // Asked once in ten minutes, and never for a forgotten tenant.
     expect([receiver.unknownTenants, receiver.received]).toEqual([1, 0])
   })
 
@@ -82,7 +82,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await receiver.send(eventBody({ tenant: 700 }))).text).toBe('{"stored":true}')
   })
 
-  it('refuses what is no event, each in its way', async () => {
+  it("refuses anything that isn't an event, each for its reason", async () => {
     const status = async (...sent: Parameters<TestReceiver['send']>): Promise<number> =>
       (await receiver.send(...sent)).status
     expect((await receiver.ask('/other')).status).toBe(404)
@@ -106,7 +106,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await receiver.rows()).toEqual([])
   })
 
-  it('takes ids as they come: long, strange, beyond 2^53', async () => {
+  it('accepts any ids: long, strange, beyond 2^53', async () => {
     const long = 'x'.repeat(201)
     for (const id of [long, 'a\0b', '\ud800', 'plain']) await receiver.send(eventBody({ id }))
     await receiver.send(eventBody({ id: 'big' }).replace('"id":1,', '"id":9223372036854775807,'))
@@ -116,7 +116,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(rows.find(({ event_id }) => event_id === 'big')?.record_id).toBe(9223372036854775807n)
   })
 
-  it('refuses 10,000 wrong secrets with one line in the log, and says that something is wrong', async () => {
+  it('refuses 10,000 wrong secrets with one line in the log, and reports that something is wrong', async () => {
     let left = 10_000
     const worker = async (): Promise<void> => {
       while (left-- > 0)
@@ -132,7 +132,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(JSON.parse((await receiver.ask('/ready')).text)).toMatchObject({ ready: true })
   })
 
-  it('accepts both secrets while one is replaced by the other', async () => {
+  it('accepts both secrets while one replaces the other', async () => {
     await reopenWith({ secretDigests: [digest('new'), digest('old')] })
     const statuses = ['new', 'old', 'sandbox-secret'].map(
       async (secret) => (await receiver.send(eventBody(), { 'x-api-secret': secret })).status,
@@ -140,7 +140,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await Promise.all(statuses)).toEqual([200, 200, 401])
   })
 
-  it('closes connections that do not say what they want', async () => {
+  it('closes connections that send no request', async () => {
     const { port } = new URL(receiver.origin)
     const slow = createConnection(Number(port), '127.0.0.1', () =>
       slow.write('POST /webhooks HTTP/1.1\r\nhost: a'),
@@ -155,7 +155,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/)
   }, 30_000)
 
-  it('holds 64 MB of bodies at once, and asks others to come again', async () => {
+  it('holds 64 MB of bodies at once, and tells others to come back', async () => {
     const bytes = 4 * 1024 * 1024
     const held = await Promise.all(Array.from({ length: 16 }, () => begun(receiver, bytes)))
     await receiver.ask('/health')
@@ -166,7 +166,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     while (status !== 200) status = (await receiver.send(eventBody())).status
   })
 
-  it('stands beside another one, but not on its port', async () => {
+  it('runs next to another one, but not on its port', async () => {
     const other = await TestReceiver.open(address, warehouse)
     await Promise.all([receiver.send(eventBody()), other.send(eventBody())])
     expect((await receiver.rows()).map(({ deliveries }) => deliveries)).toEqual([2, 2])
@@ -180,7 +180,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     })
   })
 
-  it.skipIf(kind.name !== 'sqlite')('makes its file again where somebody has taken it away', async () => {
+  it.skipIf(kind.name !== 'sqlite')('makes its file again if someone has removed it', async () => {
     const file = `${address.url.slice('sqlite:'.length)}.events`
     await receiver.send(eventBody())
     for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`)
@@ -191,7 +191,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await other?.close()
   })
 
-  it('says that it lives, and that it has ended', async () => {
+  it('gives signs of life, and records its end', async () => {
     expect(await receiver.listeners()).toMatchObject([
       { address: receiver.running.url, source: 'http://127.0.0.1:1 42', ended_at: null, trouble: null },
     ])
@@ -201,12 +201,12 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(row?.ended_at).not.toBeNull()
   })
 
-  it('refuses while the inbox cannot be written, and takes events again afterwards', async () => {
+  it("refuses while the inbox can't be written, and accepts events again afterwards", async () => {
     await receiver.send(eventBody())
     const release = await lockInbox(warehouse, address.schema)
     const refused = await receiver.send(eventBody({ id: 'e2' }))
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5'])
-    // Told at once from now on, before the body is read.
+    // From now on told at once, before the body is read.
     expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
     expect((await receiver.ask('/health')).status).toBe(200)
     await release()
@@ -219,7 +219,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 const headOf = (bytes: number): string =>
   `POST /webhooks HTTP/1.1\r\nhost: a\r\nx-api-secret: ${rightSecret}\r\ncontent-length: ${bytes}\r\n\r\n`
 
-/** A request that has begun to send its body. */
+/** A request that has started to send its body. */
 const begun = async ({ origin }: TestReceiver, bytes: number): Promise<Socket> => {
   const socket = createConnection(Number(new URL(origin).port), '127.0.0.1')
   await new Promise((resolve) => socket.once('connect', resolve))
@@ -227,7 +227,7 @@ const begun = async ({ origin }: TestReceiver, bytes: number): Promise<Socket> =
   return socket
 }
 
-/** What is answered to a body of so many bytes, before any of it is sent. */
+/** The response to a body of this many bytes, before any of it is sent. */
 const announced = ({ origin }: TestReceiver, bytes: number): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = createConnection(Number(new URL(origin).port), '127.0.0.1', () =>
@@ -239,7 +239,7 @@ const announced = ({ origin }: TestReceiver, bytes: number): Promise<string> =>
     })
   })
 
-/** Holds the inbox, as a program does that writes into it for long. */
+/** Holds the inbox, like a program that writes into it for a long time. */
 async function lockInbox(warehouse: Warehouse, schema: string): Promise<() => Promise<void>> {
   const dialect = await warehouse.dialect.beside({ name: 'events', table: 'sync_events', creates: false })
   let release = (): void => {}
@@ -251,7 +251,7 @@ async function lockInbox(warehouse: Warehouse, schema: string): Promise<() => Pr
     isHeld = resolve
   })
   const holding = dialect?.transaction(async (session) => {
-    // On Postgres the table has to be locked as a whole; on SQLite the transaction holds the file.
+    // On Postgres, the whole table has to be locked; on SQLite, the transaction holds the file.
     const { db } = dialect
     if (dialect.locksRows) {
       await session.run(

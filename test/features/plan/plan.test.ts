@@ -1,4 +1,4 @@
-/** Plan: what a run would cost is what it then costs, as long as the source stands still. */
+/** Plan: what it says a run would cost is what it then costs, as long as the source doesn't change. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
@@ -20,7 +20,7 @@ beforeAll(async () => {
     tenants: 2,
     scale: 0.3,
     seed: 4,
-    // Within the range that is backfilled below: small businesses have opened only weeks before the end.
+    // Within the range that is backfilled below: small businesses opened only weeks before the end.
     until: '2026-06-15T12:00:00Z',
     rate: { limit: 100_000 },
   })
@@ -53,7 +53,9 @@ async function plan(
   }
 }
 
-/** One page at a time: several together are checked, at a request for each so many. Plan and sync agree cursor by cursor. */
+/**
+ * One page at a time: several together are checked, with one request per batch. Plan and sync agree cursor by cursor.
+ */
 function agree(planned: RunPlan, report: RunReport): void {
   const of = (list: readonly { tenant_id: unknown; resource: string; requests: number }[]) =>
     list.map(({ tenant_id, resource, requests }) => `${tenant_id} ${resource}: ${requests}`).sort()
@@ -78,7 +80,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('of a column that was taken out of the configuration: the list that is read whole, and what moves', async () => {
+  it('of a column removed from the configuration: the list that is read completely, and what moves', async () => {
     const address = kind.address()
     const vehicles = ['vehicles', 'notes']
     const columns = { vin: 'text' } as const
@@ -106,7 +108,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('writes nothing, not even tables, and says which it would make', async () => {
+  it('writes nothing, not even tables, and shows which it would make', async () => {
     const address = kind.address()
     const warehouse = await reopen(address)
     const other = await open(kind)
@@ -177,7 +179,7 @@ describe('minutes', () => {
   })
   const now = 1_800_000_000_000 - 25_000
 
-  it('are those of the windows that the requests need, or of the answers if these are slower', () => {
+  it('are those of the windows that the requests need, or of the responses if these are slower', () => {
     const rate = rateOf(stats(200), 0, now)
     expect(rate).toMatchObject({ limit: 300, remaining: 200, window_seconds: 60 })
     expect(minutesFor(200, rate, 0)).toBe(0)
@@ -186,14 +188,14 @@ describe('minutes', () => {
     expect(minutesFor(800, rate, 1)).toBeCloseTo(800 / 60)
   })
 
-  it('go by the length of the window where two resets have told it', () => {
+  it('use the length of the window if two resets have shown it', () => {
     const { window, ...rest } = stats(0)
     expect(rateOf(stats(0), 0, now)).toMatchObject({ window_seconds: 60, window_known: false })
     const rate = rateOf({ ...rest, window: { ...window, length: 20_000 } }, 0, now)
     expect(rate).toMatchObject({ window_seconds: 20, window_known: true })
   })
 
-  it('count the checks of pages that are read several at a time', () => {
+  it('count the checks of pages read several at a time', () => {
     expect([1, 8, 9, 33, 34, 41, 97, 10_000].map(burstChecks)).toEqual([0, 0, 1, 1, 1, 2, 2, 42])
     expect(readsAhead(0.2)).toBe(true)
     expect(readsAhead(0.2, 1)).toBe(false)

@@ -14,7 +14,7 @@ afterEach(() => sandbox.close())
 const everything = { tenants: null, resources: null }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('stores what can be stored by now, and says what became of the rest', async () => {
+  it('stores what can be stored by now, and reports the outcome of the rest', async () => {
     const warehouse = await open(kind)
     const put = (id: unknown, fields: object): void =>
       sandbox.store.put(
@@ -53,7 +53,7 @@ describe.each(warehouses())('$name', (kind) => {
       '2',
       '?',
     ])
-    // What has no id is forgotten when a walk of everything no longer shows it.
+    // A record without an id is dropped when a walk of everything no longer shows it.
     sandbox.store.put(1, 'payments', { id: 4, updated_at: '2026-11-01T00:00:00Z' }, { key: 99 })
     await sync(sandbox, warehouse, { resources: ['payments'], mode: 'full' })
     expect((await listQuarantine(warehouse, everything)).map((row) => row.record_id)).toEqual(['2'])
@@ -78,7 +78,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a field that gets a column is no drift any more', async () => {
+  it('a field that gets a column is no longer drift', async () => {
     const address = kind.address()
     const before = await reopen(address)
     await before.migrate()
@@ -106,7 +106,7 @@ describe.each(warehouses())('$name', (kind) => {
     ['well', 'stored'],
     ['gone', 'gone'],
   ] as const)(
-    'a record that could not be stored fails the runs that meet it, and not the next; a replay finds it %s',
+    'a record that could not be stored fails only the runs that see it; a replay finds it %s',
     async (end, outcome) => {
       const warehouse = await open(kind)
       for (let id = 1; id <= 120; id++)
@@ -130,7 +130,7 @@ describe.each(warehouses())('$name', (kind) => {
       if (end === 'gone') sandbox.store.remove(1, 'notes', 200)
       else sandbox.store.put(1, 'notes', { id: 200, updated_at: '2026-11-01T00:30:00Z' }, { key: 200 })
       const { deps, close } = await depsOf(sandbox, warehouse)
-      // While the source answers 404 for every id, nobody knows what became of it.
+      // As long as the source answers 404 for every id, its fate is unknown.
       sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
       const [unknown] = await replayQuarantine(deps, everything)
       expect(unknown?.detail).toContain('does not answer by id')

@@ -1,4 +1,4 @@
-/** The words of reconcile, verify, backfill, plan, why and forget: what they print, and their exit codes. */
+/** The output of reconcile, verify, backfill, plan, why and forget, and their exit codes. */
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -14,14 +14,14 @@ afterAll(() => there.remove())
 const range = ['--from', '2026-01-01T00:00:00Z', '--to', '2026-05-01T00:00:00Z']
 
 describe('on a sandbox', () => {
-  it('verify exits with 0 when all is equal, with 1 when it is not, and reconcile mends it', async () => {
+  it('verify exits with 0 if all is equal and with 1 if not, and reconcile fixes it', async () => {
     expect(await there.run('verify', '--sample', '2')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('verify: equal'),
     })
     const [id] = there.sandbox.store.ids(101, 'inventories')
     there.sandbox.store.remove(101, 'inventories', id!)
-    // What went since the first load is no difference; deletions that nobody has checked for long are.
+    // Deletions since the first load are no difference; deletions that were not checked for long are.
     expect(await there.run('verify')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('which is no difference: 0 records newer, 1 record gone'),
@@ -46,7 +46,7 @@ describe('on a sandbox', () => {
     expect(why).toMatchObject({ code: 0, stdout: expect.stringContaining('deleted; found gone at') })
   })
 
-  it('plan and backfill say what they cost, in words and as JSON', async () => {
+  it('plan and backfill show what they cost, in words and as JSON', async () => {
     const planned = (await there.run('plan', 'backfill', ...range, '--json')).json<{ requests: number }>()
     const dry = (await there.run('backfill', ...range, '--dry-run', '--json')).json<{ requests: number }>()
     const done = (await there.run('backfill', ...range, '--json')).json<{
@@ -58,7 +58,7 @@ describe('on a sandbox', () => {
     expect((await there.run('plan')).stdout).toMatch(/^sync: \d+ requests.*Nothing was written/s)
   })
 
-  it('forget erases after --yes only', async () => {
+  it('forget only erases with --yes', async () => {
     const refused = await there.run('forget', '--tenant', '102')
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
     expect((await there.run('forget', '--tenant', '102', '--yes', '--json')).json()).toMatchObject({
@@ -84,7 +84,7 @@ it.each([
   [['why', 'customers', 'one'], 'expected a whole number'],
   [['forget', '--yes'], 'Type shopsync forget --tenant ID'],
   [['forget', '--tenant', '999', '--yes'], 'The warehouse knows no tenant 999'],
-])('%j is refused with exit code 2, and how to say it is told', async (words, hint) => {
+])('%j is refused with exit code 2, with how to type it', async (words, hint) => {
   const { code, stderr } = await there.run(...words)
   expect(stderr).toContain(hint)
   expect(code).toBe(2)

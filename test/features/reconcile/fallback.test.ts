@@ -1,4 +1,4 @@
-/** Where the source does not answer by id, and where it answers 404 for other reasons than a delete. */
+/** Sources that don't answer by id, or that answer 404 for other reasons than a deletion. */
 import { describe, expect, it } from 'vitest'
 import type { Item, Source } from '../../../src/engine/source/source.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -10,7 +10,7 @@ import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
-/** A source of whose lists a certain record is missing. */
+/** A source whose lists lack a certain record. */
 const hiding =
   (id: number) =>
   (source: Source): Source =>
@@ -47,7 +47,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a record that the list hides but that answers by id is not marked deleted, and nothing is called equal', async () => {
+  it("a record that the list hides but that answers by id isn't marked deleted, and nothing is called equal", async () => {
     const warehouse = await prepared(3000, 'notes')
     const report = await reconcile(sandbox, warehouse, { around: hiding(1234) })
     expect(only(report)).toMatchObject({ status: 'failed', completeness: 'unproven', rows_deleted: 0 })
@@ -55,7 +55,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('nor is one that the list counts and does not show, where the source does not answer by id', async () => {
+  it("nor is one that the list counts but doesn't show, if the source doesn't answer by id", async () => {
     const warehouse = await prepared(300, 'vehicles')
     sandbox.store.collection(1, 'vehicles').odd.hidden.add(50)
     sandbox.script([noItems])
@@ -65,7 +65,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a tenant that is revoked while records are asked for loses none of them', async () => {
+  it('a tenant that is revoked while records are requested loses none of them', async () => {
     const warehouse = await prepared(3000, 'notes')
     sandbox.store.remove(1, 'notes', 17)
     sandbox.onRequest(({ id }) => {
@@ -81,10 +81,10 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a record that moved between the list and the question is stored, not buried', async () => {
+  it('a record that moved between the list and the request is stored, not buried', async () => {
     const warehouse = await prepared(3000, 'notes')
     const items: Item[] = []
-    // Lists do not show its new place yet; asked for by its id, it shows itself.
+    // Lists don't show its new position yet; requested by its id, it is found.
     const late = (source: Source): Source =>
       Object.assign(hiding(700)(source), {
         tagged: () => late(source.tagged()),

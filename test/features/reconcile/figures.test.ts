@@ -1,4 +1,4 @@
-/** What counting costs, on simulated cursors of any size (bench/reconcile.ts prints the whole table). */
+/** The cost of counting, on simulated cursors of any size (bench/reconcile.ts prints the whole table). */
 import { describe, expect, it } from 'vitest'
 import { SimulatedCursor } from '../../../bench/reconcile/simulated.js'
 import { fullCost } from '../../../src/engine/compare/comparisoncost.js'
@@ -8,7 +8,7 @@ import { forever } from '../../../src/engine/walk/cutpoint.js'
 import { at } from '../../support/notes.js'
 import { randomFrom } from '../../support/random.js'
 
-/** The question which tenants there are, and the walk that goes before. */
+/** The request for the authorizations, and the walk before it. */
 const before = 2
 
 function pick(random: () => number, records: number, count: number): number[] {
@@ -18,7 +18,7 @@ function pick(random: () => number, records: number, count: number): number[] {
 }
 
 describe('counting', () => {
-  it('60,000 records with nothing different cost at most 10 requests in all', async () => {
+  it('60,000 records without differences cost at most 10 requests in total', async () => {
     const found = await new SimulatedCursor(60_000, {}, randomFrom(1)).compare()
     expect(found).toMatchObject({ method: 'counting', isEven: true })
     expect(found.requests + before).toBeLessThanOrEqual(10)
@@ -34,17 +34,17 @@ describe('counting', () => {
       const found = await cursor.compare()
       expect(found).toMatchObject({ method: 'counting', isEven: true })
       expect(found.requests + before, `seed ${seed}`).toBeLessThanOrEqual(120)
-      // What was never stored and a delete between two cut points cancel out; never one without the other.
+      // A record that was never stored and a deletion cancel out between two cut points; never one without the other.
       expect([0, 2, 4]).toContain(cursor.left(ids))
       if (cursor.left(ids) === 0) complete++
     }
-    // What was lost is known, and brought back first.
+    // What was lost is known, and is fetched first.
     if (cause === 'lost') expect(complete).toBe(60)
     else expect(complete).toBeGreaterThan(42)
   })
 
   it.each([700, 5000, 80_000, 1_000_000])(
-    'finds every delete among %i, at no more than twice a listing',
+    'finds every deletion among %i, at no more than twice the cost of a listing',
     async (records) => {
       for (let seed = 1; seed <= (records > 100_000 ? 6 : 25); seed++) {
         const random = randomFrom(seed)
@@ -57,7 +57,7 @@ describe('counting', () => {
     },
   )
 
-  it('what one run overlooks, another finds: cut points lie elsewhere each time', async () => {
+  it('what one run misses, another finds: cut points are different each time', async () => {
     let found = 0
     for (let seed = 1; seed <= 40; seed++) {
       const cursor = new SimulatedCursor(
@@ -77,7 +77,7 @@ describe('a ledger', () => {
   const times = Array.from({ length: 5000 }, (_, i) => at(Math.floor(i ** 1.3 / 40), i % 1_000_000)).sort()
   const truth = (list: readonly string[], t: string): number => list.filter((time) => time > t).length
 
-  it('counts what is newer than any of its cut points, also after moves and in finer cells', () => {
+  it('counts what is newer than any of its cut points, even after moves and in finer cells', () => {
     const ledger = new RowHistogram(cellsOf(times, 64))
     const moved = [...times]
     for (const [i, after] of [
@@ -104,14 +104,14 @@ describe('a ledger', () => {
     }
   })
 
-  it('parts no second', () => {
+  it('splits no second', () => {
     for (const { end } of cellsOf(times, 16)) expect(end).toMatch(/\.999999Z$/)
     expect(cellsOf([at(1), at(1, 5), at(1, 9), at(2)], 1).map(({ count }) => count)).toEqual([3, 1])
   })
 })
 
 describe('the last page', () => {
-  it('shows the end of a list whole, by some page size', () => {
+  it('shows the end of a list completely, with some page size', () => {
     for (let total = 1; total < 3000; total += 7)
       for (const records of [1, 10, 40, 61]) {
         const place = lastPage(total, records)

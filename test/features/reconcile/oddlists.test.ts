@@ -71,7 +71,7 @@ describe.each(warehouses())('$name', (kind) => {
     [350, false],
     [3000, false],
     [3000, true],
-  ])('places that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
+  ])('positions that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
     const again = (): void => {
       for (const id of [40, 41]) odd().twice.set(id, 0)
       sandbox.store.put(
@@ -102,7 +102,7 @@ describe.each(warehouses())('$name', (kind) => {
     'a record that is never shown, of %i: unproven, until --full searches again',
     async (count) => {
       const warehouse = await begun(count, () => odd().hidden.add(120))
-      // Far from it: side by side the two would cancel out in the counts.
+      // Far from it: next to each other, the two would cancel out in the counts.
       sandbox.store.remove(1, 'notes', count - 50)
       expect(await run(warehouse)).toMatchObject({
         status: 'failed',
@@ -126,7 +126,7 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('what is known of a list explains as much of all ranges together, not of each', async () => {
+  it('what is known about a list explains that much over all ranges together, not in each', async () => {
     const warehouse = await begun(5000, () => odd().hidden.add(120))
     const known = { completeness: 'listed', reason: 'counted_not_shown' }
     expect(await run(warehouse, { full: true })).toMatchObject(known)
@@ -135,7 +135,7 @@ describe.each(warehouses())('$name', (kind) => {
       status: 'ok',
       reconciled: { method: 'counting', not_shown: 1, source: 4999, warehouse: 4999 },
     })
-    // It comes late, and nobody ever shows it: one more than is known.
+    // It comes late, and is never shown: one more than is known.
     sandbox.store.put(1, 'notes', template('notes', 9000, timeOf(3000)))
     odd().hidden.add(9000)
     expect(await run(warehouse)).toMatchObject({
@@ -147,7 +147,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([350, 3000])('all but a record that no answer shows is compared, of %i', async (count) => {
+  it.each([350, 3000])('everything but a record that no response shows is compared, of %i', async (count) => {
     const warehouse = await begun(count)
     // It was stored before it broke, and has changed since.
     sandbox.store.put(1, 'notes', { ...template('notes', 120, at(400 * 7)), description: 'broken' })
@@ -190,7 +190,7 @@ describe.each(warehouses())('$name', (kind) => {
       [350, false],
       [3000, false],
       [3000, true],
-    ])('is followed, of %i records (full: %s), said and counted', async (count, full) => {
+    ])('is followed, of %i records (full: %s), reported and counted', async (count, full) => {
       const warehouse = await restored(count)
       expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
         status: 'differs',
@@ -217,7 +217,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    /** Ten records are edited, and are what they were again, while none is missing, and no count differs. */
+    /** Ten records are edited and then revert, while none is missing and no count differs. */
     async function tenRestored(count: number, place = 0): Promise<Warehouse> {
       const last = Array.from({ length: 10 }, (_, i) => count - place - i)
       const put = (id: number, time: string, description: string): void =>
@@ -236,10 +236,10 @@ describe.each(warehouses())('$name', (kind) => {
       ['the top of a long list, which the catching-up walk reads', 3000, 3_600_000, 0],
       ['what the catching-up walk alone reads', 3000, 3_600_000, 150],
     ] as const)(
-      'is followed by a plain reconcile on %s, where no record is missing',
+      'is followed by a plain reconcile on %s, with no record missing',
       async (_, count, overlapMs, place) => {
         const warehouse = await tenRestored(count, place)
-        // A sync counts them, says so, and asks nothing.
+        // A sync counts and reports them, and requests nothing.
         sandbox.resetRequests()
         const notices: [string, Record<string, unknown>][] = []
         await sync(sandbox, warehouse, { resources: ['notes'], clock, overlapMs, notices })
@@ -274,7 +274,7 @@ describe.each(warehouses())('$name', (kind) => {
       },
     )
 
-    it('verify asks twice, too: where the answers differ it neither calls the list equal nor counts a difference', async () => {
+    it('verify requests twice, too: if the answers differ, it neither calls the list equal nor counts a difference', async () => {
       const warehouse = await tenRestored(80)
       let asked = 0
       const off = sandbox.onRequest(({ id }) => {
@@ -290,7 +290,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a backfill counts them, says so, and asks nothing', async () => {
+    it('a backfill counts and reports them, and requests nothing', async () => {
       const warehouse = await tenRestored(80)
       sandbox.resetRequests()
       const notices: [string, Record<string, unknown>][] = []
@@ -311,7 +311,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('sync --full keeps what it has, proves nothing of it, and names reconcile', async () => {
+    it('sync --full keeps what it has, proves nothing of it, and refers to reconcile', async () => {
       const warehouse = await restored(350)
       const notices: [string, Record<string, unknown>][] = []
       const walked = await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full', notices })
@@ -329,7 +329,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('is not followed where two answers differ: nothing is written, and the next reconcile asks once more', async () => {
+    it("isn't followed if two answers differ: nothing is written, and the next reconcile asks again", async () => {
       const warehouse = await restored(350)
       let asked = 0
       sandbox.onRequest(({ id }) => {
@@ -348,7 +348,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     const older = (id: number): void => sandbox.store.put(1, 'notes', template('notes', id, timeOf(id)))
 
-    it('is not followed where the first answer is of today; the two are asked for seconds apart', async () => {
+    it("isn't followed if the first answer is current; the two requests are seconds apart", async () => {
       const warehouse = await restored(350)
       const asked: bigint[] = []
       sandbox.onRequest(({ id }) => {
@@ -363,7 +363,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('is told from a list that lags behind what it says by id: nothing is written, nothing is checked', async () => {
+    it('is distinguished from a list that lags behind its answers by id: nothing is written or checked', async () => {
       const warehouse = await begun(350, () => newer(30))
       const [before] = await rowsOf(warehouse, 'sync_cursors')
       sandbox.onRequest(({ id }) => (id === null ? older(30) : newer(30)))
@@ -384,7 +384,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('leaves a row alone that has another version by now', async () => {
+    it('leaves a row alone if it has another version by now', async () => {
       const warehouse = await restored(350)
       let asked = 0
       sandbox.onRequest(async ({ id }) => {
@@ -402,7 +402,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('brings a record back whose row is a tombstone of a later version', async () => {
+    it('brings back a record whose row is a tombstone of a later version', async () => {
       const warehouse = await restored(350)
       await warehouse.write([
         warehouse.db
@@ -418,7 +418,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   describe('many deletions', () => {
-    it('sync --full that does not believe them names the way; reconcile --accept-deletes opens it', async () => {
+    it("sync --full that doesn't believe them tells the way out; reconcile --accept-deletes takes it", async () => {
       const warehouse = await begun(350)
       for (let id = 1; id <= 100; id++) sandbox.store.remove(1, 'notes', id)
       const refused = only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode: 'full' }))
@@ -430,7 +430,7 @@ describe.each(warehouses())('$name', (kind) => {
       })
       expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'breaker' })
       off()
-      // A sample of 20, and a record that there is.
+      // A sample of 20, and an existing record.
       expect(byId).toBeLessThanOrEqual(21)
       expect(await run(warehouse, { acceptDeletes: true })).toMatchObject({ status: 'ok', rows_deleted: 100 })
       expect(
@@ -442,7 +442,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('of a small cursor are believed where each is confirmed by id', async () => {
+    it('of a small cursor are believed if each is confirmed by id', async () => {
       const warehouse = await begun(49)
       for (let id = 1; id <= 30; id++) sandbox.store.remove(1, 'notes', id)
       expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 30 })

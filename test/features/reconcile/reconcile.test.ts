@@ -1,4 +1,4 @@
-/** Reconcile: what was deleted at the source and what the warehouse lacks is found by counting, and mended. */
+/** Reconcile: deletions at the source and records missing from the warehouse are found by counting, and fixed. */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -31,7 +31,7 @@ describe.each(warehouses())('$name', (kind) => {
     [350, 6],
     [600, 8],
     [3000, 8],
-  ])('of %i records with nothing different costs %i requests, the walk included', async (count, requests) => {
+  ])('of %i records without differences costs %i requests, including the walk', async (count, requests) => {
     const warehouse = await prepared(count)
     const report = await reconcile(sandbox, warehouse)
     expect(only(report)).toMatchObject({
@@ -45,7 +45,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('finds deletes and lost rows among 20,000, wherever they are', async () => {
+  it('finds deletions and lost rows among 20,000, wherever they are', async () => {
     const warehouse = await prepared(20_000)
     for (const id of [1, 1000, 2500]) sandbox.store.remove(1, 'notes', id)
     await lose(warehouse, [15_400, 19_000])
@@ -64,7 +64,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('finds a lost row and a delete that cancel out in the total', async () => {
+  it('finds a lost row and a deletion that cancel out in the total', async () => {
     const warehouse = await prepared(9000)
     sandbox.store.remove(1, 'notes', 300)
     await lose(warehouse, [2700])
@@ -74,7 +74,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('--full finds those too that cancel out between any two cut points and that no register knows of', async () => {
+  it('--full also finds those that cancel out between any two cut points and that no register knows', async () => {
     const warehouse = await prepared(9000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1501])
@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('makes a version that was missed good, although no count of the total shows it', async () => {
+  it('fixes a missed version, although no count of the total shows it', async () => {
     const warehouse = await prepared(1000)
     const { db } = warehouse
     sandbox.store.put(1, 'notes', { ...template('notes', 500, at(6000)), description: 'newer' })
@@ -105,7 +105,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('brings a restored record back to life, whether it changed or not', async () => {
+  it('restores a record that came back, whether it changed or not', async () => {
     const warehouse = await prepared(1000)
     const kept = [100, 600].map((id) => sandbox.store.stored(1, 'notes', id)!)
     for (const id of [100, 600]) sandbox.store.remove(1, 'notes', id)
@@ -119,7 +119,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('lists everything where more differs than counting is worth', async () => {
+  it('lists everything if more differs than counting is worth', async () => {
     const warehouse = await prepared(2000)
     for (let id = 3; id <= 2000; id += 9) sandbox.store.remove(1, 'notes', id)
     const report = await reconcile(sandbox, warehouse)
@@ -128,7 +128,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('stops where more than a fifth is gone, and goes on when told to', async () => {
+  it('stops if more than a fifth is gone, and continues when told to', async () => {
     const warehouse = await prepared(1000)
     for (let id = 1; id <= 300; id++) sandbox.store.remove(1, 'notes', id)
     sandbox.resetRequests()
@@ -143,7 +143,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a list that is empty all of a sudden marks nothing deleted', async () => {
+  it('a list that is suddenly empty marks nothing deleted', async () => {
     const warehouse = await prepared(500)
     sandbox.script([{ when: { resource: 'notes', kind: 'list' }, fault: { kind: 'empty' } }])
     const report = await reconcile(sandbox, warehouse)
@@ -152,7 +152,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a tie of a thousand records is compared as one, whatever order the source gives them', async () => {
+  it('a tie of a thousand records is compared as one, in whatever order the source returns them', async () => {
     const warehouse = await prepared(800)
     for (let id = 2001; id <= 3000; id++) sandbox.store.put(1, 'notes', template('notes', id, at(50_000, 5)))
     await sync(sandbox, warehouse, { resources: ['notes'] })
@@ -165,7 +165,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('tags that stand in other records are reconciled by their own cursor', async () => {
+  it('tags inside other records are reconciled by their own cursor', async () => {
     const warehouse = await prepared(0)
     const tag = (id: number) => template('integrator_tags', id, at(id))
     for (const id of [1, 2, 3]) sandbox.store.put(1, 'integrator_tags', tag(id))
@@ -181,7 +181,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a record that cannot be stored is told of each time, and looked for no further', async () => {
+  it("a record that can't be stored is reported each time, and not searched for any further", async () => {
     const warehouse = await prepared(1000)
     sandbox.store.put(1, 'notes', { description: 'no id', updated_at: at(3500), created_at: at(1) })
     const report = await reconcile(sandbox, warehouse)

@@ -1,6 +1,6 @@
 /**
  * The register of live rows: whatever vanishes from the warehouse or is changed in it, and whatever is deleted at the
- * source, however the two cancel out in the counts, one reconcile leaves both sides equal.
+ * source, however the two cancel out in the counts, one reconcile makes both sides equal.
  */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -22,7 +22,9 @@ interface Differences {
 
 const sandbox = await sandboxOfFile()
 
-/** Random sets; half of the lost rows stand next to a deleted record, where no cut point is likely to lie between. */
+/**
+ * Random sets; half of the lost rows are next to a deleted record, so that a cut point is unlikely to be between them.
+ */
 function draw(random: () => number, ids: readonly number[], most: number, late: boolean): Differences {
   const free = [...ids]
   const take = (place: number): number => free.splice(Math.min(place, free.length - 1), 1)[0] ?? 0
@@ -112,15 +114,12 @@ describe.each(warehouses())('$name', (kind) => {
     [1500, 6],
     [6000, 4],
     [20_000, 2],
-  ])(
-    'of %i records, one reconcile makes good whatever was deleted, lost and outdated',
-    async (size, rounds) => {
-      const { equal } = await trials(size, rounds)
-      expect(equal).toBe(rounds)
-    },
-  )
+  ])('of %i records, one reconcile fixes everything deleted, lost and outdated', async (size, rounds) => {
+    const { equal } = await trials(size, rounds)
+    expect(equal).toBe(rounds)
+  })
 
-  // What the counts overlook, and what the register is for, depends on no database.
+  // What the counts miss, and what the register is for, doesn't depend on the database.
   const once = it.runIf(kind.name === warehouses()[0]?.name)
 
   once('without the register, pairs that cancel out are overlooked', async () => {
@@ -133,7 +132,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(equal).toBeGreaterThan(rounds / 2)
   })
 
-  it('a row lost next to a delete costs one request, and verify tells of both without a write', async () => {
+  it('a row lost next to a deletion costs one request, and verify reports both without writing', async () => {
     const warehouse = await prepared(9000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1501])
@@ -152,7 +151,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a row that was lost and whose record is gone too is asked about once', async () => {
+  it('a lost row whose record is gone too is requested once', async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1500])
@@ -165,7 +164,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a tombstone that somebody took away is put back, a row that somebody put in is asked about', async () => {
+  it('a removed tombstone is put back, and a row that someone added is requested', async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 900)
     await reconcile(sandbox, warehouse)
@@ -179,7 +178,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('more lost rows than can be named are found by a list of everything', async () => {
+  it('more lost rows than can be identified are found by listing everything', async () => {
     const warehouse = await prepared(3000)
     await lose(
       warehouse,
@@ -194,7 +193,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('where the source does not answer by id, lost rows are found by a list of everything', async () => {
+  it("if the source doesn't answer by id, lost rows are found by listing everything", async () => {
     const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 1500)
     await lose(warehouse, [1501])
@@ -207,7 +206,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a warehouse that has kept none gets one when a reconcile has closed, and keeps it from then on', async () => {
+  it('a warehouse without one gets it when a reconcile has closed, and keeps it from then on', async () => {
     const warehouse = await prepared(3000)
     await warehouse.write([warehouse.db.deleteFrom('sync_registers').compile()])
     sandbox.store.put(1, 'notes', template('notes', 4000, at(100_000)))
@@ -222,7 +221,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('tags, which come with other records too, keep none', async () => {
+  it('tags, which also come inside other records, have none', async () => {
     const warehouse = await prepared(0)
     sandbox.store.put(1, 'integrator_tags', template('integrator_tags', 1, at(1)))
     await sync(sandbox, warehouse, { resources: ['integrator_tags'] })
@@ -231,7 +230,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('pages that are applied twice, older versions, tombstones and restored records are entered once', async () => {
+  it('pages applied twice, older versions, tombstones and restored records are entered once', async () => {
     const warehouse = await prepared(700)
     const kept = [5, 6].map((id) => sandbox.store.stored(1, 'notes', id)!)
     for (const id of [5, 6, 7]) sandbox.store.remove(1, 'notes', id)

@@ -1,6 +1,6 @@
 /**
- * Services that two live orders show (docs/reconcile.md): the source is asked by id for the order that was shown earlier,
- * once, and what is still double is counted. Two tenants have orders and services of the same ids.
+ * Services that two live orders show (docs/reconcile.md): the source is queried once, by id, for the order that was
+ * shown earlier, and what is still double is counted. Two tenants have orders and services with the same ids.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parseInt64 } from '../../../src/engine/base/int64.js'
@@ -38,7 +38,7 @@ const service = (id: number): ServiceOfOrder => ({
   parts: [part(2, 100 + (id % 50))],
 })
 
-/** Puts an order with services of these ids, changed in that hour. */
+/** Stores an order with services of these ids, changed in that hour. */
 function put(id: number, services: readonly number[], at: number, tenant = 7): void {
   const items = services.map(service)
   const record = order(id, [], { updated_at: stamp(at * hour) })
@@ -56,7 +56,7 @@ function move(from: number, to: number, at: number, stamps: 'both' | 'to' = 'to'
     } as never)
 }
 
-/** The orders that were asked for by id since the last call. */
+/** The orders that were requested by id since the last call. */
 function lookups(): string[] {
   const asked = sandbox.requests.filter(({ resource, id }) => resource === orders && id !== null)
   sandbox.resetRequests()
@@ -100,7 +100,7 @@ describeBothWays((kind) => {
   beforeEach(() => wipe(warehouse))
   afterAll(() => warehouse.close())
 
-  it('asks for the order that lost a service without a new stamp', async () => {
+  it('requests the order that lost a service without a new stamp', async () => {
     await run(warehouse)
     move(1, 2, 10)
     lookups()
@@ -108,20 +108,20 @@ describeBothWays((kind) => {
     // The list of each tenant, and the order.
     expect([report.requests, cursorOf(report).requests, lookups()]).toEqual([4, 2, ['7/1']])
     expect([report.status, cursorOf(report).completeness]).toEqual(['ok', 'proven'])
-    // A service, its labor and part left one order for the other.
+    // A service, with its labor and part, moved from one order to the other.
     expect(cursorOf(report)).toMatchObject({ rows_deleted: 3, records: 2, records_changed: 1 })
     await expectEqual(warehouse)
     expect(await sharedOf(warehouse)).toEqual({ 7: 0, 8: 0 })
   })
 
-  it('marks the order deleted that is gone, in the same run', async () => {
+  it('marks the missing order deleted in the same run', async () => {
     await run(warehouse)
     move(1, 2, 10)
     move(1, 2, 11)
     sandbox.store.remove(7, orders, 1)
     lookups()
     const report = await run(warehouse)
-    // One of the orders that are there is asked for, too: the source answers by id.
+    // One of the existing orders is requested, too: the source answers by id.
     expect(lookups()).toEqual(['7/1', '7/2'])
     expect(report.status).toBe('ok')
     const [gone] = await rowsOf(warehouse, 'repair_order_totals')
@@ -156,7 +156,7 @@ describeBothWays((kind) => {
     await expectEqual(warehouse)
   })
 
-  it('leaves the look to the next run where one ends before it', async () => {
+  it('leaves the check to the next run if the current one ends before it', async () => {
     await run(warehouse)
     move(1, 2, 10)
     lookups()
@@ -180,7 +180,7 @@ describe.each(warehouses())('$name', (kind) => {
   beforeEach(() => wipe(warehouse))
   afterAll(() => warehouse.close())
 
-  it('an idle run asks neither source nor warehouse', async () => {
+  it('an idle run queries neither source nor warehouse', async () => {
     await run(warehouse)
     move(1, 2, 10)
     await run(warehouse)
@@ -192,13 +192,13 @@ describe.each(warehouses())('$name', (kind) => {
     const statements = writes.mock.calls.flatMap(([all]) => all.map(({ sql: text }) => text))
     expect([has.mock.calls, look.mock.calls, lookups(), idle.requests]).toEqual([[], [], [], 3])
     expect(statements.filter((text) => text.includes('shared_services'))).toEqual([])
-    // A run that changes orders asks the warehouse once about what it has changed, and goes no further.
+    // A run that changes orders queries the warehouse once about its changes, and goes no further.
     put(2, [12, 10], 20)
     await run(warehouse)
     expect([has.mock.calls.length, look.mock.calls.length]).toEqual([1, 0])
   })
 
-  it('the question about written rows uses the index', async () => {
+  it('the query for written rows uses the index', async () => {
     const most = 20_000
     const rows = Array.from({ length: most }, (_, i) => ({
       tenant_id: 7,
@@ -231,7 +231,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await shared.has(ids)).toBe(false)
   })
 
-  it('names how the order came, and keeps the version that ended', async () => {
+  it('names how the order was fetched, and keeps the ended version', async () => {
     const versioned = await open(kind, keeping)
     await run(versioned, { known: keeping })
     move(1, 2, 10)
@@ -257,7 +257,7 @@ describe.each(warehouses())('$name', (kind) => {
     await versioned.close()
   })
 
-  it('counts only, where the source does not answer by id', async () => {
+  it("only counts if the source doesn't answer by id", async () => {
     await run(warehouse)
     move(1, 2, 10)
     const unanswered: Motion[] = []
@@ -275,7 +275,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(lookups()).toEqual([])
   })
 
-  it('one order whose answer breaks keeps no other from being asked for', async () => {
+  it("one order whose answer breaks doesn't keep others from being requested", async () => {
     put(3, [14], 0)
     await run(warehouse)
     move(1, 2, 10)
@@ -298,7 +298,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('keeps a newer version than the source has by id; reconcile follows the source', async () => {
     put(1, [10, 11], 9)
     await run(warehouse)
-    // Stamped an hour ahead once: its next version is older, and was changed before the other order.
+    // Once stamped an hour ahead: its next version is older, and was changed before the other order.
     put(1, [11], 4)
     put(2, [12, 10], 10)
     lookups()
@@ -328,7 +328,7 @@ describe.each(warehouses())('$name', (kind) => {
     await expectEqual(warehouse)
   })
 
-  it('asks for a hundred orders a run, and goes on with the rest', async () => {
+  it('requests a hundred orders per run, and continues with the rest', async () => {
     for (let id = 3; id <= 132; id++) put(id, [1000 + id], 0)
     await run(warehouse)
     for (let id = 3; id <= 132; id++) move(id, 2, 10)
@@ -344,7 +344,7 @@ describe.each(warehouses())('$name', (kind) => {
     await expectEqual(warehouse)
   })
 
-  it('asks nothing where ids are plainly not unique, and says so once', async () => {
+  it('requests nothing if ids are clearly not unique, and reports that once', async () => {
     for (let id = 3; id <= 60; id++) put(id, [10], id)
     const notices: [string, Record<string, unknown>][] = []
     lookups()
@@ -366,9 +366,9 @@ describe.each(warehouses())('$name', (kind) => {
     await expectEqual(warehouse)
   })
 
-  it('reconcile looks over all services', async () => {
+  it('reconcile checks all services', async () => {
     await run(warehouse)
-    // A program of before this one stored it: nothing was written down of it.
+    // An older program stored it, and recorded nothing about it.
     const stored = order(
       2,
       [
@@ -440,7 +440,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-describe('a wrong way is caught:', () => {
+describe('catches a wrong way:', () => {
   const kind = warehouses()[0]!
 
   /** What the first tests of this file see, one after the other. */
@@ -462,7 +462,7 @@ describe('a wrong way is caught:', () => {
     }
   }
 
-  it('none is there', async () => {
+  it('accepts the right way', async () => {
     await expect(lose()).resolves.toBeUndefined()
   })
 

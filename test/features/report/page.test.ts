@@ -1,4 +1,4 @@
-/** The page as text: what stands on it for one business, for several, for very many and for none. */
+/** The page as text: its contents for one business, for several, for very many and for none. */
 import { describe, expect, it } from 'vitest'
 import grossProfit from '../../../schema/figures/gross_profit_cents.js'
 import { leftOutOf } from '../../../src/features/report/amounts.js'
@@ -14,13 +14,13 @@ import { answersText } from '../../../src/features/report/reporttext.js'
 import { trustSentence } from '../../../src/features/report/trustsentence.js'
 import { amounts, sampleOperations, sampleReport, sampleTrust } from './sample.js'
 
-/** Charts are drawn where a test looks at them. */
+/** Charts are only drawn if a test looks at them. */
 const page = (data: ReportData, drawn = false): string => reportPage(data, drawn ? draw : () => '<svg></svg>')
 
 const count = (text: string, part: string | RegExp): number =>
   [...text.matchAll(new RegExp(part, 'g'))].length
 
-/** Whether the page says it: a failure shows the words and not the whole page. */
+/** Whether the page contains it: a failure shows the words and not the whole page. */
 const expectIn = (text: string, ...parts: readonly (string | RegExp)[]): void => {
   for (const part of parts)
     expect(typeof part === 'string' ? text.includes(part) : part.test(text), String(part)).toBe(true)
@@ -37,7 +37,7 @@ const operations = (data: OperationsData, isServed = false): string =>
 const runs = (of: OperationsData['runs']): string => runsPage(of, 1_795_335_300_000_000n)
 
 describe('the page', () => {
-  it('asks the three questions first, in their order, and draws every chart for wide and narrow screens', () => {
+  it('shows the three questions first, in order, and draws every chart for wide and narrow screens', () => {
     const text = page(one, true)
     const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
     expect(headings.slice(0, 4)).toEqual([
@@ -51,11 +51,11 @@ describe('the page', () => {
         'Average repair order',
         'Sales by category of service, October 2026',
         'Gross profit by advisor, October 2026',
-        'Gross profit an hour',
+        'Gross profit per hour',
         'Effective labor rate',
-        'Hours an order',
+        'Hours per order',
         'Hours sold by technician, October 2026',
-        'Parts margin by cost of a unit, October 2026',
+        'Parts margin by unit cost, October 2026',
         'Cycle time',
         'Recommendations',
         'Customers: new and returning',
@@ -69,7 +69,7 @@ describe('the page', () => {
     expect(count(text, '<figcaption>')).toBe(figures)
   })
 
-  it('loads nothing from elsewhere, and says so to the browser', () => {
+  it('loads nothing from elsewhere, and tells the browser so', () => {
     const text = page(one, true)
     const addresses = [...text.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address)
     expect(addresses.filter((address) => !/^(#|data:,)/.test(address ?? ''))).toEqual([])
@@ -80,23 +80,23 @@ describe('the page', () => {
     expect(count(text, '<script')).toBe(1)
   })
 
-  it('hatches months that are not whole, and says which', () => {
+  it('hatches incomplete months, and names them', () => {
     const text = page(one, true)
     expectIn(text, 'fill="url(#hatch-blue)"')
     expectIn(text, 'id="hatch-blue"')
-    expectIn(text, 'November 2026 is not whole')
+    expectIn(text, 'November 2026 is incomplete')
     const months = one.months.map((month) => ({ ...month, isPartial: false }))
     const whole = { ...one, months, scopes: one.scopes.map((scope) => ({ ...scope, span: months })) }
     expectNotIn(page(whole, true), 'fill="url(#hatch')
-    expectNotIn(page(whole, true), 'is not whole')
+    expectNotIn(page(whole, true), 'is incomplete')
   })
 
-  it('says what each sum leaves out', () => {
+  it('shows what each sum leaves out', () => {
     const text = page(one)
     const without = one.scopes[0]?.months.reduce((sum, month) => sum + leftOutOf(month, grossProfit), 0)
     expectIn(text, `Left out: ${without} invoices without a known cost or price.`)
     expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
-    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed there')
+    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed on them')
     expect(
       text.match(/isn’t comparable with shop systems that subtract pay/g)?.length,
     ).toBeGreaterThanOrEqual(2)
@@ -145,6 +145,7 @@ describe('the owner’s page and the operator’s', () => {
       ...[
         'Incidents: 1 open',
         'Freshness by resource',
+        'Targets, last 24 hours',
         'Runs by day',
         'Requests and rate limit',
         'Last runs',
@@ -161,8 +162,8 @@ describe('the owner’s page and the operator’s', () => {
     expectIn(operations(sampleOperations, true), 'href="/runs"')
   })
 
-  it('say so where nothing was synced, nothing is wrong, and nobody listens', () => {
-    expectIn(operations({ ...sampleOperations, isEmpty: true }), 'There is no data yet')
+  it('report it if nothing was synced, nothing is wrong, and nobody listens', () => {
+    expectIn(operations({ ...sampleOperations, isEmpty: true }), 'No data yet')
     const calm = operations({ ...sampleOperations, incidents: [], events: [] })
     expectIn(calm, 'No incident is open.')
     expectNotIn(calm, '>Events<')
@@ -170,7 +171,7 @@ describe('the owner’s page and the operator’s', () => {
     expectIn(runs(Array(50).fill(sampleOperations.runs[0]!)), 'The 38 runs before')
   })
 
-  it('a page of runs tells what failed, and escapes it', () => {
+  it('a page of runs shows what failed, and escapes it', () => {
     const [run] = sampleOperations.runs
     const evil = '<script>alert(1)</script>'
     const text = runs([run!, { ...run!, status: 'failed', error: evil, failures: [] }])
@@ -185,14 +186,14 @@ describe('the owner’s page and the operator’s', () => {
   })
 })
 
-describe('as many businesses as there are', () => {
+describe('any number of businesses', () => {
   it('one has no choice and no comparison', () => {
     const text = page(one)
     expectNotIn(text, 'data-pick="scope"')
     expectNotIn(text, 'most sales first')
   })
 
-  it('a business of few shops can be looked at by shop, without what only a business has', () => {
+  it('a business with few shops can be viewed by shop, without what only a business has', () => {
     const text = page(sampleReport({ withShops: true }))
     expect(count(text, 'data-scope="')).toBe(3)
     expectIn(text, 'Shop <select data-pick="scope">', 'Shop 2</option>')
@@ -201,7 +202,7 @@ describe('as many businesses as there are', () => {
     expectNotIn(shop, 'Customers by their last visit', 'Cycle time', '<h2>Shops')
   })
 
-  it('few can be chosen, each with all figures', () => {
+  it('few can be selected, each with all figures', () => {
     const text = page(sampleReport({ tenants: 3 }))
     expect(count(text.split('data-pick="period"')[0] ?? '', '<option')).toBe(4)
     expect(count(text, 'data-scope="')).toBe(4)
@@ -210,7 +211,7 @@ describe('as many businesses as there are', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('500 are compared in a table that can be searched, and shops beyond five are told as one', () => {
+  it('500 are compared in a table that can be searched, and shops beyond five are combined', () => {
     const text = page(sampleReport({ tenants: 500 }), true)
     expect(count(text, '<tr data-name=')).toBe(500)
     expectIn(text, 'data-search')
@@ -224,13 +225,13 @@ describe('little data', () => {
   it('a warehouse that was never synced gets a kind sentence', () => {
     const empty = { ...one, months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
     const text = page(empty)
-    expectIn(text, 'There is no data yet')
-    expectIn(text, 'Type shopsync sync')
+    expectIn(text, 'No data yet')
+    expectIn(text, 'Run shopsync sync')
     expectNotIn(text, '<figure')
-    expect(answersText(empty)).toContain('Type shopsync sync')
+    expect(answersText(empty)).toContain('Run shopsync sync')
   })
 
-  it('a business without invoices has its charts say so', () => {
+  it('a business without invoices has charts that say so', () => {
     const scope = one.scopes[0]!
     const none: ReportData = {
       ...one,
@@ -265,7 +266,7 @@ describe('little data', () => {
     })
     expectIn(text, '<dt>Gross profit</dt><dd><b>–</b>', 'without 4 invoices')
     expectNotIn(text.split('Every figure')[0] ?? '', '– gross margin')
-    expectIn(text, 'Not compared with the year before: no shop’s data reaches back to its beginning.')
+    expectIn(text, 'Not compared with the year before: no shop has data that far back.')
     expectNotIn(text, /NaN|undefined|Infinity/)
   })
 })
@@ -275,12 +276,12 @@ describe('can I trust it?', () => {
   const said = (more: object) => trustSentence({ ...trust, ...more }, one.madeAt)
 
   it.each([
-    ['a list that may lack something', { failing: 2 }, '2 of 60 lists may lack something', 'bad'],
+    ['a list that may be incomplete', { failing: 2 }, '2 of 60 lists may be incomplete', 'bad'],
     ['a tenant without a grant', { revoked: ['Main'] }, 'Main no longer grants access', 'bad'],
     [
       'totals that payments do not equal',
       { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
-      'only 97.9% of 1,000 paid invoices equal what was paid',
+      'on only 97.9% of 1,000 paid invoices, payments match the total',
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
@@ -293,24 +294,24 @@ describe('can I trust it?', () => {
     ],
     ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
     ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
-  ])('is not answered with yes over %s', (_, more, words, tone) => {
+  ])("isn't answered with yes if %s", (_, more, words, tone) => {
     const { sentence, tone: found } = said(more)
     expect([sentence.startsWith('Not entirely: '), found]).toEqual([true, tone])
     expectIn(sentence, words)
   })
 
-  it('is yes at 98 %, with nothing to compare, and of nothing it is no', () => {
+  it('is yes at 98 %, with nothing to compare, and no if there is nothing', () => {
     const of = (equal: number, rounding: number, more: number) =>
       said({ totals: { ...trust.totals, equal, rounding, more } }).sentence
-    expectIn(of(970, 10, 20), 'Yes. Everything is here')
-    expectIn(of(0, 0, 0), 'Yes. Everything is here')
+    expectIn(of(970, 10, 20), 'Yes. The data is complete')
+    expectIn(of(0, 0, 0), 'Yes. The data is complete')
     expect(said({ lists: 0 })).toMatchObject({ tone: 'bad', sentence: expect.stringMatching(/^No: /) })
   })
 
-  it('names what is not so, worst first', () => {
+  it('names each problem, worst first', () => {
     const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
     expect(sentence).toMatch(
-      /may lack something; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
+      /may be incomplete; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
     )
     expect(tone).toBe('bad')
   })
@@ -330,13 +331,13 @@ describe('shares and changes', () => {
     expect(trendOf(0, 10)?.text).toBe('−100.0%')
   })
 
-  it('compare the same shops, and say how many are left out', () => {
+  it('compare the same shops, and show how many are left out', () => {
     const text = page(one)
     expectIn(text, /the month before and [\d.]+% (above|below) the year before \(without 1 newer shop\)/)
     expectIn(text, 'Changes compare the same shops')
   })
 
-  it('tells credits apart from what is to be collected', () => {
+  it('distinguishes credits from what is to be collected', () => {
     const scope = one.scopes[0]!
     const receivables = scope.receivables.map((line) => ({ ...line, overpaid: 1 }))
     const owed = { ...scope.needs.receivables, overpaid: 4 }
@@ -344,8 +345,8 @@ describe('shares and changes', () => {
       ...one,
       scopes: [{ ...scope, receivables, needs: { ...scope.needs, receivables: owed, creditCents: 2000 } }],
     })
-    expectIn(text, 'Credits are apart: $20 on 4 invoices paid beyond the total.')
-    expectIn(text, 'credits of $20 on 4 invoices apart', '$3,398 to collect')
+    expectIn(text, 'Credits are not included: $20 on 4 overpaid invoices.')
+    expectIn(text, 'credits of $20 on 4 invoices not included', '$3,398 to collect')
   })
 })
 
@@ -353,7 +354,7 @@ describe('the answers in words', () => {
   it('are those of the page', () => {
     const text = answersText(one)
     expectIn(text, 'Can I trust it?')
-    expectIn(text, 'Yes. Everything is here up to 19 minutes before this report.')
+    expectIn(text, 'Yes. The data is complete up to 19 minutes before this report.')
     expectIn(text, /October 2026: \$[\d,]+ of sales/)
     expectIn(text, '5 orders past the promised time')
     const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []

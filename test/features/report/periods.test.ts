@@ -1,4 +1,4 @@
-/** The periods that the reader may choose, what each is compared with, and which shops count. */
+/** The periods that readers can choose, what each is compared with, and which shops count. */
 import { describe, expect, it } from 'vitest'
 import type { FigureRow } from '../../../src/features/analytics/figuresql.js'
 import type { ReportPeriod } from '../../../src/features/report/data.js'
@@ -21,7 +21,7 @@ const rangesOf = (periods: readonly ReportPeriod[]): string[][] =>
   ])
 
 describe('periods', () => {
-  it('are the last month, the month so far and twelve months, beside as many days before', () => {
+  it('are the last month, the month so far and twelve months, compared with the same number of days before', () => {
     const calendar = calendarOf('2024-01-02', '2026-11-23')
     expect(rangesOf(periodsOf(calendar))).toEqual([
       ['last-month 2026-10-01 2026-11-01', '2026-09-01 2026-10-01', '2025-10-01 2025-11-01'],
@@ -46,7 +46,7 @@ describe('periods', () => {
     })
   })
 
-  it('have no month so far on its first day, and none where the data ends with a month', () => {
+  it('have no month so far on its first day, and none if the data ends with a month', () => {
     const first = calendarOf('2026-01-02', '2026-11-01')
     expect(periodsOf(first).map(({ id }) => id)).toEqual(['last-month', 'last-12-months'])
     expect(paceMonths(first)).toEqual([])
@@ -54,21 +54,21 @@ describe('periods', () => {
     expect(rangesOf(periodsOf(stale))[1]?.[0]).toBe('month-to-date 2026-10-01 2026-10-12')
   })
 
-  it('are the first month only while there is no other, and none without invoices', () => {
+  it('are the first month only if there is no other, and none without invoices', () => {
     expect(rangesOf(periodsOf(calendarOf('2026-11-10', '2026-11-23')))).toEqual([
       ['month-to-date 2026-11-01 2026-11-23', '2026-10-01 2026-10-23', '2025-11-01 2025-11-23'],
     ])
     expect(periodsOf({ months: [], lastMonth: null, completeDay: '2026-11-23' })).toEqual([])
   })
 
-  it('of fewer than twelve months begin with the data, and are compared with nothing', () => {
+  it('of fewer than twelve months start with the data, and are compared with nothing', () => {
     const [, , year] = periodsOf(calendarOf('2026-03-02', '2026-11-23'))
     expect(year).toMatchObject({ from: '2026-03-01', to: '2026-11-01', compared: [] })
   })
 })
 
 describe('the same shops', () => {
-  it('are those whose first invoice is before the period, or of its first three days', () => {
+  it('are those whose first invoice is before the period, or in its first three days', () => {
     const since = (day: string | null) => isOpenSince(day, '2026-09-01')
     expect([since('2026-08-31'), since('2026-09-03'), since('2026-09-04'), since(null)]).toEqual([
       ...[true, true, false, false],
@@ -105,7 +105,7 @@ describe('the same shops', () => {
   const sales = (of: ReadonlyMap<string, { readonly numerator: number | null }> | undefined) =>
     of?.get('sales_cents')?.numerator
 
-  it('are added up on both sides: one that has closed too, one that is new on neither', () => {
+  it('are added up on both sides: one that has closed is included, a new one is on neither', () => {
     const { comparisons, amounts: whole } = answerOf(
       [row('101-1', 500), row('101-2', 300), row(null, 7)],
       [row('101-1', 400), row('101-2', 20), row('101-3', 50)],
@@ -115,7 +115,7 @@ describe('the same shops', () => {
     expect(before?.shopsLeftOut).toBe(1)
   })
 
-  it('have what names no shop where none is left out', () => {
+  it('include rows without a shop if no shop is left out', () => {
     const [before] = answerOf(
       [row('101-1', 500), row(null, 7)],
       [row('101-1', 400), row(null, 3)],
@@ -123,12 +123,12 @@ describe('the same shops', () => {
     expect([sales(before?.now), sales(before?.before), before?.shopsLeftOut]).toEqual([507, 403, 0])
   })
 
-  it('are none where no shop reaches back', () => {
+  it('are none if no shop reaches back', () => {
     const late = shops.map((shop) => ({ ...shop, first_day: '2026-10-05' }))
     expect(answerOf([row('101-1', 500)], [], late).comparisons).toEqual([])
   })
 
-  it('a shop of which nothing is known is unknown, and counted', () => {
+  it('a shop without any data is unknown, and counted', () => {
     const { amounts: whole } = answerOf([row('101-1', null, 4)], [])
     expect(whole.get('sales_cents')).toEqual({ numerator: null, denominator: null, leftOut: 4 })
   })

@@ -1,6 +1,6 @@
 /**
- * The report of a real warehouse, made by the program from a synced sandbox: its numbers are those of the views, and it
- * reads and never writes.
+ * The report of a real warehouse, made by the program from a synced sandbox: its numbers match the views, and it reads
+ * and never writes.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
 import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
 
-/** Months of the one, and weeks of the other: the other has opened lately. */
+/** Months of one, and weeks of the other, which opened recently. */
 const sandbox = await sandboxOfFile({
   tenants: [
     { id: 101, shops: 2, repairOrders: 900 },
@@ -46,7 +46,7 @@ const monthsLater = (month: string, months: number): string => {
   return `${Math.floor(number / 12)}-${String((number % 12) + 1).padStart(2, '0')}`
 }
 
-/** One number of a query on the views. */
+/** A single number from a query on the views. */
 async function numberIn(warehouse: Warehouse, query: string): Promise<number> {
   const { db } = warehouse.dialect.views(undefined)
   const { rows } = await sql.raw<{ n: unknown }>(query).execute(db)
@@ -79,11 +79,11 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     return () => warehouse.close()
   })
 
-  /** The numbers of a figure's table: a line of texts for each row, by the text of its first cell. */
+  /** The numbers of a figure's table: the texts of each row, by the text of its first cell. */
   function tableOf(id: string): Map<string, string[]> {
     const [, figure = ''] = page.split(`id="${id}"`)
     const [, body = ''] = /<tbody>(.*?)<\/tbody>/s.exec(figure) ?? []
-    const text = (cell: string): string => cell.replaceAll(/<[^>]*>/g, '').replace(' not whole', '')
+    const text = (cell: string): string => cell.replaceAll(/<[^>]*>/g, '').replace(' incomplete', '')
     return new Map(
       [...body.matchAll(/<tr><th scope="row">(.*?)<\/th>(.*?)<\/tr>/gs)].map(([, head = '', rest = '']) => [
         text(head),
@@ -97,7 +97,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     return panel.slice(0, panel.indexOf('<')).split(', ').at(-1) ?? ''
   }
 
-  it('is written, and answers the three questions on the terminal too', () => {
+  it('is written, and also answers the three questions on the terminal', () => {
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stdout).toContain('Can I trust it?')
     expect(ended.stdout).toContain('How was last month?')
@@ -111,7 +111,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(rows.size).toBeGreaterThan(1)
     for (const [head, cells] of rows) {
       const where = `where month = '${monthOf(head)}'`
-      // Gross profit, margin, invoices; the shops stand before them.
+      // Gross profit, margin, invoices; the shops are before them.
       const [profit, margin, invoices] = cells.slice(-3)
       const sold = cells.slice(0, -3).reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
       const sum = (column: string) => of(`select sum(${column}) as n from @shop_months ${where}`)
@@ -130,7 +130,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(Math.round(shown * 100)).toBe(tenantSales)
   })
 
-  it('answers with the figures of shop_months, and compares only shops that were open in both months', async () => {
+  it('answers with the figures of shop_months, and only compares shops that were open in both months', async () => {
     const asked = await run(config, 'report', '--out', '/dev/null', '--json')
     const [, month] = asked.json<{
       answers: { answer: string; facts: { label: string; value: string }[] }[]
@@ -189,7 +189,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(page).toContain(`of ${new Intl.NumberFormat('en-US').format(checked)} paid invoices`)
   })
 
-  it('ranks advisors, technicians and categories of each period by what the figures say', async () => {
+  it("ranks each period's advisors, technicians and categories by their figures", async () => {
     const month = monthOf(titleOf('all-advisors-last-month'))
     const where = `where state = 'invoice' and cast(closed_on as text) like '${month}-%'`
     const cents = (cells: readonly string[] | undefined): number =>
@@ -202,18 +202,18 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(Math.abs(sumOf('all-categories-last-month') - services / 100)).toBeLessThan(12)
   })
 
-  it('does not say yes while nobody has checked deletions, an incident is open, or a grant is gone', async () => {
+  it("doesn't say yes while deletions are unchecked, an incident is open, or a grant is gone", async () => {
     const answer = async (): Promise<string> => {
       const asked = await run(config, 'report', '--out', '/dev/null', '--json')
       expect(asked.code, asked.stderr).toBe(0)
       return asked.json<{ answers: { answer: string }[] }>().answers[0]?.answer ?? ''
     }
-    // The first load has seen all that there is.
+    // The first load has seen everything.
     expect(await answer()).not.toContain('deletions of')
     const { db } = warehouse
     await db.updateTable('sync_cursors').set({ deletes_checked_at: null }).execute()
     expect(await answer()).toMatch(
-      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked lately/,
+      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked recently/,
     )
     const at = (ms: number): string => new Date(Date.now() - ms).toISOString().replace('Z', '000Z')
     await db
@@ -230,19 +230,19 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       .updateTable('sync_cursors')
       .set({ deletes_checked_at: at(60_000) })
       .execute()
-    // A list that no figure rests on says nothing of the figures.
+    // A list that no figure depends on says nothing about the figures.
     await db
       .updateTable('sync_cursors')
       .set({ completeness: 'unproven' })
       .where('resource', '=', 'notes')
       .execute()
-    expect(await answer()).not.toContain('may lack something')
+    expect(await answer()).not.toContain('may be incomplete')
     await db
       .updateTable('sync_cursors')
       .set({ completeness: 'unproven' })
       .where('resource', '=', 'payments')
       .execute()
-    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may lack something/)
+    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may be incomplete/)
     await db.updateTable('sync_cursors').set({ completeness: 'proven' }).execute()
     const since = at(0)
     const incident = { tenant_id: 0, resource: '', kind: 'failed', since, opened_at: since, told: '{}' }
@@ -260,7 +260,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(page.includes('<b>Street')).toBe(false)
   })
 
-  it('is about one tenant where one is named, and says so where there is no such tenant', async () => {
+  it('covers one tenant if one is named, and reports it if there is no such tenant', async () => {
     const file = join(scratch(), 'one.html')
     const one = await run(config, 'report', '--out', file, '--tenant', String(sandbox.tenantIds[1]), '--json')
     expect(one.code, one.stderr).toBe(0)
@@ -273,7 +273,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(none.stderr).toMatch(/Found no data of tenant 999999, expected .*shopsync status/)
   })
 
-  it('is a step of a job, checked before the first step begins', async () => {
+  it('is a step of a job, checked before the first step starts', async () => {
     const folder = scratch()
     const job = (steps: object[]): void =>
       writeFileSync(
@@ -298,7 +298,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(refused.json()).toMatchObject({ error: { message: expect.stringContaining('Found no folder') } })
   })
 
-  it('writes the operator’s page with --operations, of the tenants that are named', async () => {
+  it('writes the operator’s page with --operations, for the named tenants', async () => {
     const folder = scratch()
     const of = (...words: string[]): Promise<Ended> =>
       shopsync(['report', '--operations', '--config', config, ...words], { cwd: folder })
@@ -313,7 +313,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect((await of('--tenant', '999999')).code).toBe(2)
   })
 
-  it('shows one instant, whatever is written between two of its questions', async () => {
+  it('shows one instant, whatever is written between two of its queries', async () => {
     const read = async (of: Warehouse): Promise<object> => {
       const now = {
         timeZone: 'UTC',
@@ -328,7 +328,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const setDeleted = (at: string | null) =>
       warehouse.db.updateTable('repair_order_totals').set({ _deleted_at: at })
     const eyes = await reopen(address)
-    /** The warehouse through other eyes: behind its first answer, somebody deletes every order. */
+    /** The warehouse seen through another connection: after its first answer, someone deletes every order. */
     const disturbed = async (atOneInstant: Dialect['atOneInstant']): Promise<object> => {
       let isDone = false
       const disturb: KyselyPlugin = {
@@ -360,14 +360,14 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     }
     const before = await read(warehouse)
     expect(await disturbed((work) => eyes.dialect.atOneInstant(work))).toEqual(before)
-    // Question by question, the months would be those of before, and their sales those of afterwards.
+    // Query by query, the months would be those before, and their sales those after.
     const apart = { db: eyes.dialect.db, views: () => eyes.dialect.views() }
     expect(await disturbed((work) => work(apart))).not.toEqual(before)
     await eyes.close()
   })
 
   it.runIf(kind.name === 'postgres')(
-    'tells a role that may not read what it needs, and no more',
+    'tells a role that lacks a right which one it needs, and no more',
     async () => {
       const role = `reads_${randomBytes(4).toString('hex')}`
       const file = join(scratch(), 'config.json')
@@ -395,7 +395,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     },
   )
 
-  it('says what to type where the views were not made', async () => {
+  it('says what to type if the views were not made', async () => {
     const elsewhere = kind.address()
     const bare = configure(sandbox, elsewhere, ['notes'])
     const document = JSON.parse(readFileSync(bare, 'utf8')) as { warehouse: object }
@@ -416,7 +416,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
   })
 })
 
-describe('a place that cannot be written', () => {
+describe("a place that can't be written to", () => {
   const config = configure(sandbox, { url: `sqlite:${join(scratch(), 'none.db')}`, schema: '' }, ['notes'])
   const file = join(dirname(config), 'file')
   const folder = join(dirname(config), 'folder')
@@ -430,7 +430,7 @@ describe('a place that cannot be written', () => {
     ['a folder that is not there', () => join(folder, 'no/r.html'), /Found no folder .*mkdir -p/],
     ['a file in a file', () => join(file, 'r.html'), /Found no folder /],
     ['no name', () => '', /Found no name, expected a file/],
-  ])('%s: exit 2, told before any work', async (_what, place, words) => {
+  ])('%s: exit 2, reported before any work', async (_what, place, words) => {
     const { code, stderr, stdout } = await run(config, 'report', '--out', place())
     expect(code).toBe(2)
     expect(stderr).toMatch(words)
@@ -438,17 +438,17 @@ describe('a place that cannot be written', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it.runIf(existsSync('/dev/full'))('a device that is full: exit 1, and what to look at', async () => {
+  it.runIf(existsSync('/dev/full'))('a device that is full: exit 1, and what to check', async () => {
     const { code, stderr } = await run(config, 'report', '--out', '/dev/full')
     expect(code).toBe(1)
     expect(stderr).toMatch(/could not be written to \/dev\/full \(ENOSPC\).*disk is full/)
   })
 
-  it('leaves nothing beside the report, and an older one in place until the new one is whole', async () => {
+  it('leaves nothing next to the report, and keeps an older one in place until the new one is complete', async () => {
     const ended = await run(config, 'report', '--out', file)
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stdout).toContain('Nothing has been synced into this warehouse yet')
-    expect(readFileSync(file, 'utf8')).toContain('There is no data yet')
+    expect(readFileSync(file, 'utf8')).toContain('No data yet')
     expect(readdirSync(dirname(config)).sort()).toEqual(['config.json', 'file', 'folder'])
   })
 })

@@ -1,4 +1,4 @@
-/** Data of a report made by hand: as many businesses and shops as a test wants, with numbers that repeat. */
+/** Data of a report made by hand: as many businesses and shops as a test wants, with repeating numbers. */
 
 import type { Amounts } from '../../../src/features/report/amounts.js'
 import type {
@@ -23,7 +23,7 @@ const monthAt = (index: number): string => {
 export const sampleMonths = (count: number): ReportMonth[] =>
   Array.from({ length: count }, (_, i) => ({ month: monthAt(count - 1 - i), isPartial: i === count - 1 }))
 
-/** Amounts of figures by their names: a numerator, and where there are more a denominator and what is left out. */
+/** Amounts of figures by name: a numerator, and optionally a denominator and what is left out. */
 export const amounts = (
   of: Readonly<Record<string, number | null | readonly [number | null, number | null, number?]>>,
 ): Amounts =>
@@ -295,6 +295,17 @@ export const sampleOperations: OperationsData = {
     liveRows: 12_044,
     quarantined: 1,
   })),
+  targets: [
+    {
+      ...{ resource: 'repair_orders', target_seconds: 900, met: 188, missed: 11 },
+      ...{ oldest_poll_at: '2026-11-22T08:02:10.000000Z', oldest_poll_seconds: 770 },
+    },
+    {
+      ...{ resource: 'vehicles', target_seconds: 21_600, met: 0, missed: 0 },
+      ...{ oldest_poll_at: null, oldest_poll_seconds: null },
+    },
+  ],
+  stretched: '',
   quarantine: [
     {
       resource: 'inventories',
@@ -315,7 +326,10 @@ export const sampleOperations: OperationsData = {
   driftSeen: 1,
 }
 
-/** A report on so many tenants; scopes of their own where they are at most three, and of their shops where it is one. */
+/**
+ * A report on this many tenants; each has its own scope if there are at most three, and so do the shops if there is one
+ * tenant.
+ */
 export function sampleReport({ tenants = 1, shops = 3, months = 25, withShops = false } = {}): ReportData {
   const over = sampleMonths(months)
   const ids = Array.from({ length: tenants }, (_, i) => String(101 + i))

@@ -1,6 +1,6 @@
 /**
- * A history belongs to the configuration: runs write it where it is switched on, say when it is switched on or off, ask
- * the source nothing more for it, and never claim what came while it was off.
+ * A history follows the configuration: runs write it while it is switched on, report when it is switched on or off,
+ * send no extra requests for it, and never claim what came while it was off.
  */
 import { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ describe.each(warehouses())('$name', (kind) => {
   const notices: [string, Row][] = []
   const run = async (warehouse: Warehouse, known: Model) =>
     (await sync(sandbox, warehouse, { resources: ['notes'], known, notices })).cursors[0]
-  /** Does something with the warehouse as a program of that configuration would. */
+  /** Uses the warehouse as a program with that configuration would. */
   const as = async <T>(
     address: Address,
     known: Model,
@@ -50,7 +50,7 @@ describe.each(warehouses())('$name', (kind) => {
   }
   const note = async (warehouse: Warehouse, id: number): Promise<Row> =>
     (await rowsOf(warehouse, 'notes')).find((row) => row.id === id)!
-  /** As a BI tool would ask. */
+  /** As a BI tool would query. */
   const ask = (warehouse: Warehouse, { schema }: Address, sql: string): Promise<Row[]> =>
     warehouse.db.connection().execute(async (db) => {
       if (kind.name === 'postgres') await db.executeQuery(CompiledQuery.raw(`set search_path to "${schema}"`))
@@ -59,7 +59,7 @@ describe.each(warehouses())('$name', (kind) => {
   const histories = async (warehouse: Warehouse): Promise<unknown[]> =>
     (await rowsOf(warehouse, table)).map((row) => [row.id, row.description, row._ended_by])
 
-  it('is kept while it is switched on, and claims nothing of the time before', async () => {
+  it('is kept while it is switched on, and claims nothing about the time before', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, 120)
@@ -99,7 +99,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(first!._seen_to! > before).toBe(true)
     })
 
-    // Off: versions end and nobody keeps them. On again: the present version counts from now on.
+    // Off: versions end and are not kept. On again: the current version counts from now on.
     await as(address, known, async (warehouse) => {
       write(7, 6000, 'third')
       await run(warehouse, known)
@@ -147,7 +147,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(whyText(why)).toMatch(/an earlier version, of 2026-\S+, seen from \S+ to \S+: replaced/)
     })
 
-    // Forgetting erases it, also where it is switched off.
+    // Forgetting erases it, even if it is switched off.
     await as(address, known, async (warehouse) => {
       const { deps, close } = await depsOf(sandbox, warehouse)
       const { tables } = await forgetTenant(deps, 1)
@@ -157,7 +157,7 @@ describe.each(warehouses())('$name', (kind) => {
     await as(address, on, async (warehouse) => expect(await rowsOf(warehouse, table)).toEqual([]))
   })
 
-  it('answers how a record was on a day, by the examples of the dictionary', async () => {
+  it("shows a record as it was on a given day, with the dictionary's examples", async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, 3)
@@ -191,7 +191,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
-  it('is there again after somebody has dropped its column, and claims less', async () => {
+  it('is made again after someone has dropped its column, and claims less', async () => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, 3)

@@ -1,4 +1,4 @@
-/** `shopsync runs`: what ran and what failed, as the warehouse has recorded it. */
+/** `shopsync runs`: what ran and what failed, as recorded in the warehouse. */
 import { describe, expect, it } from 'vitest'
 import type { PastRun } from '../../../src/features/runs/work.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -17,7 +17,7 @@ for (const id of [1, 2]) {
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('lists what ran, the newest last, with what failed and why', async () => {
+  it('lists what ran, newest last, with what failed and why', async () => {
     const address = kind.address()
     const config = configure(sandbox, address, resources)
     const runs = async (...words: string[]): Promise<PastRun[]> => {
@@ -34,7 +34,7 @@ describe.each(warehouses())('$name', (kind) => {
     await syncInOrder(sandbox, warehouse, { resources })
     sandbox.script([])
     await syncInOrder(sandbox, warehouse, { resources })
-    // A run that was killed records no end, and holds no lease that lives.
+    // A killed run records no end, and holds no valid lease.
     const { run_id } = await warehouse.db
       .selectFrom('sync_runs')
       .select('run_id')

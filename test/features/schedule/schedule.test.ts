@@ -1,6 +1,7 @@
 /**
- * The scheduler on a clock that the test moves: what is planned runs once, one job at a time; what was missed is caught
- * up once; job files are read again. Jobs are stand-ins that take as long as the test says; the plan is in a warehouse.
+ * The scheduler on a clock that the test moves: what is planned runs once, one job at a time; what was missed is made
+ * up for once; job files are read again. Jobs are stand-ins that take as long as the test says; the plan is in a
+ * warehouse.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,22 +27,22 @@ interface Turn {
   readonly to: string
 }
 
-/** A scheduler of a folder of jobs, and what it did. */
+/** A scheduler for a folder of jobs, and what it did. */
 class World {
   readonly folder = join(scratch(), 'jobs')
   readonly clock: HandClock
   readonly turns: Turn[] = []
   readonly said: string[] = []
-  /** Milliseconds that a job takes; the usual one takes a second. */
+  /** Milliseconds that a job takes; by default a second. */
   readonly takes = new Map<string, number>()
   readonly codes = new Map<string, number>()
   timeZone = 'UTC'
   first: string | undefined
-  /** What was told when a job had ended. */
+  /** What was reported when a job had ended. */
   readonly next: string[] = []
   /** How far the scheduler's clock is ahead, in microseconds. */
   ahead = 0n
-  /** Called when a job begins. */
+  /** Called when a job starts. */
   during: (job: string) => void = () => {}
   #control = new AbortController()
   #beside = false
@@ -70,7 +71,7 @@ class World {
     this.#control.abort()
   }
 
-  /** Runs the scheduler for so long, from a new process's point of view. */
+  /** Runs the scheduler for this long, as a new process. */
   async up(milliseconds: number): Promise<void> {
     const control = new AbortController()
     this.#control = control
@@ -102,7 +103,7 @@ class World {
         this.#beside = true
         this.during(name)
         await this.clock.sleep(this.takes.get(name) ?? 1000)
-        // Longer than what a scheduler that did not wait would take to begin the next one.
+        // Longer than a scheduler that doesn't wait would take to start the next one.
         for (let i = 0; i < 5; i++) await readJobRows(this.warehouse)
         this.turns.push({ job: name, from, to: this.now })
         this.#beside = false
@@ -111,7 +112,7 @@ class World {
     }).run(book.open())
   }
 
-  /** The beginnings of a job's turns, to the minute. */
+  /** The starts of a job's runs, to the minute. */
   begun(job: string): string[] {
     return this.turns.filter((turn) => turn.job === job).map(({ from }) => from.slice(5, 16))
   }
@@ -127,7 +128,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.write([withJobs(warehouse.db).deleteFrom('sync_jobs').compile()])
   })
 
-  it('begins the first job at once, and goes by its schedule from then on; what comes next is told', async () => {
+  it('starts the first job at once, then follows its schedule; it reports what comes next', async () => {
     const world = new World(warehouse, '2026-01-01T00:10:00Z')
     world.first = 'hourly'
     world.job('hourly', '0 * * * *')
@@ -164,14 +165,14 @@ describe.each(warehouses())('$name', (kind) => {
     ])
   })
 
-  it('catches up once what was missed, while another job ran and while nothing was up', async () => {
+  it('makes up once for what was missed while another job ran and while the program was down', async () => {
     const world = new World(warehouse, '2026-01-01T00:00:30Z')
     world.job('hourly', '0 * * * *')
     world.job('long', '10 1 * * *')
     world.takes.set('long', 3.5 * hour)
     await world.up(5 * hour)
     expect(world.begun('hourly')).toEqual(['01-01T01:00', '01-01T04:40', '01-01T05:00'])
-    // Nothing was up for ten hours: one run makes up for all, and the plan goes on.
+    // The program was down for ten hours: one run makes up for all, and the plan continues.
     world.clock.pass(10 * hour)
     world.turns.length = 0
     await world.up(hour)
@@ -179,7 +180,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.said).toContain('Catching up a run that was missed')
   })
 
-  it('plans before anything has run, so that a run which is missed then is caught up, too', async () => {
+  it('plans before anything has run, so that a run which is missed then is made up for, too', async () => {
     const world = new World(warehouse, '2026-01-01T00:00:30Z')
     world.job('nightly', '30 2 * * *')
     await world.up(minute)
@@ -191,7 +192,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.begun('nightly')).toEqual(['01-01T04:01'])
   })
 
-  it('goes on after a signal where it was cut short, and does not repeat for ever what dies with the process', async () => {
+  it("continues after a signal, and doesn't forever repeat a run that kills the process", async () => {
     const world = new World(warehouse, '2026-01-01T00:59:00Z')
     world.job('hourly', '0 * * * *')
     world.codes.set('hourly', 1)
@@ -199,7 +200,7 @@ describe.each(warehouses())('$name', (kind) => {
     await world.up(hour)
     const [row] = await rowsOf(warehouse, 'sync_jobs')
     expect(row).toMatchObject({ planned_at: '2026-01-01T01:00:00.000000Z', finished_at: null, attempts: 0 })
-    // Killed: nobody could say how it ended. The next process begins it once more, and no process a third time.
+    // Killed: nobody could record how it ended. The next process starts it again, and no process a third time.
     const died = { started_at: '2026-01-01T01:01:00.000000Z', attempts: 1 }
     await warehouse.write([withJobs(warehouse.db).updateTable('sync_jobs').set(died).compile()])
     world.during = () => {}
@@ -214,7 +215,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.said.at(-1)).toContain('cut short 2 times')
   })
 
-  it('tries a job once more a minute after it found the warehouse held, and not for ever', async () => {
+  it('tries a job again a minute after it found the warehouse locked, but not forever', async () => {
     const world = new World(warehouse, '2026-01-01T00:59:00Z')
     world.job('hourly', '0 * * * *')
     world.codes.set('hourly', 4)
@@ -240,7 +241,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.begun('hourly')).toEqual(['01-01T04:00', '01-01T04:10'])
   })
 
-  it('plans again what a clock that was wrong has planned, while it is up and when it starts', async () => {
+  it('plans again what a wrong clock has planned, while running and at the start', async () => {
     const world = new World(warehouse, '2026-01-01T00:00:30Z')
     world.job('hourly', '0 * * * *')
     world.ahead = BigInt(365 * 24 * hour) * 1000n
@@ -257,7 +258,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.begun('hourly').slice(4)).toEqual(['01-01T05:00', '01-01T06:00'])
   })
 
-  it('a clock that is put back by some seconds does no instant again', async () => {
+  it('a clock that is set back a few seconds repeats no instant', async () => {
     const world = new World(warehouse, '2026-01-01T00:59:30Z')
     world.job('hourly', '0 * * * *')
     world.during = () => {
@@ -268,7 +269,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.turns.map(({ to }) => to.slice(11, 16))).toEqual(['00:59', '02:00'])
   })
 
-  it('reads job files again: a broken one stays as it was and is said once; a new schedule is planned anew', async () => {
+  it('reads job files again: a broken one stays as it was and is reported once; a new schedule is planned again', async () => {
     const world = new World(warehouse, '2026-01-01T00:59:30Z')
     world.job('hourly', '0 * * * *')
     world.job('gone', '0 * * * *')
@@ -293,10 +294,10 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-/** From the evening to the morning: the clocks change in the middle of it. */
+/** From evening to morning: the clocks change in between. */
 const night = 8 * hour
 
-// What is planned does not depend on the kind of warehouse.
+// The plan doesn't depend on the kind of warehouse.
 describe.each(warehouses().slice(0, 1))('in nights of daylight saving time', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 /**
- * What a job of `shopsync schedule` leaves behind, on each warehouse: who is told of it, and what a signal and a kill in the
- * middle of it cost.
+ * What a job of `shopsync schedule` leaves behind, in each warehouse: who is notified, and the effect of a signal and a
+ * kill in the middle of it.
  */
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -57,7 +57,7 @@ describe.each(warehouses())('$name', (kind) => {
     return found
   }
 
-  /** A process for which the job's instant has passed while nothing was up. */
+  /** A process for a job whose instant passed while the program was down. */
   async function startDue(): Promise<RunningScheduler> {
     const warehouse = await openAt(address)
     const planned_at = '2026-01-01T04:00:00.000000Z'
@@ -73,7 +73,7 @@ describe.each(warehouses())('$name', (kind) => {
       readonly running: string | null
       readonly jobs: { readonly exit_code: number | null; readonly planned_at: string }[]
     }
-  /** Waits until the job that was due has ended, with this exit code, and whoever is to be told was. */
+  /** Waits until the due job has ended with this exit code, and everyone was notified. */
   const ended = (scheduler: RunningScheduler, code: number): Promise<void> =>
     until(async () => {
       const { running, jobs } = await planOf(scheduler)
@@ -83,7 +83,7 @@ describe.each(warehouses())('$name', (kind) => {
     run.kill('SIGTERM')
     expect(await run.ended).toMatchObject({ code: 0, signal: null })
   }
-  /** Starts a job whose requests for notes get no answer; resolves when it waits for one. */
+  /** Starts a job whose requests for notes get no response; resolves when it waits for one. */
   async function startStalled(): Promise<RunningScheduler> {
     sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
     const scheduler = await startDue()
@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
     return scheduler
   }
 
-  it('fills a warehouse that was not there at once, says so, and keeps what is planned', async () => {
+  it('fills a missing warehouse at once, reports it, and keeps what is planned', async () => {
     const scheduler = await startScheduler(cwd)
     expect(await planOf(scheduler)).toMatchObject({ ready: true })
     await ended(scheduler, 0)
@@ -110,7 +110,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect([hook.take(), beaten()]).toEqual([[], ['/all?exit=0', '/mine?exit=0']])
   })
 
-  it('tells who is to be told, and calls each heartbeat once', async () => {
+  it('sends each alert and calls each heartbeat once', async () => {
     sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
     const scheduler = await startDue()
     await ended(scheduler, 1)
@@ -119,7 +119,7 @@ describe.each(warehouses())('$name', (kind) => {
     await stop(scheduler)
   })
 
-  it('SIGTERM ends the job in hand: its run is closed, the lock is free, and it is due again', async () => {
+  it('SIGTERM ends the current job: its run is closed, the lock is free, and it is due again', async () => {
     await stop(await startStalled())
     const finished_at = expect.stringMatching(/Z$/)
     expect(await rows('sync_runs')).toMatchObject([
@@ -132,12 +132,12 @@ describe.each(warehouses())('$name', (kind) => {
     expect([hook.take(), beaten()]).toEqual([[], []])
   })
 
-  it('a kill calls nobody; the next process runs the job once more, and tells of the kill', async () => {
+  it('a kill calls nobody; the next process runs the job again, and reports the kill', async () => {
     const { run } = await startStalled()
     run.kill('SIGKILL')
     await run.ended
     expect([hook.take(), beaten()]).toEqual([[], []])
-    // Kept before the run began: nobody could count it now.
+    // Stored before the run started: now nobody could count it.
     expect(await rows('sync_jobs')).toMatchObject([{ attempts: 1, started_at: expect.any(String) }])
     sandbox.script([])
     const next = await startScheduler(cwd)

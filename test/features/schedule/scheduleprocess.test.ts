@@ -1,4 +1,4 @@
-/** `shopsync schedule` as a process: its server, its end by a signal, bad input. Its jobs: scheduledjobs.test.ts. */
+/** `shopsync schedule` as a process: its server, its end on a signal, bad input. Its jobs: scheduledjobs.test.ts. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createConnection } from 'node:net'
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => here.remove())
 
-/** Writes a line for each thread of the page, where the environment names a file. */
+/** Writes a line for each page thread if the environment names a file. */
 const watching = join(scratch(), 'watch.cjs')
 const threads = join(scratch(), 'threads')
 writeFileSync(
@@ -37,7 +37,7 @@ const start = (): Promise<RunningScheduler> =>
     NODE_OPTIONS: `--require ${watching}`,
   })
 
-/** One request, its host name as told. */
+/** One request with the given host name. */
 const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promise<string> =>
   new Promise((resolve, reject) => {
     const { port, hostname } = new URL(url)
@@ -47,19 +47,19 @@ const statusOf = (url: string, host: string, method = 'GET', path = '/'): Promis
     socket.on('error', reject).on('data', (chunk: Buffer) => resolve(chunk.toString().slice(9, 12)))
   })
 
-test('serves, and ends by SIGTERM with 0', async () => {
+test('serves, and exits with 0 on SIGTERM', async () => {
   const first = await start()
   const ask = (path: string): Promise<Response> => fetch(`${first.url}${path}`)
   const answered: string[] = []
   const made = ask('/').finally(() => answered.push('page'))
-  // What others ask meanwhile does not wait for the page.
+  // Other requests don't wait for the page.
   const text = await (await ask('/metrics').finally(() => answered.push('metrics'))).text()
   expect(text).toContain('shopsync_build_info{version=')
   const page = await made
   expect(answered).toEqual(['metrics', 'page'])
   expect([page.status, page.headers.get('x-frame-options')]).toEqual([200, 'DENY'])
   expect(await page.text()).toContain('Shop report')
-  // Made in a thread of its own, which is given the flags of the command line.
+  // Made in its own thread, which gets the flags of the command line.
   expect(readFileSync(threads, 'utf8')).toMatch(/^page,globals,io\n$/)
   const operated = await (await ask('/operations')).text()
   expect([operated.includes('<h1>Operations'), operated.includes('Last runs')]).toEqual([true, true])
@@ -88,7 +88,7 @@ test('serves, and ends by SIGTERM with 0', async () => {
   ])
     expect([path, await statusOf(first.url, 'shopsync:8788', 'GET', path)]).toEqual([path, '421'])
   expect(await statusOf(first.url, '127.0.0.1:1', 'POST')).toBe('405')
-  // Whoever opens ever more connections takes no file from the jobs.
+  // However many connections someone opens, the jobs can still open files.
   const { port, hostname } = new URL(first.url)
   const sockets = Array.from({ length: 150 }, () => createConnection(Number(port), hostname))
   let refused = 0
@@ -100,12 +100,12 @@ test('serves, and ends by SIGTERM with 0', async () => {
   expect(await first.run.ended).toMatchObject({ code: 0, signal: null })
 }, 60_000)
 
-/** An address of this machine by which it looks like another one. */
+/** An address of this machine that makes it look like another one. */
 const [elsewhere] = Object.values(networkInterfaces())
   .flat()
   .flatMap((face) => (face && !face.internal && face.family === 'IPv4' ? [face.address] : []))
 
-/** Opens connections that begin a request and never end it; resolves when the server has them all. */
+/** Opens connections that start a request and never end it; resolves when the server has them all. */
 async function halfOpen(host: string, port: string, count: number): Promise<() => void> {
   const sockets = Array.from({ length: count }, () => createConnection(Number(port), host))
   for (const socket of sockets) socket.on('error', () => {})
@@ -119,7 +119,7 @@ async function halfOpen(host: string, port: string, count: number): Promise<() =
   }
 }
 
-test('connections that never say what they want do not keep anybody from health', async (context) => {
+test("connections that never send a request don't block health checks", async (context) => {
   here.configure({ ...settings, schedule: { ...settings.schedule, listen: { host: '0.0.0.0', port: 0 } } })
   const { run, url } = await start()
   const { port } = new URL(url)
@@ -146,7 +146,7 @@ test('connections that never say what they want do not keep anybody from health'
   // Node's own deadline would take longer.
 }, 60_000)
 
-test('says what is wrong, what it expected and what to type, and ends with 2', async () => {
+test('reports what is wrong, what it expected and what to type, and exits with 2', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo

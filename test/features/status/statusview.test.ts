@@ -1,4 +1,4 @@
-/** What of a status people see: the whole, what needs somebody, some tenants, many tenants. */
+/** The parts of a status that people see: everything, what needs attention, some tenants, many tenants. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CursorStatus } from '../../../src/features/status/cursorstatus.js'
 import { statusText } from '../../../src/features/status/words.js'
@@ -24,7 +24,7 @@ interface Document {
 const cursorsOf = (document: Document): string[] =>
   document.cursors.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`)
 
-test('--failing shows what needs somebody, on the screen and as a document; names stand beside ids', async () => {
+test('--failing shows what needs attention, on the screen and as a document; names are next to ids', async () => {
   const [whole, failing, document] = [
     await here.run('status'),
     await here.run('status', '--failing'),
@@ -38,7 +38,7 @@ test('--failing shows what needs somebody, on the screen and as a document; name
   expect(cursorsOf(document.json<Document>())).toEqual(['102 notes'])
 })
 
-test('--tenant and --resource choose', async () => {
+test('--tenant and --resource select', async () => {
   const chosen = await here.run('status', '--tenant', '101', '--json')
   expect(chosen.code).toBe(0)
   expect(cursorsOf(chosen.json<Document>())).toEqual(['101 notes', '101 staffs'])
@@ -46,7 +46,7 @@ test('--tenant and --resource choose', async () => {
   expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing needs somebody') })
 })
 
-test('of five hundred tenants, those that need somebody come first, and all fit on a screen', async () => {
+test('of five hundred tenants, those that need attention come first, and all fit on a screen', async () => {
   const report = (await here.run('status', '--json')).json<StatusReport>()
   const [tenant] = report.tenants
   const [cursor] = report.cursors

@@ -18,7 +18,7 @@ afterEach(() => here.remove())
 const open = (): Database.Database => new Database(join(here.folder, 'data/warehouse.db'))
 
 describe('sync', () => {
-  test('brings everything, then nothing, and says so in words', async () => {
+  test('fetches everything, then nothing, and reports that in words', async () => {
     const first = await here.run('sync')
     expect(first).toMatchObject({ code: 0 })
     expect(first.stdout).toMatch(
@@ -38,7 +38,7 @@ describe('sync', () => {
     db.close()
   })
 
-  test('prints exactly the document of the contract with --json, wherever the flag stands', async () => {
+  test("prints exactly the contract's document with --json, wherever the flag is", async () => {
     for (const words of [
       ['--json', 'sync', '--resource', 'categories'],
       ['sync', '--resource', 'categories', '--json', '--log-level', 'debug'],
@@ -67,7 +67,7 @@ describe('sync', () => {
     expect(stdout).toContain('Tenant 9007199254740993 is not granted')
   })
 
-  test('takes a part: --tenant, --resource, --full', async () => {
+  test('can sync a part: --tenant, --resource, --full', async () => {
     await here.run('sync', '--quiet')
     const [tenant] = here.sandbox.tenantIds
     const words = [
@@ -97,7 +97,7 @@ describe('sync', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  test('logs JSON lines to stderr when nobody watches, and never the secret', async () => {
+  test('logs JSON lines to stderr without a terminal, and never the secret', async () => {
     const { stderr } = await here.run('sync', '--log-level', 'trace')
     const lines = stderr.split('\n').filter((line) => line.startsWith('{'))
     expect(lines.map((line) => JSON.parse(line).msg)).toContain('Run ended')
@@ -105,7 +105,7 @@ describe('sync', () => {
   })
 })
 
-describe('what goes wrong gets its exit code and a way out', () => {
+describe('every failure gets its exit code and a way out', () => {
   test('2: an unknown resource or tenant', async () => {
     const resource = await here.run('sync', '--resource', 'custmers')
     expect(resource).toMatchObject({ code: 2, stdout: '' })
@@ -143,14 +143,14 @@ describe('what goes wrong gets its exit code and a way out', () => {
     expect(stderr).not.toContain('not-the-one')
   })
 
-  test('3: an API that is not there', async () => {
+  test("3: an API that isn't there", async () => {
     here.configure({ api: { baseUrl: 'http://127.0.0.1:9' } })
     const { code, json } = await here.run('sync', '--json')
     expect(code).toBe(3)
     expect(json()).toMatchObject({ error: { exit_code: 3, message: expect.stringContaining('refused') } })
   })
 
-  test('3: a file that is no database, which stays as it was', async () => {
+  test("3: a file that isn't a database, which stays as it was", async () => {
     const file = join(here.folder, 'data/warehouse.db')
     mkdirSync(join(here.folder, 'data'))
     writeFileSync(file, 'this is a shopping list, and no database at all')
@@ -158,7 +158,7 @@ describe('what goes wrong gets its exit code and a way out', () => {
     expect(existsSync(`${file}-wal`)).toBe(false)
   })
 
-  test('4: another run holds the lock, and who that is', async () => {
+  test('4: another run holds the lock, and which one', async () => {
     await here.run('migrate', '--quiet')
     const db = open()
     const who = { token: 1, owner: 'run-of-another', host: 'elsewhere', pid: 7, command: 'nightly' }
@@ -191,14 +191,14 @@ describe('what goes wrong gets its exit code and a way out', () => {
     expect((await here.run('status')).code).toBe(0)
   })
 
-  test('a resource that the API does not offer fails nothing', async () => {
+  test("a resource that the API doesn't offer fails nothing", async () => {
     here.sandbox.store.switchOff('vendors')
     const { code, stdout } = await here.run('sync')
     expect(code).toBe(0)
     expect(stdout).toMatch(/Not offered by the API \(404\): vendors\..*resources\.NAME\.path/)
   })
 
-  test('a configuration that is broken, as a document', async () => {
+  test('a broken configuration, as a document', async () => {
     here.configure({ api: { basUrl: 'x' } })
     const { code, json, stderr } = await here.run('sync', '--json')
     expect(code).toBe(2)
@@ -214,27 +214,30 @@ describe('a run is stopped', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s: what is in hand is committed, exit %i, and where it resumes', async (signal, exitCode) => {
-    slow()
-    const { code, stdout, stderr } = await spawned(['sync', '--json'], {
-      cwd: here.folder,
-      env: { API_SECRET: here.sandbox.secret },
-      during: (child) => {
-        const off = here.sandbox.onRequest((request) => {
-          if (request.resource !== 'customers') return
-          off()
-          child.kill(signal)
-        })
-      },
-    })
-    expect(code).toBe(exitCode)
-    expect(stderr).toMatch(/the next run resumes/)
-    expect(JSON.parse(stdout)).toMatchObject({ error: { exit_code: exitCode } })
-    here.sandbox.script([])
-    expect((await here.run('sync')).code).toBe(0)
-  })
+  ] as const)(
+    '%s: the current work is committed, exit %i, and where it resumes',
+    async (signal, exitCode) => {
+      slow()
+      const { code, stdout, stderr } = await spawned(['sync', '--json'], {
+        cwd: here.folder,
+        env: { API_SECRET: here.sandbox.secret },
+        during: (child) => {
+          const off = here.sandbox.onRequest((request) => {
+            if (request.resource !== 'customers') return
+            off()
+            child.kill(signal)
+          })
+        },
+      })
+      expect(code).toBe(exitCode)
+      expect(stderr).toMatch(/the next run resumes/)
+      expect(JSON.parse(stdout)).toMatchObject({ error: { exit_code: exitCode } })
+      here.sandbox.script([])
+      expect((await here.run('sync')).code).toBe(0)
+    },
+  )
 
-  test('a reader that goes away does no harm', async () => {
+  test('a reader that disconnects does no harm', async () => {
     const { code } = await spawned(['dictionary'], { during: (child) => child.stdout?.destroy() })
     expect(code).toBe(0)
   })

@@ -1,4 +1,4 @@
-/** `sync --due`, and steps of jobs that say "due": true, on a real sandbox with a rate limit. */
+/** `sync --due`, and job steps with "due": true, on a real sandbox with a rate limit. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -19,7 +19,7 @@ afterEach(() => here.remove())
 
 const database = (): Database.Database => new Database(join(here.folder, 'data/warehouse.db'))
 
-/** Lets every poll and check of deletions be so many hours older. */
+/** Makes every poll and check of deletions this many hours older. */
 function age(hours: number, where = '1 = 1'): void {
   const db = database()
   for (const column of ['polled_at', 'deletes_checked_at', 'last_success_at'])
@@ -95,7 +95,7 @@ describe('sync --due', () => {
     expect(third.requests).toBe(2)
   })
 
-  it('polls the list first whose changes are awaited most', async () => {
+  it('first polls the list with the most expected changes', async () => {
     await due()
     age(24)
     here.sandbox.store.put(102, 'notes', template('notes', 900, '2026-01-01T00:00:00Z'))
@@ -111,7 +111,7 @@ describe('sync --due', () => {
     expect(cursors.length).toBeGreaterThan(3)
   })
 
-  it('records a row for each list that it polls, and none for the others', async () => {
+  it('records a row for each list it polls, and none for the others', async () => {
     await due()
     const before = count('sync_run_cursors')
     age(0.2, "resource = 'repair_orders'")
@@ -119,7 +119,7 @@ describe('sync --due', () => {
     expect(count('sync_run_cursors') - before).toBe(3)
   })
 
-  it('takes no cursor that the source does not offer, of a tenant that is revoked, excepted or forgotten', async () => {
+  it("selects no cursor that the source doesn't offer, or of a revoked, excepted or forgotten tenant", async () => {
     await due()
     age(20)
     const db = database()
@@ -132,7 +132,7 @@ describe('sync --due', () => {
     expect(cursors.map(({ resource }) => resource)).not.toContain('vendors')
   })
 
-  it('tries a list that failed again, but not at once', async () => {
+  it('tries a failed list again, but not at once', async () => {
     await due()
     age(20)
     here.sandbox.script([
@@ -148,7 +148,7 @@ describe('sync --due', () => {
     expect((await due()).cursors).toMatchObject([{ tenant_id: 101, resource: 'vendors', status: 'ok' }])
   })
 
-  it('a poll that lies in the future, by a clock that was wrong, is made again at once', async () => {
+  it('a poll in the future, from a wrong clock, is repeated at once', async () => {
     await due()
     age(-50, "resource = 'shops' and tenant_id = 101")
     expect((await due()).cursors).toMatchObject([{ tenant_id: 101, resource: 'shops' }])
@@ -162,8 +162,8 @@ describe('with a rate limit', () => {
     here.configure({ targets })
   }
 
-  it('what the budget leaves out is not listed and no failure; later rounds bring it', async () => {
-    // Two windows at most lie in three seconds: too few requests for the 63 lists.
+  it('what the budget leaves out is neither listed nor a failure; later rounds fetch it', async () => {
+    // At most two windows fit into three seconds: too few requests for the 63 lists.
     await limited(30, 4)
     const first = await due('--time-limit', 'PT3S')
     expect(first).toMatchObject({ status: 'ok', reason: null })
@@ -177,12 +177,12 @@ describe('with a rate limit', () => {
     expect(lists).toBe(63)
   })
 
-  it('a window that shrinks while a round is under way ends the round, and not the run', async () => {
+  it('a window that shrinks during a round ends the round, not the run', async () => {
     await limited(200, 3600)
     const others: Promise<unknown>[] = []
     const stop = here.sandbox.onRequest(() => {
       if (others.length > 0) return
-      // Another program takes nearly all of it.
+      // Another program uses nearly all of it.
       const { url, partnerId, secret } = here.sandbox
       const address = `${url}/api/v1/partners/${partnerId}/authorizations`
       for (let i = 0; i < 170; i++)
@@ -214,7 +214,7 @@ describe('the job due', () => {
     ])
   })
 
-  it('ends with 0 where its time is over before its work', async () => {
+  it('ends with 0 if its time is over before its work', async () => {
     job('short', {
       timeLimit: 'PT0.05S',
       steps: [
@@ -242,11 +242,11 @@ describe('checks of deletions', () => {
   const chosen = (lists: ReturnType<typeof list>[], budget?: number) =>
     chooseChecks(lists, { now, deletes: 72 * hour, budget }).map(({ id }) => id)
 
-  it('those come first that were not checked for longest, from half of the interval on', () => {
+  it('those not checked for longest come first, from half of the interval on', () => {
     expect(chosen([list(1, 40), list(2, 70), list(3, 30), list(4, null), list(5, 100)])).toEqual([5, 4, 2, 1])
   })
 
-  it('as many as the requests suffice for, by the rows that each has', () => {
+  it('as many as the requests suffice for, given the rows of each', () => {
     expect(chosen([list(1, 70, 60_000), list(2, 60), list(3, 50)], 10)).toEqual([1, 2])
     expect(chosen([list(1, 70), list(2, 60, 1_000_000), list(3, 50)], 4)).toEqual([1])
     expect(chosen([list(1, 70, 1_000_000), list(2, 60)], 4)).toEqual([1])

@@ -1,4 +1,4 @@
-/** Which lists a round polls: the rules of docs/freshness.md, of rounds of any kind. */
+/** Which lists a round polls: the rules of docs/freshness.md, for rounds of any kind. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -24,7 +24,7 @@ const targetOf = (resource: string): number => targets[resource] ?? 24
 const rules = { targetOf, bound: 24, budget: undefined }
 
 describe('the rate of a list', () => {
-  it('is that of its resource while nobody knows it, and its own afterwards', () => {
+  it('is that of its resource while unknown, and its own afterwards', () => {
     const meanOf = meanRates([list(1, { news: 47.5, hours: 95 }), list(2, { news: 2, hours: 5 })])
     expect(meanOf('a')).toBeCloseTo(50 / 110)
     expect(meanOf('b')).toBeCloseTo(0.05)
@@ -32,25 +32,25 @@ describe('the rate of a list', () => {
     expect(changeRate({ news: 400, hours: 100 }, 0.25)).toBeCloseTo(401 / 104)
   })
 
-  it('falls where polls find nothing', () => {
+  it('decreases when polls find nothing', () => {
     expect(changeRate({ news: 0, hours: 200 }, 1)).toBeLessThan(changeRate({ news: 0, hours: 20 }, 1))
   })
 })
 
-it('a poll is worth the expected delay so far, in targets; what was announced counts by its age', () => {
+it('a poll is worth the expected delay so far, in targets; announced changes count by their age', () => {
   expect(scoreOf({ waited: 2, eventAges: 0 }, 3, 6)).toBe(1)
   expect(scoreOf({ waited: 2, eventAges: 3 }, 3, 6)).toBe(1.5)
 })
 
 describe('a round', () => {
-  it('polls the lists where most is expected to wait, counted in targets', () => {
+  it('polls the lists with the most expected waiting, counted in targets', () => {
     const busy = list(1, { news: 100, waited: 1 })
     const quiet = list(2, { waited: 1 })
     const slow = list(3, { resource: 'b', news: 100, waited: 2 })
     expect(ids(chooseLists([quiet, slow, busy], [], { ...rules, budget: 2 }).polled)).toEqual([1, 3])
   })
 
-  it('leaves alone what was read a moment ago, unless an event waits', () => {
+  it('leaves alone what was just read, unless an event waits', () => {
     const lists = [
       list(1, { resource: 'b', waited: 1.4, news: 50 }),
       list(2, { resource: 'b', waited: 1.6 }),
@@ -59,14 +59,14 @@ describe('a round', () => {
     expect(ids(chooseLists(lists, [], rules).polled).toSorted()).toEqual([2, 3])
   })
 
-  it('takes what has reached the bound before all others, up to half of it', () => {
+  it('puts what has reached the bound before all others, up to half of it', () => {
     const old = [30, 26, 28].map((waited, id) => list(id, { resource: 'c', waited, hours: 9000 }))
     const busy = [7, 8, 9].map((id) => list(id, { news: 500, waited: 20 }))
     const { polled } = chooseLists([...busy, ...old], [], { ...rules, budget: 4 })
     expect(ids(polled)).toEqual([0, 2, 7, 8])
   })
 
-  it('reads lists for the first time in a quarter of it, and in all of it where nothing else is due', () => {
+  it('reads lists for the first time with a quarter of it, and with all of it if nothing else is due', () => {
     const busy = Array.from({ length: 20 }, (_, id) => list(id))
     const unread = Array.from({ length: 20 }, (_, id) => `never ${id}`)
     expect(chooseLists(busy, unread, { ...rules, budget: 8 })).toMatchObject({
@@ -113,7 +113,7 @@ describe('any round', () => {
     )
   })
 
-  it('gives what reached the bound its half, the longest wait first, and the unread no more than a quarter', () => {
+  it('gives half to what has reached the bound, longest wait first, and to the unread no more than a quarter', () => {
     fc.assert(
       fc.property(anyRound, ({ lists, unread, budget }) => {
         const chosen = chooseLists(lists, unread, { ...rules, budget })
@@ -147,7 +147,7 @@ describe('any round', () => {
     )
   })
 
-  it('in a window that suffices for it, no list ever waits longer than the bound and a round', () => {
+  it('in a sufficient window, no list ever waits longer than the bound and a round', () => {
     const lives = fc.record({
       rates: fc.array(fc.double({ min: 0, max: 5, noNaN: true }), { minLength: 10, maxLength: 40 }),
       neverRead: fc.double({ min: 0, max: 0.4, noNaN: true }),
@@ -162,7 +162,7 @@ describe('any round', () => {
   })
 })
 
-/** Rounds of an hour, for ten days, with twice the requests that the bound takes, and more. */
+/** Hourly rounds for ten days, with twice the requests that the bound takes, and more. */
 function longestWait(rates: readonly number[], neverRead: number, spare: number): number {
   const all = rates.map((rate, id) => ({
     ...list(id, { resource: id % 2 === 0 ? 'a' : 'b', waited: id % 20 }),
@@ -190,7 +190,7 @@ function longestWait(rates: readonly number[], neverRead: number, spare: number)
 }
 
 describe('the bound', () => {
-  it('is what was asked for while that takes half of the window, and longer for all where it takes more', () => {
+  it('is as configured while that takes half of the window, and longer for all if it takes more', () => {
     expect(boundOf(24, { lists: 1200, windowAnHour: 100 })).toBe(24)
     expect(boundOf(24, { lists: 2400, windowAnHour: 100 })).toBe(48)
     expect(boundOf(24, { lists: 1_000_000, windowAnHour: undefined })).toBe(24)

@@ -1,4 +1,4 @@
-/** Targets and what goes with them, as people write them: what is refused says what to type. */
+/** Targets and related settings, as people write them: every refusal tells what to type. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseDuration } from '../../../src/engine/config/duration.js'
 import { durationText } from '../../../src/features/targets/settings.js'
@@ -71,12 +71,12 @@ describe('exit 2, and what to type', () => {
       },
     ],
   ])('accepted: %s', async (_, sections) => {
-    // A warehouse that is not there yet: status ends with 1.
+    // A warehouse that doesn't exist yet: status ends with 1.
     expect(await refusal(sections)).toBe('exit 1')
   })
 })
 
-it('a duration is told as people write it', () => {
+it('a duration is shown as people write it', () => {
   for (const text of ['PT1M', 'PT15M', 'PT6H', 'P1D', 'P1DT2H', 'P30D', 'P2DT3H4M5S', 'PT1.5S'])
     expect(durationText(parseDuration(text) ?? 0)).toBe(text)
 })

@@ -1,4 +1,4 @@
-/** What a window allows, and what a share takes: closed formulas, checked by hand-computed cases. */
+/** What a window allows, and what a share takes: closed formulas, checked with hand-computed cases. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -12,15 +12,15 @@ const bound = { bound: 24 }
 const list = (rate: number, target: number, resource = 'a') => ({ resource, rate, target })
 
 describe('the share within target', () => {
-  it('of equal lists is the target by the interval that the requests allow', () => {
+  it('of equal lists is the target divided by the interval that the requests allow', () => {
     const lists = Array.from({ length: 10 }, () => list(2, 1))
     expect(forecastShare(lists, 5, bound).share).toBeCloseTo(0.5)
     expect(forecastShare(lists, 10, bound).share).toBeCloseTo(1)
     expect(forecastShare(lists, 1000, bound).share).toBe(1)
   })
 
-  it('gives requests by the root of rate and target', () => {
-    // Intervals of √(θτ/λ): 1 : 2, so that 3 requests an hour read one list every half hour and the other every hour.
+  it('distributes requests by the root of rate and target', () => {
+    // Intervals of √(θτ/λ): 1 : 2, so 3 requests per hour read one list every half hour and the other every hour.
     const lists = [list(4, 0.25, 'busy'), list(1, 0.25, 'quiet')]
     const { share, byResource } = forecastShare(lists, 3, bound)
     expect(byResource.get('busy')).toBeCloseTo(0.5)
@@ -28,18 +28,18 @@ describe('the share within target', () => {
     expect(share).toBeCloseTo((4 * 0.5 + 1 * 0.25) / 5)
   })
 
-  it('reads no list more seldom than the bound', () => {
+  it('reads no list more rarely than the bound', () => {
     const { byResource } = forecastShare([list(5, 0.25, 'busy'), list(0.0001, 12, 'idle')], 4, bound)
     expect(byResource.get('idle')).toBeCloseTo(0.5)
   })
 })
 
 describe('the requests', () => {
-  it('that all changes take are one a target and list', () => {
+  it('for all changes are one per target and list', () => {
     expect(requestsForAll([list(1, 0.25), list(0.1, 6)], bound)).toBeCloseTo(4 + 1 / 6)
   })
 
-  it('that a share takes give that share', () => {
+  it('for a share yield that share', () => {
     const lists = fc.array(
       fc.record({
         resource: fc.constantFrom('a', 'b'),
@@ -61,16 +61,20 @@ describe('the requests', () => {
   })
 })
 
-it('plan says by how much a rate limit is too small, how long lists wait then, and the two ways out', () => {
+it('plan shows by how much a rate limit is too small, how long lists wait then, and the two ways out', () => {
   const plan = {
     ...{ lists: 210_000, needed_for_most: 120_000, needed_for_all: 126_200, window: 6000, share: 0.2345 },
     resources: [{ resource: 'notes', target_seconds: 900, share: 0.1 }],
     ...{ longest_wait_seconds: 252_000, stretched: true, needed_for_bound: 17_500 },
   }
-  expect(freshnessPlanText(plan)).toBe(
+  const rate = {
+    ...{ limit: 100, remaining: 40, window_seconds: 60, window_known: true, reserve: 0 },
+    counted_by: 'partner' as const,
+  }
+  expect(freshnessPlanText(plan, rate)).toBe(
     [
       'Freshness: 95 % of the changes within their targets need 120,000 requests an hour; all of them, always, 126,200.',
-      'The rate limit gives 6,000 an hour: 23 % are expected within target.',
+      'The rate limit gives 6,000 an hour (100 a minute, counted by partner): 23 % are expected within target.',
       '  notes PT15M 10 %. Longest wait of any list: 2 d 22 h.',
       "✗ Polling each of 210,000 lists within polling.atLeast needs a rate limit of 17,500 requests an hour, and there are 6,000: some lists wait 2 d 22 h. Set a longer polling.atLeast, or ask the source's operator for a larger limit.",
     ].join('\n'),

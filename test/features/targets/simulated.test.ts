@@ -1,11 +1,11 @@
-/** A small window, simulated: what the ranking makes of it, and what the forecast says of that (bench/freshness.ts). */
+/** A small window, simulated: what the ranking achieves, and what the forecast predicts for it (bench/freshness.ts). */
 import { describe, expect, it } from 'vitest'
 import { simulate } from '../../../bench/freshness/simulated.js'
 
 const shops = { tenants: 30, days: 2, daysBefore: 3, seed: 1 }
 
-describe('a window of 0.29 requests a list and hour', () => {
-  it('brings twice the changes in time that reading in turn brings, with the same requests', () => {
+describe('a window of 0.29 requests per list and hour', () => {
+  it('fetches twice as many changes in time as reading in turn, with the same requests', () => {
     const ranked = simulate({ ...shops, window: 0.29, policy: 'by expected delay' })
     const inTurn = simulate({ ...shops, window: 0.29, policy: 'round robin' })
     expect(ranked.requests).toBe(inTurn.requests)

@@ -7,7 +7,7 @@ const hour = 60 * minute
 const window = { limit: 1000, remaining: 400, resetsAt: 30_000, length: minute }
 
 describe('the budget of a round', () => {
-  it('is what is left of this window and the whole ones until the end, less a tenth', () => {
+  it('is what is left of this window and the complete ones until the end, minus a tenth', () => {
     expect(budgetOf(window, { now: 0, until: 4 * minute, reserve: 0 })).toBe((400 + 3 * 1000) * 0.9)
   })
 
@@ -22,11 +22,11 @@ describe('the budget of a round', () => {
     expect(budgetOf({ ...long, remaining: 100 }, { now: hour - minute, until: hour, reserve: 0 })).toBe(90)
   })
 
-  it('is nothing where the round is over', () => {
+  it('is zero if the round is over', () => {
     expect(budgetOf(window, { now: 10 * minute, until: minute, reserve: 0 })).toBeGreaterThanOrEqual(0)
   })
 
-  it('tells what an hour gives', () => {
+  it('shows what an hour allows', () => {
     expect(windowAnHour(window, 0.1)).toBe(54_000)
   })
 })
@@ -36,7 +36,7 @@ describe('a round ends', () => {
     expect(roundEnd(0, { limit: 4 * minute, next: [minute] })).toBe(4 * minute)
   })
 
-  it('else at the next planned instant, or at the one after where the job began late', () => {
+  it('else at the next planned instant, or at the one after it if the job started late', () => {
     expect(roundEnd(0, { next: [5 * minute, 10 * minute] })).toBe(5 * minute)
     expect(roundEnd(4 * minute, { next: [5 * minute, 10 * minute] })).toBe(10 * minute)
   })

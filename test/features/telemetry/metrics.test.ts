@@ -1,6 +1,6 @@
 /**
  * The metrics: what runs count is a lifetime total of the warehouse, whichever process ran them and however often their
- * end was recorded; what the warehouse is now is read anew each time; and no label holds anything of a customer.
+ * end was recorded; the warehouse's current state is read again each time; and no label contains customer data.
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import { Retry } from '../../../src/engine/base/errors.js'
@@ -44,13 +44,13 @@ async function worldOf(kind: Parameters<typeof open>[0]) {
   return { sandbox, warehouse, run }
 }
 
-/** A dialect whose every transaction is committed, and whose first answer to each commit is lost. */
+/** A dialect whose every transaction is committed, and whose first response to each commit is lost. */
 const deaf = (dialect: Dialect): Pick<Dialect, 'transaction'> => {
   const heard = new Set<unknown>()
   return {
     transaction: async (work) => {
       const result = await dialect.transaction(work)
-      // Warehouse makes a new function of the same work for each attempt: every other answer is lost.
+      // Warehouse makes a new function of the same work for each attempt: every other response is lost.
       if (heard.size % 2 === 0) {
         heard.add(Symbol('lost'))
         throw new Retry('The answer to the commit was lost')
@@ -62,7 +62,7 @@ const deaf = (dialect: Dialect): Pick<Dialect, 'transaction'> => {
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  it('totals go on in the next process: what two runs report is what they come to', async () => {
+  it('totals continue in the next process: they equal what two runs report', async () => {
     const [sandbox, address] = [await sandboxOfTwo(), kind.address()]
     const reports: RunReport[] = []
     for (const mode of ['sync', 'full', 'reconcile'] as const) {
@@ -89,7 +89,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(found.sum('run_last_end_timestamp_seconds', { job: 'sync', outcome: 'ok' })).toBeCloseTo(last, 2)
   })
 
-  it('a run counts once though every answer to a commit is lost, and one that was killed counts as interrupted once', async () => {
+  it('a run counts once even if every response to a commit is lost, and a killed one counts as interrupted once', async () => {
     const { sandbox, warehouse, run } = await worldOf(kind)
     await run()
     const before = await metricsOf(warehouse)
@@ -117,7 +117,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await metricsOf(warehouse)).sum('runs_total', { outcome: 'interrupted' })).toBe(1)
   })
 
-  it('tell states as status does, what waits in quarantine, and what reconcile found; a tenant that is forgotten is gone', async () => {
+  it('show states as status does, what is in quarantine, and what reconcile found; a forgotten tenant is gone', async () => {
     const { sandbox, warehouse, run } = await worldOf(kind)
     await run()
     await run({ mode: 'reconcile' })
@@ -145,7 +145,7 @@ describe.each(warehouses())('$name', (kind) => {
       ['ok', 3],
       ['failed', 1],
     ])
-    // Three attempts, and one look at a page behind the end.
+    // Three attempts, and one request for the page after the end.
     expect(found.sum('api_requests_total', { status: '500' })).toBe(4)
     expect(found.sum('deletes_detected_total', { resource: 'notes' })).toBe(1)
     expect(found.sum('reconcile_difference_records', { resource: 'notes' })).toBe(1)
@@ -175,11 +175,11 @@ describe.each(warehouses())('$name', (kind) => {
       '102',
     ])
     expect(left.text).not.toContain('"101"')
-    // Totals are of the warehouse, and never fall: Prometheus would take that for a new beginning.
+    // Totals belong to the warehouse, and never decrease: Prometheus would take that for a restart.
     expect(left.sum('records_applied_total')).toBe(later.sum('records_applied_total'))
   })
 
-  it('tell each tenant apart up to maxTenants, and beyond it the oldest of all; labels of the configuration are on each', async () => {
+  it('distinguish tenants up to maxTenants, and beyond it show the oldest of all; configured labels are on each', async () => {
     const { sandbox, warehouse, run } = await worldOf(kind)
     sandbox.store.put(102, 'notes', template('notes', 9, '2026-02-01T00:00:00Z'), { key: 9 })
     await run()
@@ -212,7 +212,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await rowsOf(warehouse, 'sync_lateness')).length).toBe(2)
   })
 
-  it('hold names of ours and ids alone, whatever stands in the data', async () => {
+  it('contain only our own names and ids, whatever is in the data', async () => {
     const { sandbox, warehouse, run } = await worldOf(kind)
     const odd = {
       ...template('notes', 4, '2026-01-06T00:00:00Z'),
@@ -233,7 +233,7 @@ describe.each(warehouses())('$name', (kind) => {
 })
 
 describe('every metric', () => {
-  it('is shown from the first run on with its type, also where it has no number yet', async () => {
+  it('is shown from the first run on with its type, even without a number yet', async () => {
     const [kind] = warehouses()
     const { warehouse } = await worldOf(kind!)
     const shown = async () =>
@@ -241,7 +241,7 @@ describe('every metric', () => {
         .map(([name, type]) => ({ name, type }))
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const all = metricNames.map(({ name, type }) => ({ name, type }))
-    // Those of events, where somebody has listened.
+    // Those of events, if anyone has listened.
     const ofTargets = [...Object.keys(targetCounters), ...Object.keys(targetGauges)]
     const withoutTargets = all.filter(({ name }) => !ofTargets.includes(name))
     expect(await shown()).toEqual(withoutTargets.filter(({ name }) => !name.startsWith('shopsync_events_')))

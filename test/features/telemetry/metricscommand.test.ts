@@ -1,4 +1,7 @@
-/** metrics.textfile, as cron's runs and `schedule` write it: after each run, whole, readable, and never a reason to fail. */
+/**
+ * metrics.textfile, as written by cron's runs and `schedule`: after each run, complete, readable, and never a reason to
+ * fail.
+ */
 import {
   closeSync,
   existsSync,
@@ -27,7 +30,7 @@ const configure = (textfile: string): void =>
   here.configure({ sync: { resources: ['notes', 'statuses'] }, metrics: { textfile } })
 const written = (): Metrics => new Metrics(readFileSync(join(here.folder, file), 'utf8'))
 
-test('is written after each run, goes on where the process before left off, and is whole and readable to others', async () => {
+test('is written after each run, continues where the previous process stopped, and is complete and readable to others', async () => {
   configure(file)
   const umask = process.umask(0o077)
   try {
@@ -37,7 +40,7 @@ test('is written after each run, goes on where the process before left off, and 
   }
   expect((statSync(join(here.folder, file)).mode & 0o777).toString(8)).toBe('644')
   const first = written()
-  // Whoever reads it while the next one is written, reads all of this one.
+  // A reader that opened it before the next one was written can read all of it.
   const reading = openSync(join(here.folder, file), 'r')
   expect((await here.run('run', 'hourly')).code).toBe(0)
   const second = written()
@@ -49,16 +52,16 @@ test('is written after each run, goes on where the process before left off, and 
   ])
   expect(second.sum('api_requests_total')).toBeGreaterThan(first.sum('api_requests_total') ?? 0)
   expect(second.text).not.toContain(here.sandbox.secret)
-  // Nothing is left beside it.
+  // Nothing is left next to it.
   expect(readdirSync(join(here.folder, 'collected'))).toEqual(['shopsync.prom'])
-  // Commands that only read, and what is refused before it begins, leave it alone.
+  // Commands that only read, and those refused before they start, leave it alone.
   const before = statSync(join(here.folder, file)).mtimeMs
   await here.run('status')
   await here.run('sync', '--resource', 'nonsense')
   expect(statSync(join(here.folder, file)).mtimeMs).toBe(before)
 })
 
-test('tells of a run that failed, and of a tenant that is forgotten no more', async () => {
+test('shows a failed run, and no longer shows a forgotten tenant', async () => {
   configure(file)
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   expect((await here.run('sync')).code).toBe(1)
@@ -71,7 +74,7 @@ test('tells of a run that failed, and of a tenant that is forgotten no more', as
   expect(written().all('cursor_watermark_timestamp_seconds', { tenant: String(tenant) })).toEqual([])
 })
 
-test('a file that cannot be written is warned about, and the run is as good as it was', async () => {
+test("a file that can't be written causes a warning, and doesn't affect the run", async () => {
   configure('nowhere/shopsync.prom')
   const gone = await here.run('sync')
   expect([gone.code, existsSync(join(here.folder, 'nowhere'))]).toEqual([0, false])
@@ -85,7 +88,7 @@ test('a file that cannot be written is warned about, and the run is as good as i
   const unnamed = await here.run('check')
   expect(unnamed.code).toBe(1)
   expect(unnamed.stdout + unnamed.stderr).toMatch(/does not end in \.prom/)
-  // A folder that stands in its place.
+  // A folder in its place.
   mkdirSync(join(here.folder, 'collected/taken.prom'))
   writeFileSync(join(here.folder, 'collected/taken.prom/a'), '')
   configure('collected/taken.prom')

@@ -1,4 +1,4 @@
-/** The section `metrics`: its defaults, and its mistakes in words. */
+/** The section `metrics`: its defaults and its error messages. */
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
 import { metricsSettings } from '../../../src/features/telemetry/settings.js'
@@ -16,7 +16,7 @@ const read = (metrics?: object) =>
     ).config,
   )
 
-test('without it no file is written, and fifty tenants are told apart', () => {
+test('by default no file is written, and fifty tenants are distinguished', () => {
   expect(read()).toEqual({ textfile: undefined, maxTenants: 50, labels: {} })
   const given = { textfile: '$' + '{FOLDER}/a.prom', maxTenants: 0, labels: { warehouse: 'main' } }
   expect(read(given)).toEqual({ ...given, textfile: '/var/lib/a.prom' })

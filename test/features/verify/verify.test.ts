@@ -1,4 +1,4 @@
-/** Verify: says what differs, exactly, and writes nothing at all. */
+/** Verify: reports exactly what differs, and writes nothing at all. */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify, type VerifyReport } from '../../../src/features/verify/work.js'
@@ -35,7 +35,7 @@ describe.each(warehouses())('$name', (kind) => {
     return warehouse
   }
 
-  it.each([0, 60, 450, 5000])('%i records that are equal are called so', async (count) => {
+  it.each([0, 60, 450, 5000])('%i equal records are called equal', async (count) => {
     const warehouse = await prepared(count)
     const report = await verify(warehouse)
     expect(report.status).toBe('equal')
@@ -59,9 +59,9 @@ describe.each(warehouses())('$name', (kind) => {
     async (count, full) => {
       const warehouse = await prepared(count)
       await lose(warehouse, [2, 3])
-      // Among 60, the catching-up walk reads record 25 as well, which the warehouse once had.
+      // Among 60, the catch-up walk also reads record 25, which the warehouse once had.
       for (const id of [count - 1, count - 20]) sandbox.store.remove(1, 'notes', id)
-      // One that a sync would bring, and one that no sync would.
+      // One that a sync would fetch, and one that no sync would.
       sandbox.store.put(1, 'notes', { ...template('notes', 11, at(900_000)), description: 'new' })
       await warehouse.write([
         warehouse.db
@@ -82,7 +82,7 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('--sample finds one changed field in a record and in its nested arrays, that no count can show', async () => {
+  it('--sample finds one changed field in a record and in its nested arrays, which no count can show', async () => {
     const warehouse = await prepared(30, 'repair_orders')
     expect(await verify(warehouse, { resources: ['repair_orders'], sample: 30 })).toMatchObject({
       status: 'equal',
@@ -122,7 +122,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(report.cursors.filter((cursor) => cursor.status !== 'equal')).toEqual([])
     shops.work(60)
-    // The shops go on: no difference.
+    // The shops keep working: no difference.
     const living = await verify(warehouse, { from: shops, resources: shops.store.resources, sample: 20 })
     expect(living.status).toBe('equal')
     expect(living.cursors.reduce((sum, { newer = 0 }) => sum + newer, 0)).toBeGreaterThan(0)
@@ -133,7 +133,7 @@ describe.each(warehouses())('$name', (kind) => {
     await shops.close()
   })
 
-  describe('holds against a cursor what it claims', () => {
+  describe('only checks what a cursor claims', () => {
     const when = async (warehouse: Warehouse, set: Record<string, string | null>): Promise<unknown> =>
       warehouse.write([warehouse.db.updateTable('sync_cursors').set(set).compile()])
 
@@ -142,7 +142,7 @@ describe.each(warehouses())('$name', (kind) => {
       [3000, false],
       [3000, true],
     ])(
-      'of %i records (full: %s), what came, changed and went since is counted apart',
+      'of %i records (full: %s), what came, changed and went since is counted separately',
       async (count, full) => {
         const warehouse = await prepared(count)
         fill(sandbox, 3, { from: 900_000 })
@@ -153,7 +153,7 @@ describe.each(warehouses())('$name', (kind) => {
           status: 'equal',
           ...counts,
         })
-        // Deletions that nobody has checked for long are differences.
+        // Deletions that were not checked for long are differences.
         await when(warehouse, { deletes_checked_at: '2020-01-01T00:00:00.000000Z' })
         expect((await verify(warehouse, { full })).cursors[0]).toMatchObject({
           status: 'differs',
@@ -172,7 +172,7 @@ describe.each(warehouses())('$name', (kind) => {
       },
     )
 
-    it('what the catching-up walk brings is newer where it came late, and missing where the warehouse had it', async () => {
+    it('what the catch-up walk finds is newer if it came late, and missing if the warehouse once had it', async () => {
       const warehouse = await prepared(3000)
       sandbox.store.put(1, 'notes', template('notes', 900_000, at(7 * 3000 - 60)))
       await lose(warehouse, [2998])
@@ -182,7 +182,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     it('a version above complete_through is newer, one below it that the warehouse lacks is missing', async () => {
       const warehouse = await prepared(3000)
-      // Where the watermark stands far above, no walk brings it.
+      // If the watermark is far above, no walk finds it.
       await when(warehouse, { complete_through: at(7 * 2000) })
       await lose(warehouse, [2500, 1500])
       expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, newer: 1 })
@@ -191,7 +191,7 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
-    it('a cursor that was never synced is skipped; where there is no other, nothing is called equal', async () => {
+    it('a cursor that was never synced is skipped; if there is no other, nothing is called equal', async () => {
       const warehouse = await prepared(60)
       fill(sandbox, 10, { resource: 'vehicles' })
       const both = await verify(warehouse, { resources: ['notes', 'vehicles'] })

@@ -1,4 +1,4 @@
-/** What is erased leaves nothing behind in the database's files. */
+/** Erased data leaves nothing behind in the database's files. */
 import { existsSync, readFileSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
@@ -23,13 +23,13 @@ for (const id of [1, 2]) {
     sandbox.store.put(id, 'notes', {
       ...template('notes', n, '2026-01-01T00:00:00Z'),
       message: `${name} ${n}`,
-      // In quarantine too, and in the columns of fields that nobody knows.
+      // In quarantine too, and in the columns of unknown fields.
       user_id: `${name} ${n}`,
       nickname: `${name} ${n}`,
     })
 }
 
-/** How often a word stands in the files of a SQLite warehouse. */
+/** How often a word occurs in the files of a SQLite warehouse. */
 function traces(url: string): number {
   const path = url.slice('sqlite:'.length)
   const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file))
@@ -66,7 +66,7 @@ describe.each(sqlite)('$name', (kind) => {
     expect(traces(address.url)).toBe(0)
   })
 
-  it('would notice rows that are deleted and no more', async () => {
+  it('would notice rows that are only deleted', async () => {
     const { address, warehouse } = await filled()
     const careless = through(warehouse, {
       erase: async (_, work) => {
@@ -79,7 +79,7 @@ describe.each(sqlite)('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('says that traces remain while a reader looks at an older state, and removes them when asked again', async () => {
+  it('reports that traces remain while a reader sees an older state, and removes them when asked again', async () => {
     const { address, warehouse } = await filled()
     await warehouse.close()
     const reader = new BetterSqlite3(address.url.slice('sqlite:'.length), { readonly: true })
@@ -102,14 +102,14 @@ describe.each(sqlite)('$name', (kind) => {
 
 describe.each(postgres)('$name', (kind) => {
   it('removes the dead versions from the tables, and says where others may be', async () => {
-    // A database of its own: the transactions of other tests would keep the dead rows.
+    // Its own database: other tests' transactions would keep the dead rows.
     const address = await kind.migrated()
     const warehouse = await openAt(address)
     await sync(sandbox, warehouse, { resources: ['notes'] })
     const gone = await forget(warehouse)
     expect(gone).toMatchObject({ traces_left: null })
     expect(gone.elsewhere).toMatch(/Backups.*WAL/)
-    // A vacuum gives back the pages at the end of a table; before, dead rows keep them.
+    // A vacuum releases the pages at the end of a table; before that, dead rows keep them.
     const size = async (): Promise<number> => {
       const { rows } = await warehouse.read((db) =>
         sql<{

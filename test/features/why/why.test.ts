@@ -1,4 +1,4 @@
-/** Why: which request brought a row, and what the source says of it now; and how little is kept for that. */
+/** Why: which request wrote a row, and what the source has now; and how little is stored for that. */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { whyText } from '../../../src/features/why/words.js'
@@ -37,7 +37,7 @@ describe.each(warehouses())('$name', (kind) => {
   const first = async (warehouse: Warehouse, table: string, id: string) =>
     (await ask(warehouse, table, id)).rows[0]
 
-  it('names the sync, the page and the request, and finds the source to agree', async () => {
+  it('names the sync, the page and the request, and finds that the source agrees', async () => {
     const warehouse = await prepared(450)
     const [runRow] = await rowsOf(warehouse, 'sync_runs')
     const told = await first(warehouse, 'notes', '130')
@@ -65,7 +65,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('tells reconcile and backfill from walks, and a tombstone from a live row', async () => {
+  it('distinguishes reconcile and backfill from walks, and a tombstone from a live row', async () => {
     const warehouse = await prepared(9000)
     await lose(warehouse, [2000, 7000])
     sandbox.store.remove(1, 'notes', 5000)
@@ -93,7 +93,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('shows what differs, field by field, of the owner of a nested row too, and what is in quarantine', async () => {
+  it('shows what differs, field by field, also for the owner of a nested row, and what is in quarantine', async () => {
     const warehouse = await prepared(3, 'repair_orders')
     const record = { ...template('repair_orders', 2, timeOf(2)), odometer: 12.5 }
     sandbox.store.put(1, 'repair_orders', { ...record, updated_at: at(90) })
@@ -106,7 +106,7 @@ describe.each(warehouses())('$name', (kind) => {
     const text = whyText(await ask(warehouse, 'repair_order_services', '20'))
     expect(text).toContain('repair_order_services 2/20, title: "title 20" here, "Changed since" there')
     expect(text).toContain('in quarantine: odometer')
-    // A part has no mark of deletion of its own: it is as live as its record.
+    // A part has no deletion mark of its own: it is as live as its record.
     expect(told).toMatchObject({ owner: { table: 'repair_orders', id: 2 }, state: 'live' })
     sandbox.store.remove(1, 'repair_orders', 2)
     await reconcile(sandbox, warehouse, { resources: ['repair_orders'] })
@@ -115,7 +115,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('tells of every order that shows a service, and of one where both are named', async () => {
+  it('shows every order with a service, and a single one if both are named', async () => {
     const warehouse = await prepared(1, 'repair_orders')
     for (const id of [8, 9]) {
       const record = template('repair_orders', id, timeOf(id))
@@ -153,7 +153,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('refuses what is no table and no id, and says so of a row that is not there', async () => {
+  it('refuses unknown tables and invalid ids, and reports a missing row', async () => {
     const warehouse = await prepared(1)
     await expect(ask(warehouse, 'nots', '1')).rejects.toThrow(
       expect.objectContaining({
@@ -170,7 +170,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('keeps no more than 16 bytes a row, and nothing of a sync that brings nothing', async () => {
+  it('keeps no more than 16 bytes per row, and nothing of a sync that fetches nothing', async () => {
     const shops = await createSandbox({ tenants: 1, scale: 0.3, seed: 2 })
     const warehouse = await open(kind)
     await sync(shops, warehouse, {})

@@ -1,6 +1,6 @@
 /**
- * What the commands print with `--json`, one after the other, on one warehouse and a sandbox whose data never change: the
- * documents that scripts of users read. Called by test/shell/documents.test.ts.
+ * What the commands print with `--json`, one after the other, on one warehouse and a sandbox with unchanging data: the
+ * documents that users' scripts read. Called by test/shell/documents.test.ts.
  */
 import { writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -21,7 +21,7 @@ type Run = (
 ) => Promise<Ended>
 
 interface Called {
-  /** The folder in which the program is installed. */
+  /** The folder where the program is installed. */
   readonly program: string
   readonly run: Run
 }
@@ -35,7 +35,7 @@ interface World {
 }
 
 interface Step {
-  /** The name of the document; the command's, where one is enough. */
+  /** The name of the document; the command's name if that is enough. */
   readonly name: string
   readonly words: readonly string[]
   readonly before?: (world: World) => void
@@ -51,7 +51,7 @@ const after = (before: (world: World) => void, name: string, ...words: string[])
   before,
 })
 
-/** One record with a value that fits no column, one that is new, one that is gone. */
+/** One record with a value that fits no column, one new record, one deleted record. */
 function change({ sandbox: { store }, tenant }: World): void {
   const [transaction] = store.all(tenant, 'payment_transactions')
   store.put(tenant, 'payment_transactions', { ...transaction, amount_cents: 12.5, updated_at: lastStamp })
@@ -60,7 +60,7 @@ function change({ sandbox: { store }, tenant }: World): void {
   store.remove(tenant, 'notes', Number(other?.id))
 }
 
-/** A customer with a stamp that every walk has passed: what only reconcile finds. */
+/** A customer with a stamp that every walk has passed: only reconcile finds it. */
 function hideCustomer({ sandbox: { store }, tenant }: World): void {
   const [customer] = store.all(tenant, 'customers')
   store.put(tenant, 'customers', { ...customer, id: 4712, updated_at: '2025-12-01T00:00:00Z' })
@@ -133,7 +133,7 @@ export const documentNames = steps.map(({ name }) => name)
 
 const promoted = { resources: { vehicles: { columns: { color: 'text' } } } }
 
-/** The same sandbox under another address: another source, as far as the program can tell. */
+/** The same sandbox at another address: a different source, as far as the program can tell. */
 const elsewhere = ({ url }: Sandbox): string => url.replace('127.0.0.1', 'localhost')
 
 async function open({ url, schema }: Warehouse): Promise<World> {
@@ -166,7 +166,7 @@ async function open({ url, schema }: Warehouse): Promise<World> {
   return { folder, sandbox, tenant, configure }
 }
 
-/** What differs from one warehouse to the other, and from one machine to the other. */
+/** What differs between warehouses and between machines. */
 const replacementsOf = (
   { url, schema }: Warehouse,
   program: string,
@@ -188,7 +188,7 @@ const replacementsOf = (
   ]
 }
 
-/** The documents by their names, with the exit code of each command. */
+/** The documents by name, with the exit code of each command. */
 export async function documents(
   warehouse: Warehouse,
   { program, run }: Called,

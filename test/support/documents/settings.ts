@@ -1,4 +1,4 @@
-/** The keys that a JSON schema allows, one line each: with their types, their words and their defaults. */
+/** The keys that a JSON schema allows, one per line, with their types, descriptions and defaults. */
 import { z } from 'zod'
 
 const node = z.looseObject({

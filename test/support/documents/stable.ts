@@ -1,24 +1,24 @@
 /**
- * The stable part of a command's document: whatever differs from one run to the next (instants of today, durations,
- * addresses, folders, the version) becomes a placeholder. Every key and every other value stays.
+ * The stable part of a command's document: anything that differs between runs (today's instants, durations, addresses,
+ * folders, the version) becomes a placeholder. Every key and every other value stays.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { root } from '../tree.js'
 
-/** A text of this world, and the placeholder that it becomes. */
+/** A text from this environment, and the placeholder that replaces it. */
 export type Replacement = readonly [text: string, placeholder: string]
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 
-/** No record has a later stamp; what is later belongs to the run. */
+/** No record has a later stamp; anything later belongs to the run. */
 export const lastStamp = '2026-01-02T00:00:00.000000Z'
 
 /** Keys whose numbers depend on the time of day, on the machine, or on the year in which the test runs. */
 const measured = /(_ms|_seconds|^minutes|^remaining|^digest)$/
 
-/** Texts that say the same in other places; the dictionary's are held by schema/dictionary/. */
+/** Texts that are repeated elsewhere; the dictionary's are checked by schema/dictionary/. */
 const elsewhere = /^(description|grain|sql|source|about|title)$/
 
 const months = 'January|February|March|April|May|June|July|August|September|October|November|December'
@@ -36,7 +36,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 const instant = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?/g
 const runId = /\b\d{8}T\d{6}-[0-9a-f]{6}\b/g
 
-/** Makes the documents of one scenario stable; a run bears the same number in all of them. */
+/** Makes the documents of one scenario stable; a run has the same number in all of them. */
 export class Stabilizer {
   readonly #replacements: readonly Replacement[]
   readonly #runs: string[] = []
@@ -65,7 +65,7 @@ export class Stabilizer {
     return this.#runs.indexOf(id) + 1
   }
 
-  /** `withTexts`: false where the texts of a dictionary are left out. */
+  /** `withTexts`: false if the texts of a dictionary are left out. */
   value(value: unknown, withTexts: boolean, key = ''): unknown {
     if (value === null || typeof value === 'boolean') return value
     if (measured.test(key)) return '<measured>'
@@ -93,7 +93,7 @@ function withoutMovingRows(value: object): object {
   return value
 }
 
-/** Lists in whose order it shows how long each of their items took. */
+/** Lists whose order depends on how long each of their items took. */
 const unordered = new Set(['cursors', 'lateness'])
 
 const sortKey = z.object({
@@ -108,7 +108,7 @@ function inOrder(list: readonly unknown[], name: string): readonly unknown[] {
   return list.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
 }
 
-/** JSON in which whatever fits a line is on one line: a change shows as few changed lines. */
+/** JSON with everything that fits on one line: a change shows as few changed lines. */
 export function inLines(given: unknown, indent = ''): string {
   // A text of several lines is shown as a list of them.
   const value = typeof given === 'string' && given.includes('\n') ? given.split('\n') : given

@@ -7,7 +7,7 @@ interface Column {
   readonly name: string
   readonly type: string
   readonly nullable: boolean
-  /** The place in the primary key, from 1; 0 where it is not in it. */
+  /** The position in the primary key, from 1; 0 if it isn't part of it. */
   readonly key: number
 }
 
@@ -42,7 +42,7 @@ async function columns(url: string, schema: string): Promise<readonly Column[]> 
   }
 }
 
-/** One line a column. */
+/** One line per column. */
 export async function tables({ url, schema }: { url: string; schema: string }): Promise<string> {
   const lines = (await columns(url, schema)).map(({ table, name, type, nullable, key }) =>
     [`${table}.${name}`, type, ...(nullable ? [] : ['not null']), ...(key > 0 ? [`key ${key}`] : [])].join(

@@ -10,7 +10,7 @@ import { type Law, warehouseAt } from './law.js'
 
 export interface CostCase {
   readonly records: number
-  /** What changes before each run but the first. */
+  /** What changes before each run except the first. */
   readonly changed: readonly number[]
 }
 
@@ -44,7 +44,7 @@ class Cost implements Law<CostCase> {
       await syncInOrder(sandbox, warehouse, { resources: ['notes'], overlapMs: 0 })
       const asked = sandbox.requests.filter(({ resource }) => resource === 'notes').length
       const pages = Math.max(1, Math.ceil(many / 100))
-      // A full page is no end: what lies behind it is asked for. The record at the watermark may be shown again.
+      // A full page isn't the end: the next one is requested. The record at the watermark may be shown again.
       const isFull = [many, many + 1].some((shown) => shown > 1 && shown % 100 === 0)
       // Several pages take two more to close the books.
       const whole = pages + (isFull ? 1 : 0)

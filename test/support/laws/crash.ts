@@ -1,7 +1,7 @@
 /**
- * Law 3: stop after any statement, run again, and the warehouse is the same as after a run that nobody disturbed. Once as a
- * crash, after which nothing more happens; once as a connection that is lost, after which the same run goes on, not knowing
- * whether its last commit was heard.
+ * Law 3: stop after any statement, run again, and the warehouse is the same as after an undisturbed run. Once as a
+ * crash, after which nothing more happens; once as a lost connection, after which the same run continues, not knowing
+ * whether its last commit succeeded.
  */
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
@@ -20,17 +20,17 @@ import { through, watched, wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
 
 export interface CrashCase {
-  /** A first load, or a run that meets changes. */
+  /** A first load, or a run that finds changes. */
   readonly run: 'first load' | 'changes'
   readonly how: 'crash' | 'lost'
-  /** Counted from 1: before and after each statement, and after each commit; or the commits alone. */
+  /** Counted from 1: before and after each statement, and after each commit; or only the commits. */
   readonly moment: number | { readonly commit: number }
 }
 
 const runs = ['first load', 'changes'] as const
 
 export const cases = {
-  /** After a commit: those are the same on every warehouse, and the statements between them are not. */
+  /** After a commit: commits are the same in every warehouse, but the statements between them are not. */
   commits: fc.record({
     run: fc.constantFrom(...runs),
     how: fc.constantFrom('crash' as const, 'lost' as const),
@@ -52,7 +52,7 @@ function fill({ store }: Sandbox): void {
   for (let id = 1; id <= 3; id++) store.put(1, 'repair_orders', template('repair_orders', id, time(id)))
 }
 
-/** New versions with other children, and one that goes to quarantine in part. */
+/** New versions with different children, and one that partly goes to quarantine. */
 function change({ store }: Sandbox): void {
   for (const id of [2, 3]) {
     const order = template('repair_orders', id, time(20 + id))
@@ -65,7 +65,7 @@ function change({ store }: Sandbox): void {
 
 const tables = (options.resources ?? []).flatMap((name) => writtenTables(known.byName.get(name)!))
 
-/** Everything that must be the same: all rows, and how far every cursor has come. */
+/** Everything that must be the same: all rows, and every cursor's progress. */
 async function state(warehouse: Warehouse): Promise<unknown> {
   await registersAgree(warehouse, 2)
   const cursors = await rowsOf(warehouse, 'sync_cursors')
@@ -94,7 +94,7 @@ type Fault = (isCommit: boolean) => void
 
 type Moment = CrashCase['moment']
 
-/** Calls `now` with how many moments of the kind have come, at each of them. */
+/** Calls `now` at each moment of the kind, with how many there have been. */
 const counting = (moment: Moment, now: (n: number) => void): Fault => {
   let n = 0
   return (isCommit) => {
@@ -107,7 +107,7 @@ const numberOf = (moment: Moment): number => (typeof moment === 'number' ? momen
 const wordsOf = (moment: Moment): string =>
   typeof moment === 'number' ? `moment ${moment}` : `commit ${moment.commit}`
 
-/** From that moment on nothing works any more. */
+/** From that moment on, nothing works any more. */
 const crashAt = (moment: Moment): Fault =>
   counting(moment, (n) => {
     if (n >= numberOf(moment)) throw new Crash(`crash at ${wordsOf(moment)}`)
@@ -124,7 +124,7 @@ const lostAt = (moment: Moment): Fault => {
 }
 
 /**
- * A warehouse whose moments call the fault; for a page that the writer thread stores, after its commit alone
+ * A warehouse whose moments call the fault; for a page stored by the writer thread, only after its commit
  * (test/laws/kill.test.ts ends that thread in the middle).
  */
 function disturbed(warehouse: Warehouse, fault: Fault): Warehouse {
@@ -139,7 +139,7 @@ function disturbed(warehouse: Warehouse, fault: Fault): Warehouse {
   })
 }
 
-/** A call after whose promise is kept something may happen. */
+/** A call after whose success something may happen. */
 const after =
   <A extends unknown[], R>(call: (...given: A) => Promise<R> | undefined, moment: () => void) =>
   (...given: A): Promise<R> | undefined =>
@@ -152,12 +152,12 @@ const after =
 const bury = (warehouse: Warehouse): Promise<number> =>
   warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
 
-/** A run that nobody disturbed. */
+/** An undisturbed run. */
 interface Undisturbed {
-  /** Brings back the warehouse as it was before the run. */
+  /** Restores the warehouse to its state before the run. */
   readonly restore: () => Promise<void>
   readonly wanted: unknown
-  /** By moment: whether it came after a commit. */
+  /** For each moment, whether it came after a commit. */
   readonly moments: readonly boolean[]
 }
 
@@ -183,7 +183,7 @@ export class CrashLaw implements Law<CrashCase> {
     return law
   }
 
-  /** The moments of a run: one inside of each transaction and one after each commit, or all. */
+  /** The moments of a run: one inside each transaction and one after each commit, or all. */
   momentsOf(run: CrashCase['run'], isWhole: boolean): number[] {
     const { moments } = this.#run(run)
     const all = moments.map((_, i) => i + 1)

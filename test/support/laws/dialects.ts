@@ -1,4 +1,6 @@
-/** Law 4: the same pages in both kinds of warehouse leave equal rows. Records are mostly right, and wrong in every way. */
+/**
+ * Law 4: the same pages leave equal rows in both kinds of warehouse. Records are mostly right, and wrong in every way.
+ */
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import { allSettled } from '../../../src/engine/base/allsettled.js'
@@ -13,7 +15,7 @@ import { type Law, warehouseAt } from './law.js'
 
 export interface DialectCase {
   readonly resource: string
-  /** Records, page by page; an integer beyond 2^53 stands as text, with an n behind it. */
+  /** Records, page by page; an integer beyond 2^53 is written as text followed by an n. */
   readonly pages: readonly (readonly unknown[])[]
 }
 
@@ -40,7 +42,7 @@ class Dialects implements Law<DialectCase> {
   constructor(private readonly warehouses: readonly Warehouse[]) {}
 
   async play({ resource, pages }: DialectCase): Promise<void> {
-    // Both end before the next case begins, also where one of them fails.
+    // Both end before the next case starts, even if one of them fails.
     const [one, other] = await allSettled(
       this.warehouses.map((warehouse) => this.#outcome(warehouse, resource, pages)),
     )

@@ -53,7 +53,7 @@ class Drift implements Law<DriftCase> {
         sandbox.store.put(1, 'notes', { ...template('notes', i + 1, time), ...unknown })
         extras.set(i + 1, Object.keys(unknown).length === 0 ? null : unknown)
       }
-      // A warehouse of its own, as each process has: what one has recorded, it does not record again.
+      // Its own warehouse, like each process: what it has recorded once, it doesn't record again.
       const own = await openWarehouse({ ...this.address, model: known })
       const report = await syncInOrder(sandbox, own, { resources: ['notes'], notices }).finally(() =>
         own.close(),

@@ -1,7 +1,7 @@
 /**
- * A law of the design as cases are played against it (test/laws, `npm run pins`). A case is plain JSON: events and pages,
- * so that one which has brought a fault to light can be kept. Nothing here knows vitest: a law is loaded from a copy of the
- * program that has a fault in it, and played there.
+ * A law of the design, as cases are played against it (test/laws, `npm run pins`). A case is plain JSON: events and
+ * pages, so that one which has revealed a fault can be stored. Nothing here uses vitest: a law is loaded from a copy of
+ * the program with a fault in it, and played there.
  */
 import type fc from 'fast-check'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
@@ -10,16 +10,16 @@ import type { Address } from '../place.js'
 import { known } from '../run.js'
 
 export interface Law<Case> {
-  /** Throws where the law is broken. */
+  /** Throws if the law is broken. */
   play(one: Case): Promise<void>
   close(): Promise<void>
 }
 
-/** What a file of this folder exports. */
+/** The exports of a file in this folder. */
 export interface LawFile<Case = unknown> {
-  /** Every law is opened on one warehouse, and that of the dialects on one of each kind. */
+  /** Every law is opened on one warehouse; the law of the dialects, on one of each kind. */
   readonly open: (addresses: readonly Address[]) => Promise<Law<Case>>
-  /** By name: where `npm run pins` and `npm run test:search` look for a case. */
+  /** By name: where `npm run pins` and `npm run test:search` search for a case. */
   readonly cases: Readonly<Record<string, fc.Arbitrary<Case>>>
 }
 

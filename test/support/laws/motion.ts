@@ -1,8 +1,8 @@
 /**
- * Laws 6 (motion) and 9 (books): whatever happens at the source between any two requests, a sync after it stands still
- * leaves every record of it in the warehouse in its newest version, no version is ever rolled back, and no walk ever claims
- * more than it has. ../motion.ts plays one scenario; here are the sources that it is played on, and kinds of scenarios
- * that bring particular mistakes to light.
+ * Laws 6 (motion) and 9 (books): whatever happens at the source between any two requests, once it stops changing, a
+ * sync leaves every record of it in the warehouse in its newest version; no version is ever rolled back, and no walk
+ * ever claims more than it has. ../motion.ts plays one scenario; this file has the sources on which it is played, and
+ * kinds of scenarios that reveal particular mistakes.
  */
 import fc from 'fast-check'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -12,16 +12,17 @@ import { MotionWorld } from '../motionworld.js'
 import type { Address } from '../place.js'
 import { type Law, warehouseAt } from './law.js'
 
-/** What all these scenarios have in common. */
+/** What all these scenarios share. */
 const plain = { overlapMs: 0, readAhead: 0 } as const
 const pageSizes = fc.constantFrom([5, 4, 3], [4, 3, 5, 2])
 const digits = fc.constantFrom(0 as const, 3 as const, 6 as const)
 
 /**
- * Stamps records that the walk has read already with one updated_at, lets time pass and creates a record. The source shows
- * the stamped records in another order each time, so that the closing pages show some of them and not others. Only then can
- * the newest record of the last response mislead: the walk reads everything newer than its first response down to what it
- * saw, and only ties can hide a part of that. An overlap would hide this mistake too, so there is none.
+ * Stamps records that the walk has already read with the same updated_at, lets time pass and creates a record. The
+ * source shows the stamped records in a different order each time, so the closing pages show some of them and not
+ * others. Only then can the newest record of the last response mislead: the walk reads everything newer than its first
+ * response down to what it saw, and only ties can hide a part of that. An overlap would hide this mistake too, so there
+ * is none.
  */
 const tiedBehind: fc.Arbitrary<MotionScript> = fc
   .record({
@@ -52,8 +53,8 @@ const tiedBehind: fc.Arbitrary<MotionScript> = fc
   }))
 
 /**
- * Deletes records that the walk has read already, so that the next page skips as many. Its records lie far apart: the first
- * response shows the whole late zone, and no second reading of the zone makes up for what slipped.
+ * Deletes records that the walk has already read, so that the next page skips as many. The records are far apart in
+ * time: the first response shows the whole late zone, and no second reading of the zone makes up for what slipped.
  */
 const deletesBehind: fc.Arbitrary<MotionScript> = fc
   .record({
@@ -78,7 +79,7 @@ const deletesBehind: fc.Arbitrary<MotionScript> = fc
     ],
   }))
 
-/** Ties in any order, and one page size: what a reading hides, only another one of the same pages may bring. */
+/** Ties in any order, and one page size: what a reading hides, only another reading of the same pages can show. */
 const shuffledTies: fc.Arbitrary<MotionScript> = scripts.map((script) => ({
   ...script,
   pageSizes: [5],
@@ -86,7 +87,10 @@ const shuffledTies: fc.Arbitrary<MotionScript> = scripts.map((script) => ({
   initial: script.initial.map((part) => ({ ...part, tied: true })),
 }))
 
-/** A group of one updated_at in any order, a few records since, and nothing but exchanges of seen for late. */
+/**
+ * A group with the same updated_at in any order, a few records since, and nothing but exchanges of seen for late
+ * records.
+ */
 const exchanges: fc.Arbitrary<MotionScript> = fc.constantFrom(5000, 300_000).chain((overlapMs) =>
   fc
     .record({
@@ -112,8 +116,8 @@ const exchanges: fc.Arbitrary<MotionScript> = fc.constantFrom(5000, 300_000).cha
 )
 
 /**
- * A late zone of more than a page before an old group of one updated_at in any order. Deleted records of the zone, which
- * the walk has counted, make up for those that the ties hide.
+ * A late zone of more than a page, and before it an old group with the same updated_at in any order. Deleted records of
+ * the zone, which the walk has counted, make up for those that the ties hide.
  */
 const wideZone: fc.Arbitrary<MotionScript> = fc
   .record({
@@ -169,7 +173,7 @@ export class Motion implements Law<MotionScript> {
     await this.told(script)
   }
 
-  /** What each run of the scenario has told. */
+  /** What each run of the scenario has reported. */
   async told(
     script: MotionScript,
     hearing?: (world: MotionWorld, warehouse: Warehouse, script: MotionScript) => Hears,

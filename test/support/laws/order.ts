@@ -18,18 +18,18 @@ const orders = known.byName.get('repair_orders')!
 const tables = [...orders.tables.map((table) => table.name).slice(0, 4), 'sync_registers']
 const base = 1_767_225_600_000_000n
 
-/** A service goes to an owner (0: away), whose updated_at moves or not, and some owners are looked at by a request. */
+/** A service moves to an owner (0: away), whose updated_at changes or not, and a request reads some owners. */
 export interface OrderStep {
   readonly service: number
   readonly to: number
-  /** A source that prints whole seconds shows two versions with one. */
+  /** A source that prints whole seconds shows two versions with the same one. */
   readonly stamped: boolean
   readonly looked: readonly number[]
 }
 
 export interface OrderCase {
   readonly steps: readonly OrderStep[]
-  /** The order in which pages are applied; `twice`: each of them twice, in the order in which they were asked for. */
+  /** The order in which pages are applied; `twice`: each of them twice, in the order in which they were requested. */
   readonly order: readonly number[] | 'twice'
 }
 
@@ -53,7 +53,7 @@ interface Owner {
   readonly services: readonly number[]
 }
 
-/** What a request at a moment saw: owners as they were then. */
+/** What a request saw at a moment: owners as they were then. */
 interface Seen {
   readonly at: number
   readonly owners: ReadonlyMap<number, Owner>

@@ -1,4 +1,4 @@
-/** The cases that are kept in test/laws/pins, and how each of them is played: on the program, and with its mutant in it. */
+/** The cases stored in test/laws/pins, and how each of them is played: on the program, and with its mutant in it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brokenProduct, load } from '../brokenproduct.js'
@@ -7,7 +7,7 @@ import { type LawMutant, laws } from '../promises/laws.js'
 import { root } from '../tree.js'
 import type { Law, LawFile } from './law.js'
 
-/** From the root on. */
+/** Path from the root. */
 export const pinFile = ({ pin }: Pick<LawMutant, 'pin'>): string => `test/laws/pins/${pin}.json`
 
 export const readPin = (mutant: LawMutant): unknown =>
@@ -15,7 +15,7 @@ export const readPin = (mutant: LawMutant): unknown =>
 
 const fileOf = ({ played }: LawMutant): string => `test/support/laws/${played}.ts`
 
-/** The law as the sound program keeps it, or as the broken one does. */
+/** The law with the sound program, or with the broken one. */
 export async function lawOf(
   mutant: LawMutant,
   program: 'sound' | 'broken',
@@ -33,7 +33,7 @@ export async function casesOf(mutant: LawMutant): Promise<LawFile['cases'][strin
   return found
 }
 
-/** What the law says of a case; undefined where it holds. */
+/** The law's error for a case; undefined if it holds. */
 export const verdictOf = (law: Law<unknown>, one: unknown): Promise<string | undefined> =>
   law.play(one).then(
     () => undefined,

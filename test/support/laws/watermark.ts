@@ -9,7 +9,7 @@ import { syncInOrder } from '../run.js'
 import { wipe } from '../through.js'
 import { type Law, warehouseAt } from './law.js'
 
-/** Before the `at`-th request for the list a record is created, or one is changed. */
+/** Before the `at`-th request for the list, a record is created or changed. */
 export interface WatermarkStep {
   readonly at: number
   readonly kind: 'create' | 'change'
@@ -47,7 +47,7 @@ export const cases: Readonly<Record<'any', fc.Arbitrary<WatermarkCase>>> = {
 }
 
 class Watermark implements Law<WatermarkCase> {
-  /** Commits of pages that were looked at. */
+  /** How many page commits were checked. */
   commits = 0
 
   constructor(
@@ -77,13 +77,13 @@ class Watermark implements Law<WatermarkCase> {
 
   #step({ kind, id }: WatermarkStep): void {
     const { store } = this.sandbox
-    // As a change is stamped: a record with an older stamp would come late, which is no matter of this law.
+    // Stamped like a change: a record with an older stamp would come late, which isn't part of this law.
     if (kind === 'create')
       store.put(1, 'notes', template('notes', id, fromMicros(BigInt(Date.now()) * 1000n)))
     else if (store.stored(1, 'notes', id)) store.change(1, 'notes', id, { description: 'changed' })
   }
 
-  /** Looks after every commit of a page. */
+  /** Checks after every commit of a page. */
   #watched(): Warehouse {
     const { warehouse } = this
     return new Proxy(warehouse, {

@@ -6,7 +6,7 @@ import { premises } from './premises.js'
 import type { Promised } from './promise.js'
 import { service } from './service.js'
 
-/** Every promise that has a test which fails without it; those of the laws have cases of their own (laws.ts, year.ts). */
+/** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
 export const promises: readonly Promised[] = [
   ...premises,
   ...claims,

@@ -1,4 +1,4 @@
-/** What the product says of itself and of its rows: one function that decides it is broken at a time. */
+/** What the product reports about itself and its rows: one function that decides it is broken at a time. */
 import type * as format from '../../../src/engine/base/format.js'
 import type * as verdict from '../../../src/engine/walk/verdict.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
@@ -10,7 +10,7 @@ import { both, type Promised } from './promise.js'
 export const claims: readonly Promised[] = [
   {
     promise: 'a verdict is no better than its evidence',
-    broken: 'forgets what is remembered of a list',
+    broken: 'forgets what it knows about a list',
     breakage: breaking<typeof verdict>('src/engine/walk/verdict.ts').function(
       'verdict',
       (sound) => (evidence) => sound(evidence),
@@ -20,19 +20,19 @@ export const claims: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'nothing says that all is well while an incident is open',
-    broken: 'finds no incident open',
+    promise: 'nothing reports that all is well while an incident is open',
+    broken: 'finds no open incident',
     breakage: breaking<typeof openincidents>('src/features/alerts/openincidents.ts').function(
       'openIncidents',
       () => async () => [],
     ),
     test: 'test/features/alerts/greenisgreen.test.ts',
-    name: 'an open incident is told by all of them alike',
+    name: 'all of them report an open incident',
     on: both,
   },
   {
-    promise: 'an age that cannot be known is no good news',
-    broken: 'takes an instant ahead of now for now',
+    promise: 'an unknown age never counts as fresh',
+    broken: 'treats an instant in the future as now',
     breakage: breaking<typeof format>('src/engine/base/format.ts').function(
       'ageOf',
       (sound) =>
@@ -51,12 +51,12 @@ export const claims: readonly Promised[] = [
       () => (_cursor, work) => work,
     ),
     test: 'test/features/reconcile/shared.test.ts',
-    name: 'asks for the order that lost a service without a new stamp',
+    name: 'requests the order that lost a service without a new stamp',
     on: both,
   },
   {
-    promise: 'a page is stored though nested rows are there without their records',
-    broken: 'knows no error of a row that was there',
+    promise: 'a page is stored even if nested rows exist without their records',
+    broken: "doesn't recognize the error for a row that already exists",
     breakage: breaking<typeof postgres>('src/engine/warehouse/postgres/dialect.ts').function(
       'postgresDialect',
       (sound) =>

@@ -1,4 +1,6 @@
-/** What makes a copy the original (docs/warehouse.md, Moving a warehouse): one function of it is broken at a time. */
+/**
+ * What makes a copy equal the original (docs/warehouse.md, Moving a warehouse): one function of it is broken at a time.
+ */
 
 import type * as tables from '../../../src/features/copy/copiedtables.js'
 import type * as bring from '../../../src/features/copy/copyrows.js'
@@ -12,7 +14,7 @@ const copying = 'test/features/copy/copying.test.ts'
 export const copy: readonly Promised[] = [
   {
     promise: 'a copy has everything',
-    broken: 'copies no quarantine',
+    broken: "doesn't copy quarantine",
     breakage: breaking<typeof tables>('src/features/copy/copiedtables.ts').function(
       'copiedTables',
       (sound) =>
@@ -37,18 +39,18 @@ export const copy: readonly Promised[] = [
         },
     ),
     test: copying,
-    name: 'says so where the copy is not the original',
+    name: "reports it if the copy doesn't equal the original",
     on: both,
   },
   {
-    promise: 'a copy goes on',
-    broken: 'leaves every row that is there already as it is',
+    promise: 'an interrupted copy continues',
+    broken: 'leaves every existing row as it is',
     breakage: breaking<typeof stream>('src/features/copy/stream.ts').function(
       'changesOf',
       (sound) => (sides) => sound({ ...sides, isSame: () => true }),
     ),
     test: copying,
-    name: 'is what the original is now, where that went on meanwhile',
+    name: 'equals the current original if that continued meanwhile',
     on: both,
   },
   {
@@ -61,7 +63,7 @@ export const copy: readonly Promised[] = [
           sound(...given).catch(() => ({ isBegun: false, hasTables: true })),
     ),
     test: copying,
-    name: 'is refused where something else is, and nothing is touched',
+    name: 'is refused if the target holds something else, and nothing is touched',
     on: both,
   },
 ]

@@ -1,4 +1,4 @@
-/** What holds where the source is heard (docs/webhooks.md): one function of it is broken at a time. */
+/** What holds when the source sends events (docs/webhooks.md): one function of it is broken at a time. */
 
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
@@ -27,7 +27,7 @@ const ringingFile = 'src/features/events/ringing.ts'
 
 export const events: readonly Promised[] = [
   {
-    promise: 'an event that was answered is on the disk',
+    promise: 'an answered event is on disk',
     broken: 'answers before the commit',
     breakage: breaking<typeof intake>('src/features/listen/intake.ts').method(
       'Intake',
@@ -67,27 +67,27 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'an event is settled by a walk that began after it came',
-    broken: 'settles what waits when the walk ends',
+    promise: 'an event is settled by a walk that started after it was received',
+    broken: 'settles events that arrived before the walk ended',
     breakage: breaking<typeof settling>(settlingFile).function(
       'beforeWalk',
       (sound) => async (inbox, cursor) => async (floor) => (await sound(inbox, cursor))?.(floor),
     ),
     test: settled,
-    name: 'one that arrives while the walk reads',
+    name: 'one that arrives while the walk is reading',
     on: both,
   },
   {
     promise: 'what an event announces is looked for again',
-    broken: 'takes every version for the announced one',
+    broken: 'accepts every version as the announced one',
     breakage: breaking<typeof waiting>(waitingFile).function('isOlder', () => () => false),
     test: secondLook,
-    name: 'a list that lags',
+    name: 'a lagging list',
     on: both,
   },
   {
     promise: 'what an event announces is looked for again',
-    broken: 'asks for nothing by id',
+    broken: 'requests nothing by id',
     breakage: breaking<typeof unlisted>('src/features/events/unlisted.ts').function(
       'askUnlisted',
       () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, unread: [] }),
@@ -98,7 +98,7 @@ export const events: readonly Promised[] = [
   },
   {
     promise: 'what an event announces is looked for again',
-    broken: 'counts what an event brought late as in time',
+    broken: 'counts a late record fetched because of an event as in time',
     breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').method(
       'LatenessMeter',
       'take',
@@ -113,7 +113,7 @@ export const events: readonly Promised[] = [
   },
   {
     promise: 'a forged event costs little',
-    broken: 'believes that nothing waits for its time',
+    broken: 'treats every waiting event as due',
     breakage: breaking<typeof waiting>(waitingFile).function(
       'waitingOf',
       (sound) =>
@@ -121,60 +121,60 @@ export const events: readonly Promised[] = [
           (await sound(...given)).map((row) => ({ ...row, due_at: null })),
     ),
     test: secondLook,
-    name: 'costs no more where the list is walked all the time',
+    name: 'costs no more if the list is walked all the time',
     on: both,
   },
   {
-    promise: 'a deletion is the source’s word',
-    broken: 'takes each record for gone that an event says was deleted',
+    promise: 'only the source confirms a deletion',
+    broken: 'believes every event about a deletion',
     breakage: breaking<typeof deletions>('src/features/events/deletedevents.ts').method(
       'DeletedEvents',
       'ask',
       () => async (rows) => ({ notLive: [], deleted: rows, exists: [], unread: [] }),
     ),
     test: deleted,
-    name: 'a record that is there stays',
+    name: 'a record that exists stays',
     on: both,
   },
   {
-    promise: 'a deletion is the source’s word',
-    broken: 'believes any number of deletions in an hour',
+    promise: 'only the source confirms a deletion',
+    broken: 'believes any number of deletions per hour',
     breakage: breaking<typeof guard>('src/features/reconcile/deletionguard.ts').method(
       'DeletionGuard',
       'trips',
       () => () => false,
     ),
     test: deleted,
-    name: 'more than is believed of an hour',
+    name: 'more than is believed per hour',
     on: both,
   },
   {
     promise: 'an event rings only what is synced',
-    broken: 'does not look at who is granted and chosen',
+    broken: 'ignores which tenants and resources are granted and selected',
     breakage: breaking<typeof synced>('src/features/events/synced.ts').function(
       'isSynced',
       (sound) => (those, key) =>
         sound({ ...those, tenants: new Set([...those.tenants, key.tenantId]), unavailable: new Set() }, key),
     ),
     test: 'test/features/events/onlysynced.test.ts',
-    name: 'is not asked for',
+    name: "isn't requested",
     on: both,
   },
   {
-    promise: 'events are of one environment',
-    broken: 'takes any secret',
+    promise: 'events stay in one environment',
+    broken: 'accepts any secret',
     breakage: breaking<typeof secrets>('src/features/listen/secretcheck.ts').method(
       'SecretCheck',
       'isRight',
       () => () => true,
     ),
     test: 'test/features/listen/receiver.test.ts',
-    name: 'accepts both secrets while one is replaced',
+    name: 'accepts both secrets while one replaces',
     on: both,
   },
   {
-    promise: 'events are of one environment',
-    broken: 'listens for the warehouse of another source',
+    promise: 'events stay in one environment',
+    broken: "listens for another source's warehouse",
     breakage: breaking<typeof identity>('src/engine/warehouse/sourceidentity.ts').function(
       'checkSourceIdentity',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
@@ -185,18 +185,18 @@ export const events: readonly Promised[] = [
   },
   {
     promise: 'what events cost is bounded',
-    broken: 'rings a cursor with each event',
+    broken: 'rings a cursor for each event',
     breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'restsUntil', () => () => 0),
     test: bounded,
-    name: 'events of one cursor are one ring',
+    name: 'several events of a cursor cause one ring',
     on: both,
   },
   {
     promise: 'what events cost is bounded',
-    broken: 'rings a cursor that fails as if it did not',
+    broken: 'rings a failing cursor as if it worked',
     breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'failed', () => () => {}),
     test: bounded,
-    name: 'a cursor that fails is rung after',
+    name: 'a failing cursor is rung after',
     on: both,
   },
   {
@@ -212,7 +212,7 @@ export const events: readonly Promised[] = [
   },
   {
     promise: 'what events cost is bounded',
-    broken: 'takes a ring for a planned walk',
+    broken: 'treats a ring as a planned walk',
     breakage: breaking<typeof resume>('src/engine/run/resumecursor.ts').function(
       'isQuick',
       () => () => false,
@@ -222,19 +222,19 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'no command waits for a listener in vain',
-    broken: 'does not see who wants the lease',
+    promise: 'a command never waits for a listener in vain',
+    broken: "doesn't notice who wants the lease",
     breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
       'lockHolder',
       () => async () => undefined,
     ),
     test: bounded,
-    name: 'gives the lease back as soon as somebody wants it',
+    name: 'gives the lease back as soon as someone wants it',
     on: both,
   },
   {
-    promise: 'no command waits for a listener in vain',
-    broken: 'waits for the lease without a word',
+    promise: 'a command never waits for a listener in vain',
+    broken: 'waits for the lease silently',
     breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
       'wantLease',
       () => async () => {},
@@ -244,8 +244,8 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'no command waits for a listener in vain',
-    broken: 'takes a listener for any other run',
+    promise: 'a command never waits for a listener in vain',
+    broken: 'treats a listener like any other run',
     breakage: breaking<typeof warehouses>('src/engine/warehouse/warehouse.ts').method(
       'Warehouse',
       'claim',

@@ -1,6 +1,6 @@
 /**
- * The laws of the design, and for each what breaks it: one function of the program at a time, with a case that is kept in
- * test/laws/pins and has to bring the fault to light. `npm run pins` looks for such cases.
+ * The laws of the design, and what breaks each of them: one function of the program at a time, with a case stored in
+ * test/laws/pins that has to reveal the fault. `npm run pins` searches for such cases.
  */
 import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
 import type * as ends from '../../../src/engine/run/walkend.js'
@@ -22,17 +22,17 @@ export interface LawMutant {
   /** What the broken function does. */
   readonly broken: string
   readonly breakage: Breakage
-  /** A file of test/support/laws, and the kind of its cases among which one brings the fault to light. */
+  /** A file of test/support/laws, and the kind of its cases, one of which reveals the fault. */
   readonly played: string
   readonly cases: string
   /** The file in test/laws/pins. */
   readonly pin: string
-  /** What the law says of it. */
+  /** The law's error. */
   readonly says: RegExp
 }
 
 const Book = breaking<typeof books>('src/engine/walk/books.ts')
-/** What a book counts that closes, with the same records seen. */
+/** The counts of a book that closes, with the same records seen. */
 const closed = ({ distinct }: Balance): Counted => ({
   balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
   ...{ isDoubtful: false, hasVanished: false, isLate: false, hasTies: false },
@@ -42,7 +42,7 @@ const misled = /^Error: (Wrong |Lost|Still not done|Record \d+ was rolled back)/
 /** Later than every request. */
 const forever = '~'
 
-/** Takes each stored version for another one. */
+/** Takes each stored version for a different one. */
 const storedAs = (taken: (version: Version) => Version): Breakage =>
   breaking<typeof session>('src/engine/warehouse/session.ts').method(
     'SharedSession',
@@ -79,7 +79,7 @@ export const laws: readonly LawMutant[] = [
   },
   {
     ...order,
-    broken: 'lets an earlier request win where two versions have one updated_at',
+    broken: 'lets an earlier request win if two versions have the same updated_at',
     breakage: storedAs((version) => ({ ...version, syncedAt: '' })),
     pin: 'ties-without-a-guard',
   },
@@ -131,7 +131,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     cases: 'deletesBehind',
-    broken: 'notices no fall of the total, so that the walk does not step back',
+    broken: "doesn't notice that the total decreased, so the walk doesn't step back",
     breakage: Book.method(
       'Book',
       'response',
@@ -145,7 +145,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     cases: 'tiedBehind',
-    broken: 'takes the newest record of all responses for the watermark, not that of the first',
+    broken: 'takes the newest record of all responses as the watermark, not that of the first',
     breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
       'judgeReading',
       (sound) =>
@@ -158,7 +158,7 @@ export const laws: readonly LawMutant[] = [
   },
   {
     ...motion,
-    broken: 'begins walks at the watermark, without the overlap',
+    broken: 'starts walks at the watermark, without the overlap',
     breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
       'floorOf',
       (sound) => (from) => sound(from, 0),
@@ -174,13 +174,13 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     cases: 'shuffledTies',
-    broken: 'does not read again what ties hide',
+    broken: "doesn't read again what ties hide",
     breakage: Book.getter('Book', 'isShort', () => () => false),
     pin: 'ties-not-read-again',
   },
   {
     ...unknown,
-    broken: 'reports what was reported before',
+    broken: 'reports again what was already reported',
     breakage: breaking<typeof drift>('src/engine/warehouse/drift.ts').function(
       'writeDrift',
       (sound) => async (db, session, stamps, entries) => {
@@ -201,7 +201,7 @@ export const laws: readonly LawMutant[] = [
   },
   {
     ...honest,
-    broken: 'believes the books without their being closed',
+    broken: "trusts books that aren't closed",
     breakage: Book.getter(
       'Book',
       'counted',
@@ -214,7 +214,7 @@ export const laws: readonly LawMutant[] = [
   },
   {
     ...honest,
-    broken: 'closes the books where at least as much was seen as there is',
+    broken: 'closes the books if at least as many records were seen as exist',
     breakage: Book.getter(
       'Book',
       'counted',
@@ -228,14 +228,14 @@ export const laws: readonly LawMutant[] = [
   },
   {
     ...honest,
-    broken: 'takes no notice of ties that two responses share',
+    broken: 'ignores ties that two responses share',
     breakage: breaking<typeof ties>('src/engine/walk/ties.ts').method('TieWatch', 'follow', () => () => {}),
     pin: 'ties-unnoticed',
   },
   {
     ...honest,
     cases: 'exchanges',
-    broken: 'does not think of what comes late',
+    broken: 'ignores that records may come late',
     breakage: breaking<typeof cursorwork>('src/engine/run/resumecursor.ts').function(
       'walkPlan',
       (sound) =>
@@ -249,14 +249,14 @@ export const laws: readonly LawMutant[] = [
   {
     ...honest,
     cases: 'exchanges',
-    broken: 'does not read the late zone once more',
+    broken: "doesn't read the late zone again",
     breakage: Book.getter('Book', 'needsZone', () => () => false),
     pin: 'zone-not-read-again',
   },
   {
     ...honest,
     cases: 'wideZone',
-    broken: 'takes the part behind the late zone for whole',
+    broken: 'treats the part behind the late zone as complete',
     breakage: breaking<typeof olderpart>('src/engine/walk/olderpart.ts').getter(
       'OlderPart',
       'isWhole',

@@ -10,19 +10,19 @@ import { both, type Promised } from './promise.js'
 
 export const metrics: readonly Promised[] = [
   {
-    promise: 'totals are of the whole life of the warehouse',
-    broken: 'adds nothing to the totals of the runs before',
+    promise: 'totals cover the whole life of the warehouse',
+    broken: 'adds nothing to the totals of earlier runs',
     breakage: breaking<typeof counters>('src/engine/warehouse/counters.ts').function(
       'addToCounters',
       () => () => [],
     ),
     test: 'test/features/telemetry/metrics.test.ts',
-    name: 'totals go on in the next process',
+    name: 'totals continue in the next process',
     on: both,
   },
   {
-    promise: 'gauges are of now, and say nothing of customers',
-    broken: 'reads gauges once',
+    promise: 'gauges show the current state, and nothing about customers',
+    broken: 'reads gauges only once',
     breakage: breaking<typeof gauges>('src/features/telemetry/gauges.ts').function('readGauges', (sound) => {
       let read: ReturnType<typeof sound> | undefined
       return (options) => {
@@ -31,11 +31,11 @@ export const metrics: readonly Promised[] = [
       }
     }),
     test: 'test/features/telemetry/metrics.test.ts',
-    name: 'tell states as status does',
+    name: 'show states as status does',
     on: both,
   },
   {
-    promise: 'the textfile is whole, and never a reason to fail',
+    promise: 'the textfile is complete, and never a reason to fail',
     broken: 'writes into the file while others read it',
     breakage: breaking<typeof textfile>('src/features/telemetry/textfile.ts').function(
       'writeTextfile',
@@ -46,7 +46,7 @@ export const metrics: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'a trace says what a run did, and nothing of customers',
+    promise: 'a trace shows what a run did, and nothing about customers',
     broken: 'ends before the spans are sent',
     breakage: breaking<typeof trace>('src/engine/base/trace.ts').function('flushSpans', () => async () => {}),
     test: 'test/engine/run/trace.test.ts',

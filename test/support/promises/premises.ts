@@ -1,4 +1,4 @@
-/** What the program does where a premise of docs/guarantees.md breaks: one function of it is broken at a time. */
+/** What the program does if a premise of docs/guarantees.md breaks: one function of it is broken at a time. */
 
 import type * as format from '../../../src/engine/base/format.js'
 import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
@@ -50,13 +50,13 @@ import { both, type Promised } from './promise.js'
 const oddlists = 'test/engine/run/oddlists.test.ts'
 const grantsTest = 'test/engine/run/grants.test.ts'
 
-/** As somebody throws it who knows nothing of classes. */
+/** As thrown by code that knows nothing of error classes. */
 const unclassed = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
 export const premises: readonly Promised[] = [
   {
     promise: 'stamps lie in the past',
-    broken: 'takes the newest stamp of a response for true, whatever the clocks say',
+    broken: 'trusts the newest stamp of a response, whatever the clocks show',
     breakage: breaking<typeof clocks>('src/engine/walk/clocks.ts').function(
       'ceilingOf',
       (sound) =>
@@ -64,24 +64,24 @@ export const premises: readonly Promised[] = [
           sound({ observed }),
     ),
     test: 'test/engine/run/stamps.test.ts',
-    name: 'one record dated 2099 hides nothing',
+    name: 'one record dated 2099 hides no later change',
     on: both,
   },
   {
     promise: 'stamps lie after 1970',
-    broken: 'asks for whole lists from 1970 on',
+    broken: 'requests whole lists from 1970 on',
     breakage: breaking<typeof beginning>('src/engine/run/wholelists.ts').method(
       'Beginning',
       'ask',
       () => (send) => send('1970-01-01T00:00:00Z'),
     ),
     test: 'test/engine/run/beginning.test.ts',
-    name: 'a first load brings them',
+    name: 'a first load fetches them',
     on: both,
   },
   {
     promise: 'a stored watermark was true',
-    broken: 'walks from the stored watermark, whatever the clocks say',
+    broken: 'walks from the stored watermark, whatever the clocks show',
     breakage: breaking<typeof stamps>('src/engine/run/stampsahead.ts').function(
       'believedWatermark',
       () => async (_cursor, stored) => stored,
@@ -92,7 +92,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'records come no later than the overlap',
-    broken: 'leaves the late records of the walk itself out of complete_through',
+    broken: "leaves the walk's own late records out of complete_through",
     breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').function(
       'completeThrough',
       (sound) => (began, known) => sound(began, known),
@@ -115,18 +115,18 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'authorizations keep their order',
-    broken: 'takes a tenant for revoked that a short list lacks',
+    broken: 'treats a tenant that is missing from a short list as revoked',
     breakage: breaking<typeof authorizations>('src/engine/run/authorizations.ts').function(
       'saysWhoIsGranted',
       () => () => true,
     ),
     test: grantsTest,
-    name: 'authorizations in an order that changes revoke nobody',
+    name: 'authorizations in a changing order revoke nobody',
     on: both,
   },
   {
     promise: 'a tenant that answers 404',
-    broken: 'does not know which resources have answered once',
+    broken: "doesn't know which resources have ever answered",
     breakage: breaking<typeof absence>('src/engine/run/absence.ts').function(
       'explainAbsence',
       (sound) =>
@@ -134,23 +134,23 @@ export const premises: readonly Promised[] = [
           sound({ tenant, resource, state: undefined }, error),
     ),
     test: grantsTest,
-    name: 'a resource that answered once and is 404 now has failed',
+    name: 'a resource that answered once and now returns 404 has failed',
     on: both,
   },
   {
     promise: 'somebody is granted',
-    broken: 'takes it for right that nobody is granted',
+    broken: 'accepts that nothing is granted',
     breakage: breaking<typeof grants>('src/engine/run/askauthorizations.ts').function(
       'firstAuthorizations',
       (sound) => async (ask) => ({ ...(await sound(ask)), reason: null }),
     ),
     test: grantsTest,
-    name: 'no grants at all: the run fails until',
+    name: 'without any grants, the run fails until',
     on: both,
   },
   {
     promise: 'somebody looks',
-    broken: 'says nothing with --quiet, not even what needs somebody',
+    broken: 'prints nothing with --quiet, not even what needs attention',
     breakage: breaking<typeof output>('src/shell/output.ts').method('Output', 'complain', () => () => {}),
     test: 'test/shell/quiet.test.ts',
     name: 'that fails in a cursor says so in a line',
@@ -158,7 +158,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'what only reads, makes nothing',
-    broken: 'opens a warehouse for reading as for writing',
+    broken: 'opens a warehouse for reading as if for writing',
     breakage: breaking<typeof context>('src/shell/commandcontext.ts').method(
       'OpenContext',
       'readingWarehouse',
@@ -173,7 +173,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'what is in quarantine is counted once',
-    broken: 'counts what goes to quarantine in every request again',
+    broken: 'counts what goes to quarantine again for every request',
     breakage: breaking<typeof runend>('src/engine/run/runend.ts').function(
       'withQuarantine',
       () => async (_context, end) => end,
@@ -184,7 +184,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'this warehouse belongs to this source',
-    broken: 'goes on where the warehouse belongs to another source',
+    broken: 'continues although the warehouse belongs to another source',
     breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
       'checkSourceIdentity',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),
@@ -195,13 +195,13 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'the source keeps behaving as it did',
-    broken: 'finds no change of the source’s ways',
+    broken: 'never notices that the source behaves differently',
     breakage: breaking<typeof probe>('src/features/check/probe.ts').function(
       'changesBetween',
       () => () => [],
     ),
     test: 'test/features/check/probe.test.ts',
-    name: 'finds a list in another order',
+    name: 'finds a list in a different order',
     on: [],
   },
   {
@@ -212,7 +212,7 @@ export const premises: readonly Promised[] = [
       () => () => {},
     ),
     test: 'test/engine/warehouse/sessiontime.test.ts',
-    name: 'where a pooler drops what a transaction sets',
+    name: 'if a pooler drops what a transaction sets',
     on: [],
   },
   {
@@ -223,12 +223,12 @@ export const premises: readonly Promised[] = [
       () => (expiresAt, now) => expiresAt === null || expiresAt <= now,
     ),
     test: 'test/laws/lease.test.ts',
-    name: 'an expiry further away than a lease is long',
+    name: 'an expiry further away than a lease lasts',
     on: both,
   },
   {
     promise: "this machine's clock is right",
-    broken: 'takes what lies ahead of now for fresh',
+    broken: 'treats anything in the future as fresh',
     breakage: breaking<typeof format>('src/engine/base/format.ts').function(
       'isOlderThan',
       () => (timestamp, nowMicros, milliseconds) =>
@@ -240,7 +240,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'answers end',
-    broken: 'waits for the end of an answer as long as bytes come',
+    broken: 'waits for the end of a response as long as bytes come',
     breakage: breaking<typeof transport>('src/engine/source/http/transport.ts').method(
       'Transport',
       'get',
@@ -252,12 +252,12 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/engine/source/faults.test.ts',
-    name: 'an answer that sends a byte now and then of',
+    name: 'a response that sends a byte now and then of',
     on: [],
   },
   {
     promise: 'a table holds what its watermark says',
-    broken: 'reads no list whole for the sake of a table or column that is missing',
+    broken: 'reads no list completely for a missing table or column',
     breakage: breaking<typeof layout>('src/engine/warehouse/layout.ts').function(
       'consequencesOf',
       (sound) =>
@@ -269,29 +269,29 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'a column belongs to the configuration',
-    broken: 'leaves values where they were when the configuration says otherwise',
+    broken: 'leaves values where they were when the configuration changes',
     breakage: breaking<typeof columns>('src/engine/warehouse/migratecolumns.ts').function(
       'moveColumns',
       () => async () => [],
     ),
     test: 'test/engine/warehouse/migratecolumns.test.ts',
-    name: 'promoting moves what is there',
+    name: 'promoting moves existing values',
     on: both,
   },
   {
     promise: 'numbers arrive as sent',
-    broken: 'sees no number that a double rounds',
+    broken: "doesn't notice numbers that a double rounds",
     breakage: breaking<typeof longnumbers>('src/engine/source/http/longnumbers.ts').function(
       'mayRound',
       () => () => false,
     ),
     test: 'test/engine/source/json.test.ts',
-    name: 'sees every number of many digits',
+    name: 'detects every number with many digits',
     on: [],
   },
   {
     promise: 'numbers arrive as sent',
-    broken: 'takes the nearest double for a number, however far it is',
+    broken: 'uses the nearest double for a number, however far off it is',
     breakage: breaking<typeof numbertoken>('src/engine/base/numbertoken.ts').function(
       'nearDouble',
       () => Number,
@@ -302,7 +302,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: "one table's trouble is that table's",
-    broken: 'tells the trouble of one table from no other failure of Postgres',
+    broken: "can't tell an error of one table from other errors of Postgres",
     breakage: breaking<typeof postgreserrors>('src/engine/warehouse/postgres/drivererrors.ts').function(
       'classify',
       () => unclassed,
@@ -313,7 +313,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: "one table's trouble is that table's",
-    broken: 'tells the trouble of one table from no other failure of SQLite',
+    broken: "can't tell an error of one table from other errors of SQLite",
     breakage: breaking<typeof sqliteerrors>('src/engine/warehouse/sqlite/drivererrors.ts').function(
       'classify',
       () => unclassed,
@@ -324,18 +324,18 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'Postgres answers',
-    broken: 'waits for ever on a connection that has fallen silent',
+    broken: 'waits forever on a connection that has gone silent',
     breakage: breaking<typeof silence>('src/engine/warehouse/postgres/silence.ts').function(
       'endSilentConnections',
       (sound) => (pool, options) => sound(pool, options, 2 ** 30),
     ),
     test: 'test/engine/warehouse/silence.test.ts',
-    name: 'a connection that has fallen silent',
+    name: 'a silent connection is given up',
     on: [],
   },
   {
     promise: 'a run may end before its work is done',
-    broken: 'takes the end of the time limit for a signal',
+    broken: 'treats the end of the time limit as a signal',
     breakage: breaking<typeof ending>('src/engine/run/ending.ts').function(
       'endingOf',
       (sound) => (signal) => sound(signal) && 'interrupted',
@@ -346,7 +346,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'waits are sane',
-    broken: 'does not say that it was told to wait too long',
+    broken: "doesn't report that it was told to wait too long",
     breakage: breaking<typeof wait>('src/engine/source/rate/wait.ts').function(
       'tooLong',
       (sound) =>
@@ -356,12 +356,12 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/engine/run/wait.test.ts',
-    name: 'ends the cursor alone that was told',
+    name: 'ends only the cursor that was told to wait',
     on: both,
   },
   {
     promise: 'forgotten is forgotten',
-    broken: 'leaves deleted rows in the SQLite file, and says that nothing is left',
+    broken: 'leaves deleted rows in the SQLite file, and reports that nothing is left',
     breakage: breaking<typeof sqliteerase>('src/engine/warehouse/sqlite/erase.ts').function(
       'withoutTraces',
       () => () => ({ left: null, elsewhere: 'nowhere' }),
@@ -372,7 +372,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'forgotten is forgotten',
-    broken: 'leaves dead versions in the tables of Postgres, and says that nothing is left',
+    broken: 'leaves dead versions in the tables of Postgres, and reports that nothing is left',
     breakage: breaking<typeof postgreserase>('src/engine/warehouse/postgres/erase.ts').function(
       'vacuum',
       () => async () => ({ left: null, elsewhere: 'nowhere' }),
@@ -383,7 +383,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'who was forgotten stays away',
-    broken: 'does not know who was forgotten',
+    broken: "doesn't know who was forgotten",
     breakage: breaking<typeof tenants>('src/engine/warehouse/tenants.ts').function(
       'readForgotten',
       () => async () => new Set(),
@@ -394,7 +394,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'the list is newest first',
-    broken: 'takes every list for one that is newest first',
+    broken: 'treats every list as newest first',
     breakage: breaking<typeof order>('src/engine/walk/observed.ts').function(
       'isOutOfOrder',
       () => () => false,
@@ -405,7 +405,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'every record has one place',
-    broken: 'takes the second place of a record for that of another one, for ever',
+    broken: 'takes the second position of a record for that of another one, forever',
     breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
       'judgeReading',
       (sound) =>
@@ -421,7 +421,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'what is counted is shown',
-    broken: 'forgets how often it has searched for what is counted and never shown',
+    broken: 'forgets how often it has searched for records that are counted but never shown',
     breakage: breaking<typeof memory>('src/engine/walk/memory.ts').function(
       'recalled',
       (sound) =>
@@ -437,7 +437,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'totals are true',
-    broken: 'reads nothing behind the end that the total tells',
+    broken: 'reads nothing beyond the end that the total gives',
     breakage: breaking<typeof overrun>('src/engine/walk/closebooks.ts').function(
       'readToEnd',
       () => async () => undefined,
@@ -448,7 +448,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'a page shorter than asked is the last',
-    broken: 'takes a page that is shorter than asked for the last one',
+    broken: 'takes a page that is shorter than requested for the last one',
     breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
       'PageSize',
       'isFull',
@@ -462,7 +462,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: '`total_pages` is right',
-    broken: 'does not look at the page that total_pages says there is',
+    broken: 'ignores the page that exists according to total_pages',
     breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
       'PageSize',
       'isFull',
@@ -477,18 +477,18 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'one page answers',
-    broken: 'gives a page up that does not answer, with all its records',
+    broken: "gives up a page that doesn't answer, with all its records",
     breakage: breaking<typeof isolate>('src/engine/run/isolate.ts').function(
       'isolate',
       () => (_source, _request, failure) => Promise.reject(failure),
     ),
     test: oddlists,
-    name: ': all others are stored, it is tried again by two requests',
+    name: ': all others are stored, it is retried with two requests',
     on: both,
   },
   {
     promise: 'versions only grow',
-    broken: 'does not follow a source that was restored from a backup',
+    broken: "doesn't follow a source that was restored from a backup",
     breakage: breaking<typeof wentback>('src/features/reconcile/sourceregression.ts').function(
       'askForRegressions',
       (sound) =>
@@ -500,7 +500,7 @@ export const premises: readonly Promised[] = [
   },
   {
     promise: 'verify compares what is claimed',
-    broken: 'holds against a cursor what came after what it claims',
+    broken: "counts what came after a cursor's claim as a difference",
     breakage: breaking<typeof dryrun>('src/features/reconcile/dryrun.ts').method(
       'DryRun',
       'counts',
@@ -539,12 +539,12 @@ export const premises: readonly Promised[] = [
       () => () => false,
     ),
     test: 'test/features/reconcile/oddlists.test.ts',
-    name: 'names the way; reconcile --accept-deletes opens it',
+    name: 'tells the way out; reconcile --accept-deletes takes it',
     on: both,
   },
   {
     promise: 'a record can be stored',
-    broken: 'says nothing of records that could not be stored',
+    broken: 'reports nothing about records that could not be stored',
     breakage: breaking<typeof incremental>('src/engine/run/cursorwalk.ts').method(
       'CursorWalk',
       'run',
@@ -554,30 +554,30 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/features/quarantine/quarantine.test.ts',
-    name: 'a record that could not be stored fails the runs that meet it',
+    name: 'a record that could not be stored fails only the runs that see it',
     on: both,
   },
   {
     promise: "a day is the shop's",
-    broken: 'asks the configuration for no time zone',
+    broken: 'ignores the configured time zone',
     breakage: breaking<typeof zones>('src/features/analytics/zones.ts').function(
       'refreshZones',
       (sound) => (warehouse, model, settings) => sound(warehouse, model, { ...settings, shopTimeZones: {} }),
     ),
     test: 'test/features/analytics/days.test.ts',
-    name: 'a shop has the zone of the configuration',
+    name: 'a shop has the configured zone',
     on: both,
   },
   {
     promise: 'views are ours',
-    broken: 'does not look at what stands where a view is to be',
+    broken: "doesn't check what is in the place of a view",
     breakage: breaking<typeof viewstore>('src/engine/warehouse/sqlite/viewstore.ts').function(
       'viewStore',
       (sound) =>
         (...given) => ({ ...sound(...given), live: async () => new Map() }),
     ),
     test: 'test/features/analytics/makeviews.test.ts',
-    name: 'own view of the same name alone, and name it',
+    name: 'view of the same name alone, and report it',
     on: ['sqlite'],
   },
   {
@@ -588,7 +588,7 @@ export const premises: readonly Promised[] = [
       () => async () => {},
     ),
     test: 'test/engine/run/history.test.ts',
-    name: 'what is older than history.keep goes',
+    name: 'runs, cursors and requests older than history.keep',
     on: both,
   },
 ]

@@ -1,17 +1,17 @@
 import type { Breakage } from '../breakage.js'
 
-/** A promise of the program, and what shows that it is kept: with one function broken, a test that is named here fails. */
+/** A promise of the program, and the test for it: with one function broken, the named test fails. */
 export interface Promised {
-  /** As docs/guarantees.md has it, where it is a premise. */
+  /** As in docs/guarantees.md, if it is a premise. */
   readonly promise: string
   /** What the broken function does. */
   readonly broken: string
   readonly breakage: Breakage
   /** The file of the test that has to notice it. */
   readonly test: string
-  /** A part of the test's name, as the file has it. */
+  /** A part of the test's name, as in the file. */
   readonly name: string
-  /** The warehouses on whose tests it has to show; none for a test that has no warehouse, or one alone. */
+  /** On which warehouses the test has to fail; empty for a test without a warehouse, or with only one. */
   readonly on: readonly ('sqlite' | 'postgres')[]
 }
 

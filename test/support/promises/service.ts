@@ -22,8 +22,8 @@ const alerts = 'test/features/alerts/alerts.test.ts'
 
 export const service: readonly Promised[] = [
   {
-    promise: 'each planned run comes once, or is caught up once',
-    broken: 'does not ask whether another program has made the planned run',
+    promise: 'each planned run happens once, or is made up for once',
+    broken: "doesn't check whether another program has made the planned run",
     breakage: breaking<typeof runs>('src/engine/warehouse/runs.ts').function(
       'hasRunSince',
       () => async () => false,
@@ -33,8 +33,8 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'schedules are meant by the clock on the wall',
-    broken: 'takes the clock on the wall for UTC',
+    promise: 'schedules follow the wall clock',
+    broken: 'treats wall clock time as UTC',
     breakage: breaking<typeof schedule>('src/features/schedule/scheduler.ts').method(
       'Schedule',
       'run',
@@ -51,7 +51,7 @@ export const service: readonly Promised[] = [
   },
   {
     promise: 'job files are read again',
-    broken: 'reads job files once',
+    broken: 'reads job files only once',
     breakage: breaking<typeof jobbook>('src/features/schedule/jobbook.ts').method(
       'JobBook',
       'look',
@@ -69,19 +69,19 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'SIGTERM ends what is in hand',
-    broken: 'takes a signal for the end of the time limit',
+    promise: 'SIGTERM ends the current work',
+    broken: 'treats a signal as the end of the time limit',
     breakage: breaking<typeof ending>('src/engine/run/ending.ts').function(
       'endingOf',
       (sound) => (signal) => sound(signal) && 'time_limit',
     ),
     test: job,
-    name: 'ends after the step in hand when a signal comes',
+    name: 'ends after the current step when a signal comes',
     on: both,
   },
   {
     promise: 'a job is one run',
-    broken: 'does not wait for the run that holds the warehouse',
+    broken: "doesn't wait for the run that holds the warehouse",
     breakage: breaking<typeof steps>('src/engine/run/steps.ts').function(
       'runJob',
       (sound) => (deps, plan) => sound(deps, { ...plan, wait: 0 }),
@@ -91,49 +91,49 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'the server says whether the warehouse answers',
-    broken: 'is ready whatever the warehouse says',
+    promise: 'the server reports whether the warehouse answers',
+    broken: 'is ready whatever state the warehouse is in',
     breakage: breaking<typeof http>('src/features/schedule/http.ts').function(
       'serve',
       (sound) => (where, served) =>
         sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
     ),
     test: 'test/engine/warehouse/silence.test.ts',
-    name: 'is not ready while its server is stopped in its tracks',
+    name: 'is not ready while its server is frozen',
     on: [],
   },
   {
-    promise: 'monitoring asks by any name, and a foreign page for nothing',
-    broken: 'answers whoever asks, by any name',
+    promise: 'monitoring may use any name; a foreign page gets nothing',
+    broken: 'answers requests under any name',
     breakage: breaking<typeof asking>('src/features/schedule/http.ts').function('mayAsk', () => () => true),
     test: 'test/features/schedule/scheduleprocess.test.ts',
-    name: 'serves, and ends by SIGTERM with 0',
+    name: 'serves, and exits with 0 on SIGTERM',
     on: [],
   },
   {
-    promise: 'each kind is told',
-    broken: 'tells nobody that a cursor is stale',
+    promise: 'each kind of incident is reported',
+    broken: 'never reports a stale cursor',
     breakage: breaking<typeof incidents>('src/features/alerts/incidents.ts').function(
       'findIncidents',
       (sound) => (facts) => sound(facts).filter(({ kind }) => kind !== 'stale'),
     ),
     test: alerts,
-    name: 'each kind is told once within a run of its fault',
+    name: 'each kind is reported once within a run of its fault',
     on: both,
   },
   {
     promise: 'once when it opens, and once when it is over',
-    broken: 'forgets who was told',
+    broken: 'forgets who was notified',
     breakage: breaking<typeof telling>('src/features/alerts/telling.ts').function(
       'retold',
       () => (row) => row,
     ),
     test: alerts,
-    name: 'each kind is told once within a run of its fault',
+    name: 'each kind is reported once within a run of its fault',
     on: both,
   },
   {
-    promise: 'a message is signed, and says no secret',
+    promise: 'a message is signed, and contains no secret',
     broken: 'signs nothing',
     breakage: breaking<typeof webhook>('src/features/alerts/deliver.ts').function(
       'postWebhook',
@@ -144,38 +144,38 @@ export const service: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a message is signed, and says no secret',
-    broken: 'knows of no secret that is to be concealed',
+    promise: 'a message is signed, and contains no secret',
+    broken: "doesn't mask any secret",
     breakage: breaking<typeof secrets>('src/shell/log.ts').function('secretsOf', () => () => []),
     test: 'test/features/alerts/alertscommand.test.ts',
     name: 'check --alerts sends a test',
     on: [],
   },
   {
-    promise: 'a receiver that does not answer holds nothing up',
-    broken: 'goes on trying for hours',
+    promise: 'a receiver that doesn’t answer delays nothing',
+    broken: 'keeps trying for hours',
     breakage: breaking<typeof send>('src/features/alerts/send.ts').function(
       'sendPatiently',
       (sound) => (message, how) => sound(message, { ...how, budgetMs: how.budgetMs * 10 }),
     ),
     test: 'test/features/alerts/heartbeat.test.ts',
-    name: 'follows no redirect, and ends where nobody answers',
+    name: 'follows no redirect, and gives up if nobody answers',
     on: [],
   },
   {
-    promise: 'heartbeats say that a run came to its end',
-    broken: 'calls the heartbeat of a run that failed as that of one that was well',
+    promise: 'heartbeats show that a run finished',
+    broken: 'calls the heartbeat of a failed run as if it had succeeded',
     breakage: breaking<typeof heartbeat>('src/features/alerts/send.ts').function(
       'beat',
       (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
     ),
     test: 'test/features/schedule/scheduledjobs.test.ts',
-    name: 'tells who is to be told, and calls each heartbeat once',
+    name: 'sends each alert and calls each heartbeat once',
     on: both,
   },
   {
-    promise: 'a connection is made to whom the address names',
-    broken: 'believes every certificate',
+    promise: 'a connection only goes to the server that the address names',
+    broken: 'trusts every certificate',
     breakage: breaking<typeof connection>('src/engine/warehouse/postgres/connection.ts').function(
       'clientConfig',
       (sound) =>

@@ -1,4 +1,4 @@
-/** The table of docs/guarantees.md: each promise, the function whose fault it survives nothing of, and the test that says so. */
+/** The table of docs/guarantees.md: each promise, the function without which it fails, and the test that shows it. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Breakage } from '../breakage.js'
@@ -39,7 +39,7 @@ export function promisesTable(): string[] {
 
 const between = /(<!-- promises: begin -->\n)[\s\S]*?(<!-- promises: end -->)/
 
-/** Brings the table in docs/guarantees.md up to date. */
+/** Updates the table in docs/guarantees.md. */
 export function writePromises(): void {
   const file = join(root, promisesFile)
   const text = readFileSync(file, 'utf8')

@@ -1,4 +1,4 @@
-/** `npm run promises`: brings the table in docs/guarantees.md up to date. */
+/** `npm run promises`: updates the table in docs/guarantees.md. */
 import { writePromises } from './table.js'
 
 writePromises()

@@ -1,4 +1,7 @@
-/** The year (test/long/year.test.ts), and what some days of it have to notice: one function of the program broken at a time. */
+/**
+ * The year (test/long/year.test.ts), and what some of its days have to notice: one function of the program is broken at
+ * a time.
+ */
 import type * as flatten from '../../../src/engine/model/flatten/flatten.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
 import type * as runend from '../../../src/engine/run/runend.js'
@@ -11,7 +14,7 @@ export interface YearMutant {
   /** What the broken function does. */
   readonly broken: string
   readonly breakage: Breakage
-  /** The days that bring it to light, from the first one on. */
+  /** The days that reveal it, from the first one on. */
   readonly from: number
   readonly days: number
   readonly says: RegExp
@@ -21,7 +24,7 @@ const lost = /a whole sync of .* left record/
 
 export const yearMutants: readonly YearMutant[] = [
   {
-    broken: 'loses a record on its way from the page to its row',
+    broken: 'loses a record between the page and its row',
     breakage: breaking<typeof flatten>('src/engine/model/flatten/flatten.ts').function(
       'compileFlatten',
       (sound) => (resource, options) => {
@@ -42,7 +45,7 @@ export const yearMutants: readonly YearMutant[] = [
     says: /a whole sync of notes .* left record/,
   },
   {
-    broken: 'moves the watermark with each page, and forgets a walk that was killed',
+    broken: 'moves the watermark with each page, and forgets a killed walk',
     breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
@@ -61,7 +64,7 @@ export const yearMutants: readonly YearMutant[] = [
     says: /a whole sync of notes .* left record/,
   },
   {
-    broken: 'begins walks at the watermark, without the overlap',
+    broken: 'starts walks at the watermark, without the overlap',
     breakage: breaking<typeof resume>('src/engine/run/resumecursor.ts').function(
       'floorOf',
       (sound) => (watermark) => sound(watermark, 0),
@@ -71,7 +74,7 @@ export const yearMutants: readonly YearMutant[] = [
     says: lost,
   },
   {
-    broken: 'finds what was deleted, and marks nothing',
+    broken: 'finds deletions, but marks nothing',
     breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
       'markDeleted',
       () => async () => [],
@@ -81,7 +84,7 @@ export const yearMutants: readonly YearMutant[] = [
     says: /a whole reconcile of .* left record/,
   },
   {
-    broken: 'says ok of a run whose cursors are skipped',
+    broken: 'reports ok for a run with skipped cursors',
     breakage: breaking<typeof runend>('src/engine/run/runend.ts').function(
       'reportOf',
       (sound) =>
@@ -92,7 +95,7 @@ export const yearMutants: readonly YearMutant[] = [
     says: /less than whole, and not said/,
   },
   {
-    broken: 'goes on from an address that nobody has adopted',
+    broken: 'continues at an address that nobody has adopted',
     breakage: breaking<typeof belonging>('src/engine/warehouse/sourceidentity.ts').function(
       'checkSourceIdentity',
       (sound) => (warehouse, asked) => sound(warehouse, asked).catch(() => undefined),

@@ -17,7 +17,7 @@ export interface AuthorizationRow {
 }
 
 export interface FlatAuthorization {
-  /** null: the authorization grants nothing that can be used; `reason` says why. */
+  /** null: the authorization grants nothing usable; `reason` explains why. */
   readonly row: AuthorizationRow | null
   readonly reason: string | null
   readonly quarantine: readonly QuarantineEntry[]

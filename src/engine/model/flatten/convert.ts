@@ -1,11 +1,12 @@
 /**
- * One converter a kind. A value that converts without loss is converted; any other value is refused with a reason: its
- * column becomes null, and the value goes to quarantine. Null and absent values never come here. Used by the slow path.
+ * One converter per kind. A value that converts without loss is converted. Any other value is refused with a reason:
+ * its column becomes null, and the value goes to quarantine. Null and absent values never get here. Used by the slow
+ * path.
  *
- * Decided here: an empty text is no number, boolean or timestamp; numbers in texts are decimal (`-12`, `12.0`, for
- * numbers also `1.5e3`), without blanks, and compared by value, so that `007` is 7; 0 and 1, also as texts, are
- * booleans; a number is no timestamp, since its unit is unknown; a double beyond 2^53 is no integer, since digits may
- * be lost already; a number with more digits than a double holds stays text for warehouses that hold every digit.
+ * Decided here: an empty text isn't a number, boolean or timestamp. Numbers in texts are decimal (`-12`, `12.0`, for
+ * numbers also `1.5e3`), without blanks, and compared by value, so `007` is 7. 0 and 1, also as texts, are booleans. A
+ * number isn't a timestamp, since its unit is unknown. A double beyond 2^53 isn't an integer, since digits may already
+ * be lost. A number with more digits than a double holds stays text for warehouses that hold every digit.
  */
 import type { Kind } from '../../../../schema/resource.js'
 import { exact, parseInt64 } from '../../base/int64.js'
@@ -23,7 +24,7 @@ import { hasLoneSurrogate, hasNul, jsonText, withoutNul } from './jsontext.js'
 
 export interface Converted {
   readonly value: Value
-  /** Why the value could not be stored as it came; null when it could. */
+  /** Why the value couldn't be stored as it came. null if it could. */
   readonly reason: string | null
   /** Some characters became U+FFFD. */
   readonly replaced: boolean
@@ -35,7 +36,7 @@ const refused = (reason: string): Converted => ({ value: null, reason, replaced:
 const INTEGER = /^[+-]?\d{1,40}(?:\.0*)?$/
 const DECIMAL = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,4})?$/
 
-/** `digits`: a sign, if any, and decimal digits. */
+/** `digits`: an optional sign, and decimal digits. */
 function int64(digits: string): Converted {
   const value = parseInt64(digits)
   return value === undefined ? refused('an integer beyond 64 bits') : good(value)
@@ -58,7 +59,7 @@ function integer(value: unknown): Converted {
   return INTEGER.test(value) ? int64(value.replace(/\..*$/, '')) : refused('not the text of an integer')
 }
 
-/** A number of a token or a text; `form`: how the warehouse holds it. */
+/** A number from a token or a text. `form`: how the warehouse holds it. */
 function decimal(digits: string, form: NumberForm): Converted {
   const exactly = exactDouble(digits)
   if (exactly !== undefined) return good(exactly)

@@ -1,6 +1,6 @@
 /**
- * Makes the rows of derived tables: of the records of one page, from the tuples that flatten made of them, or of stored
- * records, from their rows. Used by the warehouse, which stores them with the records.
+ * Makes the rows of derived tables: for the records of one page, from the tuples that flatten made; for stored records,
+ * from their rows. Used by the warehouse, which stores them with the records.
  */
 import type { Lines, RuleSettings, Stored, StoredRow, WholeRecord } from '../../../../schema/derive.js'
 import type { Int64 } from '../../../../schema/resource.js'
@@ -16,7 +16,10 @@ export interface DerivingContext {
   readonly form: NumberForm
 }
 
-/** A row as a rule reads it: the tuple itself, by names. Copies would be as many objects as the page has values. */
+/**
+ * A row as a rule reads it: the tuple itself, accessed by column name. Copies would be as many objects as the page has
+ * values.
+ */
 type RowReader = new (tuple: Tuple) => TupleRow
 type TupleRow = StoredRow & { readonly tuple: Tuple }
 
@@ -37,26 +40,29 @@ function rowReader(table: Table, columns: readonly string[]): RowReader {
   return Row as unknown as RowReader
 }
 
-/** What is read of one table. */
+/** How one table is read. */
 interface TableReading {
   readonly name: string
   readonly Row: RowReader
-  /** The place of the record's id in a tuple. */
+  /** The position of the record's id in a tuple. */
   readonly owner: number
 }
 
-/** A table with columns that the rule computes. They stand behind all others: the place of the first in a tuple. */
+/**
+ * A table with columns that the rule computes. They come after all others. `first`: the position of the first one in a
+ * tuple.
+ */
 interface Filling {
   readonly name: string
   readonly first: number
   readonly width: number
 }
 
-/** What a derived table needs of each page and record, found once. */
+/** What a derived table needs for each page and record, determined once. */
 interface Plan {
   readonly reads: readonly TableReading[]
   readonly fills: readonly Filling[]
-  /** The columns of a tuple behind the record's id. */
+  /** The columns of a tuple after the record's id. */
   readonly columns: readonly Column[]
 }
 
@@ -80,7 +86,7 @@ function planOf(one: DerivedModel, tables: readonly Table[]): Plan {
   return plan
 }
 
-/** The rows of one table by the record that they belong to; those of one record nearly always follow each other. */
+/** The rows of one table by the record they belong to. Rows of the same record are nearly always adjacent. */
 function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Value, TupleRow[]> {
   const found = new Map<Value, TupleRow[]>()
   let last: Value | undefined
@@ -109,17 +115,16 @@ function quarantinedPaths({ quarantine }: Pick<Flattened, 'quarantine'>): Readon
   return paths
 }
 
-/** A number that the rule gave as text has more digits than a double. */
+/** A number that the rule returned as text has more digits than a double. */
 const heldAs = (value: Stored, { kind }: Column, form: NumberForm): Value =>
   kind === 'number' && form === 'double' && typeof value === 'string' ? Number(value) : value
 
-/** What follows from one record. */
 export interface DerivedRecord {
   readonly tuples: Tuple[]
   readonly lines: Lines | undefined
 }
 
-/** The tuples of one record's rows, and what its lines are given. */
+/** The tuples of one record's rows, and the values for its lines. */
 export function deriveRecord(
   { declared, table }: DerivedModel,
   id: Value,
@@ -136,7 +141,7 @@ export function deriveRecord(
   return { tuples, lines }
 }
 
-/** Puts what the rule computes of the record's lines into their tuples. */
+/** Puts what the rule computes for the record's lines into their tuples. */
 function fillLines(
   fills: readonly Filling[],
   rows: Readonly<Record<string, readonly TupleRow[]>>,
@@ -152,11 +157,11 @@ function fillLines(
   }
 }
 
-/** The row of one tuple of a derived table, tenant and stamps left out. */
+/** The row for one tuple of a derived table, without tenant and stamps. */
 export const rowOfTuple = (table: Table, tuple: Tuple): Record<string, Value> =>
   Object.fromEntries(tupleColumns(table).map(({ name }, place) => [name, tuple[place] ?? null]))
 
-/** The tuples of a page's derived tables, by table. Computed columns of the page's own tuples are filled. */
+/** The tuples of a page's derived tables, by table. Fills the computed columns of the page's own tuples. */
 export function derivePage(
   { derived, tables }: Pick<ResourceModel, 'derived' | 'tables'>,
   page: Pick<Flattened, 'rows' | 'quarantine' | 'records'>,

@@ -1,10 +1,10 @@
 import { type JsonTextOptions, jsonText, MAX_DEPTH, storable } from './jsontext.js'
 
-/** A member that the declaration of its object does not show. */
+/** A member that the declaration of its object doesn't have. */
 export class UnknownMember {
-  /** The name as the warehouse can hold it. */
+  /** The name in a form that the warehouse can hold. */
   readonly stored: string
-  /** Whether JSON prints the name as it is, and a path that ends with the name ends with no other one. */
+  /** Whether JSON prints the name as it is, and no other path can end up the same as one that ends with it. */
   readonly isPlain: boolean
 
   constructor(readonly name: string) {
@@ -13,13 +13,15 @@ export class UnknownMember {
   }
 }
 
-/** The unknown fields of one record by their paths, as the JSON text of `_extra`. */
+/** The unknown fields of one record by path, as the JSON text of `_extra`. */
 export class Extra {
   readonly #paths: string[] = []
   readonly #texts: string[] = []
   #arePlain = true
 
-  /** `place`: the path of the member's object, with positions. Returns why the value cannot be held; null where it can. */
+  /**
+   * `place`: the path of the member's object, with positions. Returns why the value can't be held, or null if it can.
+   */
   add(
     place: string,
     { stored, isPlain }: UnknownMember,
@@ -34,14 +36,14 @@ export class Extra {
     return null
   }
 
-  /** JSON text; null where no field could be added. */
+  /** JSON text. null if no field could be added. */
   text(): string | null {
     if (this.#paths.length === 0) return null
     const names = this.#arePlain ? this.#paths.map((path) => `"${path}"`) : this.#distinct()
     return `{${names.map((name, i) => `${name}:${this.#texts[i]}`).join(',')}}`
   }
 
-  /** A name can hold a dot and a character that the warehouse cannot hold, so that two paths become one. */
+  /** A name can contain a dot, or a character that the warehouse can't hold, so two paths can become the same. */
   #distinct(): string[] {
     const taken = new Set<string>()
     return this.#paths.map((path) => {

@@ -1,9 +1,9 @@
 /**
- * Makes the tuples of the warehouse tables of one page's records, by readers that are composed from the declaration
- * once. Used through ResourceModel.flatten by everything that stores records.
+ * Makes the tuples of the warehouse tables from one page's records, with readers that are composed from the declaration
+ * once. Everything that stores records uses it, through ResourceModel.flatten.
  *
- * No two tuples of one table have one key: a page can hold a record twice, and Postgres refuses to touch a row twice in
- * one statement.
+ * No two tuples of one table have the same key: a page can contain a record twice, and Postgres refuses to touch a row
+ * twice in one statement.
  */
 import type { Resource } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
@@ -17,11 +17,11 @@ import { composeReader, type ReadRecord } from './readers.js'
 import { type DeclaredValue, type Embedded, PageFindings, SlowPath } from './slowpath.js'
 
 export interface FlattenOptions {
-  /** The resource whose records also stand inside the records of others (`embeddedAs`); its table comes last. */
+  /** The resource whose records also appear inside the records of others (`embeddedAs`). Its table comes last. */
   readonly embedded?: Resource | undefined
 }
 
-/** Places, in the tuples of a root table, of the columns by which versions are compared. */
+/** Positions, in the tuples of a root table, of the columns by which versions are compared. */
 interface RootPlaces {
   readonly id: number
   readonly version: number
@@ -96,7 +96,7 @@ interface FlattenPlan {
   readonly places: RootPlaces
   readonly read: ReadRecord
   readonly embedded: EmbeddedUnit | null
-  /** For each table whose rows have ids: its index, and the places of the id and of the record's id. */
+  /** For each table whose rows have ids: its index, and the positions of the id and of the record's id. */
   readonly keyed: readonly KeyedTable[]
 }
 
@@ -130,7 +130,7 @@ function read(
 const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
 
-/** Whether no two rows have one key. One id in two records is rare: only then are the keys looked at whole. */
+/** Whether no two rows have the same key. The same id in two records is rare, so whole keys are compared only then. */
 function areDistinct(tuples: readonly Tuple[], { id, owner }: KeyedTable): boolean {
   if (new Set(tuples.map((tuple) => tuple[id])).size === tuples.length) return true
   return owner >= 0 && new Set(tuples.map((tuple) => `${tuple[owner]} ${tuple[id]}`)).size === tuples.length
@@ -146,7 +146,7 @@ const versionOf = (record: unknown): string => {
   return (typeof version === 'string' ? canonical(version) : null) ?? ''
 }
 
-/** One version of each record, the newest, and of equally new ones the first; newest first. */
+/** One version of each record: the newest, or the first of equally new ones. Newest first. */
 function newestOfEach(records: readonly unknown[]): unknown[] {
   const all = records.map((record) => ({ record, id: keyOf(record), version: versionOf(record) }))
   all.sort((a, b) => (a.version === b.version ? 0 : a.version < b.version ? 1 : -1))
@@ -160,9 +160,7 @@ function newestOfEach(records: readonly unknown[]): unknown[] {
   return kept.map(({ record }) => record)
 }
 
-/**
- * Adds the rows of embedded records. Where they are of the page's own resource, the newer version of a record stays.
- */
+/** Adds the rows of embedded records. If they are of the page's own resource, the newer version of a record wins. */
 function placeEmbedded(
   plan: FlattenPlan,
   rows: Map<string, Tuple[]>,
@@ -222,7 +220,7 @@ function planOf(resource: Resource, embedded: Resource | undefined): FlattenPlan
   }
 }
 
-/** Duplicates are rare, and a look at every item is not cheap: look once a page, and read again if there are any. */
+/** Duplicates are rare, and checking every item isn't cheap: check once per page, and read again if there are any. */
 function readAll(plan: FlattenPlan, records: readonly unknown[], way: ReadingWay): PageReading {
   const outcome = read(plan, records, way)
   const clean = plan.keyed.every((table) => areDistinct(outcome.tuples[table.index] ?? [], table))

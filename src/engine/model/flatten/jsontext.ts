@@ -1,27 +1,27 @@
 /**
- * JSON text that both warehouses can hold: bigints exact, U+0000 and lone surrogates replaced, depth bounded. Used by the
- * slow path for json columns, `_extra`, quarantine and drift.
+ * JSON text that both warehouses can hold: bigints exact, U+0000 and lone surrogates replaced, depth bounded. Used by
+ * the slow path for json columns, `_extra`, quarantine and drift.
  */
 
 import { fitsNumeric, type NumberForm, NumberToken } from '../../base/numbertoken.js'
 
-/** Postgres refuses a jsonb some thousand levels deep, and the whole batch fails with it. */
+/** Postgres rejects a jsonb that is a few thousand levels deep, and the whole batch fails with it. */
 export const MAX_DEPTH = 500
 
 const LONE = /\p{Surrogate}/gu
 
 export const hasNul = (text: string): boolean => text.includes('\u0000')
 
-/** Half of a character, which no encoding of text can hold. */
+/** Half of a character, which no text encoding can hold. */
 export const hasLoneSurrogate = (text: string): boolean => text.search(LONE) !== -1
 
-/** Postgres cannot hold U+0000: it becomes U+FFFD. */
+/** Postgres can't hold U+0000, so it becomes U+FFFD. */
 export const withoutNul = (text: string): string => text.replaceAll('\u0000', '\ufffd')
 
-/** The text as jsonb can hold it: without U+0000 and lone surrogates. */
+/** The text in a form that jsonb can hold: without U+0000 and lone surrogates. */
 export const storable = (text: string): string => withoutNul(text).replace(LONE, '\ufffd')
 
-/** At most `length` UTF-16 units, never half a character. */
+/** At most `length` UTF-16 units, without splitting a character. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text
   const last = text.charCodeAt(length - 1)
@@ -36,10 +36,10 @@ function isDeep(value: unknown, left: number): boolean {
   return false
 }
 
-/** Whether the value nests deeper than a warehouse can hold. */
+/** Whether the value is nested deeper than a warehouse can hold. */
 export const tooDeep = (value: unknown): boolean => isDeep(value, MAX_DEPTH)
 
-/** Whether the value holds numbers that JSON.stringify cannot print. */
+/** Whether the value contains numbers that JSON.stringify can't print. */
 const holdsExact = (value: unknown): boolean =>
   typeof value === 'bigint' ||
   value instanceof NumberToken ||
@@ -64,17 +64,17 @@ function write(value: unknown, writer: JsonWriter): string {
 
 const asSent = (text: string): string => text
 const asIs: JsonWriter = { clean: asSent, token: asSent }
-/** As JSON.parse and the bigints of wide integers would have it: one text, however the record was read. */
+/** As JSON.parse, with bigints for wide integers, would read it: the same text, however the record was read. */
 const asRead: JsonWriter = {
   clean: asSent,
   token: (text) => (/^-?\d+$/.test(text) ? String(BigInt(text)) : (JSON.stringify(Number(text)) ?? 'null')),
 }
 
-/** Tells records without an id apart, also where a page is read a second time for its digits. */
+/** Tells records without an id apart, also when a page is read a second time for its digits. */
 export const readJsonText = (value: unknown): string =>
   tooDeep(value) ? rawJson(value) : write(value, asRead)
 
-/** The value as it came, for people to read in quarantine and in drift. U+0000 and lone surrogates stay as escapes. */
+/** The value as it came, for people to read in quarantine and in drift. U+0000 and lone surrogates stay escaped. */
 export function rawJson(value: unknown): string {
   if (tooDeep(value)) return '"[nested too deeply to be shown]"'
   return write(value, asIs)
@@ -82,21 +82,21 @@ export function rawJson(value: unknown): string {
 
 export type JsonText =
   | { readonly text: null; readonly reason: string; readonly replaced: false }
-  /** `replaced`: a character of the value could not be stored as it came and became U+FFFD. */
+  /** `replaced`: a character of the value couldn't be stored as it came and became U+FFFD. */
   | { readonly text: string; readonly reason: null; readonly replaced: boolean }
 
 export interface JsonTextOptions {
-  /** The body held U+0000 or lone surrogates. */
+  /** The body contained U+0000 or lone surrogates. */
   readonly careful: boolean
-  /** How the warehouse holds the numbers of its JSON. */
+  /** How the warehouse holds the numbers in its JSON. */
   readonly form: NumberForm
-  /** How many levels the value may nest. */
+  /** How many levels deep the value may be. */
   readonly depth?: number
 }
 
 const refused = (reason: string): JsonText => ({ text: null, reason, replaced: false })
 
-/** The JSON text that a warehouse can hold of a value. Numbers stay as they were sent. */
+/** A value as JSON text that a warehouse can hold. Numbers stay as they were sent. */
 export function jsonText(value: unknown, { careful, form, depth = MAX_DEPTH }: JsonTextOptions): JsonText {
   if (isDeep(value, depth)) return refused('nested too deeply')
   if (!careful && !holdsExact(value)) return { text: JSON.stringify(value), reason: null, replaced: false }

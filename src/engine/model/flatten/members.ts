@@ -1,6 +1,7 @@
 /**
- * Reads the members of one declared object into a tuple: a closure a declared member. A closure takes what is plainly
- * as declared and hands all else to the slow path. Used by readers.ts, which puts the objects of a record together.
+ * Reads the members of one declared object into a tuple, with one closure per declared member. A closure takes values
+ * that are exactly as declared and passes everything else to the slow path. Used by readers.ts, which puts the objects
+ * of a record together.
  */
 import type { Field, Kind } from '../../../../schema/resource.js'
 import { canonical } from '../../base/timestamp.js'
@@ -13,13 +14,13 @@ export interface PageTarget {
   readonly sink: SlowPath
   /** Tuples by table, in the order of the resource's tables. */
   readonly tables: readonly Tuple[][]
-  /** Whether each item is compared with the record's rows before it. */
+  /** Whether each item is compared with the record's earlier rows. */
   readonly strict: boolean
-  /** Whether a text can be stored as it stands: the body held nothing that asks for care. */
+  /** Whether a text can be stored unchanged, because the body contained nothing that needs care. */
   readonly plain: boolean
 }
 
-/** Takes in the value of one member, which is neither null nor absent. */
+/** Takes the value of one member, which is neither null nor absent. */
 export type Read = (value: unknown, target: PageTarget, tuple: Tuple, owners: readonly Value[]) => void
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -44,7 +45,7 @@ const readAny =
     tuple[at] = sink.value(value, site)
   }
 
-/** By kind. Adding 0 makes 0 of -0, which the warehouses do not tell apart. */
+/** By kind. Adding 0 turns -0 into 0, which the warehouses don't tell apart. */
 const readers: Readonly<Record<Kind, (at: number, site: DeclaredValue) => Read>> = {
   id: readInteger,
   integer: readInteger,
@@ -92,7 +93,7 @@ export class MemberReader {
   ) {}
 }
 
-/** Unknown members that the reader of an object learns at most, and the length of their names: they stay in memory. */
+/** The most unknown members that the reader of an object learns, and the longest names: they stay in memory. */
 const mostLearned = 500
 const longestLearned = 200
 
@@ -141,6 +142,6 @@ export class ObjectReader {
   }
 }
 
-/** The id of a record or item; null when it has none that can be used. */
+/** The id of a record or item. null if it has no usable one. */
 export const readKey = (value: unknown, sink: SlowPath): Value =>
   typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : sink.key(value, 'id')

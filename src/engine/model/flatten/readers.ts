@@ -1,6 +1,6 @@
 /**
- * Reads records as their resource declares them, by readers that are composed from the declaration once: a record into
- * the tuple of its own table, and the items of its arrays into those of the child tables. Used by flatten.ts alone.
+ * Reads records as their resource declares them, with readers that are composed from the declaration once: a record
+ * into the tuple of its own table, and the items of its arrays into those of the child tables. Used only by flatten.ts.
  */
 import type { Children, Member, Nested, Resource, Scalars, Shape } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
@@ -18,7 +18,7 @@ import {
   readKey,
 } from './members.js'
 
-/** The tuple of one record, or null when it cannot be stored. */
+/** The tuple of one record, or null if it can't be stored. */
 export type ReadRecord = (record: unknown, target: PageTarget) => Tuple | null
 
 type ReadItem = (item: unknown, position: number, target: PageTarget, owners: readonly Value[]) => void
@@ -31,7 +31,7 @@ interface Place {
   readonly path: string
   /** How many arrays it is inside of. */
   readonly depth: number
-  /** Where the next column stands; shared by an object and the objects in it, whose columns follow one another. */
+  /** The position of the next column. Shared by an object and the objects in it, whose columns follow one another. */
   readonly column: { next: number }
 }
 
@@ -111,7 +111,7 @@ class Composer {
     }
   }
 
-  /** Makes one row of an item, and the rows of what is inside it. */
+  /** Makes one row from an item, and the rows of what is inside it. */
   #items(child: Children, { path, depth }: Place): ReadItem {
     const { table, index, rowOf, first } = this.#table(child.table)
     const positionAt = first - 1
@@ -167,7 +167,7 @@ class Composer {
     }
   }
 
-  /** A child's table, how one of its rows begins, and where the columns of its own begin in it. */
+  /** A child's table, how its rows begin, and where its own columns start in them. */
   #table(suffix: string): {
     table: Table
     index: number
@@ -189,10 +189,12 @@ class Composer {
   }
 }
 
-/** The key of a row that only its owners and one value tell apart: two equal items of one id bring it twice. */
+/**
+ * The key of a row that is identified only by its owners and one value. Two equal items of one id have the same key.
+ */
 const placedKey = (owners: readonly Value[], own: Value): string => [...owners.slice(1), own].join(' ')
 
-/** Whether two rows of a record are equal in all but their places. */
+/** Whether two rows of a record are equal except for their positions. */
 const areEqual = (a: Tuple, b: Tuple, positionAt: number): boolean =>
   a.every((value, at) => at === positionAt || value === b[at])
 
@@ -219,6 +221,6 @@ function embeddedReader(name: string): MemberReader {
   })
 }
 
-/** `embeddedAs`: the name of the array in which records of the embedded resource stand. */
+/** `embeddedAs`: the name of the array that contains records of the embedded resource. */
 export const composeReader = (resource: Resource, embeddedAs: string | undefined): ReadRecord =>
   new Composer(resource).record(embeddedAs)

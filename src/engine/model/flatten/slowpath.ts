@@ -1,6 +1,6 @@
 /**
- * Takes whatever the readers do not: values to convert, values for quarantine, drift, unknown fields, embedded records.
- * Used by members.ts, readers.ts and flatten.ts.
+ * Takes everything that the readers don't: values to convert, values for quarantine, drift, unknown fields, embedded
+ * records. Used by members.ts, readers.ts and flatten.ts.
  */
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../../../schema/resource.js'
@@ -12,10 +12,10 @@ import { cut, rawJson, readJsonText, storable } from './jsontext.js'
 
 const VALUE_LENGTH = 4096
 const EXAMPLE_LENGTH = 200
-/** How many unknown values of one enumeration a page reports; more would tell nothing new. */
+/** How many unknown values of one enumeration a page reports. More would add nothing. */
 const DETAILS_A_PAGE = 20
 
-/** One declared value: a reader hands it over with a value that the reader does not take. */
+/** One declared value. A reader passes it along with a value that the reader doesn't take. */
 export interface DeclaredValue {
   readonly kind: Kind
   /** Path without positions, such as `services[].parts[].cost_cents`. */
@@ -23,20 +23,20 @@ export interface DeclaredValue {
   readonly values: ReadonlySet<string> | null
 }
 
-/** The findings of one page besides its rows: its records, quarantine and drift. */
+/** What one page yields in addition to its rows: its records, quarantine and drift. */
 export class PageFindings {
   readonly records: FlatRecord[] = []
   readonly quarantine: QuarantineEntry[] = []
   unstorable = 0
-  /** Some number went to a place that keeps numbers as they were sent. */
+  /** A number went to a place that keeps numbers as they were sent. */
   wantsTokens = false
-  /** Unknown members that were reported already. */
+  /** Unknown members that were already reported. */
   readonly reported = new Set<UnknownMember>()
   readonly #drift = new Map<string, Map<string, DriftEntry>>()
 
   constructor(private readonly resource: string) {}
 
-  /** Reports a detail once a page. */
+  /** Reports a detail once per page. */
   drift(kind: DriftEntry['kind'], path: string, detail: string, value: unknown): void {
     const group = `${kind} ${path}`
     const entries = this.#drift.get(group) ?? new Map<string, DriftEntry>()
@@ -46,7 +46,7 @@ export class PageFindings {
     entries.set(detail, { resource: this.resource, path, kind, detail, example })
   }
 
-  /** The first entry of each place: a record that cannot be stored may stand in a page twice. */
+  /** The first entry for each place: a record that can't be stored may appear on a page twice. */
   entries(): QuarantineEntry[] {
     if (this.quarantine.length < 2) return this.quarantine
     const byPlace = new Map<string, QuarantineEntry>()
@@ -64,7 +64,7 @@ export class PageFindings {
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Rows of records that stand inside other records: the newest of each id, and the first of equally new ones. */
+/** Rows of records that are inside other records: the newest of each id, or the first of equally new ones. */
 export interface Embedded {
   readonly name: string
   readonly rows: Map<Value, Tuple>
@@ -74,16 +74,19 @@ export interface Embedded {
   readonly sink: SlowPath
 }
 
-/** A name as part of a path. The path is a key in the warehouse: bounded, and free of characters that it cannot hold. */
+/**
+ * A name as part of a path. The path is a key in the warehouse, so it is bounded and free of characters that can't be
+ * stored there.
+ */
 const segment = (name: string): string => cut(storable(name), EXAMPLE_LENGTH)
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** The record id of a record without one: the same every time the same record comes. */
+/** The record id of a record without one: the same every time that record comes. */
 const digest = (record: unknown): string =>
   `?${createHash('sha256').update(readJsonText(record)).digest('hex').slice(0, 16)}`
 
 export class SlowPath {
-  /** Positions of the items that are being read, outermost first; set by the readers. */
+  /** Positions of the items that are being read, outermost first. The readers set it. */
   readonly at: number[] = []
   careful = false
   form: NumberForm = 'double'
@@ -91,7 +94,7 @@ export class SlowPath {
   extra: Extra | null = null
   embedded: Embedded | null = null
   findings: PageFindings
-  /** Rows of the record by table and key; used only when a page was found to hold duplicates. */
+  /** Rows of the record by table and key. Only used if the page was found to contain duplicates. */
   readonly #rows = new Map<number, Map<Value, Tuple>>()
   /** Path of the record inside its owner, for embedded records: with positions, and without. */
   #base = ''
@@ -116,7 +119,7 @@ export class SlowPath {
     return this.#base === '' ? here : here === '' ? this.#base : `${this.#base}.${here}`
   }
 
-  /** As `#where`, from the record on that is being read, which may stand inside another. */
+  /** Like `#where`, but starting at the record that is being read, which may be inside another. */
   #positioned(path: string): string {
     const [first = '', ...more] = path.split('[]')
     return more.reduce((before, part, depth) => `${before}[${this.at[depth]}]${part}`, first)
@@ -126,7 +129,7 @@ export class SlowPath {
     return this.#driftBase === '' ? path : `${this.#driftBase}.${path}`
   }
 
-  /** A number that is kept as it was sent: where the page prints some numbers its own way, it is read again. */
+  /** For a number that is kept as it was sent: if the page prints some numbers differently, the page is read again. */
   #wantTokens(value: unknown): void {
     if (typeof value === 'number' || (typeof value === 'object' && value !== null))
       this.findings.wantsTokens = true
@@ -142,21 +145,21 @@ export class SlowPath {
     })
   }
 
-  /** Converts a value that is neither null nor absent, and not plainly as declared. */
+  /** Converts a value that is neither null nor absent, and not exactly as declared. */
   value(value: unknown, site: DeclaredValue): Value {
     if (site.kind === 'text' || site.kind === 'json') this.#wantTokens(value)
     const converted = convert[site.kind](value, this.form)
     if (converted.reason !== null) this.quarantine(site.path, value, converted.reason)
     if (converted.replaced) this.findings.drift('replaced_character', this.#driftPath(site.path), '', value)
     const text = converted.value
-    // A blank text is how the API shows that a text is empty: it is no new value of an enumeration.
+    // The API sends an empty text for "no value", so it isn't a new value of an enumeration.
     if (site.values !== null && typeof text === 'string' && text !== '' && !site.values.has(text)) {
       this.findings.drift('unknown_value', this.#driftPath(site.path), cut(text, EXAMPLE_LENGTH), value)
     }
     return text
   }
 
-  /** The key of an item or record; null when it has none that can be used. */
+  /** The key of an item or record. null if it has no usable one. */
   key(value: unknown, kind: Kind): Value {
     return value === null || value === undefined ? null : convert[kind](value, this.form).value
   }
@@ -170,7 +173,7 @@ export class SlowPath {
     return null
   }
 
-  /** An item of a list of plain strings, where each item is a record; null when it cannot be stored. */
+  /** An item of a list of plain strings, where each item is a record. null if it can't be stored. */
   stringItem(item: unknown, site: DeclaredValue): Value {
     if (item === null || item === undefined) return this.badRecord(item, null, 'null where a text is due')
     this.recordId = digest(item)
@@ -179,7 +182,7 @@ export class SlowPath {
     return value
   }
 
-  /** The record's row that has the key already; undefined where there is none, and the tuple becomes it. */
+  /** The record's row that already has the key. undefined if there is none; then the tuple becomes that row. */
   rowBefore(table: number, key: Value, tuple: Tuple): Tuple | undefined {
     const rows = this.#rows.get(table) ?? new Map<Value, Tuple>()
     if (rows.size === 0) this.#rows.set(table, rows)
@@ -188,7 +191,7 @@ export class SlowPath {
     return before
   }
 
-  /** Converts as this does, and reports nothing: for a row that is only compared. */
+  /** Converts the same way but reports nothing, for a row that is only compared. */
   silent(): SlowPath {
     const sink = new SlowPath(new PageFindings(''))
     sink.careful = this.careful
@@ -197,7 +200,7 @@ export class SlowPath {
     return sink
   }
 
-  /** Whether a value of a set can be stored and is not in the set already. */
+  /** Whether a value of a set can be stored and isn't in the set already. */
   isNew(seen: Set<Value>, value: Value, item: unknown, path: string): boolean {
     if (value === null) {
       if (item === null) this.quarantine(path, item, 'null where a value is due')
@@ -211,7 +214,7 @@ export class SlowPath {
     return true
   }
 
-  /** Takes the members of an object that its declaration does not show. `path`: of the object, without positions. */
+  /** Takes the members of an object that its declaration doesn't have. `path`: the object's, without positions. */
   unknown(object: JsonObject, members: readonly UnknownMember[], path: string): void {
     const place = this.#positioned(path)
     for (const member of members) {
@@ -240,7 +243,7 @@ export class SlowPath {
     return this.extra?.text() ?? null
   }
 
-  /** Takes the records of the embedded resource that stand inside this record. */
+  /** Takes the records of the embedded resource that are inside this record. */
   readEmbedded(value: unknown, path: string): void {
     const embedded = this.embedded
     if (embedded === null || value === null) return

@@ -10,19 +10,19 @@ export interface ListEnvelope {
   readonly records: readonly unknown[]
   readonly total: number
   readonly totalPages: number
-  /** The list has no `total_count` that is a whole number: `total` is how many records the page shows to be there. */
+  /** The list has no `total_count` that is a whole number: `total` is how many records the page shows to exist. */
   readonly isUncounted?: true
 }
 
 /**
- * A page of a list, as long as it is wanted: whoever keeps the page must not keep its body, which is as large again, and a
- * promise that has waited long is old and keeps alive what it resolves to.
+ * A page of a list, for as long as it is needed. Code that keeps the page must not keep its body, which is as large
+ * again, and a long-pending promise is old and keeps alive what it resolves to.
  */
 export class AcceptedPage {
   #page: Page | undefined
   #body: Pick<Answered, 'tokens' | 'isOdd'> | undefined
 
-  /** Throws Retry where the answer is no such page. */
+  /** Throws Retry if the response isn't such a page. */
   constructor({ value, ...answer }: Answered, { page, perPage, isCounted = false }: AskedPage) {
     const envelope = readEnvelope(value, page, perPage)
     if (envelope.isUncounted && isCounted) throw new Retry('found no "total_count", expected a whole number')
@@ -36,7 +36,7 @@ export class AcceptedPage {
     this.#page = { ...answer, page, ...envelope, tokens, isOdd: () => body().isOdd() }
   }
 
-  /** Once. */
+  /** Can be called once. */
   make<T>(of: (page: Page) => T): T {
     const page = this.#page
     this.#page = undefined
@@ -49,7 +49,7 @@ export class AcceptedPage {
   }
 }
 
-/** Throws Retry, which names what is wrong, when `value` is no envelope or the envelope of another page. */
+/** Throws Retry, which names the problem, if `value` isn't an envelope or is the envelope of another page. */
 function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
   if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
   const records = value.results
@@ -59,13 +59,13 @@ function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelo
   const totalPages = count(value.total_pages) ?? Math.ceil(total / perPage)
   const current = value.current_page ?? undefined
   if (current === undefined || count(current) === page) return { records, total, totalPages }
-  // Some sources answer a page behind the end with their last one, and say so.
+  // Some sources answer a page past the end with their last one, and say so.
   const isBehind = (page - 1) * perPage >= total && (count(current) ?? page) < page
   if (isBehind) return { records: [], total, totalPages }
   throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
 }
 
-/** Behind a full page there may be another. */
+/** A full page may be followed by another. */
 function totalOf(shown: number, page: number, perPage: number): { total: number; totalPages: number } {
   const isFull = shown >= perPage
   const total = (page - 1) * perPage + shown + (isFull ? 1 : 0)
@@ -85,7 +85,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** A whole number from 0. The API's document says number; a numeric string loses nothing, so it is taken too. */
+/** A whole number from 0 up. The API's document says number; a numeric string loses nothing, so it is accepted too. */
 function count(value: unknown): number | undefined {
   const isText = typeof value === 'string' && /^\d{1,15}$/.test(value)
   const number = isText ? Number(value) : value instanceof NumberToken ? Number(value.text) : value

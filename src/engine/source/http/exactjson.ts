@@ -1,6 +1,6 @@
 /**
- * JSON text to values without rounding: the values of JSON.parse, with bigints for integers beyond 2^53; on demand, and
- * where doubles lose digits, with numbers as they were sent. Used for the body of every response.
+ * Parses JSON text without rounding: the values of JSON.parse, with bigints for integers beyond 2^53. On request, and
+ * where doubles lose digits, numbers stay as they were sent. Used for the body of every response.
  */
 import { randomBytes } from 'node:crypto'
 import { exact } from '../../base/int64.js'
@@ -9,11 +9,11 @@ import { mayRound, WIDE } from './longnumbers.js'
 
 export interface Parsed {
   readonly value: unknown
-  /** The body holds an escape for U+0000 or a surrogate: flatten must look twice at every text. */
+  /** The body contains an escape for U+0000 or a surrogate: flatten must check every text carefully. */
   readonly careful: boolean
-  /** Whether `value` is not exact: some number is printed by JavaScript in another form than it was sent in. */
+  /** Whether `value` isn't exact because JavaScript prints some number differently from how it was sent. */
   isOdd(): boolean
-  /** The value with a NumberToken for each such number. To be called while the body is held. */
+  /** The value with a NumberToken for each such number. Call it while the body is held. */
   tokens(): unknown
 }
 
@@ -22,7 +22,8 @@ const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 /** `bytes`: valid UTF-8. Throws SyntaxError. */
 export function parseJson(bytes: Buffer): Parsed {
   const careful = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
-  // What is read apart is exact at once: a second reading, for the numbers in unknown fields, would cost as much again.
+  // Parsing with separate numbers is exact right away: a second parse, for the numbers in unknown fields, would cost as
+  // much again.
   if (mayRound(bytes)) {
     const value = readApart(bytes, oddNumbersIn(bytes))
     return { value, careful, isOdd: () => false, tokens: () => value }
@@ -43,16 +44,16 @@ export function parseJson(bytes: Buffer): Parsed {
 
 const wholeNumber = /^-?\d+$/
 
-/** Integers become bigints, which are converted faster than tokens. */
+/** Integers become bigints, which convert faster than tokens. */
 const exactly = (token: string): unknown =>
   wholeNumber.test(token) && token !== '-0' ? exact(BigInt(token)) : new NumberToken(token)
 
 /**
- * Makes a string of each number, behind a mark that no text can hold by chance, lets JSON.parse read the text, and then
- * replaces these strings.
+ * Turns each number into a string, behind a mark that no text contains by chance, lets JSON.parse read the text, and
+ * then replaces these strings.
  */
 function readApart(bytes: Buffer, places: readonly number[]): unknown {
-  // The first character is rare, so that a glance at it settles nearly every text.
+  // The first character is rare, so checking it rules out nearly every text.
   const mark = `\x7f${randomBytes(6).toString('base64url')}`
   const whole = {
     value: JSON.parse(quoted(bytes, places, mark)) as unknown,
@@ -80,13 +81,13 @@ const table = (characters: string): Uint8Array => {
 const isDigit = table('0123456789')
 const isPointOrExponent = table('.eE+-')
 const moreThanDigits = 2
-/** 1 for digits, 2 for what else a number holds. */
+/** 1 for digits, 2 for anything else a number may contain. */
 const partOfNumber = isDigit.map((one, byte) => one + moreThanDigits * (isPointOrExponent[byte] ?? 0))
 const isBlank = table(' \t\n\r')
 
 /**
- * Where the numbers begin and end, in turn, that are not left to JSON.parse: JavaScript prints them in another form, or
- * they are no safe integers. Numbers stand between the strings.
+ * The alternating start and end positions of numbers that aren't left to JSON.parse: JavaScript prints them
+ * differently, or they aren't safe integers. Only looks outside strings.
  */
 function oddNumbersIn(bytes: Buffer): number[] {
   const places: number[] = []
@@ -103,7 +104,7 @@ function oddNumbersIn(bytes: Buffer): number[] {
         at++
       }
       const end = at + 1
-      // Short and of digits alone: most numbers are, and exact.
+      // Short, and only digits: most numbers are, and they are exact.
       if (parts < moreThanDigits && end - first < WIDE) continue
       if (isOdd(bytes.toString('latin1', first, end)) && !isKey(bytes, end)) places.push(first, end)
     }
@@ -113,24 +114,24 @@ function oddNumbersIn(bytes: Buffer): number[] {
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** What is no number of JSON is left to JSON.parse, which refuses it. */
+/** Anything that isn't a JSON number is left to JSON.parse, which rejects it. */
 function isOdd(token: string): boolean {
   if (!jsonNumber.test(token)) return false
   const number = Number(token)
   return String(number) !== token || (wholeNumber.test(token) && !Number.isSafeInteger(number))
 }
 
-/** Whether a colon comes next: JSON allows no number there, but would allow the string that is made of it. */
+/** Whether a colon follows: JSON allows no number there, but would accept the string made from it. */
 function isKey(bytes: Buffer, from: number): boolean {
   let at = from
   while (isBlank[bytes[at] ?? 0] === 1) at++
   return bytes[at] === colon
 }
 
-/** Memory for a text, used again for every page: touching new memory takes longer than writing it. */
+/** Memory for a text, reused for every page: touching new memory takes longer than writing to it. */
 let scratch = Buffer.allocUnsafeSlow(1 << 16)
 
-/** The text with the mark and quotes around what lies between each two places. */
+/** The text with the mark and quotes around the part between each pair of positions. */
 function quoted(bytes: Buffer, places: readonly number[], mark: string): string {
   const [before, after] = [Buffer.from(`"${mark}`), Buffer.from('"')]
   const length = bytes.length + (places.length / 2) * (before.length + after.length)
@@ -138,7 +139,7 @@ function quoted(bytes: Buffer, places: readonly number[], mark: string): string 
   const all = scratch
   let [to, from, opens] = [0, 0, true]
   for (const place of places) {
-    // Byte by byte: the pieces are too short for the calls of a copy.
+    // Byte by byte, because the pieces are too short to be worth a copy call.
     while (from < place) all[to++] = bytes[from++] ?? 0
     const piece = opens ? before : after
     for (let i = 0; i < piece.length; i++) all[to++] = piece[i] ?? 0

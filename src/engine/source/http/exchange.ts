@@ -1,6 +1,6 @@
 /**
- * One attempt at one request: waits for the throttle's permit, sends, tells the throttle the outcome, reads the body,
- * and tells in an error's class what the failure means. Used by client.ts inside the retry loop.
+ * One attempt at one request: waits for the throttle's permit, sends, reports the outcome to the throttle, and reads
+ * the body. The error's class shows what a failure means. Used by client.ts inside the retry loop.
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -29,19 +29,19 @@ export interface ApiRequest {
   readonly resource: string
   readonly priority: Priority
   readonly signal: AbortSignal | undefined
-  /** Of a list. */
+  /** For a list. */
   readonly page?: number
-  /** How often it is sent at most, where that is less often than usual. */
+  /** The most attempts, if fewer than usual. */
   readonly attempts?: number | undefined
   /** See ListRequest. */
   readonly flow?: Flow | undefined
-  /** Asks for a compressed answer, whatever the configuration says. */
+  /** Requests a compressed response, whatever the configuration is. */
   readonly gzip?: boolean
-  /** For who looks at the headers themselves. */
+  /** For callers that inspect the headers themselves. */
   readonly onHeaders?: (headers: IncomingHttpHeaders) => void
 }
 
-/** An answer with status 200 whose body is JSON. */
+/** A response with status 200 and a JSON body. */
 export interface Answered extends Answer {
   readonly value: unknown
 }
@@ -50,10 +50,10 @@ export interface Answered extends Answer {
 export interface RequestInfo {
   readonly path: string
   readonly attempt: number
-  /** Of a request for one tenant. */
+  /** For a request about one tenant. */
   readonly tenant_id?: Int64
   readonly resource: string
-  /** undefined when no response came. */
+  /** undefined if no response came. */
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly ms: number
@@ -66,7 +66,7 @@ export interface ExchangeOptions {
   readonly clock: Clock
   readonly stamps: Stamps
   readonly maxBodyBytes: number
-  /** The longest wait that is sat out, in ms. */
+  /** The longest wait that we accept, in ms. */
   readonly maxWait: number
   readonly secret: string
   /** The proxy through which the requests go. */
@@ -74,7 +74,7 @@ export interface ExchangeOptions {
   readonly onRequest: ((info: RequestInfo) => void) | undefined
 }
 
-/** Sends one request once and reads its answer. An object is good for one `run`. */
+/** Sends one request once and reads its response. An object is good for one `run`. */
 export class Exchange {
   #outcome: RequestOutcome | undefined
   #requestId: string | undefined
@@ -101,7 +101,10 @@ export class Exchange {
     })
   }
 
-  /** Neither address nor query: an address may be a secret of the network, and a query says more than a trace needs. */
+  /**
+   * Contains neither address nor query: an address may be secret within the network, and a query says more than a trace
+   * needs.
+   */
   get #facts(): SpanFacts {
     const { tenantId, resource, priority, page } = this.call
     return {
@@ -210,7 +213,7 @@ export class Exchange {
     }
   }
 
-  /** A server's text may be long, hold control characters, or repeat the secret that it was sent. */
+  /** A server's text may be long, contain control characters, or repeat the secret that it was sent. */
   #clean(text: string | undefined): string | undefined {
     return text
       ?.replaceAll(this.options.secret, '[secret]')
@@ -219,10 +222,10 @@ export class Exchange {
   }
 }
 
-/** The body is larger than the cap; another attempt would not make it smaller. */
+/** The body is larger than the cap; another attempt wouldn't make it smaller. */
 const TOO_LARGE = Symbol('too large')
 
-/** Throws Retry when the body is no JSON; the message names the kind of content that was found, never the content. */
+/** Throws Retry if the body isn't JSON. The message names the kind of content that was found, never the content. */
 function readBody(reply: RawReply, maxBytes: number): Parsed | typeof TOO_LARGE {
   if (reply.tooLarge) return TOO_LARGE
   const unpacked = decoded(reply, maxBytes)

@@ -1,6 +1,4 @@
-/**
- * Which error a failed request becomes: its class tells the retry loop and the run what to do. Used by exchange.ts.
- */
+/** Which error a failed request becomes. Its class tells the retry loop and the run what to do. Used by exchange.ts. */
 
 import { Retry, Skip, Stop } from '../../base/errors.js'
 import type { ProxyAddress } from '../../config/proxy.js'
@@ -11,7 +9,7 @@ export interface FailureDetails {
   readonly requestId?: string
 }
 
-/** The meaning of a response other than 200 for the cursor (docs/api.md, Errors). */
+/** What a response other than 200 means for the cursor (docs/api.md, Errors). */
 export function statusFailure(
   what: string,
   status: number,
@@ -26,7 +24,7 @@ export function statusFailure(
       exitCode: 3,
       hint: 'Check api.partnerId and api.secret; production and sandbox use different secrets',
     })
-  // Where a 429 concerns every request, the throttle does the waiting, and `after` is nothing.
+  // If a 429 concerns every request, the throttle does the waiting and `after` is zero.
   if (status === 429) return new Retry(message, { ...details, after: after ?? 0, hint: spent })
   if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
     return new Retry(message, { ...details, ...(after !== undefined && { after }) })
@@ -64,16 +62,16 @@ const KNOWN: Readonly<Record<string, string>> = {
 /** What the code of a broken connection means. */
 export const connectionWords = (code: string): string => KNOWN[code] ?? 'the connection failed'
 
-/** A certificate that is not trusted will not be at the next attempt either. */
+/** A certificate that isn't trusted won't be trusted at the next attempt either. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|PRX_TLS/
 
-/** Connections that were never open. Behind a proxy, it is the proxy that was not reached. */
+/** Connections that never opened. With a proxy, it was the proxy that couldn't be reached. */
 const NEVER_OPEN =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
 
 /**
- * The meaning of a broken connection. The error itself is not kept as the cause: errors of the HTTP parser carry pieces
- * of the response, which may be a customer's data.
+ * What a broken connection means. The error itself isn't kept as the cause: errors of the HTTP parser contain pieces of
+ * the response, which may be customer data.
  */
 export function brokenConnection(
   what: string,
@@ -104,7 +102,7 @@ export function brokenConnection(
   })
 }
 
-/** The status by which a proxy refused to open a tunnel. undici tells it in words alone. */
+/** The status with which a proxy refused to open a tunnel. undici only reports it in its message. */
 function answerOfProxy(error: unknown): number | undefined {
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
   return status === undefined ? undefined : Number(status)
@@ -123,11 +121,11 @@ function refusedTunnel(what: string, status: number, details: FailureDetails, vi
   return new Skip(`${what}: ${told}`, { ...details, reason: 'failed', hint })
 }
 
-/** The code by which Node and undici name a failure. */
+/** The code by which Node and undici identify a failure. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return 'unknown'
   if ('code' in error && typeof error.code === 'string') return error.code
-  // A name had several addresses, and all failed.
+  // A name had several addresses, and all of them failed.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
   return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown'
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The rate limit as one response tells it (docs/api.md, Rate limit). */
+/** The rate limit as reported by one response (docs/api.md, Rate limit). */
 export interface RateReport {
   /** The name of the rule that counted the request: an IP address or a partner id. */
   readonly key: string
@@ -19,12 +19,12 @@ export function rateReport(headers: IncomingHttpHeaders): RateReport | undefined
   return { key, limit, remaining: Math.min(remaining, limit), reset: reset && reset * 1000 }
 }
 
-/** The server's clock when it answered, in ms since the epoch, cut to whole seconds. */
+/** The server's clock when it answered, in ms since the epoch, truncated to whole seconds. */
 export function serverDate(headers: IncomingHttpHeaders): number | undefined {
   return httpDate(headers.date)
 }
 
-/** Milliseconds to wait, counted from the moment the response came. */
+/** Milliseconds to wait, counted from when the response arrived. */
 export function retryAfter(headers: IncomingHttpHeaders, localNow: number): number | undefined {
   const text = single(headers['retry-after'])?.trim()
   if (text === undefined) return undefined

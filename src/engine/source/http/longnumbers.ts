@@ -1,11 +1,11 @@
 import { exactDouble } from '../../base/numbertoken.js'
 
-/** Every integer of fewer digits is exact as a double; from 16 on some are not. */
+/** Every integer with fewer digits is exact as a double; from 16 digits up, some aren't. */
 export const WIDE = 16
 
 const bytesOfWord = 4
 const upperHalves = 0xf0f0f0f0 | 0
-/** Four characters of `0` to `?`; of four digits, the upper halves stay the same when 6 is added to each. */
+/** Four characters from `0` to `?`. For four digits, the upper halves don't change when 6 is added to each. */
 const threes = 0x30303030
 const sixes = 0x06060606
 
@@ -16,19 +16,19 @@ const closing = [at(']'), at('}'), at(',')]
 const blanks = [at(' '), at('\t'), at('\n'), at('\r')]
 
 const upperThirds = 0xe0e0e0e0 | 0
-/** Four characters from the blank to `?`, among them the digits and the point. */
+/** Four characters from the blank to `?`, which include the digits and the point. */
 const twosAndThrees = 0x20202020
 
 /**
- * Whether JSON text may hold a number of 16 digits and more that a double would round. Only a run of digits, with a
- * point in it or not, counts that can be a number by what stands around it. Such a run inside of a string makes the
- * answer a false yes, which costs time; there is no false no.
+ * Whether JSON text may contain a number of at least 16 digits that a double would round. A run of digits, with or
+ * without a point, counts only if its surroundings allow it to be a number. A run inside a string that looks like one
+ * gives a false yes, which costs time; there is no false no.
  */
 export function mayRound(bytes: Buffer): boolean {
   const aligned = bytes.byteOffset % bytesOfWord === 0 ? bytes : Uint8Array.from(bytes)
   const { buffer, byteOffset, length } = aligned
   const words = new Int32Array(buffer, byteOffset, Math.floor(length / bytesOfWord))
-  // A run of 16 characters covers three words that follow one another, wherever it lies, so every third is looked at.
+  // A run of 16 characters covers three consecutive words, wherever it is, so it is enough to check every third word.
   for (let i = 2; i < words.length; i += 3) {
     const word = words[i] ?? 0
     if ((word & upperThirds) !== twosAndThrees) continue
@@ -42,7 +42,7 @@ export function mayRound(bytes: Buffer): boolean {
     while (isRun[bytes[end] ?? 0] === 1) end++
     if (end - first >= WIDE && (isRoundedFraction(bytes, first, end) || isRoundedInteger(bytes, first, end)))
       return true
-    // Not a second time into the same run: one of a million digits would be measured at every third word.
+    // Skips the rest of this run: otherwise one of a million digits would be measured at every third word.
     i += 3 * Math.floor((end - inside) / (3 * bytesOfWord))
   }
   return false
@@ -60,7 +60,7 @@ const isOfRun = (word: number): boolean =>
 
 const fraction = /^\d+\.\d+$/
 const afterMantissa = /^[eE][+-]?\d+/
-/** The characters of the longest exponent that is looked at. */
+/** The longest exponent that is checked, in characters. */
 const longestExponent = 12
 
 /** Whether this run can be a number with a point or an exponent, and loses digits as a double. */
@@ -74,7 +74,7 @@ function isRoundedFraction(bytes: Buffer, first: number, end: number): boolean {
 
 const digitsOnly = /^\d+$/
 
-/** Whether a JSON number can stand there, by what is around it. A sign may stand before it. */
+/** Whether the surroundings allow a JSON number here. A sign may come before it. */
 const isWhole = (bytes: Buffer, first: number, end: number): boolean =>
   beginsValue(bytes, bytes[first - 1] === minus ? first - 1 : first) && endsValue(bytes, end)
 
@@ -85,7 +85,7 @@ function isRoundedInteger(bytes: Buffer, first: number, end: number): boolean {
   return isWhole(bytes, first, end)
 }
 
-/** Whether a JSON value can begin here: at the start, in an array, or behind a key, which ends with a quote. */
+/** Whether a JSON value can begin here: at the start, in an array, or after a key, which ends with a quote. */
 function beginsValue(bytes: Buffer, first: number): boolean {
   const before = skipBlanks(bytes, first - 1, -1)
   const byte = bytes[before]
@@ -99,7 +99,7 @@ function endsValue(bytes: Buffer, end: number): boolean {
   return byte === undefined || closing.includes(byte)
 }
 
-/** The first place from here on that holds no blank. */
+/** The first position from here on that isn't blank. */
 function skipBlanks(bytes: Buffer, from: number, step: 1 | -1): number {
   let place = from
   while (blanks.includes(bytes[place] ?? 0)) place += step

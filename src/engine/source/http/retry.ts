@@ -4,7 +4,7 @@ import { describeError, Retry, Skip } from '../../base/errors.js'
 import { told, tooLong, type WaitNotice } from '../rate/wait.js'
 
 export interface RetryOptions {
-  /** How often a request is sent, at most. */
+  /** The most times a request is sent. */
   readonly attempts: number
   readonly baseMs: number
   readonly maxMs: number
@@ -16,7 +16,7 @@ export interface RetryInfo {
   readonly attempts: number
   readonly waitMs: number
   readonly message: string
-  /** Of a request for one tenant. */
+  /** For a request about one tenant. */
   readonly tenant_id?: Int64
   readonly resource?: string
 }
@@ -27,7 +27,7 @@ export interface RetryLoop {
   readonly random: () => number
   readonly signal: AbortSignal | undefined
   readonly onRetry: (info: RetryInfo) => void
-  /** The longest wait that is sat out, in ms. */
+  /** The longest wait that we accept, in ms. */
   readonly maxWait: number
   /** Who waits, for people. */
   readonly who: string
@@ -35,7 +35,9 @@ export interface RetryLoop {
   readonly onWait: ((wait: WaitNotice) => void) | undefined
 }
 
-/** Sends until an attempt succeeds or throws anything but Retry. After the last attempt the cursor is skipped. */
+/**
+ * Sends until an attempt succeeds or throws anything other than Retry. After the last attempt, the cursor is skipped.
+ */
 export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => Promise<T>): Promise<T> {
   const { attempts } = loop.options
   for (let attempt = 1; ; attempt++) {
@@ -62,7 +64,7 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
   }
 }
 
-/** Exponential with full jitter, so that clients that failed together do not come back together. */
+/** Exponential with full jitter, so that clients that failed together don't come back together. */
 export function backoff(options: RetryOptions, attempt: number, random: () => number): number {
   return Math.round(random() * Math.min(options.maxMs, options.baseMs * 2 ** (attempt - 1)))
 }

@@ -1,20 +1,19 @@
-/** The requests of one source, counted. */
 import { Distribution } from '../../base/distribution.js'
 
-/** Upper ends of the ranges in which the time of an answer is counted, in seconds. */
+/** Upper bounds of the ranges in which response times are counted, in seconds. */
 export const answerBounds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
-/** One request that was sent, and what came of it. */
+/** One request that was sent, and its result. */
 export interface SentRequest {
   /** Its priority, as the throttle knows it. */
   readonly purpose: string
-  /** undefined when no response came. */
+  /** undefined if no response came. */
   readonly status: number | undefined
-  /** From the moment at which it was sent to the end of its answer. */
+  /** From when it was sent to the end of its response. */
   readonly seconds: number
 }
 
-/** The requests of one source, by what they were for and how they were answered. */
+/** The requests of one source, by purpose and result. */
 export class Traffic {
   readonly #answers = new Map<string, { purpose: string; status: string; requests: number }>()
   readonly #times = new Map<string, Distribution>()
@@ -30,7 +29,7 @@ export class Traffic {
     times.take(Math.max(0, seconds))
   }
 
-  /** `status`: `none` where no response came. */
+  /** `status`: `none` if no response came. */
   get answers(): readonly { readonly purpose: string; readonly status: string; readonly requests: number }[] {
     return [...this.#answers.values()]
   }
@@ -41,7 +40,7 @@ export class Traffic {
   }
 }
 
-/** Counts the requests of one source; the source that it was split from counts them too. */
+/** Counts the requests of one source. They also count toward the source that it was split off from. */
 export class Counter {
   requests = 0
   retries = 0

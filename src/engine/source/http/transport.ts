@@ -1,6 +1,6 @@
 /**
- * Sends a GET over undici's connections and reads the whole response, within bounds of time and size. Used by
- * exchange.ts; knows neither JSON nor retries.
+ * Sends a GET over undici's connections and reads the whole response, with limits on time and size. Used by
+ * exchange.ts; knows about neither JSON nor retries.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -12,11 +12,11 @@ import { codeOf } from './failure.js'
 export interface Timeouts {
   /** For connecting. */
   readonly connect: number
-  /** From the request until its headers are there. */
+  /** From the request until its headers arrive. */
   readonly headers: number
   /** Between two pieces of the body. */
   readonly body: number
-  /** For the whole request, its body included: a server that sends a byte a second passes every other one. */
+  /** For the whole request, including the body: a server that sends one byte per second passes all other timeouts. */
   readonly request: number
 }
 
@@ -30,31 +30,31 @@ export interface TransportOptions {
   readonly maxBodyBytes: number
 }
 
-/** One HTTP response, read to its end. The body of a response other than 200 is thrown away. */
+/** One HTTP response, read to its end. The body of a response other than 200 is discarded. */
 export interface RawReply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   /** As the server sent it, compressed or not. */
   readonly body: Buffer
-  /** The body was larger than the cap, and reading stopped there. */
+  /** The body was larger than the cap, so reading stopped there. */
   readonly tooLarge: boolean
 }
 
-/** Called when the status and headers are there, before the body: the throttle need not wait for the body. */
+/** Called when the status and headers have arrived, before the body: the throttle doesn't need to wait for the body. */
 export type OnHeaders = (status: number, headers: IncomingHttpHeaders) => void
 
-/** Bytes of an unwanted body that are read to keep the connection; a longer body ends the connection. */
+/** How many bytes of an unwanted body are read to keep the connection. A longer body ends the connection. */
 const DRAIN_BYTES = 256 * 1024
 
 const EMPTY = Buffer.alloc(0)
 
-/** The connections to one host. Nothing but GET can be sent. */
+/** The connections to one host. Can only send GET. */
 export class Transport {
   #pool: Promise<Dispatcher> | undefined
 
   constructor(private readonly options: TransportOptions) {}
 
-  /** `gzip`: asks for a compressed answer, whatever the options say. */
+  /** `gzip`: requests a compressed response, whatever the options are. */
   async get(
     path: string,
     signal: AbortSignal | undefined,
@@ -91,7 +91,7 @@ export class Transport {
     onHeaders(statusCode, headers)
     const reply = { status: statusCode, headers, body: EMPTY, tooLarge: false }
     if (statusCode !== 200) {
-      // A refusal is a refusal even when its body, which nobody reads, breaks off.
+      // A refusal is a refusal even if its body, which isn't used, breaks off.
       await body.dump({ limit: DRAIN_BYTES })
       return reply
     }
@@ -108,7 +108,7 @@ export class Transport {
   }
 
   async #open(): Promise<Dispatcher> {
-    // undici takes some 80 ms to load, which `--help` need not pay.
+    // undici takes about 80 ms to load, which `--help` shouldn't have to pay for.
     const { Pool, ProxyAgent } = await import('undici')
     const { origin, proxy, connections, timeouts, maxBodyBytes } = this.options
     const options = { connections, pipelining: 1, maxResponseSize: maxBodyBytes }
@@ -118,18 +118,18 @@ export class Transport {
     return new ProxyAgent({
       ...options,
       uri: proxy.reveal(),
-      // Plain http goes through a tunnel, too: the proxy is to see no request.
+      // Plain http also goes through a tunnel, so the proxy sees no request.
       proxyTunnel: true,
       proxyTls: connect,
       requestTls: connect,
-      // A proxy that does not open the tunnel is like a host that does not take the connection.
+      // A proxy that doesn't open the tunnel is treated like a host that doesn't accept the connection.
       clientFactory: (url) => new Pool(url, { connections, connect, headersTimeout: timeouts.connect }),
       ...(login !== undefined && { token: login }),
     })
   }
 }
 
-/** The credentials in a proxy's address, as a header takes them: undici leaves out a user who has no password. */
+/** The credentials in a proxy's address, as a header value: undici leaves out a user without a password. */
 function loginOf(url: string): string | undefined {
   const { username, password } = new URL(url)
   if (username === '' && password === '') return undefined
@@ -138,7 +138,8 @@ function loginOf(url: string): string | undefined {
 }
 
 /**
- * Rejects as soon as the signal aborts or the time is over: undici notices an abort only once the connection stands.
+ * Rejects as soon as the signal aborts or the time is up: undici notices an abort only once the connection is
+ * established.
  */
 function inTime<T>(
   { signal, milliseconds }: { readonly signal: AbortSignal | undefined; readonly milliseconds: number },
@@ -163,10 +164,10 @@ function inTime<T>(
   })
 }
 
-/** The address of all requests, checked once, so that no request can leave the configured host. */
+/** The address of all requests, checked once, so no request can leave the configured host. */
 export interface ApiTarget {
   readonly origin: string
-  /** The path of the base URL, without a slash at its end. */
+  /** The path of the base URL, without a trailing slash. */
   readonly prefix: string
 }
 
@@ -187,7 +188,7 @@ export function parseTarget(baseUrl: string, allowInsecure: boolean): ApiTarget 
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') }
 }
 
-/** A value that may stand in a header; the message never holds it. */
+/** A value that is allowed in a header. The message never contains it. */
 export function checkCredential(name: string, value: string): string {
   if (/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(value)) return value
   const found = value === '' ? 'is empty' : 'holds spaces at its ends, line breaks or characters beyond ASCII'

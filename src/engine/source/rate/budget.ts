@@ -1,6 +1,6 @@
 /**
- * Decides whether one more request may be sent, from what was sent and answered so far. Used by throttle.ts, which has
- * the clock, the timers and the queue (docs/architecture.md, What else the engine rests on).
+ * Decides whether one more request may be sent, based on what was sent and answered so far. Used by throttle.ts, which
+ * has the clock, the timers and the queue (docs/architecture.md, What else the engine rests on).
  */
 import type { RateReport } from '../http/headers.js'
 import { Concurrency } from './concurrency.js'
@@ -9,19 +9,19 @@ import { concerns, usualMaxWait } from './wait.js'
 import { RateWindow, type RequestSpan } from './window.js'
 
 export interface BudgetOptions {
-  /** Requests in flight at most. */
+  /** The most requests in flight. */
   readonly connections: number
   /** The share of each window left for others, 0 to 0.9. */
   readonly reserve: number
   readonly random: () => number
-  /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
+  /** How long, in ms, to pause after a 429 that doesn't say when to come back: at first, and at most. */
   readonly pause?: { readonly baseMs: number; readonly maxMs: number }
-  /** The longest wait that is sat out, in ms; default an hour. */
+  /** The longest wait that we accept, in ms; default: one hour. */
   readonly maxWait?: number
 }
 
 /**
- * `send`: now. `wait`: not before `at` (in ms), unless an answer comes first. `full`: not before an answer has come.
+ * `send`: now. `wait`: not before `at` (in ms), unless a response comes first. `full`: not before a response has come.
  */
 export type Decision =
   | { readonly kind: 'send' }
@@ -33,18 +33,20 @@ export interface Ticket {
   readonly sentAt: number
 }
 
-/** The response of a request, as far as the rate limit is concerned. */
+/** The parts of a response that concern the rate limit. */
 export interface RequestOutcome {
   readonly status: number
   readonly receivedAt: number
   readonly rate: RateReport | undefined
-  /** The server's clock, whole seconds in ms. */
+  /** The server's clock: whole seconds, in ms. */
   readonly date: number | undefined
   /** Milliseconds, from Retry-After. */
   readonly retryAfter: number | undefined
 }
 
 export interface WindowView {
+  /** The name of the rule: an IP address or a partner id; empty if the source doesn't tell it. */
+  readonly key: string
   readonly limit: number
   readonly remaining: number
   readonly resetsAt: number
@@ -56,19 +58,22 @@ const SEND: Decision = { kind: 'send' }
 const FULL: Decision = { kind: 'full' }
 
 const PAUSE = { baseMs: 1000, maxMs: 60_000 }
-/** More rules than any server has. A server that names more sends other things as keys: all is learned anew. */
+/**
+ * More rules than any server has. A server that names more sends something else as keys, so everything is learned
+ * again.
+ */
 const MOST_RULES = 8
 
 /**
- * It has no clock and no timers; every call brings the time. The states, in the order in which `decide` looks for them:
+ * Has no clock and no timers; every call passes the time. The states, in the order in which `decide` checks for them:
  *
- * - full: as many requests are under way as `Concurrency` allows. An answer, a failure or a cancelling ends it.
- * - paused, until a time: a 429 gave a Retry-After, or no hint when to come back; then the pause doubles with every 429
- *   that follows (`#strikes`). Nothing is sent.
- * - probing: nothing was answered yet, or the last pause came from a 429 without a hint. One request goes alone, when
- *   the rules have room for it: the very first answer may be a 429 of a window that others have spent. Any answer but a
- *   429 ends it.
- * - limited: a rule's window has no room. Waits for the window's end, or, when the end is not known, for an answer.
+ * - full: as many requests are under way as `Concurrency` allows. Ends with a response, a failure or a cancel.
+ * - paused, until a time: a 429 had a Retry-After, or no hint when to come back; then the pause doubles with every
+ *   further 429 (`#strikes`). Nothing is sent.
+ * - probing: nothing has been answered yet, or the last pause came from a 429 without a hint. A single request goes
+ *   when the rules have room for it, because the very first response may be a 429 from a window that others have used
+ *   up. Ends with any response other than a 429.
+ * - limited: a rule's window has no room. Waits for the window's end or, if that is unknown, for a response.
  * - open: one more may be sent.
  */
 export class Budget {
@@ -115,7 +120,7 @@ export class Budget {
     return { sentAt: now }
   }
 
-  /** The request is over. Without an outcome it broke off, and the server may have counted it or not. */
+  /** The request is over. Without an outcome it broke off, and the server may or may not have counted it. */
   settle(ticket: Ticket, now: number, outcome: RequestOutcome | undefined): void {
     this.#inflight--
     if (!outcome) {
@@ -137,18 +142,18 @@ export class Budget {
     else this.#concurrency.answered(outcome.receivedAt - ticket.sentAt)
   }
 
-  /** We gave the request up ourselves; the server may have counted it or not. */
+  /** We gave up on the request; the server may or may not have counted it. */
   cancel(now: number): void {
     this.#inflight--
     for (const rule of this.#rules.values()) rule.charge(now)
   }
 
-  /** Whether any request was answered, and not refused for the rate limit. */
+  /** Whether any request was answered and not refused because of the rate limit. */
   get hasBegun(): boolean {
     return this.#begun
   }
 
-  /** The least that the server's clock can show now; undefined where no answer had a Date. */
+  /** The earliest time that the server's clock can show now. undefined if no response had a Date. */
   serverTime(now: number): number | undefined {
     return this.#skew.isKnown ? this.#skew.atLeast(now) : undefined
   }
@@ -156,11 +161,11 @@ export class Budget {
   /** The tightest rule's window. */
   window(now: number): WindowView | undefined {
     let tightest: WindowView | undefined
-    for (const rule of this.#rules.values()) {
+    for (const [key, rule] of this.#rules) {
       rule.roll(now, this.#inflight)
       const remaining = Math.max(0, rule.remaining - this.#inflight)
       if (tightest && tightest.remaining <= remaining) continue
-      tightest = { limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now, length: rule.length }
+      tightest = { key, limit: rule.limit, remaining, resetsAt: rule.endsAt ?? now, length: rule.length }
     }
     return tightest
   }
@@ -192,7 +197,7 @@ export class Budget {
     const rule = rate && this.#rules.get(rate.key)
     const end = rule?.endsAt
     if (rate?.remaining === 0 && end !== undefined && end > receivedAt) return
-    // Requests that were sent before the pause began were refused for the same reason, and count once.
+    // Requests sent before the pause began were refused for the same reason, so they count once.
     if (span.sentAt <= this.#pausedAt) return
     this.#pausedAt = receivedAt
     const { baseMs, maxMs } = this.options.pause ?? PAUSE
@@ -201,7 +206,7 @@ export class Budget {
     this.#answered = false
   }
 
-  /** When a rule may be asked again whose window's end is not known. */
+  /** When to try again under a rule whose window has an unknown end. */
   #unknownEnd(rule: RateWindow): number {
     return this.#inflight > 0 ? Number.POSITIVE_INFINITY : rule.askAgainAt
   }

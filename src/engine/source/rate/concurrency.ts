@@ -1,19 +1,20 @@
-/** Latency counts as inflated beyond base × TOLERANCE + SLACK ms: on loopback it varies by more than the factor 2. */
+/** Latency counts as inflated above base × TOLERANCE + SLACK ms: on loopback it varies by more than a factor of 2. */
 const TOLERANCE = 2
 const SLACK = 20
-/** Inflated latency alone never brings the level below this. */
+/** Inflated latency by itself never brings the level below this. */
 const FLOOR = 4
 const SHRINK = 0.85
-/** Shrinking has helped when latency fell by at least half the share by which the level shrank. */
+/** Shrinking has helped if latency fell by at least half the share by which the level shrank. */
 const HELPED = (1 + SHRINK) / 2
 
 /**
- * How many requests may be in flight, by their latency. Judged a batch of answers at a time; the states:
+ * How many requests may be in flight, based on their latency. Evaluates one batch of responses at a time. The states:
  *
- * - starting: the level doubles with every batch whose latency holds. Inflated latency or a failure ends it for good.
+ * - starting: the level doubles with every batch whose latency holds. Inflated latency or a failure ends this state for
+ *   good.
  * - growing: the level rises by one with every such batch. Inflated latency shrinks the level.
  * - shrunk: the next batch shows whether it helped. If latency fell, shrink again while it is still inflated. If not,
- *   we did not cause the inflation (larger pages, a slower server): the higher latency becomes the base.
+ *   we didn't cause the inflation (larger pages, a slower server), so the higher latency becomes the base.
  *
  * A failure shrinks the level in every state.
  */
@@ -24,7 +25,7 @@ export class Concurrency {
   #sum = 0
   #count = 0
   #starting = true
-  /** The inflated mean that made the level shrink; undefined unless shrunk. */
+  /** The inflated mean that made the level shrink. undefined unless shrunk. */
   #shrunkAt: number | undefined
 
   constructor(private readonly max: number) {
@@ -45,7 +46,7 @@ export class Concurrency {
     if (this.#count >= this.level * (this.#starting ? 1 : 2)) this.#endBatch()
   }
 
-  /** A time-out, a broken connection or a 5xx: the server is overloaded. */
+  /** A timeout, a broken connection or a 5xx: the server is overloaded. */
   failed(): void {
     this.#starting = false
     this.#level = Math.max(Math.min(this.#floor, this.#level), this.#level * SHRINK)

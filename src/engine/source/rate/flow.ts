@@ -1,60 +1,60 @@
 /**
- * The pages of one list on their way from the source to the warehouse. The warehouse says how many pages it has not stored
- * yet; the walk asks how many it may have under way; the throttle (throttle.ts) lets them go by it.
+ * The pages of one list on their way from the source to the warehouse. The warehouse reports how many pages it hasn't
+ * stored yet, the walk asks how many may be under way, and throttle.ts lets them go accordingly.
  */
 import type { Clock } from '../../base/clock.js'
 
-/** The pages that the warehouse has not stored yet. */
+/** The pages that the warehouse hasn't stored yet. */
 export interface Unstored {
   readonly pages: number
-  /** How many keep the warehouse busy: more only fill memory. */
+  /** How many keep the warehouse busy. More would only fill memory. */
   readonly enough: number
-  /** Resolves when the next page is stored, or has failed. */
+  /** Resolves when the next page is stored or has failed. */
   next(): Promise<void>
-  /** Resolves when long work on this thread, such as decoding a page, keeps no transaction waiting. */
+  /** Resolves when long work on this thread, such as decoding a page, won't keep a transaction waiting. */
   free(): Promise<void>
 }
 
 interface FlowOptions {
   readonly clock: Clock
-  /** Pages of one list that may be under way at once, where latency holds the walk back; default 16. */
+  /** How many pages of one list may be under way at the same time if latency slows the walk down; default 16. */
   readonly readAhead?: number
 }
 
-/** A page that has come and is ready to be stored. In ms since the epoch. */
+/** A page that has arrived and is ready to be stored. In ms since the epoch. */
 interface ReadyPage {
-  /** Since when it waited for the window. */
+  /** Since when it was waiting for the window. */
   readonly since: number
   readonly sentAt: number
   readonly now: number
 }
 
-/** The weight of a new measurement against the average of the earlier ones. */
+/** The weight of a new measurement compared with the average of the earlier ones. */
 const weight = 0.2
-/** Pages that are read together cost checks; below this ratio of fetching to storing they gain too little. */
+/** Reading pages together costs checks. Below this ratio of fetching to storing time, it gains too little. */
 const worthwhile = 3
 /** Below this share of time under way, requests mostly wait for the rate limit or for other cursors. */
 const leastShare = 0.25
-/** A page takes at least so long to store, in ms: below that, the clock tells nothing. */
+/** The minimum time to store a page, in ms: shorter times can't be measured reliably. */
 const leastStore = 1
 
 export class Flow {
   #answer = 0
   #store = 0
-  /** The share of a request's time in which it is under way, and does not wait for the window. */
+  /** The share of a request's time in which it is under way and not waiting for the window. */
   #share = 1
 
-  /** Without `unstored`, pages are compared, and hardly any is stored. */
+  /** Without `unstored`, pages are compared and hardly any is stored. */
   constructor(
     private readonly options: FlowOptions,
     private readonly unstored?: Unstored,
   ) {}
 
   /**
-   * How many pages may be under way at once: see WalkPort.readAhead. While storing a page takes about as long as fetching
-   * one, it is enough to ask for the next page when the last has come. Where the source takes several times as long to
-   * answer, several pages may be asked for together, twice as many as keep the warehouse busy, since answers come in
-   * bunches; not where answers come soon and the rate limit lets no more requests pass.
+   * How many pages may be under way at the same time: see WalkPort.readAhead. While storing a page takes about as long
+   * as fetching one, it is enough to request the next page when the last one has arrived. If the source takes several
+   * times as long to answer, several pages may be requested together: twice as many as keep the warehouse busy, since
+   * responses arrive in bunches. Not if responses come quickly and the rate limit allows no more requests.
    */
   get together(): number {
     const { readAhead: most = 16 } = this.options

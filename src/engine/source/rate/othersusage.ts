@@ -1,19 +1,25 @@
-/** What others do with the same limit: how much of it they use, and how far to keep away from them. */
+/** How much of the same limit others use, and how much distance to keep from them. */
 
 /**
- * The weight that earlier windows keep when a new one begins. A window whose budget is used up at once shows the others
- * for a moment only, so that rare requests of others are seen over many windows or not at all.
+ * The weight that earlier windows keep when a new one begins. A window whose budget is used up right away shows the
+ * others only for a moment, so their rare requests are seen over many windows or not at all.
  */
 const MEMORY = 0.97
 /** With fewer remembered requests than this, nobody else uses the limit. */
 const NOBODY = 0.05
 
-/** How fast other consumers use the same limit, learned from what `remaining` loses beyond our own requests. */
+/**
+ * How fast other consumers use the same limit, learned from how much more `remaining` drops than our own requests
+ * explain.
+ */
 export class OthersUsage {
-  /** Requests of others, and the ms in which they were seen, in earlier windows; older ones weigh less. */
+  /** Requests of others in earlier windows, and the ms in which they were seen. Older ones weigh less. */
   #pastCount = 0
   #pastTime = 0
-  /** When this window began at the earliest, or was first seen, and how many requests of others it had counted then. */
+  /**
+   * The earliest time this window can have begun, or when it was first seen, and how many requests of others it had
+   * counted by then.
+   */
   #since: number | undefined
   #base: number | undefined
   #seen = 0
@@ -23,7 +29,7 @@ export class OthersUsage {
   #markSeen = 0
   #recent = 0
 
-  /** A new window, which began at `at` at the earliest; undefined when nobody watched its beginning. */
+  /** A new window that began at `at` at the earliest. undefined if its beginning wasn't observed. */
   open(at: number | undefined): void {
     if (this.#since !== undefined && this.#seenAt > this.#since) {
       this.#pastCount = this.#pastCount * MEMORY + this.#seen
@@ -38,7 +44,10 @@ export class OthersUsage {
     this.#recent = 0
   }
 
-  /** `used`: requests of others in this window up to `at`, at least; `span`: ms over which a burst is measured. */
+  /**
+   * `used`: the minimum number of requests by others in this window up to `at`. `span`: ms over which a burst is
+   * measured.
+   */
   observe(used: number, at: number, span: number): void {
     if (this.#since === undefined || this.#base === undefined) {
       this.#base = Math.max(0, used)
@@ -55,24 +64,24 @@ export class OthersUsage {
     this.#markSeen = this.#seen
   }
 
-  /** Our share of the use that was seen, when `ours` requests were ours: the same share of the rest is ours to take. */
+  /** Our share of the observed use, if `ours` requests were ours. We may take the same share of the rest. */
   share(ours: number): number {
     return (ours + 1) / (ours + 1 + this.#seen)
   }
 
-  /** How many requests of others may come within `ms` after the latest answer; `risk`: the chance that more come. */
+  /** How many requests of others may come within `ms` after the latest response. `risk`: the chance that more come. */
   margin(ms: number, risk: number): number {
     const count = this.#pastCount + this.#seen
     if (count < NOBODY) return 0
     const time = this.#pastTime + (this.#since === undefined ? 0 : this.#seenAt - this.#since)
-    // One more than was seen: few in a short time may be many.
+    // One more than was seen: a few in a short time may be many.
     const mean = time > 0 ? (count + 1) / time : 0
     return poissonQuantile(Math.max(mean, this.#recent) * ms, risk)
   }
 }
 
 /**
- * The smallest k for which more than k events are less likely than `risk`, when `mean` are expected. Used to leave room
+ * The smallest k for which more than k events are less likely than `risk`, if `mean` are expected. Used to leave room
  * for the requests of others.
  */
 export function poissonQuantile(mean: number, risk: number): number {
@@ -89,14 +98,14 @@ export function poissonQuantile(mean: number, risk: number): number {
   return k
 }
 
-/** The largest share of the limit that is kept back because requests were refused. */
+/** The largest share of the limit that is held back because requests were refused. */
 const MOST_SPARED = 0.1
 const FADE = 0.95
 
 /**
- * Keeps distance after refusals. OthersUsage cannot foresee another process of this kind: it opens each window with a
- * burst too, and both processes take the last requests of a window at once. The distance doubles with a refusal, once a
- * window at most, and shrinks slowly in windows without one.
+ * Keeps distance after refusals. OthersUsage can't predict another process of the same kind: that process also opens
+ * each window with a burst, and both take the last requests of a window at the same time. The distance doubles with a
+ * refusal, at most once per window, and slowly shrinks in windows without one.
  */
 export class Headroom {
   #opening = Number.POSITIVE_INFINITY
@@ -104,7 +113,7 @@ export class Headroom {
   #refusedOpening = false
   #refusedLater = false
 
-  /** How many requests may be under way before the first answer of a window. */
+  /** How many requests may be under way before the first response of a window. */
   get opening(): number {
     return this.#opening
   }
@@ -114,7 +123,7 @@ export class Headroom {
     return Math.min(Math.floor(this.#spare), Math.ceil(limit * MOST_SPARED))
   }
 
-  /** `flying`: how many requests were under way at the window's first answer; undefined for one sent later. */
+  /** `flying`: how many requests were under way at the window's first response. undefined for a request sent later. */
   refused(flying: number | undefined): void {
     if (flying === undefined) {
       if (!this.#refusedLater) this.#spare = this.#spare * 2 + 1
@@ -125,7 +134,6 @@ export class Headroom {
     }
   }
 
-  /** A window is over. */
   close(): void {
     if (!this.#refusedOpening) this.#opening++
     if (!this.#refusedLater) this.#spare *= FADE

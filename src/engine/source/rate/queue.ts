@@ -10,8 +10,8 @@ interface Line<T> {
 }
 
 /**
- * Who is next: a higher priority before a lower one, and within one priority the tenants in turn, so that a tenant with
- * a thousand waiting pages holds up nobody. Every request costs one unit, so a plain rotation is fair.
+ * Who is next: higher priority first, and within one priority the tenants take turns, so a tenant with a thousand
+ * waiting pages doesn't hold up the others. Every request costs one unit, so a plain rotation is fair.
  */
 export class Queue<T> {
   readonly #lines = new Map<Priority, Map<string, Line<T>>>(ORDER.map((priority) => [priority, new Map()]))
@@ -29,7 +29,6 @@ export class Queue<T> {
     this.#size++
   }
 
-  /** Takes the next one out. */
   shift(): T | undefined {
     for (const priority of ORDER) {
       const lines = this.#of(priority)
@@ -44,14 +43,13 @@ export class Queue<T> {
     return undefined
   }
 
-  /** Takes out a request that no longer waits. */
+  /** Removes a request that no longer waits. */
   delete(item: T, priority: Priority, tenant: string): void {
     const lines = this.#of(priority)
     const line = lines.get(tenant)
     if (line?.waiting.has(item)) this.#remove(lines, line, item)
   }
 
-  /** Takes all of them out. */
   drain(): T[] {
     const all = [...this.#lines.values()].flatMap((lines) =>
       [...lines.values()].flatMap((l) => [...l.waiting]),
@@ -73,7 +71,7 @@ export class Queue<T> {
     if (line.waiting.size === 0) lines.delete(line.tenant)
   }
 
-  /** A Map keeps the order of insertion, so a line that is put in again is the last. */
+  /** A Map keeps insertion order, so a line that is inserted again goes last. */
   #rotate(lines: Map<string, Line<T>>, line: Line<T>): void {
     if (line.waiting.size === 0) return
     lines.delete(line.tenant)

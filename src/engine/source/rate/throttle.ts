@@ -1,7 +1,7 @@
 /**
- * Decides whether the next request may start: the one place that does. It looks at what the rate limit's window has left
- * (budget.ts), at what the warehouse has not stored yet (flow.ts), and at who is next (queue.ts). One for the whole
- * process (docs/architecture.md, What else the engine rests on).
+ * The one place that decides whether the next request may start. It considers what the rate limit's window has left
+ * (budget.ts), what the warehouse hasn't stored yet (flow.ts), and who is next (queue.ts). One for the whole process
+ * (docs/architecture.md, What else the engine rests on).
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'
@@ -14,58 +14,57 @@ import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wai
 
 export interface ThrottleOptions {
   readonly clock: Clock
-  /** Requests in flight at most. */
+  /** The most requests in flight. */
   readonly connections: number
   /** The share of each rate-limit window left for others, 0 to 0.9. */
   readonly rateReserve: number
   readonly random?: () => number
-  /** How long, in ms, to pause after a 429 that does not say when to come back: at first, and at most. */
+  /** How long, in ms, to pause after a 429 that doesn't say when to come back: at first, and at most. */
   readonly pause?: BudgetOptions['pause']
-  /** The longest wait that is sat out, in ms; default an hour. Beyond it, requests are refused with a Skip. */
+  /** The longest wait that we accept, in ms; default: one hour. Beyond it, requests are refused with a Skip. */
   readonly maxWait?: number
   /** Called once for every wait of more than a minute. */
   readonly onWait?: ((wait: WaitNotice) => void) | undefined
 }
 
 export interface RequestClaim {
-  /** The tenant whose turn it is; undefined for requests of the partner itself. */
+  /** The tenant whose turn it is. undefined for requests of the partner itself. */
   readonly tenantId: Int64 | undefined
   readonly priority: Priority
   readonly signal?: AbortSignal | undefined
-  /** Of a page that will be stored: the list that it belongs to. */
+  /** For a page that will be stored: the list that it belongs to. */
   readonly flow?: Flow | undefined
 }
 
-/** Permission to send one request, now. */
+/** Permission to send one request now. */
 export interface Permit {
-  /** Since when it waited for the window, and when it was granted: local time in ms since the epoch. */
+  /** Since when it was waiting for the window, and when it was granted: local time in ms since the epoch. */
   readonly since: number
   readonly sentAt: number
-  /** To be called once: with the outcome, or without one when the connection broke. */
+  /** Call it once: with the outcome, or without one if the connection broke. */
   release(outcome?: RequestOutcome): void
-  /** Instead of `release`, when we gave the request up ourselves. */
+  /** Call this instead of `release` if we gave up on the request ourselves. */
   cancel(): void
 }
 
-/** A request that waits for its permit. */
 interface Waiter {
   readonly claim: RequestClaim
-  /** Since when it waits for the window: not while it waits for the warehouse. */
+  /** Since when it has been waiting for the window, not counting the time it waits for the warehouse. */
   since: number
   readonly grant: (permit: Permit) => void
   readonly refuse: (reason: unknown) => void
 }
 
 /**
- * Every request to the API asks it first. Pages of a list whose warehouse has enough to store are held, and let go one by
- * one: with each page that is stored, and with each that has come, since that one may never be stored. The others are in
- * one of these states:
+ * Every request to the API asks it first. If the warehouse has enough pages of a list to store, the list's further
+ * requests are held and let go one by one: whenever a page is stored, and whenever one arrives, since that one may
+ * never be stored. The others are in one of these states:
  *
  * - idle: no request waits, and no timer runs.
- * - waiting: requests wait and the budget says `full`; the next release or cancel asks the budget again.
- * - sleeping: requests wait and the budget named a time; the timer or a release asks it again, whichever is first.
- * - told to wait: the time that the budget named is further away than `maxWait`. What waits is refused, and so is what
- *   comes: every cursor ends without another request.
+ * - waiting: requests wait and the budget returned `full`; the next release or cancel asks the budget again.
+ * - sleeping: requests wait and the budget named a time; the timer or a release asks it again, whichever comes first.
+ * - told to wait: the time that the budget named is further away than `maxWait`. Waiting requests are refused, and so
+ *   are new ones: every cursor ends without another request.
  * - closed: waiting and new requests are refused with a Bug. Requests under way still release their permits.
  */
 export class Throttle {
@@ -74,18 +73,18 @@ export class Throttle {
   readonly #maxWait: number
   readonly #onWait: ThrottleOptions['onWait']
   readonly #queue = new Queue<Waiter>()
-  /** Pages that wait for the warehouse, the oldest first. */
+  /** Pages that wait for the warehouse, oldest first. */
   readonly #held = new Set<Waiter>()
   #awaitsStore = false
   #closed = false
   #wakeAt = Number.POSITIVE_INFINITY
   #sleeper: AbortController | undefined
 
-  /** Since when the throttle sleeps, in ms since the epoch, and for how long it has slept before. */
+  /** Since when the throttle has been sleeping, in ms since the epoch, and how long it has slept before. */
   #asleepSince: number | undefined
   #slept = 0
 
-  /** Until when people were told that everybody waits. */
+  /** Until when people have been told that everybody waits. */
   #toldUntil = Number.NEGATIVE_INFINITY
 
   constructor(options: ThrottleOptions) {
@@ -102,23 +101,23 @@ export class Throttle {
     return Number(this.#clock.nowMicros()) / 1000
   }
 
-  /** The server's clock, in ms since the epoch, at the least; undefined where no answer had a Date. */
+  /** The earliest time that the server's clock can show, in ms since the epoch. undefined if no response had a Date. */
   serverTime(): number | undefined {
     return this.#budget.serverTime(this.now())
   }
 
-  /** The tightest rate-limit window, when one is known. */
+  /** The tightest rate-limit window, if one is known. */
   window(): WindowView | undefined {
     return this.#budget.window(this.now())
   }
 
-  /** Milliseconds, up to now, in which requests waited for the rate limit's time to come. */
+  /** Milliseconds, up to now, in which requests waited for the rate limit. */
   waited(): number {
     const since = this.#asleepSince
     return this.#slept + (since === undefined ? 0 : Math.max(0, this.now() - since))
   }
 
-  /** Whether requests wait for it now. */
+  /** Whether requests are waiting for the rate limit now. */
   get isWaiting(): boolean {
     return this.#asleepSince !== undefined
   }
@@ -164,7 +163,7 @@ export class Throttle {
     this.#pump()
   }
 
-  /** Lets the oldest held page go, if the warehouse can take another one soon. */
+  /** Lets the oldest held page go if the warehouse can take another one soon. */
   #letGo(): void {
     const [waiter, next] = this.#held
     if (!waiter) return
@@ -226,7 +225,7 @@ export class Throttle {
       this.#wake()
       return
     }
-    // The time moves a little with each answer, as more is known of the server's clock.
+    // The time shifts a little with each response, as more is learned about the server's clock.
     const least = this.#budget.hasBegun ? told : toldAtFirst
     if (milliseconds > least && at > this.#toldUntil + told) {
       this.#toldUntil = at
@@ -242,7 +241,7 @@ export class Throttle {
     this.#sleeper = sleeper
     this.#asleepSince = now
     this.#wakeAt = at
-    // A timer longer than 2^31 ms would fire at once.
+    // A timer longer than 2^31 ms would fire immediately.
     const milliseconds = Math.min(Math.max(1, Math.ceil(at - now)), 3_600_000)
     void this.#clock.sleep(milliseconds, sleeper.signal).then(() => {
       if (sleeper !== this.#sleeper) return

@@ -1,5 +1,5 @@
 /**
- * Waits that the API asks for: whom a refusal concerns, how long is worth waiting, and what people are told. Used by the
+ * Waits that the API demands: who a refusal concerns, how long is worth waiting, and what people are told. Used by the
  * throttle, which waits for everybody, and by the retry loop, which waits for one request.
  */
 import { type ErrorDetails, Skip } from '../../base/errors.js'
@@ -7,16 +7,16 @@ import { atMinute, span } from '../../base/format.js'
 import { fromMicros } from '../../base/timestamp.js'
 import type { RateReport } from '../http/headers.js'
 
-/** In milliseconds. A longer wait than this is told to people. */
+/** In milliseconds. A longer wait than this is reported to people. */
 export const told = 60_000
 
-/** The same before anything was answered: nothing else shows yet that the program works. */
+/** The same before anything has been answered: nothing else shows yet that the program works. */
 export const toldAtFirst = 1000
 
-/** In milliseconds: the longest wait that is sat out, unless the configuration says otherwise. */
+/** In milliseconds: the longest wait that we accept, unless the configuration has another. */
 export const usualMaxWait = 3_600_000
 
-/** A wait under way, for people. */
+/** A current wait, for people. */
 export interface WaitNotice {
   /** Who waits, such as `tenant 7, customers`. */
   readonly who: string
@@ -24,7 +24,7 @@ export interface WaitNotice {
   readonly why: string
 }
 
-/** The parts of a 429 that speak of waiting, all in ms. */
+/** The parts of a 429 about waiting, all in ms. */
 interface Refusal {
   readonly receivedAt: number
   readonly rate: RateReport | undefined
@@ -34,8 +34,8 @@ interface Refusal {
 }
 
 /**
- * Whom the Retry-After of a 429 concerns: everybody, or the request alone that was told. The headers decide: a server
- * that says "come back in ten years" and counts 90 free requests in the same breath is mistaken about one of them.
+ * Who the Retry-After of a 429 concerns: everybody, or only the request that got it. The headers decide: a server that
+ * says "come back in ten years" and reports 90 free requests at the same time is wrong about one of them.
  */
 export function concerns(
   { retryAfter, rate, date, receivedAt }: Refusal,
@@ -47,7 +47,7 @@ export function concerns(
   return isSpent && (rate.reset ?? 0) - (date ?? receivedAt) > maxWait ? 'everybody' : 'one'
 }
 
-/** What ends a cursor in place of a wait that is too long. `until` in ms since the epoch. */
+/** Ends a cursor instead of a wait that is too long. `until` in ms since the epoch. */
 export function tooLong(
   why: string,
   { until, now, maxWait }: { readonly until: number; readonly now: number; readonly maxWait: number },

@@ -1,38 +1,38 @@
 /**
- * One rule of the rate limit: how many requests its present window still has for us, and when the window ends. Used by
- * budget.ts, one for each rule that responses name (docs/api.md, Rate limit).
+ * One rule of the rate limit: how many requests its current window still has for us, and when the window ends. Used by
+ * budget.ts, one per rule that responses name (docs/api.md, Rate limit).
  */
 import type { RateReport } from '../http/headers.js'
 import { Headroom, OthersUsage } from './othersusage.js'
 import type { Skew } from './skew.js'
 
-/** Waited beyond a window's end, because timers and clocks are not exact. All times are in ms. */
+/** Extra wait after a window's end, because timers and clocks aren't exact. All times are in ms. */
 const MARGIN = 5
-/** The reset is cut to whole seconds, so a window that outlasts it may last this much longer. */
+/** The reset is truncated to whole seconds, so a window that outlasts it may last this much longer. */
 const ROUNDING = 1000
-/** A reset that is further off is not believed. */
+/** A reset that is further away isn't trusted. */
 const LONGEST_WINDOW = 25 * 3_600_000
 const ASK_AGAIN = 1000
 const LATEST_RESET = 10_000
-/** The accepted probability of a 429 when others use the same limit. */
+/** The accepted probability of a 429 if others use the same limit. */
 const RISK = 0.006
 
-/** When a request was sent and its answer came. */
+/** When a request was sent and when its response arrived. */
 export interface RequestSpan {
   readonly sentAt: number
   readonly receivedAt: number
 }
 
 /**
- * One rule's fixed window, as the responses tell it. The reset names a window: a response with an older reset says
- * nothing about the present one. The states:
+ * One rule's fixed window, as the responses describe it. The reset identifies a window: a response with an older reset
+ * says nothing about the current one. The states:
  *
- * - untold: no response has spoken of the present window yet; at the beginning, and again after `roll`. The window is
- *   taken to be whole; until the first answer only so many requests go as `Headroom` allows.
- * - told: `remaining` is the least that responses said, less the requests since then that none has told of (`#untold`).
- *   A response with a newer reset begins the next window.
- * - over: the reset has passed by the server's clock; `roll` makes it untold. A response to a request that was sent
- *   after the reset, and still names it, shows that the window lasts longer than announced (`#late`).
+ * - untold: no response has covered the current window yet, at the beginning and again after `roll`. The window is
+ *   assumed to be unused; until the first response, only as many requests go as `Headroom` allows.
+ * - told: `remaining` is the lowest value in the responses, minus the requests since then that no response has covered
+ *   (`#untold`). A response with a newer reset begins the next window.
+ * - over: the reset has passed by the server's clock; `roll` makes it untold. If a response to a request sent after the
+ *   reset still names it, the window lasts longer than announced (`#late`).
  * - forgotten: untold, and responses name only other rules. Budget drops the window.
  */
 export class RateWindow {
@@ -40,22 +40,22 @@ export class RateWindow {
   readonly #headroom = new Headroom()
   #limit = 1
   #remaining = 1
-  /** undefined while untold, and where responses name no reset. */
+  /** undefined while untold, or if responses name no reset. */
   #reset: number | undefined
   #over = Number.NEGATIVE_INFINITY
   /** How much longer than announced the window lasts, as a response has shown. */
   #late = 0
-  /** When requests ended that the server may have counted since the response that `remaining` comes from. */
+  /** When requests ended that the server may have counted after the response that `remaining` comes from. */
   #untold: number[] = []
   /** Requests of ours that this window has counted. */
   #ours = 0
-  /** The shortest time between two resets. When more time has passed, this window began before we looked at it. */
+  /** The shortest time between two resets. If more time has passed, this window began before we looked at it. */
   #length = Number.POSITIVE_INFINITY
   #knownAt = 0
-  /** When the first response spoke of the present window, and how many requests were under way then. */
+  /** When the first response covered the current window, and how many requests were under way then. */
   #toldAt = Number.POSITIVE_INFINITY
   #flying = 0
-  /** Requests that were sent in the window before and not answered when this one began. */
+  /** Requests sent in the previous window that hadn't been answered when this one began. */
   #stragglers = 0
 
   constructor(
@@ -71,22 +71,22 @@ export class RateWindow {
     return Math.max(0, this.#remaining - this.#untold.length)
   }
 
-  /** How long a window lasts, in ms, by two resets; undefined while only one was seen. */
+  /** How long a window lasts, in ms, based on two resets. undefined while only one was seen. */
   get length(): number | undefined {
     return Number.isFinite(this.#length) ? this.#length : undefined
   }
 
-  /** Whether any response has spoken of the present window. */
+  /** Whether any response has covered the current window. */
   get told(): boolean {
     return this.#toldAt < Number.POSITIVE_INFINITY
   }
 
-  /** Our time from which the next window can be used for certain. */
+  /** Our time from which the next window can certainly be used. */
   get endsAt(): number | undefined {
     return this.#reset === undefined ? undefined : this.skew.surely(this.#reset) + this.#late + MARGIN
   }
 
-  /** When to ask again where no response says when the window ends. */
+  /** When to ask again if no response says when the window ends. */
   get askAgainAt(): number {
     return Math.max(this.#knownAt, this.#untold.at(-1) ?? 0) + ASK_AGAIN
   }
@@ -108,7 +108,7 @@ export class RateWindow {
     this.#stragglers = inflight
   }
 
-  /** How many requests may be sent now, when `inflight` are under way and take `latency` ms to be answered. */
+  /** How many requests may be sent now, with `inflight` under way that take `latency` ms to be answered. */
   room(now: number, inflight: number, latency: number): number {
     const reserved = Math.min(Math.ceil(this.#limit * this.reserve - 1e-9), this.#limit - 1)
     const left = this.#remaining - this.#untold.length - reserved
@@ -122,14 +122,14 @@ export class RateWindow {
     return this.#atLeastOne(Math.min(room - margin, fair - inflight), now, inflight)
   }
 
-  /** An unknown window must be asked with one request, or it would stay unknown. */
+  /** An unknown window must be probed with one request, or it would stay unknown. */
   #atLeastOne(room: number, now: number, inflight: number): number {
     if (room >= 1 || inflight > 0 || this.#reset !== undefined) return room
     const fresh = !this.told && this.#untold.length === 0
     return fresh || now >= this.askAgainAt ? 1 : room
   }
 
-  /** A request ended without a word about this rule; the rule may have counted it all the same. */
+  /** A request ended without reporting this rule, which may have counted it all the same. */
   charge(at: number): void {
     this.#untold.push(at)
   }
@@ -156,7 +156,7 @@ export class RateWindow {
     this.#toldOf(span.sentAt)
   }
 
-  /** A response to a request that was sent at `sentAt` has counted all requests that had ended by then. */
+  /** The response to a request sent at `sentAt` covers all requests that had ended by then. */
   #toldOf(sentAt: number): void {
     const later = this.#untold.findIndex((at) => at > sentAt)
     const told = later < 0 ? this.#untold.length : later
@@ -171,7 +171,9 @@ export class RateWindow {
     return ahead > LONGEST_WINDOW || past > LATEST_RESET ? undefined : reset
   }
 
-  /** Whether a report is of a window that is over; a request that was sent after the reset shows a later end. */
+  /**
+   * Whether a report is about a window that is over. For a request that was sent after the reset, it shows a later end.
+   */
   #isStale(reset: number, report: RateReport, span: RequestSpan): boolean {
     if (reset < (this.#reset ?? Number.NEGATIVE_INFINITY)) return true
     if (reset > this.#over) return false

@@ -7,9 +7,9 @@ import {
 } from '../bitools.js'
 
 /**
- * The oldest `complete_through` of a resource's cursors, without those of revoked tenants, which stand still for good,
- * and of lists that the API does not offer. One cursor that was never complete makes the answer null, which dbt takes
- * for infinitely old; the minimum of the others would hide it.
+ * The oldest `complete_through` of a resource's cursors, without those of revoked tenants, which never change again,
+ * and without lists that the API doesn't offer. One cursor that was never complete makes the result null, which dbt
+ * treats as infinitely old; the minimum of the others would hide it.
  */
 const completeThrough = (schema: string, resource: string): string =>
   [
@@ -30,10 +30,10 @@ const dbtTarget = (schema: string, views: string): DbtTarget => ({
   completeThrough: (resource) => completeThrough(schema, resource),
 })
 
-/** The role that docs/bi.md makes for reading: the configured one may write. */
+/** The role that docs/bi.md creates for reading; the configured one may write. */
 const reader = 'bi'
 
-/** Without a configuration the import names the place, and people may correct it. */
+/** Without a configuration, the import has a placeholder address for people to correct. */
 function supersetTarget(url: string, schema: string, views: string): SupersetTarget {
   const { host, pathname, searchParams } = new URL(
     URL.canParse(url) ? url : 'postgres://localhost:5432/warehouse',

@@ -12,8 +12,8 @@ interface Dependent {
 }
 
 /**
- * What stands on a key: foreign keys on its index; views and functions that group by it, on its constraint; and the
- * table's own replica identity, without which a subscription would refuse every change of a row.
+ * What depends on a key: foreign keys on its index, views and functions that group by it on its constraint, and the
+ * table's own replica identity, without which a subscription would refuse every change to a row.
  */
 const standingOn = (db: Db, relation: string, constraint: string) =>
   sql<Dependent>`
@@ -35,7 +35,7 @@ function hintOf({ what, is }: Dependent, relation: string, key: readonly string[
   return `Drop ${what}${is === 'foreign key' ? `; one on (${key.join(', ')}) can follow` : ', and make it again afterwards'}`
 }
 
-/** Names what stands on the key that is there; Postgres itself would refuse, and name one table after the other. */
+/** Names everything that depends on the existing key. Postgres itself would refuse, naming one table at a time. */
 export async function changeKey(
   db: Db,
   schema: string,
@@ -57,7 +57,7 @@ export async function changeKey(
   }
 }
 
-/** Postgres keeps the rows where they are: a default that is a constant is written into none of them. */
+/** Postgres doesn't rewrite the rows: a constant default isn't written into any of them. */
 export function growKey(
   db: Db,
   schema: string,

@@ -1,6 +1,6 @@
 /**
- * How a connection to Postgres is made: TLS as sslmode and sslrootcert of the address say (libpq's meanings), settings
- * of the session, and what a pooler in transaction mode leaves of both. Used by postgres/dialect.ts.
+ * How to connect to Postgres: TLS according to sslmode and sslrootcert in the address (with libpq's meanings), the
+ * session's settings, and what a pooler in transaction mode leaves of both. Used by postgres/dialect.ts.
  */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
@@ -8,19 +8,19 @@ import type pg from 'pg'
 import { Stop } from '../../base/errors.js'
 import { startup, utcLocally } from './sessiontime.js'
 
-/** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row for ever. */
+/** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row forever. */
 const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_000 }
 
 const limitsLocally = Object.entries(limits)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ')
 
-/** Parameters of an address that are about TLS. pg would read them its own way: with it, `require` is `verify-full`. */
+/** An address's parameters about TLS. pg would interpret them differently: it treats `require` as `verify-full`. */
 const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl']
 
 /**
- * `url`: `postgres://user:password@host:port/database`. Behind a pooler nothing is set when a session starts: PgBouncer
- * refuses settings that it does not know, and the session belongs to others after the transaction.
+ * `url`: `postgres://user:password@host:port/database`. Behind a pooler, nothing is set when a session starts:
+ * PgBouncer refuses settings that it doesn't know, and the session belongs to others after the transaction.
  */
 export function clientConfig(url: string, pooler: boolean): pg.ClientConfig {
   const { connectionString, ssl } = tlsOf(url)
@@ -40,7 +40,7 @@ function tlsOf(url: string): { readonly connectionString: string; readonly ssl?:
   for (const name of tlsParameters) address.searchParams.delete(name)
   const [mode, root, cert, key] = given
   if ((mode ?? 'verify-full') === 'disable') return { connectionString: address.href, ssl: false }
-  // "system": libpq's word for the authorities that the system trusts.
+  // "system": libpq's word for the certificate authorities that the system trusts.
   const ca = root === null || root === 'system' ? undefined : read('sslrootcert', root)
   const ssl: ConnectionOptions = {
     ...(ca !== undefined && { ca }),
@@ -52,8 +52,8 @@ function tlsOf(url: string): { readonly connectionString: string; readonly ssl?:
 }
 
 /**
- * What is asked of the server's certificate. `require` checks the authority where one is named, as libpq does; with
- * verify-full, pg itself compares the host's name or address with those of the certificate.
+ * What is checked about the server's certificate. Like libpq, `require` checks the authority if one is named. With
+ * verify-full, pg itself compares the host's name or address with those in the certificate.
  */
 function checks(mode: string, hasAuthority: boolean): ConnectionOptions {
   if (mode === 'require' && !hasAuthority) return { rejectUnauthorized: false }

@@ -39,7 +39,7 @@ const typeParsers = {
 }
 
 const connections = 4
-/** Code of the server. */
+/** The server's code. */
 const uniqueViolation = '23505'
 
 function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool {
@@ -49,12 +49,13 @@ function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // Statements that do not wait for each other's results are sent together.
+    // Statements that don't wait for each other's results are sent together.
     pipeline: true,
     types: typeParsers,
   })
-  // An error that nobody listens to ends the process. The pool listens to no connection that it has lent: a connection
-  // that the server ends between two statements needs a listener of its own. The next statement reports the error.
+  // An error without a listener ends the process. The pool doesn't listen to connections that it has lent, so a
+  // connection that the server ends between two statements needs its own listener. The next statement reports the
+  // error.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   endSilentConnections(pool, config, silentMs)
@@ -71,21 +72,20 @@ const describe = (url: string, schema: string): string => {
 }
 
 /**
- * For a table without statistics, the planner expects that a hundred owners hold half of the rows, and reads the whole
- * table for one page: forty times the work of the index.
+ * For a table without statistics, the planner expects a hundred owners to hold half of the rows, and reads the whole
+ * table for one page: forty times the work of using the index.
  */
 const beginning = (pooler: boolean): string =>
   `begin; set local enable_seqscan = off; ${localSettings(pooler)}; ${askZone}`
 
-/** Of a transaction whose commit is on the disk before it is told, whatever the server's setting. */
+/** For a transaction whose commit is on disk before it is confirmed, whatever the server's setting. */
 const durable = (begin: string): string =>
   begin.replace('begin;', 'begin; set local synchronous_commit = on;')
 
-/** The driver gives a list where a text holds several statements; its types know of one. */
+/** The driver returns a list if a text contains several statements, but its types don't include that. */
 const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
   Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
 
-/** What the transactions of one warehouse share. */
 interface Shared {
   readonly pool: pg.Pool
   readonly cache: StatementCache
@@ -107,7 +107,7 @@ async function transact<T>(
   const session = new PostgresSession(client, cache)
   try {
     const begun = client.query(begin)
-    // The work's first statement is sent without waiting for `begun`; its failure is thrown below.
+    // The work's first statement is sent without waiting for `begun`; a failure of `begun` is thrown below.
     begun.catch(() => {})
     const result = await work(session)
     checkZone(lastOf(await begun), where)
@@ -115,7 +115,7 @@ async function transact<T>(
     return result
   } catch (error) {
     await client.query('rollback').catch(onError)
-    // Statements sent behind the one that failed say only that the transaction has failed.
+    // Statements sent after the one that failed only report that the transaction has failed.
     throw session.failure?.error ?? error
   } finally {
     client.off('error', onError)
@@ -123,7 +123,9 @@ async function transact<T>(
   }
 }
 
-/** Opens all connections: one takes as long to open as a page to store. A connection that fails is opened again later. */
+/**
+ * Opens all connections: opening one takes as long as storing a page. A connection that fails is opened again later.
+ */
 function warm(pool: pg.Pool): void {
   if (pool.totalCount >= connections) return
   const opened = Array.from({ length: connections }, () => pool.connect())
@@ -181,7 +183,7 @@ function commentsOn(table: Table, schema: string): RawBuilder<unknown>[] {
   ]
 }
 
-/** One text for all: sent one by one, the comments would take longer than the tables themselves. */
+/** One text for all: sent one by one, the comments would take longer than creating the tables. */
 const comments = (db: Db, tables: readonly Table[], schema: string): CompiledQuery =>
   sql
     .join(
@@ -190,7 +192,7 @@ const comments = (db: Db, tables: readonly Table[], schema: string): CompiledQue
     )
     .compile(db)
 
-/** The schema of the views where nobody names one. */
+/** The default schema of the views. */
 const viewsOf = (schema: string): string => `${schema}_analytics`
 
 /** `url`: `postgres://user:password@host:port/database`. `prepare` creates the schema if it is missing. */
@@ -246,7 +248,7 @@ export function postgresDialect(
     beside: async ({ table, creates }) => {
       if (!creates && !(await isThere(table))) return undefined
       const begin = durable(shared.begin)
-      // The connections are those of the warehouse, which closes them.
+      // The connections belong to the warehouse, which closes them.
       return {
         ...dialect,
         transaction: (work) => transact({ ...shared, begin }, work),

@@ -19,7 +19,9 @@ const unwanted =
 const foreign =
   'Expected the table as shopsync made it: undo the change to it, or rename it and run shopsync sync'
 
-/** What one table's rows run into, by the beginning of the server's code; the other tables can be written. */
+/**
+ * Problems with the rows of one table, by the beginning of the server's code. The other tables can still be written.
+ */
 const troubles: Record<string, string> = {
   '23502': `Expected columns that take null: alter table … alter column … drop not null. ${foreign}`,
   '23505': `Drop the unique index or constraint that was added. ${unwanted}`,
@@ -42,10 +44,13 @@ const troubles: Record<string, string> = {
   XX: 'Look into the log of the database server; reindex or restore the table',
 }
 
-/** Words of these classes may hold values of a row, or are a user's own; the others name tables, columns, constraints. */
+/**
+ * Messages of these classes may contain values of a row, or were written by a user. The others name tables, columns and
+ * constraints.
+ */
 const wordsMayHoldValues = /^(22|P0|XX|09)/
 
-/** The server's `detail` holds values of the row, and is told nowhere. */
+/** The server's `detail` contains values of the row, so it is never reported. */
 const trouble = (cause: Error, code: string, hint: string, where: string): Skip =>
   tableTrouble(where, {
     table: 'table' in cause && typeof cause.table === 'string' ? cause.table : undefined,
@@ -55,7 +60,7 @@ const trouble = (cause: Error, code: string, hint: string, where: string): Skip 
     cause,
   })
 
-/** An error of pg or of the server in the classes of errors.ts. */
+/** Maps an error of pg or of the server to the classes of errors.ts. */
 export const classify = (error: unknown, where: string): Error =>
   classifyWith(error, (cause, code) => {
     const { message } = cause
@@ -80,7 +85,7 @@ export const classify = (error: unknown, where: string): Error =>
         hint: 'Put ?sslmode=verify-full behind the database in warehouse.url; sslmode=require trusts any certificate',
         cause,
       })
-    // 55P03: another session has locked a table; when it stays locked, this is the trouble of that table alone.
+    // 55P03: another session has locked a table. If it stays locked, only that table has a problem.
     if (lost.test(code) || transient.test(code) || lostText.test(message))
       return new Retry(`The warehouse ${where} does not answer (${code || message})`, {
         cause: code === '55P03' ? trouble(cause, code, troubles[code] ?? '', where) : cause,
@@ -88,7 +93,7 @@ export const classify = (error: unknown, where: string): Error =>
     const hint = hintFor(refused, code)
     if (hint !== undefined)
       return new Stop(`The warehouse ${where} refuses: ${message} (${code})`, { exitCode: 3, hint, cause })
-    // 53100: no space left. A limit on the size of files and a quota have no code of their own.
+    // 53100: no space left. A file size limit and a quota have no code of their own.
     if (code.startsWith('53') || /could not (extend|write)/.test(message))
       return new Stop(`The warehouse ${where} is out of room: ${message} (${code})`, {
         exitCode: 1,

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Database } from '../database.js'
 import type { Traces } from '../dialect.js'
 
-/** Removes the deleted versions of rows from the tables: until a `vacuum` they stay, unseen, where they were. */
+/** Removes the deleted versions of rows from the tables: until a `vacuum`, they are still there, unseen. */
 export async function vacuum(
   db: Kysely<Database>,
   schema: string,

@@ -17,7 +17,7 @@ export const extra: ExtraSql = {
   exact: (name) => sql`${sql.ref(name)}::text`,
 }
 
-/** Instants in the canonical form: Postgres would leave out zeros, and write the zone in digits. */
+/** Instants in canonical form: Postgres would omit zeros and write the zone in digits. */
 function asJson({ name, kind }: Column): string {
   const value = `c.${quoted(name)}`
   if (kind !== 'timestamp') return value

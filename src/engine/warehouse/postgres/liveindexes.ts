@@ -3,7 +3,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../database.js'
 import type { LiveIndex, TableSize } from '../dialect.js'
 
-/** An attribute number of 0 stands for an expression, which has no column. */
+/** An attribute number of 0 means an expression, which has no column. */
 export async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> {
   const { rows } = await sql<LiveIndex>`
     select c.relname as "table", i.relname as name, x.indisprimary as "isPrimary",

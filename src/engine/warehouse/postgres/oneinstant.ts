@@ -1,4 +1,4 @@
-/** Reading a Postgres warehouse as of one instant, and what a role that may not read it should be granted. */
+/** Reads a Postgres warehouse as of one instant, and reports what a role that may not read it should be granted. */
 import { sql } from 'kysely'
 import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
@@ -8,18 +8,18 @@ import { viewStore } from './viewstore.js'
 export interface ReadingPlace {
   readonly db: Db
   readonly schema: string
-  /** The schema of the views where nobody names one. */
+  /** The default schema of the views. */
   readonly views: string
   readonly where: string
 }
 
-/** The server's code for a right that the role lacks. */
+/** The server's code for a missing permission. */
 const denied = '42501'
 
 const isDenied = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === denied
 
-/** Reading needs far less than the right to write, which is the usual advice. */
+/** Reading needs far less than the write permissions that the hint usually suggests. */
 const deniedReading = (cause: Error, { where }: ReadingPlace, schemas: readonly string[]): Stop => {
   const names = schemas.join(', ')
   return new Stop(`The warehouse ${where} refuses: ${cause.message} (${denied})`, {
@@ -29,7 +29,7 @@ const deniedReading = (cause: Error, { where }: ReadingPlace, schemas: readonly 
   })
 }
 
-/** All questions of the work see the rows of one instant; the settings are those of every transaction. */
+/** All queries of the work see the rows of one instant. The settings are those of every transaction. */
 export async function readAtOneInstant<T>(
   place: ReadingPlace,
   work: (held: OneInstant) => Promise<T>,

@@ -12,7 +12,7 @@ const inOrder = (a: Value | undefined, b: Value | undefined): number =>
 
 function encodeTable(table: Table, tuples: readonly Tuple[]): BinaryRows {
   const place = ownerPlace(table)
-  // Root rows in the order of their keys: two transactions that write the same rows must not wait in a circle.
+  // Root rows in the order of their keys: two transactions that write the same rows must not deadlock.
   const ordered = table.role === 'root' ? tuples.toSorted((a, b) => inOrder(a[place], b[place])) : tuples
   return new BinaryRows(
     ordered.map((tuple) => tuple[place] ?? null),
@@ -35,11 +35,11 @@ export function encode(rows: Flattened['rows'], tables: ReadonlyMap<string, Tabl
 export const rowsOf = (page: PostgresPage, table: Table): BinaryRows =>
   page.get(table.name) ?? encodeTable(table, [])
 
-/** An array in binary form: the length of its header, and the place of the number of elements in it. */
+/** An array in binary form: the length of its header, and where in it the number of elements is. */
 const headerLength = 20
 const countAt = 12
 
-/** The elements of an array whose place is marked. */
+/** The elements of an array whose positions are marked. */
 function pickElements(array: Buffer, kept: readonly boolean[], count: number): Buffer {
   const picked = Buffer.allocUnsafe(array.length)
   let [from, to] = [headerLength, array.copy(picked, 0, 0, headerLength)]
@@ -52,7 +52,7 @@ function pickElements(array: Buffer, kept: readonly boolean[], count: number): B
   return picked.subarray(0, to)
 }
 
-/** Rows of one table as the server takes them: one array a column, in the order of `tupleColumns`. */
+/** Rows of one table as the server takes them: one array per column, in the order of `tupleColumns`. */
 export class BinaryRows implements Rows<BinaryRows> {
   constructor(
     readonly owners: readonly Value[],

@@ -6,13 +6,13 @@ import type { Db } from '../database.js'
 
 const quote = pg.escapeIdentifier
 
-/** The driver would make doubles of numbers, and objects of JSON. */
+/** The driver would turn numbers into doubles, and JSON into objects. */
 const exactly = ({ name, kind }: Column): string =>
   kind === 'number' || kind === 'json' ? `${quote(name)}::text as ${quote(name)}` : quote(name)
 
 /**
- * See Dialect. One query whose rows are fetched bit by bit: pages of it, each found by the last key of the one before,
- * would sort the whole table for every page, because the key's index has the order of the database's language.
+ * See Dialect. One query whose rows are fetched bit by bit. Pages, each found by the last key of the previous one,
+ * would sort the whole table every time, because the key's index has the order of the database's language.
  */
 export async function* scan(
   db: Db,
@@ -28,7 +28,7 @@ export async function* scan(
   const query = `select ${table.columns.map(exactly).join(', ')} from ${from} order by ${order.join(', ')}`
   const run = async <T>(text: string): Promise<T[]> =>
     (await db.executeQuery(sql.raw<T>(text).compile(db))).rows
-  // All rows are wanted; a cursor's plan would else be the one that has the first tenth of them soonest.
+  // All rows are wanted. By default, a cursor's plan is the one that returns the first tenth soonest.
   await run('set local cursor_tuple_fraction = 1')
   await run(`declare shopsync_scan no scroll cursor for ${query}`)
   try {

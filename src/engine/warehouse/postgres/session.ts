@@ -1,6 +1,6 @@
 /**
- * A transaction on Postgres. Rows are sent as binary arrays, one a column, and statements without waiting for the one
- * before. Made by postgres/dialect.ts, once a transaction.
+ * A transaction on Postgres. Rows are sent as binary arrays, one per column, and statements are sent without waiting
+ * for the previous one. postgres/dialect.ts makes one per transaction.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
@@ -22,7 +22,7 @@ const unnested = (kinds: readonly Kind[], first: number): string =>
 
 const kindsOf = (table: Table): Kind[] => tupleColumns(table).map(({ kind }) => kind)
 
-/** $1: tenant, $2: stamp, then one array a column. */
+/** $1: tenant, $2: stamp, then one array per column. */
 function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update' | 'upsert'): string {
   const picked = slots(table).map((slot) => {
     if (slot === 'tenant_id') return '$1::bigint'
@@ -38,7 +38,7 @@ function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update
   return upsertSql(db, table, source, way === 'update', qualify)
 }
 
-/** One array a column, stamps included. */
+/** One array per column, including stamps. */
 function loadText(db: Db, table: Table, schema: string): string {
   const kinds = table.columns.map(({ kind }) => kind)
   const names = kinds.map((_, i) => `c${i}`).join(', ')
@@ -46,7 +46,7 @@ function loadText(db: Db, table: Table, schema: string): string {
   return insertSql(db, table, source, { qualify: (name) => sql.id(schema, name), skips: true })
 }
 
-/** Counts the rows that are stored as they are. $1: tenant, then one array a column. */
+/** Counts the rows that are already stored exactly like this. $1: tenant, then one array per column. */
 function alikeText(db: Db, table: Table, schema: string): string {
   const names = tupleColumns(table).map((column) => pg.escapeIdentifier(column.name))
   const source = sql.raw(`select * from ${unnested(kindsOf(table), 2)} as u(${names.join(', ')})`)
@@ -55,7 +55,7 @@ function alikeText(db: Db, table: Table, schema: string): string {
 
 /** Shared by all sessions of one warehouse: compiled statements, and the rows written so far. */
 export class StatementCache {
-  /** Rows written by this process since it last made statistics of their table. */
+  /** Rows written by this process since it last updated the table's statistics. */
   readonly written = new Map<string, number>()
   readonly #texts = new Map<string, string>()
 
@@ -98,7 +98,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return this.#write(differing ? 'update' : 'upsert', table, rows, stamp)
   }
 
-  /** Looking for conflicts takes the server a quarter of its time for the rows. */
+  /** Checking for conflicts takes a quarter of the server's time for the rows. */
   insert(table: Table, rows: BinaryRows, stamp: BatchStamp): Promise<number> {
     return this.#write('insert', table, rows, stamp)
   }

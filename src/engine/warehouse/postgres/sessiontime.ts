@@ -1,13 +1,13 @@
 /**
- * Time on a Postgres session: every session works in UTC, whatever the server, the role, the address or a pooler says,
- * and a timestamp is read right with any offset. Used by postgres/dialect.ts.
+ * Time on a Postgres session: every session works in UTC, whatever the server, the role, the address or a pooler sets,
+ * and a timestamp is read correctly with any offset. Used by postgres/dialect.ts.
  */
 import { Stop } from '../../base/errors.js'
 import { canonical, fromMicros, toMicros } from '../../base/timestamp.js'
 
 const ours = '-c TimeZone=UTC -c DateStyle=ISO'
 
-/** Address and start-up options of a session: the options of the address stay, and ours follow, so that ours win. */
+/** Address and startup options of a session: the address's options come first and ours follow, so ours win. */
 export function startup(url: string): { readonly connectionString: string; readonly options: string } {
   const address = URL.canParse(url) ? new URL(url) : undefined
   const theirs = address?.searchParams.get('options')
@@ -17,16 +17,16 @@ export function startup(url: string): { readonly connectionString: string; reado
   return { connectionString: address.href, options: `${theirs} ${ours}` }
 }
 
-/** Sent with the beginning of every transaction: a pooler may have dropped the options of the start. */
+/** Sent at the beginning of every transaction: a pooler may have dropped the startup options. */
 export const utcLocally = "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'"
 
-/** Asks, behind `utcLocally`, which time zone there is now. */
+/** Queries the time zone, after `utcLocally`. */
 export const askZone = 'show timezone'
 
 const hint =
   'Connect to the server itself, or let the pooler keep settings for a transaction (PgBouncer: pool_mode = transaction)'
 
-/** Throws where the answer to `askZone` is not UTC: rows would be written under a setting that nobody asked for. */
+/** Throws if the answer to `askZone` isn't UTC: rows would be written under a setting that nobody asked for. */
 export function checkZone(answer: { readonly rows: readonly unknown[] } | undefined, where: string): void {
   const zone = Object.values((answer?.rows[0] ?? {}) as Record<string, unknown>)[0]
   if (zone === 'UTC') return
@@ -39,8 +39,8 @@ export function checkZone(answer: { readonly rows: readonly unknown[] } | undefi
 const printed = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/
 
 /**
- * `2026-01-02 03:04:05.123456+00`, as Postgres prints it, in canonical form; a Date would lose microseconds. Other
- * offsets than +00 come from sessions whose settings a pooler has dropped; zones before 1900 have seconds in them.
+ * Converts `2026-01-02 03:04:05.123456+00`, as Postgres prints it, to canonical form; a Date would lose microseconds.
+ * Offsets other than +00 come from sessions whose settings a pooler has dropped; zones before 1900 include seconds.
  */
 export function timestampOf(text: string): string {
   if (text.endsWith('+00')) {

@@ -1,33 +1,35 @@
 /**
- * Notices connections that have fallen silent: a firewall that forgot them, a server that was stopped, a cable that was
- * pulled. Nothing arrives then, no error either, and a statement would wait for ever. Used by postgres/dialect.ts.
+ * Detects connections that have gone silent: a firewall forgot them, a server was stopped, a cable was pulled. Then
+ * nothing arrives, not even an error, and a statement would wait forever. Used by postgres/dialect.ts.
  *
- * A slow statement is silent, too. So a connection that waits for an answer and has moved no byte for some time is asked
- * about on another connection: the server knows whether the statement is still at work.
+ * A slow statement is silent too. So if a connection is waiting for an answer and hasn't moved a byte for some time,
+ * another connection asks the server whether the statement is still running.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** In milliseconds: how long a connection may be silent before it is asked about, and how long that may take. */
+/** In milliseconds: how long a connection may be silent before it is checked, and how long the check may take. */
 const silentAfter = 30_000
 const answerWithin = 5000
 const goodbyeWithin = 2000
-/** A server that does not know the session, as behind a pooler, is believed when it was silent so often. */
+/**
+ * If the server doesn't know the session, as behind a pooler, it counts as lost after it was found silent this often.
+ */
 const strikes = 3
 
 /** The parts of a client that the driver's types leave out. */
 interface Inside {
   readonly connection: { readonly stream: Socket }
-  /** The session's process at the server. */
+  /** The session's process on the server. */
   readonly processID: number
 }
 
 const inside = (client: pg.ClientBase): Inside => client as unknown as Inside
 
-/** The sockets of each pool, so that its end need not wait for a server that says nothing. */
+/** The sockets of each pool, so that ending it doesn't have to wait for a server that doesn't answer. */
 const sockets = new WeakMap<pg.Pool, Set<Socket>>()
 
-/** Ends a pool: politely, and where the server does not answer, by closing the sockets. */
+/** Ends a pool: gracefully, or by closing the sockets if the server doesn't answer. */
 export async function endPool(pool: pg.Pool): Promise<void> {
   const open = sockets.get(pool) ?? new Set()
   const timer = setTimeout(() => {
@@ -40,7 +42,7 @@ export async function endPool(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** Ends the pool's connections that have fallen silent while somebody waits for them, so that the work is tried again. */
+/** Ends the pool's silent connections that work is waiting for, so the work is retried. */
 export function endSilentConnections(pool: pg.Pool, options: pg.ClientConfig, silentMs = silentAfter): void {
   /** Connections that work has borrowed, and how often each was found silent. */
   const lent = new Map<pg.ClientBase, number>()
@@ -77,7 +79,7 @@ const silent = (ms: number): Error =>
     code: 'ETIMEDOUT',
   })
 
-/** What the session of that process does; `lost` where the server does not answer either, or waits for us. */
+/** What the session of that process is doing. `lost` if the server doesn't answer either, or is waiting for us. */
 async function stateOf(processId: number, options: pg.ClientConfig): Promise<'working' | 'unknown' | 'lost'> {
   const client = new pg.Client({
     ...options,

@@ -3,14 +3,14 @@ import type { Table } from '../../model/table.js'
 import type { Database } from '../database.js'
 import type { StatementCache } from './session.js'
 
-/** The share of a table that must have been written since its last statistics, before new ones are made. */
+/** New statistics are made when at least this share of a table was written since the last ones. */
 const staleShare = 0.1
 /** Buckets of a histogram: a tenth of the default, in a tenth of the time. */
 const buckets = 10
 
 /**
- * The columns by which rows are found and joined. The other columns take most of the time, and an `analyze` that names
- * columns leaves the server's count of changes alone: its autovacuum makes statistics of all columns within minutes.
+ * The columns by which rows are found and joined. The other columns take most of the time. An `analyze` with column
+ * names doesn't reset the server's count of changes, so its autovacuum makes statistics of all columns within minutes.
  */
 function soughtColumns(table: Table): string[] {
   const sought = new Set([...table.key, table.owner, 'updated_at', '_deleted_at'])
@@ -25,7 +25,9 @@ async function analyzeTable(db: Kysely<Database>, schema: string, table: Table):
   })
 }
 
-/** Makes statistics of tables that changed much: all tables would take half a second, too long for an idle run. */
+/**
+ * Updates the statistics of tables that changed a lot. All tables would take half a second, too long for an idle run.
+ */
 export async function analyze(cache: StatementCache, tables: readonly Table[]): Promise<void> {
   const { db, schema, written } = cache
   const sizes = await sql<{ name: string; rows: number }>`

@@ -1,11 +1,16 @@
-/** The SQL of views in Postgres: every column is cast to its kind's type, which costs nothing where it has that type. */
+/**
+ * The SQL of views in Postgres. Every column is cast to its kind's type, which costs nothing if it already has that
+ * type.
+ */
 import pg from 'pg'
 import type { Kind } from '../../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import { columnTypes } from '../../model/columntypes.js'
 import { mostShare, type SelectedColumn, type ShopInstant, usualZone, type ViewSql } from '../viewsql.js'
 
-/** The type of a column of that kind. Hours are a numeric of nine decimals: a sum of them is no binary float anywhere. */
+/**
+ * The type of a column of that kind. Hours are a numeric with nine decimals, so a sum of them is never a binary float.
+ */
 const typeOf = (kind: Kind | ViewKind): string =>
   kind === 'hours' ? 'numeric(18,9)' : columnTypes[kind].postgres
 
@@ -13,7 +18,10 @@ const typeOf = (kind: Kind | ViewKind): string =>
 export const printedType = (kind: Kind | ViewKind): string =>
   typeOf(kind).replace('timestamptz', 'timestamp with time zone')
 
-/** Whether a number is below 10^9 with its nine decimals: what rounds up to it has a digit more than the type of hours. */
+/**
+ * Whether a number is below 10^9 with its nine decimals: one that rounds up to 10^9 has a digit more than the type of
+ * hours.
+ */
 const isSane = (number: string): string => `abs(${number}) < 999999999.9999999995`
 
 function expression({ kind, sql }: SelectedColumn): string {
@@ -22,7 +30,7 @@ function expression({ kind, sql }: SelectedColumn): string {
   return `cast(${value} as ${typeOf(kind)})`
 }
 
-/** To round decimals that are nine or fewer would take a third more. */
+/** Rounding decimals that already have at most nine places would take a third longer. */
 const rounded = (units: string): string =>
   `(case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end)`
 
@@ -36,10 +44,10 @@ const nine = (number: string): string =>
   `(case when ${isSane(number)} then cast(${number} * 1e9 as bigint) end)`
 
 /**
- * A subquery for each row takes five microseconds: more than half of a month's question. A zone's stretches are a short
- * array instead, searched by halves; on the shifted clock of the stretch the day is the date, but at most the day before the
- * next stretch, since the last day of a stretch may have 25 hours. Nothing is joined but zones, so that no plan can go wrong where the
- * server has no statistics yet, and questions without the day leave the join out.
+ * A subquery per row takes five microseconds: more than half the time of a month's query. Instead, a zone's stretches
+ * are in a short array with binary search. On the shifted clock of its stretch, an instant's day is the date, but at
+ * most the day before the next stretch, since the last day of a stretch may have 25 hours. Only zones are joined, so no
+ * plan can go wrong while the server has no statistics, and queries without the day drop the join.
  */
 function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const [zone, clock] = [`${alias}_zone`, (at: string) => `(${at} at time zone 'UTC')`]
@@ -59,10 +67,10 @@ function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): Joine
 }
 
 export const viewSql = (schema: string): ViewSql => ({
-  // Whole seconds, as SQLite has them: minutes until now are the same on both.
+  // Whole seconds, like SQLite: minutes until now are the same on both.
   now: "date_trunc('second', current_timestamp)",
   table: (name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`,
-  // A cast would print it as the reader's DateStyle says.
+  // A cast would print it according to the reader's DateStyle.
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
   shopDay: joinedDay,

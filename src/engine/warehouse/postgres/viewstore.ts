@@ -1,6 +1,6 @@
 /**
- * Views in Postgres: in a schema of their own, with their owner's rights, so that whoever may read them needs no right
- * on the tables. Made by postgres/dialect.ts.
+ * Views in Postgres: in their own schema, with their owner's permissions, so that anyone who may read them needs no
+ * permission on the tables. Made by postgres/dialect.ts.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
@@ -11,14 +11,14 @@ import { printedType, viewSql } from './viewsql.js'
 
 const quote = pg.escapeIdentifier
 
-/** Derived tables and snapshots stand among the views too: people look for them there. */
+/** Derived tables and snapshots are among the views too, because people look for them there. */
 const isPublished = ({ role, name }: { readonly role: string; readonly name: string }): boolean =>
   role === 'derived' || name === 'daily_snapshots'
 
 interface Rights {
   readonly role: string
   readonly may_create: boolean
-  /** null where there is no such schema. */
+  /** null if there is no such schema. */
   readonly may_use: boolean | null
 }
 
@@ -57,7 +57,7 @@ async function columnsOf(db: Db, run: RunStatement, view: RawBuilder<unknown>): 
   return (await run(asked.compile(db))).rows
 }
 
-/** The views and functions that stand on a view. */
+/** The views and functions that depend on a view. */
 async function standingOn(db: Db, run: RunStatement, view: RawBuilder<unknown>): Promise<string[]> {
   const asked = sql<{ name: string }>`select distinct d.oid::regclass::text as name
     from pg_depend p join pg_rewrite r on p.classid = 'pg_rewrite'::regclass and r.oid = p.objid
@@ -67,7 +67,7 @@ async function standingOn(db: Db, run: RunStatement, view: RawBuilder<unknown>):
   return (await run(asked.compile(db))).rows.map(({ name }) => name)
 }
 
-/** The statements that give a view which was made anew the grants that it had. */
+/** The statements that give a re-created view the grants that it had. */
 async function grantsOf(
   db: Db,
   run: RunStatement,
@@ -104,7 +104,7 @@ async function make(
   const name = `${quote(schema)}.${quote(view.name)}`
   const regclass = sql`${name}`
   const live = await columnsOf(db, run, regclass)
-  // Postgres replaces a view in place only where columns are appended.
+  // Postgres replaces a view in place only if columns are appended.
   const isInPlace = live.every(({ name: column, type }, i) => {
     const wanted = view.columns[i]
     return wanted?.name === column && printedType(wanted.kind) === type
@@ -135,7 +135,7 @@ async function make(
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
-/** What the role may not do, or what stands on a view in a way that was not looked for. */
+/** What the role isn't allowed to do, or what depends on a view in a way that wasn't checked for. */
 function troubleOf(error: unknown, schema: string): ViewTrouble | undefined {
   const cause = codeOf(error) === undefined && error instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return undefined

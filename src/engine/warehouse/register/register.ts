@@ -1,6 +1,6 @@
 /**
- * The register: which live rows a cursor should have (docs/architecture.md, What else the engine rests on).
- * apply.ts enters every row that comes or goes; reconcile compares the register with the rows (src/features/reconcile).
+ * The register: which live rows a cursor should have (docs/architecture.md, What else the engine rests on). apply.ts
+ * enters every row that is added or removed; reconcile compares the register with the rows (src/features/reconcile).
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
@@ -13,7 +13,7 @@ import { digest, type SetDifference, Sketch } from './sketch.js'
 
 type RegisterRow = Pick<StateRows['sync_registers'], 'live_rows' | 'sketch'>
 
-/** The live rows that a cursor should have, going by everything that was written. */
+/** The live rows that a cursor should have, according to everything that was written. */
 export interface Register {
   readonly live: number
   readonly sketch: Sketch
@@ -22,15 +22,15 @@ export interface Register {
 const idsAtOnce = 5000
 
 /**
- * Whether a table keeps a register: its rows need an id and a version, and no other resource may bring rows of it.
- * Without these, nobody could know which rows there should be.
+ * Whether a table keeps a register: its rows need an id and a version, and no other resource may add rows to it.
+ * Without that, nothing shows which rows should exist.
  */
 export const keepsRegister = (root: Table, embedded: readonly Table[]): boolean =>
   root.columns.some(({ name }) => name === 'updated_at') && !embedded.some(({ name }) => name === root.name)
 
 /**
- * The statement that reads a cursor's register, and keeps other transactions from its row until this one ends. It makes
- * a register where there is none; of a table that has rows already, nobody knows whether these are all.
+ * The statement that reads a cursor's register and locks its row until the transaction ends. Creates a register if
+ * there is none; if the table already has rows, nothing shows whether these are all.
  */
 export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): CompiledQuery<RegisterRow> {
   const rows = db.selectFrom(rootTable(root)).select(sql`1`.as('one')).where('tenant_id', '=', tenantId)
@@ -50,7 +50,7 @@ export function openRegister(db: Db, { tenantId }: CursorKey, root: Table): Comp
     .compile()
 }
 
-/** As `openRegister`, but makes no register: returns no row where there is none. */
+/** Like `openRegister`, but doesn't create a register: returns no row if there is none. */
 export const lockRegister = (db: Db, { tenantId, resource }: CursorKey): CompiledQuery<RegisterRow> =>
   db
     .updateTable('sync_registers')
@@ -74,13 +74,13 @@ function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch
     .compile()
 }
 
-/** A live row that came or went, and its version. */
+/** A live row that was added or removed, and its version. */
 export interface LiveRow {
   readonly id: Int64
   readonly updatedAt: string
 }
 
-/** The statement that enters live rows which came and went; undefined where nothing is to be entered. */
+/** The statement that enters live rows that were added or removed. undefined if there are none. */
 export function enterRows(
   db: Db,
   key: CursorKey,
@@ -129,8 +129,8 @@ export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64):
 }
 
 /**
- * The rows that the register has and the table has not, and the reverse; undefined where they are too many for a sketch
- * to name.
+ * The rows that the register has and the table doesn't, and vice versa. undefined if there are too many for a sketch to
+ * name.
  */
 export function vanished(register: Register, found: Register): SetDifference | undefined {
   const difference = register.sketch.against(found.sketch)
@@ -140,7 +140,7 @@ export function vanished(register: Register, found: Register): SetDifference | u
     : undefined
 }
 
-/** Opens a register, and writes what the work makes of it; writes nothing where the work returns undefined. */
+/** Opens a register and writes the result of the work. Writes nothing if the work returns undefined. */
 export async function changeRegister(
   db: Db,
   session: Session,

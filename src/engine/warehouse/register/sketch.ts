@@ -1,14 +1,17 @@
 /**
- * A set of rows in a kilobyte, so that two sets can be compared without listing either.
- * Used by register.ts, and by the comparison of a register with the rows (src/features/reconcile).
+ * A set of rows in a kilobyte, so that two sets can be compared without listing either. Used by register.ts, and to
+ * compare a register with the rows (src/features/reconcile).
  */
 import type { Int64 } from '../../../../schema/resource.js'
 import { exact } from '../../base/int64.js'
 
-/** Each row is entered in one cell of each part. With these sizes a difference names about thirty rows. */
+/** Each row is entered in one cell of each part. With these sizes, a difference can name about thirty rows. */
 const parts = 4
 const width = 18
-/** Numbers of a cell: the count of its rows, and the sums of their ids (lower and upper half), versions and checks. */
+/**
+ * The numbers in a cell: the count of its rows, and the sums of their ids (lower and upper half), versions and
+ * checksums.
+ */
 const fields = 5
 const size = parts * width * fields
 
@@ -53,12 +56,13 @@ export function digest(updatedAt: string): number {
 
 /**
  * An invertible Bloom filter (Goodrich and Mitzenmacher, 2011): the difference of two sketches names the rows that only
- * one of two sets has, whatever the size of the sets, as long as these rows are few; otherwise it says that they are not.
+ * one of the two sets has, however large the sets are, as long as these rows are few. Otherwise it reports that they
+ * aren't.
  */
 export class Sketch {
   readonly #cells = new Int32Array(size)
 
-  /** Enters a row, or with -1 removes it. */
+  /** Enters a row; with -1, removes it. */
   add({ id, version }: SketchEntry, times: 1 | -1 = 1): void {
     const [low, high] = halves(id)
     this.#enter(low, high, version, times)
@@ -82,7 +86,7 @@ export class Sketch {
     this.#cells[at] = ((this.#cells[at] ?? 0) + by) | 0
   }
 
-  /** The difference to another set; undefined where it has too many rows to be named. */
+  /** The difference from another set. undefined if it has too many rows to name. */
   against(other: Sketch): SetDifference | undefined {
     const rest = new Sketch()
     for (let i = 0; i < size; i++) rest.#cells[i] = (this.#cells[i] ?? 0) - (other.#cells[i] ?? 0)
@@ -101,7 +105,7 @@ export class Sketch {
     return rest.#cells.every((number) => number === 0) ? { more, less } : undefined
   }
 
-  /** The row of a cell that holds one row; undefined for several rows, or none. */
+  /** The row in a cell that holds exactly one row. undefined for several rows, or none. */
   #single(at: number, times: number): SketchEntry | undefined {
     if (times !== 1 && times !== -1) return undefined
     const sum = (field: number): number => ((this.#cells[at + field] ?? 0) * times) >>> 0
@@ -121,7 +125,7 @@ export class Sketch {
     return bytes.toString('base64')
   }
 
-  /** The sketch of no rows for null, and for a text that is no sketch. */
+  /** An empty sketch for null, and for a text that isn't a sketch. */
   static decode(text: string | null): Sketch {
     const sketch = new Sketch()
     const bytes = Buffer.from(text ?? '', 'base64')

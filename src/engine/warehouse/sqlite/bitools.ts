@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../bitools.js'
 
 /**
- * A SQLite warehouse as dbt-sqlite sees it: every table in `main`. A view cannot read from another file, and dbt's own
- * should not be in the warehouse's, where a migration would meet them: so models are tables. No freshness: timestamps are text here, and dbt
- * wants an instant.
+ * A SQLite warehouse as dbt-sqlite sees it: every table in `main`. A view can't read from another file, and dbt's own
+ * views shouldn't be in the warehouse's file, where a migration would run into them, so models are tables. There is no
+ * freshness check, because timestamps are text here and dbt wants an instant.
  */
 const dbtTarget = (): DbtTarget => ({
   schema: 'main',
@@ -14,9 +14,9 @@ const dbtTarget = (): DbtTarget => ({
 })
 
 /**
- * A SQLite warehouse as Superset sees it. Superset compares a day with an instant, as text: without a format of its own
- * for days, the first day of a range falls out. The instants of the views are written as Superset writes its own; those
- * of the tables are not, and would lose a day's rows.
+ * A SQLite warehouse as Superset sees it. Superset compares a day with an instant, as text: without a separate format
+ * for days, the first day of a range is lost. The instants in the views are written the way Superset writes its own;
+ * those in the tables aren't, and would lose a day's rows.
  */
 const supersetTarget = (url: string): SupersetTarget => ({
   name: `shopsync ${resolve(url.slice('sqlite:'.length))}`,

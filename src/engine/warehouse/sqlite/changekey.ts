@@ -1,6 +1,7 @@
 /**
- * SQLite cannot change a key: the table is made again beside the old one, from its own text, takes the rows, and then the
- * name. So a user's columns stay, and what is made of a table by its name alone, such as a view, does not notice.
+ * SQLite can't change a key. So the table is created again next to the old one, from its own text, gets the rows, and
+ * then the name. That way a user's columns stay, and anything that refers to the table only by name, such as a view,
+ * isn't affected.
  */
 
 import type BetterSqlite3 from 'better-sqlite3'
@@ -16,12 +17,12 @@ interface SchemaEntry {
   readonly sql: string
 }
 
-/** As the tables of shopsync are written down, by every version of it. */
+/** How every version of shopsync writes its tables. */
 const opening = (table: string): string => `CREATE TABLE "${table}" (`
 const keyText = (columns: readonly (string | null)[]): string =>
   `primary key (${columns.map((name) => `"${name}"`).join(', ')})`
 
-/** What else is written down of a table: the indexes, then the triggers, each as somebody has typed it. */
+/** What else exists for a table: the indexes, then the triggers, each as it was typed. */
 const madeOf = (raw: BetterSqlite3.Database, table: string): SchemaEntry[] =>
   raw
     .prepare<[string], SchemaEntry>(
@@ -29,7 +30,7 @@ const madeOf = (raw: BetterSqlite3.Database, table: string): SchemaEntry[] =>
     )
     .all(table)
 
-/** Foreign keys refer to the columns of a key; when a table is dropped, they take rows with it. */
+/** Foreign keys refer to the columns of a key, and delete rows when a table is dropped. */
 function foreignKeys(raw: BetterSqlite3.Database, { name, key }: Table): Obstacle[] {
   const found = raw
     .prepare<[string], { table: string; columns: string }>(
@@ -44,7 +45,7 @@ function foreignKeys(raw: BetterSqlite3.Database, { name, key }: Table): Obstacl
   }))
 }
 
-/** The table's columns that hold values of their own. */
+/** The table's columns that store values. */
 const storedColumns = (raw: BetterSqlite3.Database, table: string): string[] =>
   raw.prepare<[string], string>('select name from pragma_table_xinfo(?) where hidden = 0').pluck().all(table)
 
@@ -73,10 +74,10 @@ export function changeKey(
   return {
     statements: [
       sql.raw(`${opening(beside)}${before.slice(opening(name).length)}${keyText(key)}${after}`),
-      // What others have made may know a row by its rowid, such as an index of full texts.
+      // Things made by others, such as a full-text index, may refer to a row by its rowid.
       sql`insert into ${sql.id(beside)} (rowid, ${columns}) select rowid, ${columns} from ${sql.id(name)}`,
       sql`drop table ${sql.id(name)}`,
-      // Otherwise SQLite reads every view and trigger again, and refuses where one names the table that is gone.
+      // Otherwise SQLite parses every view and trigger again, and fails if one names the table that is gone.
       sql`pragma legacy_alter_table = on`,
       sql`alter table ${sql.id(beside)} rename to ${sql.id(name)}`,
       sql`pragma legacy_alter_table = off`,
@@ -87,8 +88,8 @@ export function changeKey(
 }
 
 /**
- * SQLite cannot change a key: the rows step aside while the table is made anew. They are copied twice and no table is
- * renamed, because a rename fails where somebody's own view stands on the table.
+ * SQLite can't change a key: the rows are moved aside while the table is rebuilt. They are copied twice and no table is
+ * renamed, because a rename fails if a user's view depends on the table.
  */
 export function growKey(
   db: Db,

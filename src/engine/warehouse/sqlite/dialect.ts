@@ -1,6 +1,6 @@
 /**
- * SQLite as a warehouse: one file, one writer at a time.
- * openwarehouse.ts opens it for commands, thread/writerthread.ts for the writer thread.
+ * SQLite as a warehouse: one file, one writer at a time. openwarehouse.ts opens it for commands, thread/writerthread.ts
+ * for the writer thread.
  */
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
@@ -33,10 +33,10 @@ const exactIntegers: KyselyPlugin = {
   },
 }
 
-/** SQLite's name for a database in memory: it stands in for a file that only readers have asked for. */
+/** SQLite's name for an in-memory database, which replaces a missing file that is only read. */
 const nowhere = ':memory:'
 
-/** Tries something in a folder beside a file that is not there, and removes the folder. */
+/** Tries something in a folder next to a missing file, and removes the folder. */
 async function beside(
   path: string,
   where: string,
@@ -57,7 +57,7 @@ async function beside(
   }
 }
 
-/** Whether a file that is not there would have room. */
+/** Tries whether a missing file would have room. */
 const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void> =>
   beside(path, where, async (folder) => {
     const raw = open(join(folder, 'room.db'), where)
@@ -68,7 +68,7 @@ const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void
     }
   })
 
-/** Customers' data are for the owner of the file only. SQLite gives its `-wal` and `-shm` the mode of the file. */
+/** Customer data is for the owner of the file only. SQLite gives its `-wal` and `-shm` files the same mode. */
 function make(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
   closeSync(openSync(path, 'a', 0o600))
@@ -79,13 +79,15 @@ function open(path: string, where: string, isDurable = false): BetterSqlite3.Dat
     if (path !== nowhere && !existsSync(path)) make(path)
     const raw = new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
-    // Whoever waits in SQLite stops its thread: where others are to be answered meanwhile, it is waited for outside.
+    // A wait inside SQLite blocks its thread: if others must be answered meanwhile, the wait happens outside.
     raw.pragma(`busy_timeout = ${isDurable ? 200 : 5000}`)
     raw.pragma('journal_mode = WAL')
-    // A power cut may take the last commits, never part of one: rows and watermark go together, and are fetched again.
+    // A power cut may lose the last commits, but never part of one: rows and watermark go together, and are fetched
+    // again.
     raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
     raw.pragma(cacheSize)
-    // Commits write the same index pages again and again: a checkpoint every 64 MB instead of every 4 saves a load 10 %.
+    // Commits write the same index pages again and again: a checkpoint every 64 MB instead of every 4 saves 10 % of a
+    // load.
     raw.pragma('wal_autocheckpoint = 16000')
     raw.pragma('journal_size_limit = 67108864')
     return raw
@@ -113,7 +115,7 @@ async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>):
   }
 }
 
-/** The cache is small here: a rollback throws away what never reached the disk, and a full disk would go unnoticed. */
+/** The cache is small here: a rollback discards what never reached the disk, so a full disk would go unnoticed. */
 async function tryRoom(raw: BetterSqlite3.Database, bytes: number): Promise<void> {
   raw.pragma('cache_size = 10')
   try {
@@ -132,13 +134,13 @@ const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
     .all()
 
 interface SqliteOptions {
-  /** Every commit is on the disk before it is told. */
+  /** Every commit is on disk before it is confirmed. */
   readonly isDurable?: boolean
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
 }
 
-/** A file that nobody came to fill, since the disk was full or the process died, is as one that is not there. */
+/** A file that was never filled, because the disk was full or the process died, counts as missing. */
 async function fileBeside(
   path: string,
   { table, creates }: { readonly table: string; readonly creates: boolean },
@@ -150,7 +152,7 @@ async function fileBeside(
   return undefined
 }
 
-/** `url`: `sqlite:PATH`; the file and its folder are created if missing, unless `existing`. See OpenOptions. */
+/** `url`: `sqlite:PATH`. The file and its folder are created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
   { threadFrom = 300, existing = false, isDurable = false }: SqliteOptions = {},
@@ -179,9 +181,9 @@ export function sqliteDialect(
     listed,
     versionWords,
     numbers: 'double',
-    // Kysely lends its one connection to one holder at a time: no other statement can slip into the transaction.
+    // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.
     transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
-    // Deferred, as Kysely begins it: the instant is that of the first question, and no writer waits.
+    // Deferred, as Kysely begins it: the instant is that of the first query, and no writer waits.
     atOneInstant: (work) =>
       db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
     scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
@@ -204,7 +206,7 @@ export function sqliteDialect(
     isTaken: () => false,
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
-    // In the file itself, whoever inserts would wait for as long as a run stores pages without a pause.
+    // In the same file, an insert would wait for as long as a run stores pages without a pause.
     beside: async ({ name, ...how }) => (isMissing ? undefined : fileBeside(`${path}.${name}`, how)),
     isGone: () => inode !== undefined && inodeOf(path) !== inode,
     room: async () => (isMissing ? undefined : roomBeside(path)),

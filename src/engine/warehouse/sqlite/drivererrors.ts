@@ -16,7 +16,7 @@ const unwanted =
 const foreign =
   'Expected the table as shopsync made it: undo the change to it, or rename it and run shopsync sync'
 
-/** What one table's rows run into, by the beginning of SQLite's code; the other tables can be written. */
+/** Problems with the rows of one table, by the beginning of SQLite's code. The other tables can still be written. */
 const troubles: Record<string, string> = {
   SQLITE_CONSTRAINT: foreign,
   SQLITE_CONSTRAINT_CHECK: `Drop the constraint that was added. ${unwanted}`,
@@ -27,7 +27,9 @@ const troubles: Record<string, string> = {
   SQLITE_TOOBIG: 'The row is larger than SQLite takes: compare with shopsync quarantine',
 }
 
-/** SQLite has one code for all that a statement may find missing, and for what is wrong in the statement itself. */
+/**
+ * SQLite has a single code for everything that a statement may find missing, and for mistakes in the statement itself.
+ */
 const lacking = /^(no such (table|column)|table \S+ has no column named|ON CONFLICT clause does not match)/
 const created = 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
 
@@ -36,12 +38,12 @@ function troubleOf(cause: Error, code: string, where: string): Error | undefined
   const isLacking = code === 'SQLITE_ERROR' && lacking.test(message)
   const hint = isLacking ? (message.startsWith('ON') ? foreign : created) : hintFor(troubles, code)
   if (hint === undefined) return undefined
-  // The words of a trigger are a user's own, and may hold values of the row.
+  // A trigger's message was written by a user and may contain values of the row.
   const words = code === 'SQLITE_CONSTRAINT_TRIGGER' ? undefined : message
   return tableTrouble(where, { words, code, hint, cause })
 }
 
-/** An error of better-sqlite3 in the classes of errors.ts. */
+/** Maps an error of better-sqlite3 to the classes of errors.ts. */
 export const classify = (error: unknown, where: string): Error =>
   classifyWith(error, (cause, code) => {
     if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_LOCKED')
@@ -56,8 +58,18 @@ export const classify = (error: unknown, where: string): Error =>
     })
   })
 
-/** Opening fails with errors that have no code too, such as those of the file system. */
+/** No binary of better-sqlite3 (npm ran no install scripts; `tries` are the paths it looked for), or one for another Node. */
+const isBinaryMissing = (error: unknown): boolean =>
+  error instanceof Error && ('tries' in error || ('code' in error && error.code === 'ERR_DLOPEN_FAILED'))
+
+/** Opening can also fail with errors that have no code, such as those of the file system. */
 export function classifyOpening(error: unknown, where: string): Error {
+  if (isBinaryMissing(error))
+    return new Stop(`better-sqlite3 has no binary that Node ${process.version} can load`, {
+      exitCode: 3,
+      hint: 'Type npm rebuild better-sqlite3 in the folder where shopsync is installed; docs/install.md has more',
+      cause: error,
+    })
   const classed = classify(error, where)
   if (classed !== error) return classed
   return new Stop(`The warehouse ${where} cannot be opened: ${classed.message}`, {

@@ -1,6 +1,6 @@
 /**
- * Erases for good. Deleted rows stay in a SQLite file: on pages that are free, in the room between rows, in the -wal
- * file. Used by sqlite/dialect.ts.
+ * Erases permanently. Deleted rows stay in a SQLite file: on free pages, in the space between rows, in the -wal file.
+ * Used by sqlite/dialect.ts.
  */
 import { basename } from 'node:path'
 import type BetterSqlite3 from 'better-sqlite3'
@@ -22,8 +22,8 @@ export async function deletingSecurely(
 }
 
 /**
- * Empties the -wal file and writes the file anew, without its free pages. A reader that looks at an older state keeps
- * both from it: that state, the deleted rows in it, has to stay until the reader has ended.
+ * Empties the -wal file and rewrites the database file without its free pages. A reader of an older state prevents
+ * both: that state, including the deleted rows, has to stay until the reader has ended.
  */
 export function withoutTraces(raw: BetterSqlite3.Database): Traces {
   try {

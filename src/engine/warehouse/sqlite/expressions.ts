@@ -5,7 +5,7 @@ import type { Column, Table } from '../../model/table.js'
 import type { DayRun, Dialect, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
-/** The path of a member: quoted as JSON quotes it, so that a dot or a quote in the name is part of the name. */
+/** The path of a member, quoted like JSON, so a dot or a quote in the name is part of the name. */
 const path = (name: string): string => `$.${JSON.stringify(name)}`
 
 const column = sql.ref('_extra')
@@ -18,7 +18,7 @@ export const extra: ExtraSql = {
   exact: (name) => sql.ref(name),
 }
 
-/** A value as JSON: SQLite writes integers and doubles so that they are read back as they were. */
+/** A value as JSON: SQLite writes integers and doubles such that reading them returns the same values. */
 function asJson({ name, kind }: Column): string {
   const value = `c.${quoted(name)}`
   if (kind === 'json') return `json(${value})`
@@ -36,7 +36,7 @@ export const versionWords: VersionWords = {
   from: quoted,
   within: (parameter) => `in (select value from json_each(${parameter}))`,
   instant: (parameter) => parameter,
-  // Texts put together: of JSON that a subquery returns, SQLite may forget that it is no plain text.
+  // Concatenated texts: SQLite may forget that JSON returned from a subquery isn't plain text.
   nested: (children, root) => {
     const lists = children.map((table) => `'"${table.name}":' || ${rowsOf(table, root)}`)
     return lists.length === 0 ? "'{}'" : `'{' || ${lists.join(" || ',' || ")} || '}'`
@@ -46,7 +46,7 @@ export const versionWords: VersionWords = {
 export const listed: Dialect['listed'] = (parameter, columns) =>
   `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
-/** Run after run, so that the rows come in the order of their key. */
+/** Run by run, so the rows come in the order of their key. */
 export function dayRows(runs: readonly DayRun[]): Expression<unknown> {
   const firsts = runs.map(
     ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)}, 1)`,

@@ -11,7 +11,7 @@ interface FoundIndex {
 }
 
 /**
- * The columns of an index come in their order, which an aggregate keeps of an ordered subquery only. A key that is one
+ * The columns of an index come in order, which an aggregate preserves only from an ordered subquery. A key that is one
  * whole number has no index: it is the table's own.
  */
 const indexes = `select m.name as "table", l.name as name, 0 as is_primary,

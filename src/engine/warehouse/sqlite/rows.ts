@@ -8,7 +8,7 @@ export interface SqlitePage {
   readonly isOffloaded: boolean
 }
 
-/** The thread stores pages of at least `threadFrom` rows: for smaller ones the way there takes longer than the writing. */
+/** The thread stores pages of at least `threadFrom` rows: for smaller ones, getting there takes longer than writing. */
 export function encode(tuples: Flattened['rows'], threadFrom: number): SqlitePage {
   const rows = [...tuples.values()].reduce((sum, { length }) => sum + length, 0)
   return { tuples, isOffloaded: rows >= threadFrom }

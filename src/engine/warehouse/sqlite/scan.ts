@@ -5,7 +5,7 @@ import type { Table } from '../../model/table.js'
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** See Dialect. The file has one connection here; text is ordered by its bytes, and the key's index has that order. */
+/** See Dialect. The file has one connection here; text sorts by its bytes, and the key's index has that order. */
 export async function* scan(
   raw: BetterSqlite3.Database,
   table: Table,
@@ -31,7 +31,10 @@ export async function* scan(
   }
 }
 
-/** Booleans are 0 and 1 in the file. What a column's kind does not expect stays as it is: the copy finds it to be odd. */
+/**
+ * Booleans are 0 and 1 in the file. A value that the column's kind doesn't expect stays as it is, and the copy reports
+ * it.
+ */
 function asKind(value: Value, isBoolean: boolean): Value {
   const plain = typeof value === 'bigint' ? exact(value) : value
   return isBoolean && (plain === 0 || plain === 1) ? plain === 1 : plain

@@ -1,6 +1,6 @@
 /**
  * A transaction on SQLite. Root and child rows are bound value by value to statements of up to 32 rows.
- * Made by sqlite/dialect.ts, once a connection.
+ * sqlite/dialect.ts makes one per connection.
  */
 import type BetterSqlite3 from 'better-sqlite3'
 import { type CompiledQuery, type Expression, sql } from 'kysely'
@@ -15,12 +15,12 @@ import { alikeSql, insertSql, type Slot, slots, tupleIndex, upsertSql } from '..
 import type { BatchStamp } from '../versionbatch.js'
 import { TupleRows } from './rows.js'
 
-/** Measured best at 16 to 64. The rest of a page goes in halves, so that few statements serve every count of rows. */
+/** Measured best at 16 to 64. The rest of a page goes in halves, so a few statements cover every number of rows. */
 const rowsPerStatement = 32
 
 type Statement = BetterSqlite3.Statement<unknown[]>
 
-/** SQLite returns every integer as a bigint; this makes numbers of those that are safe as one. */
+/** SQLite returns every integer as a bigint; this turns those that are safe into numbers. */
 export function narrowIntegers(rows: readonly object[]): void {
   for (const row of rows as Record<string, unknown>[])
     for (const name in row) {
@@ -29,13 +29,13 @@ export function narrowIntegers(rows: readonly object[]): void {
     }
 }
 
-/** `values` with places for so many rows. */
+/** `values` with placeholders for this many rows. */
 function valuesOf(rows: number, row: readonly Expression<unknown>[]): Expression<unknown> {
   return sql`values ${sql.join(Array.from({ length: rows }, () => sql`(${sql.join(row)})`))}`
 }
 
 const bound = sql`${null}`
-/** Values that all rows of a batch share are bound once a statement. */
+/** Values that all rows of a batch share are bound once per statement. */
 const tenant = sql.raw('@tenantId')
 const shares: Readonly<Record<Exclude<Slot, number>, Expression<unknown>>> = {
   tenant_id: tenant,
@@ -44,7 +44,7 @@ const shares: Readonly<Record<Exclude<Slot, number>, Expression<unknown>>> = {
   _seen_from: sql.raw('@syncedAt'),
 }
 
-/** As JSON; SQLite reads integers exactly, beyond 2^53 too. */
+/** As JSON. SQLite reads integers exactly, even beyond 2^53. */
 const jsonScalar = (value: unknown): string =>
   typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
 
@@ -77,7 +77,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     )
   }
 
-  /** As fast as an insert that would fail (docs/performance.md). */
+  /** As fast as an insert that would fail on a conflict (docs/performance.md). */
   insert(table: Table, rows: TupleRows, stamp: BatchStamp): Promise<number> {
     return this.upsert(table, rows, stamp, true)
   }
@@ -106,7 +106,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
           slots(table).map((slot) => (typeof slot === 'number' ? bound : shares[slot])),
         ),
       )
-    // Arguments one by one: the driver takes twice as long to read them from an array.
+    // Separate arguments, because the driver takes twice as long to read them from an array.
     return this.#sum(
       name,
       textOf,
@@ -118,7 +118,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
   async prune(table: Table, tenantId: Int64, owners: readonly Int64[], rows: TupleRows): Promise<number> {
     const rest = table.key.slice(1)
     const places = rest.map((name) => tupleIndex(table, name))
-    // A key of one column needs no list in the list, which SQLite would parse row by row.
+    // A single-column key needs no nested list, which SQLite would parse row by row.
     const one = rest.length === 1
     const kept = rows.tuples.map((tuple) => {
       const values = places.map((place) => tuple[place])
@@ -169,7 +169,7 @@ export class SqliteSession extends SharedSession<TupleRows> {
     return `in (select value from json_each(${parameter}))`
   }
 
-  /** Runs statements of 32, 16, … 1 rows until all rows are through; returns the sum of their results. */
+  /** Runs statements of 32, 16, … 1 rows until all rows are done. Returns the sum of their results. */
   #sum(
     name: string,
     textOf: (rows: number) => string,

@@ -1,17 +1,20 @@
 /**
- * The SQL of views in SQLite. Two readers shape it. SQLite gives a view's column a type only where it is a plain column:
- * so every view begins with an empty leg of columns that have types, and every expression of the others is cast.
- * DuckDB reads the text as its own SQL: no function of dates, `bigint` and `double precision` instead of types that are
- * 32 bits wide there, whole-number division without a remainder.
+ * The SQL of views in SQLite. Two readers shape it. SQLite gives a view's column a type only if it is a plain column,
+ * so every view begins with an empty leg of typed columns, and every expression in the other legs is cast. DuckDB reads
+ * the text as its own SQL: no date functions, `bigint` and `double precision` instead of types that are 32 bits wide
+ * there, and whole-number division without a remainder.
  */
 import type { ViewKind } from '../../../../schema/view.js'
 import { dayIn, mostShare, type SelectedColumn, type ViewSql, zoneOf } from '../viewsql.js'
 
-/** The empty table whose columns lend a view's columns their types. */
+/** The empty table whose columns provide the types of a view's columns. */
 export const typesTable =
   'create table if not exists "report_types" (n INTEGER, r REAL, t TEXT, d DATE, i DATETIME, b BOOLEAN)'
 
-/** The column of that table for each kind. An instant is a text: in newer versions a DATETIME expression ends as BLOB. */
+/**
+ * The column of that table for each kind. An instant is a text: in newer versions, a DATETIME expression ends up as
+ * BLOB.
+ */
 const typed: Readonly<Record<ViewKind, string>> = {
   id: 'n',
   integer: 'n',
@@ -34,12 +37,12 @@ const casts: Readonly<Record<Exclude<ViewKind, 'day' | 'timestamp'>, string>> = 
   text: 'text',
 }
 
-/** `YYYY-MM-DD HH:MM:SS.ffffff`: with `T` and `Z`, a tool that asks for a range of hours finds nothing. */
+/** `YYYY-MM-DD HH:MM:SS.ffffff`: with `T` and `Z`, a tool that filters a range of hours finds nothing. */
 const shownInstant = (sql: string): string => `cast(replace(replace(${sql}, 'T', ' '), 'Z', '') as text)`
 
 /**
- * What lies behind the ninth decimal is the noise of a binary float. SQLite rounds to decimals by way of text; whole
- * billionths are rounded in a quarter of the time, and exact below a million.
+ * Anything beyond the ninth decimal is binary float noise. SQLite rounds to decimals by way of text; rounding whole
+ * billionths takes a quarter of the time, and is exact below a million.
  */
 function hours(sql: string): string {
   const [short, rounded] = [`cast(round(${sql} * 1e9) as bigint) / 1e9`, `round(${sql}, 9)`]
@@ -47,18 +50,18 @@ function hours(sql: string): string {
 }
 
 function expression({ kind, sql, isPlain }: SelectedColumn): string {
-  // A cast would make a number of a day.
+  // A cast would turn a day into a number.
   if (kind === 'day') return sql
   if (kind === 'timestamp') return shownInstant(sql)
   if (kind === 'hours') return hours(sql)
   return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
 }
 
-/** Whole-number division without a remainder: DuckDB's `/` makes fractions. */
+/** Whole-number division without a remainder: DuckDB's `/` returns fractions. */
 const over = (dividend: string, divisor: number): string =>
   `((${dividend} - (${dividend}) % ${divisor}) / ${divisor})`
 
-/** The days from 0000-03-01 to the day that a text begins with, by the civil calendar. */
+/** The days from 0000-03-01 to the day that a text begins with, in the civil calendar. */
 function dayOf(text: string): string {
   const month = `cast(substr(${text}, 6, 2) as bigint)`
   const year = `(cast(substr(${text}, 1, 4) as bigint) - case when ${month} < 3 then 1 else 0 end)`
@@ -75,7 +78,7 @@ const micros = (text: string): string =>
   `((${dayOf(text)} * 86400 + ${part(text, 12)} * 3600 + ${part(text, 15)} * 60 + ${part(text, 18)}) * 1000000 + ${part(text, 21, 6)})`
 
 /**
- * By whole numbers: 0.35 h at 102.50 are 35.875 exactly, where a binary float is a little less. Only what is left beyond
+ * With whole numbers: 0.35 h at 102.50 is exactly 35.875, while a binary float is slightly less. Only the part beyond
  * whole cents is divided as a float, which has room for its nine digits.
  */
 function amount(units: string, cents: string): string {
@@ -92,8 +95,8 @@ const sane = (number: string, value: string): string =>
 const wholeNine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
 
 /**
- * Whole units and billionths are summed apart: ten lines of 10^9 hours have more billionths than 63 bits, and SQLite's sum
- * then fails. A cast cuts here and rounds in DuckDB; the two parts come to the same either way.
+ * Whole units and billionths are summed separately: ten lines of 10^9 hours have more billionths than 63 bits hold, and
+ * SQLite's sum would fail. A cast truncates here and rounds in DuckDB; the two parts add up to the same either way.
  */
 function sumNine(number: string): string {
   const units = `cast(${number} as bigint)`
@@ -105,14 +108,14 @@ function sumNine(number: string): string {
 
 const minute = 60_000_000
 
-/** Rounded down below zero too, where `%` leaves a negative rest. */
+/** Rounded down below zero too, where `%` leaves a negative remainder. */
 const minutes = (from: string, to: string): string => {
   const between = `(${micros(to)} - ${micros(from)})`
   const rest = `((${between} % ${minute} + ${minute}) % ${minute})`
   return `cast((${between} - ${rest}) / ${minute} as bigint)`
 }
 
-/** Beyond 63 bits the product would silently become a binary float: then the share is taken of one, if it fits. */
+/** Beyond 63 bits, the product would silently become a binary float. Then a single share is computed, if it fits. */
 function prorate(cents: string, share: string, whole: string): string {
   const product = `(${cents} * ${share})`
   const half = `(abs(${whole}) - abs(${whole}) % 2) / 2`
@@ -126,11 +129,11 @@ function prorate(cents: string, share: string, whole: string): string {
 }
 
 export const viewSql: ViewSql = {
-  // SQLite prints whole seconds, DuckDB more: the fixed width of the tables' instants makes one of both.
+  // SQLite prints whole seconds, DuckDB more: cutting to the fixed width of the tables' instants makes them the same.
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
   table: (name) => `"${name}"`,
   dayText: (day) => `cast(${day} as text)`,
-  // A look into an index; no day would come from a column that is typed, were it chosen among joined ones.
+  // An index lookup: a day chosen among joined columns wouldn't be a typed column.
   shopDay: (_, { tenant, shop, instant }) => ({ day: dayIn(zoneOf(tenant, shop), instant), join: '' }),
   minutes,
   nine: (number) => sane(number, wholeNine(number)),

@@ -1,4 +1,4 @@
-/** Views in a SQLite file: beside the tables, made from their text when they are read. Made by sqlite/dialect.ts. */
+/** Views in a SQLite file: next to the tables, and evaluated when they are read. Made by sqlite/dialect.ts. */
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { ViewRows } from '../../../../schema/views/index.js'
@@ -11,7 +11,7 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
   where,
   memory: 'views',
   relation: (name) => `"${name}"`,
-  // The views are in the same file as the tables; Kysely's type says which of the two are meant.
+  // The views are in the same file as the tables; Kysely's type determines which of the two is meant.
   db: db as unknown as Kysely<ViewRows>,
   published: () => [],
   live: async (run) => {
@@ -20,7 +20,7 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
       text: string | null
     }>`select name, sql as text from sqlite_master where type in ('view', 'table')`
     const { rows } = await run(all.compile(db))
-    // A view that somebody has dropped and made anew has another text.
+    // A view that someone dropped and created again has another text.
     return new Map(
       rows.map(({ name, text }) => [
         name,

@@ -1,4 +1,7 @@
-/** The diagram of the data tables, as SVG: a box a table with the columns by which it refers, a line a reference. */
+/**
+ * The diagram of the data tables as SVG: one box per table with the columns that refer to others, one line per
+ * reference.
+ */
 
 import { escaped } from '../../../engine/base/escape.js'
 import type { DictionaryTable } from '../dictionary.js'
@@ -21,7 +24,7 @@ const rowsOf = (name: string, references: readonly Reference[]): string[] =>
 
 const whole = (value: number): number => Math.round(value * 10) / 10
 
-/** A line of curves that leave and arrive level; `mark` says which way the crow's foot opens. */
+/** A line of curves with level ends; `mark` is the direction in which the crow's foot opens. */
 function curve(points: readonly Point[], mark: 1 | -1): string {
   const [first, ...rest] = points
   if (first === undefined) return ''
@@ -36,7 +39,7 @@ function curve(points: readonly Point[], mark: 1 | -1): string {
   return `${path}${foot}M${whole(first.x + 5 * mark)} ${whole(first.y - 4)}v8`
 }
 
-/** All lines are drawn from the right side of the table that is named to the row of the column that names it. */
+/** Each line goes from the right side of the referenced table to the row of the referring column. */
 function linePath(
   reference: Reference,
   way: readonly Point[],

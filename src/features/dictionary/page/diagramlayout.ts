@@ -1,4 +1,4 @@
-/** Where the boxes of the diagram stand and how its lines run: the work of dagre, which is known here alone. */
+/** Where the boxes of the diagram go and how its lines run. This is the only file that uses dagre. */
 import dagre from '@dagrejs/dagre'
 
 export interface Box {
@@ -7,7 +7,7 @@ export interface Box {
   readonly height: number
 }
 
-/** From the table that is named to the one that names it. */
+/** From the referenced table to the referring one. */
 export interface Line {
   readonly from: string
   readonly to: string
@@ -23,16 +23,16 @@ export interface PlacedDiagram {
   readonly height: number
   /** The middle of each box. */
   readonly boxes: ReadonlyMap<string, Point>
-  /** What each line passes on its way between the two boxes, in the order of the lines. */
+  /** The points each line passes between the two boxes, in the order of the lines. */
   readonly ways: readonly (readonly Point[])[]
 }
 
 /**
- * The points at which a line passes a column of boxes, level for as long as the boxes are wide. The points that dagre has
- * beside them, at the ends and between two columns, would bend the line where nothing is in its way.
+ * The points at which a line passes a column of boxes, level over the width of the boxes. dagre's other points, at the
+ * ends and between two columns, would bend the line where nothing is in its way.
  */
 function around(points: readonly Point[], widthAt: (x: number) => number | undefined): Point[] {
-  // A circle of references makes one of its lines run from right to left.
+  // With circular references, one of the lines runs from right to left.
   const onward = (points.at(-1)?.x ?? 0) >= (points[0]?.x ?? 0) ? 1 : -1
   return points.slice(1, -1).flatMap(({ x, y }) => {
     const half = ((widthAt(x) ?? 0) * onward) / 2
@@ -45,7 +45,7 @@ function around(points: readonly Point[], widthAt: (x: number) => number | undef
   })
 }
 
-/** Left to right: what others name stands left of them. */
+/** From left to right: a referenced table is left of those that refer to it. */
 export function place(boxes: readonly Box[], lines: readonly Line[]): PlacedDiagram {
   const graph = new dagre.graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'LR', nodesep: 14, edgesep: 8, ranksep: 62, marginx: 8, marginy: 8 })

@@ -1,6 +1,6 @@
 /**
- * The dictionary as one file that needs nothing else: its style, its script and its diagram are in it. The script shows a page
- * for each relation.
+ * The dictionary as one self-contained file, with its style, script and diagram. The script shows one page per
+ * relation.
  */
 import { createHash } from 'node:crypto'
 import { escaped } from '../../../engine/base/escape.js'
@@ -24,38 +24,38 @@ import { dictionaryStyle as style } from './dictionarystyle.js'
 import { figureSection, linkToFigure } from './figuresection.js'
 import { tableSection } from './tablesection.js'
 
-/** What holds for every table. */
+/** What applies to every table. */
 const legend: readonly (readonly [string, string])[] = [
   [
     'Joins',
-    'Every key begins with `tenant_id`: ids of two tenants collide, so join on `tenant_id` as well, as the examples do.',
+    'Every key begins with `tenant_id`. Ids are unique only within a tenant, so join on `tenant_id` as well, as the examples do.',
   ],
   [
     'Live rows',
-    'Records that no longer exist at the source stay, with `_deleted_at` set. Rows of nested arrays have no such column: join them to their owner.',
+    'Records that no longer exist at the source keep their rows, with `_deleted_at` set. Rows of nested arrays have no such column, so join them to their owner.',
   ],
-  ['Money', 'Whole cents. Divide by 100.0 where it is shown, not where it is summed.'],
+  ['Money', 'Whole cents. Divide by 100.0 for display, after summing.'],
   [
     'Instants',
-    "UTC: `timestamptz` in Postgres; in SQLite text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, whose order is the order of time. SQLite's views show them as `YYYY-MM-DD HH:MM:SS.ffffff`.",
+    "UTC: `timestamptz` in Postgres; in SQLite text, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, which sorts in time order. SQLite's views show them as `YYYY-MM-DD HH:MM:SS.ffffff`.",
   ],
-  ['Days', "The shop's own days, as the configuration's time zones cut them; instants are not."],
-  ['Hours, percent', 'Decimal numbers: 1.5 hours are 90 minutes, and 7.55 percent are 7.55 of 100.'],
-  ['Booleans, JSON', '`boolean` and `jsonb` in Postgres; 0 or 1, and text, in SQLite.'],
+  ['Days', "Days in the shop's time zone, which the configuration can set. Timestamps stay in UTC."],
+  ['Hours, percent', 'Decimal numbers: 1.5 hours is 90 minutes, and 7.55 percent is 7.55 out of 100.'],
+  ['Booleans, JSON', '`boolean` and `jsonb` in Postgres; 0 or 1 and text in SQLite.'],
   [
     'Null',
-    '`never`: no row lacks it. `not in practice`: the API always has a value, so null means that a record lacked it or that it could not be stored (`sync_quarantine`). `may be`: null means what the text says.',
+    '`never`: every row has a value. `not in practice`: the API always sends one, so null means the record lacked it or it could not be stored (`sync_quarantine`). `may be`: null means what the description says.',
   ],
-  ['Values', 'Enumerations can hold values that are not listed here: the API may add some.'],
+  ['Values', 'Enumerations can hold values not listed here, because the API may add some.'],
   [
     'Examples',
-    'They run as they stand on both kinds of warehouse; on Postgres after `set search_path` to the schemas of the tables and the views.',
+    'They run as they are on SQLite and Postgres. On Postgres, first `set search_path` to the schemas of the tables and views.',
   ],
 ]
 
 const partNotes: Partial<Record<DictionaryTable['part'], string>> = {
   state:
-    'What shopsync remembers of its own work. They are no data of the shops, and no model should build on them.',
+    "What shopsync keeps about its own work. These tables hold no shop data, so don't build models on them.",
 }
 
 interface Group {
@@ -72,7 +72,7 @@ const navigation = (groups: readonly Group[]): string =>
     })
     .join('')
 
-/** A list of the first page: each link, and what it leads to in a sentence. */
+/** A list on the first page: each link, with one sentence about its target. */
 const indexOf = (title: string, links: readonly (readonly [link: string, description: string])[]): string =>
   `<h2>${escaped(title)}</h2><dl class="index">${links
     .map(([link, description]) => `<dt>${link}</dt><dd>${prose(firstSentence(description))}</dd>`)
@@ -100,13 +100,13 @@ const figuresPart = (figures: readonly DictionaryFigure[], known: ReadonlySet<st
 const listOfFigures = (figures: readonly DictionaryFigure[]): string =>
   `<div data-list><h2>${figuresTitle}</h2><ul>${figures.map((figure) => `<li>${linkToFigure(figure)}</li>`).join('')}</ul></div>`
 
-/** The first page: what holds for every table, the way to each, and the diagram. */
+/** The first page: what applies to every table, a link to each, and the diagram. */
 const opening = (dictionary: Dictionary, groups: readonly Group[]): string =>
   `<div id="home"><h1>Data dictionary</h1>
 <dl class="legend">${legend.map(([word, text]) => `<dt>${word}</dt><dd>${prose(text)}</dd>`).join('')}</dl>
 ${indexes(dictionary.figures, groups)}
 <figure class="map" aria-labelledby="map-head"><h2 id="map-head">How the tables join</h2>
-<figcaption>A box is a table, with the columns by which it refers to others; dashed, the tables of nested arrays. <a href="#after-map">Skip the diagram</a></figcaption>
+<figcaption>Each box is a table, with the columns that refer to other tables. Nested tables are dashed. <a href="#after-map">Skip the diagram</a></figcaption>
 <div class="canvas">${diagram(dataTables(dictionary))}</div></figure><span id="after-map"></span></div>`
 
 const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`

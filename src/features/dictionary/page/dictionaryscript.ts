@@ -1,6 +1,6 @@
 /**
- * The page's own script, as text: one page at a time, the search, the menu of a phone, the diagram's lines. Without it all
- * pages are shown, one below the other.
+ * The page's own script, as text: one page at a time, search, phone menu, diagram lines. Without it, all pages are
+ * shown one below the other.
  */
 export const dictionaryScript = `
 const all = (selector, within = document) => [...within.querySelectorAll(selector)]

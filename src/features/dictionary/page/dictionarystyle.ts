@@ -1,4 +1,4 @@
-/** How the page looks: light and dark by the reader's setting, one column on a phone, black on white on paper. */
+/** The page's style: light and dark by the reader's setting, one column on a phone, black on white in print. */
 export const dictionaryStyle = `
 :root { color-scheme: light dark; --paper: light-dark(#fff, #13161a); --soft: light-dark(#f4f6f8, #1b1f25);
   --line: light-dark(#dce1e7, #333a44); --ink: light-dark(#1b2129, #e4e8ed); --dim: light-dark(#586472, #9aa6b3);

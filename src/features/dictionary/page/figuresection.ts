@@ -1,4 +1,4 @@
-/** One figure on the page: what it means, the SQL that gives it, and what people type in its place. */
+/** One figure on the page: what it means, its SQL, and what people often type instead. */
 import { escaped } from '../../../engine/base/escape.js'
 import { type DictionaryFigure, figureFacts } from '../dictionary.js'
 import { prose } from './cells.js'
@@ -10,7 +10,7 @@ export const figureId = (name: string): string => `figure-${name}`
 export const linkToFigure = ({ name, label }: DictionaryFigure): string =>
   `<a href="#${figureId(name)}">${escaped(label)}</a>`
 
-/** A relation that a fact names is a link; other code stays code. */
+/** A relation named in a fact becomes a link; other code stays code. */
 function linked(text: string, known: ReadonlySet<string>): string {
   return prose(text).replace(/<code>(\w+)<\/code>/g, (markup, word: string) =>
     known.has(word) ? `<a href="#${word}">${markup}</a>` : markup,

@@ -1,4 +1,4 @@
-/** One table on the page: facts, joins both ways, columns, example queries. */
+/** One table on the page: facts, joins in both directions, columns, example queries. */
 
 import { escaped } from '../../../engine/base/escape.js'
 import {
@@ -11,14 +11,14 @@ import {
 import { type Incoming, namingColumn } from '../joins.js'
 import { code, linkTo, prose } from './cells.js'
 
-/** How the page says when a value is null. */
+/** How the page shows when a value is null. */
 const nullWords: Readonly<Record<DictionaryColumn['nulls'], string>> = {
   never: 'never',
   'only when absent or unusable': 'not in practice',
   yes: 'may be',
 }
 
-/** The columns of the page's tables, in the words of their heads; each cell names its own on a phone. */
+/** The columns of the page's tables, with their headings; on a phone each cell shows its own. */
 const heads = ['Column', 'Type', 'Null', 'Meaning'] as const
 
 function typeCell({ kind, unit, postgres, sqlite }: DictionaryColumn): string {
@@ -38,7 +38,7 @@ function meaning(column: DictionaryColumn, known: ReadonlySet<string>): string {
   return prose(column.description) + values + refers
 }
 
-/** An id may hold no blank, and the configuration can name a column as it likes. */
+/** An id may not contain a space, and the configuration can give a column any name. */
 const anchor = (table: string, column: string): string =>
   /^\w+$/.test(column) ? ` id="${escaped(table)}.${column}"` : ''
 
@@ -53,7 +53,7 @@ function columnRow(table: DictionaryTable, column: DictionaryColumn, known: Read
 }
 
 const columnTable = (table: DictionaryTable, known: ReadonlySet<string>): string =>
-  // The roles keep it a table for screen readers where the style of a phone takes its cells apart.
+  // On a phone the style breaks the cells out of the table; the roles keep it a table for screen readers.
   `<table role="table"><caption class="unseen">Columns of ${escaped(table.name)}</caption>
 <thead role="rowgroup"><tr role="row">${heads.map((head) => `<th role="columnheader" scope="col">${head}</th>`).join('')}</tr></thead>
 <tbody role="rowgroup">${table.columns.map((column) => columnRow(table, column, known)).join('\n')}</tbody></table>`
@@ -70,7 +70,7 @@ const fact = (name: string, content: string): string =>
 const listOf = (items: readonly string[], kind: string): string =>
   items.length === 0 ? '' : `<ul class="${kind}">${items.join('')}</ul>`
 
-/** What leads from elsewhere to a relation: the references of others, and the figures that rest on it, as links. */
+/** What leads to a relation: references from others, and the figures based on it, as links. */
 export interface LeadingHere {
   readonly incoming: readonly Incoming[]
   readonly figures: readonly string[]

@@ -1,6 +1,6 @@
 /*
- * A chart as ECharts' option. Everything that ECharts would decide by itself is said here: margins, so that charts in a
- * row stand on one line; ticks, so that a year is told where it begins. Used by option.ts.
+ * A chart as an ECharts option. It sets everything that ECharts would decide by itself: margins, so that charts in a
+ * row line up; ticks, so that a year is shown where it starts.
  */
 
 import { BarChart, LineChart } from 'echarts/charts'
@@ -11,13 +11,13 @@ import { axisText, beginsAboveZero, type Chart, type ChartColor, type ChartSerie
 import { slimmed } from './slim.js'
 
 /*
- * Draws a chart as SVG, on the server and without a browser: ECharts lays out and writes the text. Colors are variables
- * of the page's style, so that one drawing serves light, dark and paper.
+ * Draws a chart as SVG, on the server and without a browser: ECharts does the layout and writes the text. Colors are
+ * variables of the page's style, so one drawing works for light, dark and print.
  */
 
 use([BarChart, LineChart, GridComponent, SVGRenderer])
 
-/** The size of ECharts' drawing is its viewBox alone: the page decides how wide it is shown. */
+/** ECharts' drawing only has its size as a viewBox: the page decides how wide it is shown. */
 const opening = /^<svg width="\d+" height="\d+"/
 
 export function draw(chart: Chart, size: DrawingSize): string {
@@ -31,7 +31,7 @@ export function draw(chart: Chart, size: DrawingSize): string {
   }
 }
 
-/** A drawing for wide columns of the page, and one that is laid out anew for phones. */
+/** A drawing for wide columns of the page, and one with a separate layout for phones. */
 export interface DrawingSize {
   readonly width: number
   readonly height: number
@@ -92,7 +92,7 @@ function standing(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOp
   }
 }
 
-/** Series of columns stand on one another. */
+/** Series of columns are stacked. */
 const column = (series: ChartSeries, chart: Chart) => ({
   type: 'bar',
   name: series.name,
@@ -110,7 +110,7 @@ function filling(series: ChartSeries, { partial }: Chart, i: number) {
     : { color: colorOf(color), borderColor: 'var(--paper)', borderWidth: 0.5 }
 }
 
-/** Hollow points are months that are not whole. */
+/** Hollow points are incomplete months. */
 const line = (series: ChartSeries, { partial, categories }: Chart) => ({
   type: 'line',
   name: series.name,

@@ -1,7 +1,7 @@
 /*
- * Makes a drawing of ECharts small: a page has a hundred of them, and most of their text is the same in each. What is taken
- * away here is in the page's style (`.plot`). Every mark keeps the places of its series (`data-s`) and
- * its category (`data-i`).
+ * Makes a drawing by ECharts small: a page has a hundred of them, and most of their text is the same. What is removed
+ * here is in the page's style (`.plot`). Every mark keeps the positions of its series (`data-s`) and its category
+ * (`data-i`).
  */
 
 const dot =
@@ -16,7 +16,7 @@ const asCircle = (_: string, radius: string, x: string, y: string, rest: string,
 export const slimmed = (svg: string): string =>
   svg
     .replace(/<style >[\s\S]*?<\/style>/g, '')
-    // Nothing is drawn outside of the grid, and the path that clips it would have the same id in every drawing.
+    // Nothing is drawn outside the grid, and the clipping path would have the same id in every drawing.
     .replace(/<defs ?>[\s\S]*?<\/defs>/g, '')
     .replace(/ clip-path="url\(#zr\d+-c\d+\)"/g, '')
     .replace(dot, asCircle)

@@ -1,4 +1,4 @@
-/* What figures over the months of the report share. */
+/* What figures over the report's months share. */
 import type { DeclaredFigure } from '../../../../schema/figure.js'
 import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
 import type { Chart, ChartColor, ChartUnit, Figure } from '../chart.js'
@@ -13,7 +13,7 @@ export interface FigureInput {
 export const sumOf = <T>(items: readonly T[], of: (item: T) => number): number =>
   items.reduce((sum, item) => sum + of(item), 0)
 
-/** Every third month is named where there are many, and the year stands below January. */
+/** With many months, every third one is named. The year is below January. */
 function tickOf(month: string, index: number, months: readonly ReportMonth[]): string {
   const number = Number(month.slice(5, 7))
   const name = monthInShort(month).slice(0, 3)
@@ -33,16 +33,16 @@ export const overMonths = (
   partial: months.map(({ isPartial }) => isPartial),
 })
 
-/** The months whose numbers will still grow, in a sentence; nothing where all are whole. */
+/** The months whose numbers will still grow, in a sentence; nothing if all are complete. */
 export function aboutPartial(months: readonly ReportMonth[]): string[] {
   const names = months.filter(({ isPartial }) => isPartial).map(({ month }) => monthInFull(month))
   if (names.length === 0) return []
   return [
-    `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not whole: hatched, or a hollow point.`,
+    `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} incomplete: hatched, or a hollow point.`,
   ]
 }
 
-/** The month that findings speak of, and its amounts. */
+/** The month that findings are about, and its amounts. */
 export function lastWhole({
   lastMonth,
   scope,
@@ -56,11 +56,11 @@ interface LineLook {
   readonly id: string
   readonly color: ChartColor
   readonly unit: ChartUnit
-  /** Figures that stand beside it in the table. */
+  /** Figures next to it in the table. */
   readonly beside: readonly DeclaredFigure[]
 }
 
-/** A line of one declared figure over the months; its definition is the figure's own. */
+/** A declared figure over the months as a line; the definition is the figure's own. */
 export function lineOf(
   input: FigureInput,
   figure: DeclaredFigure,

@@ -1,4 +1,4 @@
-/* Customers by month: those who came for the first time, and those who came back. */
+/* Customers by month: new ones, and returning ones. */
 import customersFigureOf from '../../../../schema/figures/customers.js'
 import newCustomers from '../../../../schema/figures/new_customers.js'
 import { plural } from '../../../engine/base/format.js'
@@ -20,7 +20,7 @@ export function customersFigure(input: FigureInput): Figure {
         ? `${last[0]}: ${percentText(isNew ?? 0, all)} of ${plural(all, 'customer')} came for the first time.`
         : '',
     definition:
-      'Customers with an invoice in the month: new ones had none before, returning ones had. Each customer counts once a month.',
+      'Customers with an invoice in the month. New customers had none before; returning customers did. Each customer counts once per month.',
     leftOut: [...leftOutText(scope.months, customersFigureOf), ...aboutPartial(scope.span)],
     chart: {
       shape: 'columns',

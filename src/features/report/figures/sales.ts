@@ -1,4 +1,4 @@
-/* Sales and gross profit by month, the pace of the running month, and what an order and an hour bring. */
+/* Sales and gross profit by month, the pace of the current month, and the return per order and per hour. */
 import type { DeclaredFigure } from '../../../../schema/figure.js'
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
 import effectiveLaborRate from '../../../../schema/figures/effective_labor_rate.js'
@@ -19,7 +19,7 @@ import { aboutPartial, type FigureInput, lastWhole, lineOf, overMonths } from '.
 
 const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'grey']
 
-/** Shops beyond this many are told as one: more colors than that cannot be told apart. */
+/** Shops beyond this many are combined: more colors can't be told apart. */
 const mostShops = 5
 
 const added = (values: readonly (number | null)[]): number | null =>
@@ -27,7 +27,7 @@ const added = (values: readonly (number | null)[]): number | null =>
     ? null
     : values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
 
-/** The shops with most sales, and the others together where there are more. */
+/** The shops with the most sales, and any others combined. */
 function shopSeries(shops: readonly RankedShop[]): ChartSeries[] {
   const shown = shops.length > mostShops ? shops.slice(0, mostShops - 1) : shops
   const others = shops.slice(shown.length)
@@ -85,7 +85,7 @@ export function salesFigure(input: FigureInput): Figure {
 
 const paceColors: readonly ChartColor[] = ['blue', 'orange', 'grey']
 
-/** How the running month goes, day by day, beside the same days of earlier months. */
+/** The current month, day by day, compared with the same days of earlier months. */
 export function paceFigure({ scope }: FigureInput): Figure {
   const [now] = scope.pace
   const answer = scope.periods.find(({ period }) => period.id === 'month-to-date')
@@ -100,7 +100,7 @@ export function paceFigure({ scope }: FigureInput): Figure {
         ? `${answer.period.label}: ${moneyText(now?.cents[told] ?? 0)}${comparedWords(answer, sales)}.`
         : '',
     definition:
-      'Sales from the first day of the month to each of its days, as far as the days are complete, beside those of the month before and of the same month a year ago. The lines have all shops; the percentages have only those that were open in both periods.',
+      'Sales from the first day of the month through each complete day, next to the month before and the same month a year ago. The lines include all shops; the percentages include only shops open in both periods.',
     leftOut: [],
     chart: {
       shape: 'lines',

@@ -1,4 +1,4 @@
-/* How long work took, and what became of recommendations, by month. */
+/* How long work took, and the outcome of recommendations, by month. */
 import shareLate from '../../../../schema/figures/share_late.js'
 import { count, plural } from '../../../engine/base/format.js'
 import { amountText } from '../amounts.js'
@@ -25,9 +25,11 @@ export function adviceFigure({ scope }: FigureInput): Figure {
     title: 'Recommendations',
     finding: all > 0 ? `${percentText(sold, all)} of ${count(all)} were sold, at once or later.` : '',
     definition:
-      'By the month in which they were made. Sold later: declined or undecided at first, and taken into an order afterwards.',
+      'By the month they were made. Sold later: declined or undecided at first, then added to an order.',
     leftOut: [
-      ...(without > 0 ? [`${plural(without, 'recommendation')} without a known price are in no value.`] : []),
+      ...(without > 0
+        ? [`${plural(without, 'recommendation')} without a known price are not in the values.`]
+        : []),
       ...aboutPartial(scope.span),
     ],
     chart: { shape: 'columns', unit: 'count', ...overMonths(scope.span), series },
@@ -56,12 +58,12 @@ export function cycleFigure(input: FigureInput): Figure {
     id: 'cycle-time',
     title: 'Cycle time',
     finding: last
-      ? `${last[0]}: ${amountText(last[1], shareLate)} of orders that had a promised time were late.`
+      ? `${last[0]}: ${amountText(last[1], shareLate)} of orders with a promised time were late.`
       : '',
-    definition: `Invoices by the time from when the order was created until the car was picked up, in percent of the month in which they were closed. Late: ${shareLate.doc}`,
+    definition: `Invoices by time from creating the order to picking up the car, as a percentage of the month they were closed in. Late: ${shareLate.doc}`,
     leftOut: [
       ...(without > 0
-        ? [`${plural(without, 'invoice')} not picked up yet, or without a time, are left out.`]
+        ? [`${plural(without, 'invoice')} not picked up yet, or with a missing time, are left out.`]
         : []),
       ...aboutPartial(scope.span),
     ],

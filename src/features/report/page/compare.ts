@@ -1,4 +1,4 @@
-/* The comparison of many tenants: one line each, where lines in a chart could not be told apart. */
+/* The comparison of many tenants: one line each, since lines in a chart could not be told apart. */
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
 import cars from '../../../../schema/figures/cars.js'
 import grossMargin from '../../../../schema/figures/gross_margin.js'
@@ -31,7 +31,7 @@ function line(
   return html`<tr data-name="${`${name} ${id}`.toLowerCase()}"><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}<td class="text"><i class="sign ${tone}" role="img" aria-label="${words[tone]}">${signs[tone]}</i> ${age}</td></tr>`
 }
 
-/** Tenants from which on the table has a field to search them. */
+/** From this many tenants on, the table has a search field. */
 const searched = 12
 
 export function comparisonHtml({ tenants, periods, madeAt }: ReportData): Html | null {
@@ -50,7 +50,7 @@ ${tenants.length >= searched ? search : null}
 <div class="scroll tall" tabindex="0" role="region" aria-labelledby="compare-title"><table class="stack" data-searched>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col" class="text">data is</th></tr></thead>
 <tbody>${tenants.map((tenant) => line(madeAt, tenant))}</tbody></table></div>
-<p class="caption">Definitions as above; changes compare the same shops. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
+<p class="caption">Definitions as above. Changes compare the same shops. For all figures of one business: <code>shopsync report --tenant ID</code>.</p>
 ${copyButtons('businesses', 'businesses')}
 </section></details>`
 }

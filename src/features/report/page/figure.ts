@@ -1,10 +1,10 @@
-/* A figure of the page: its words, the drawing in each size, and the numbers as a table. */
+/* A figure on the page: its text, the drawing in each size, and the numbers as a table. */
 
 import { escaped } from '../../../engine/base/escape.js'
 import { beginsAboveZero, type Chart, cellText, type Figure } from '../chart.js'
 import type { DrawingSize } from '../draw/option.js'
 
-/** Text that is HTML already. Everything else is escaped where it enters a page. */
+/** Text that is already HTML. Everything else is escaped when it enters a page. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -18,11 +18,11 @@ function textOf(piece: Piece): string {
   return escaped(String(piece))
 }
 
-/** A template whose values are escaped, unless they are Html themselves. Lists are joined; null and false are nothing. */
+/** A template whose values are escaped unless they are Html. Lists are joined; null and false produce nothing. */
 export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
   new Html(parts.map((part, i) => part + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
 
-/** Draws a chart; option.ts does, and is loaded only where a page is made. */
+/** Draws a chart; option.ts does this and is loaded only where a page is made. */
 export type Draw = (chart: Chart, size: DrawingSize) => string
 
 /** The sizes in which a figure is drawn, by the class that reportstyle.ts shows at the page's widths. */
@@ -49,7 +49,7 @@ function legend({ series, partial, shape }: Chart): Piece {
   return html`<ul class="legend">${series.map(
     ({ name, color, isLine }) =>
       html`<li><i class="${isLine || shape === 'lines' ? 'line' : 'box'}" style="background:var(--${color})"></i>${name}</li>`,
-  )}${hatched ? html`<li><i class="box hatched"></i>not whole</li>` : null}</ul>`
+  )}${hatched ? html`<li><i class="box hatched"></i>incomplete</li>` : null}</ul>`
 }
 
 const isEmpty = ({ series }: Chart): boolean =>
@@ -63,7 +63,7 @@ function numbers({ id, chart, extra, title }: Figure): Html {
       ...series.map(({ values }) => cellText(values[i] ?? null, unit)),
       ...extra.map(({ cells }) => cells[i] ?? ''),
     ]
-    const note = partial?.[i] ? html` <small>not whole</small>` : null
+    const note = partial?.[i] ? html` <small>incomplete</small>` : null
     return html`<tr><th scope="row">${category}${note}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`
   })
   const name = `${title}: numbers`
@@ -72,7 +72,7 @@ function numbers({ id, chart, extra, title }: Figure): Html {
 <tbody>${rows}</tbody></table></div>${copyButtons(id, title)}</details>`
 }
 
-/** They copy the table that is in the same `.table`; a page without its script hides them. */
+/** They copy the table in the same `.table`; a page without its script hides them. */
 export const copyButtons = (fileName: string, title: string): Html =>
   html`<p class="copy"><button type="button" data-csv="copy" data-name="${fileName}" aria-label="${`Copy as CSV: ${title}`}">Copy as CSV</button> <button type="button" data-csv="save" data-name="${fileName}" aria-label="${`Download CSV: ${title}`}">Download</button></p>`
 
@@ -84,7 +84,7 @@ export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
 <h3 id="${id}-title">${title}</h3>
 ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${none ? html`<p class="nothing">${nothing}</p>` : html`${legend(chart)}<div class="plot">${drawings(figure, draw)}</div>`}
-<figcaption>${[definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not begin at 0.'] : [])].join(' ')}</figcaption>
+<figcaption>${[definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not start at 0.'] : [])].join(' ')}</figcaption>
 ${none ? null : numbers(figure)}
 </figure>`
 }

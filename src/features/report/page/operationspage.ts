@@ -1,8 +1,8 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
-import { count, plural } from '../../../engine/base/format.js'
+import { count, plural, span } from '../../../engine/base/format.js'
 import type { ToldIncident } from '../../alerts/openincidents.js'
 import type { Figure } from '../chart.js'
-import { instantInFull, instantInShort, monthInShort, unknownMark } from '../numberwords.js'
+import { instantInFull, instantInShort, monthInShort, percentOfAll, unknownMark } from '../numberwords.js'
 import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
 import { neverSynced } from '../reporttext.js'
 import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
@@ -40,8 +40,30 @@ function freshnessHtml(resources: readonly ResourceFreshness[]): Html {
       ]),
     ),
     caption:
-      'In UTC, the oldest of all tenants. The verdicts count tenants: a “proven” list adds up in one reading, a “repaired” one after doubtful places were read again; a “listed” one was read to its end, but the source does not count truly; an “unproven” one may lack something.',
+      'Times are in UTC and show the tenant furthest behind. The verdicts count tenants. Proven: the counts add up. Repaired: they add up after doubtful pages were read again. Listed: read to the end, but the source’s own count is wrong. Unproven: something may be missing.',
     nothing: 'No list has been read yet.',
+  })
+}
+
+/** How fresh each resource was; nothing without targets. */
+function targetsHtml({ targets, stretched }: OperationsData): Piece {
+  if (targets.length === 0) return null
+  const caption =
+    'A change is in time if it was stored within the target after the source changed it. Oldest poll: the list of this resource that has waited longest.'
+  return tableHtml({
+    id: 'targets',
+    title: 'Targets, last 24 hours',
+    heads: ['resource', ' target', 'changes', 'in time', ' oldest poll'],
+    rows: targets.map(({ resource, target_seconds, met, missed, oldest_poll_at }) =>
+      rowHtml(resource, [
+        wordsCell(span(target_seconds * 1000)),
+        numberCell(met + missed),
+        wordsCell(percentOfAll(met, met + missed)),
+        wordsCell(instant(oldest_poll_at)),
+      ]),
+    ),
+    caption: stretched === '' ? caption : `${caption} ${stretched}`,
+    nothing: '',
   })
 }
 
@@ -61,7 +83,7 @@ function runFigures({ days }: OperationsData): readonly Figure[] {
       title: 'Runs by day',
       finding: '',
       definition:
-        'Runs of the last 30 days by outcome. Partial: the run ended, but something in it failed or may lack something.',
+        'Runs of the last 30 days by outcome. Partial: the run ended, but some of it failed or may be incomplete.',
       leftOut: [],
       chart: {
         shape: 'columns',
@@ -70,7 +92,7 @@ function runFigures({ days }: OperationsData): readonly Figure[] {
         series: [
           { name: 'Whole', color: 'blue', values: days.map(({ ok }) => ok) },
           { name: 'Partial', color: 'orange', values: days.map(({ partial }) => partial) },
-          { name: 'Failed or cut short', color: 'rust', values: days.map(({ failed }) => failed) },
+          { name: 'Failed or interrupted', color: 'rust', values: days.map(({ failed }) => failed) },
         ],
       },
       extra: [],
@@ -80,8 +102,10 @@ function runFigures({ days }: OperationsData): readonly Figure[] {
       id: 'requests',
       title: 'Requests and rate limit',
       finding:
-        limited === 0 ? 'No request was refused.' : `${plural(limited, 'answer')} said “too many requests”.`,
-      definition: 'Requests that runs sent. Those answered with status 429 were sent again later.',
+        limited === 0
+          ? 'No request was refused.'
+          : `${plural(limited, 'response')} said “too many requests”.`,
+      definition: 'Requests sent by runs. Requests refused with status 429 were sent again later.',
       leftOut: [],
       chart: {
         shape: 'columns',
@@ -134,9 +158,8 @@ const quarantineHtml = ({ quarantine }: OperationsData): Html =>
         wordsCell(instantInShort(line.lastSeenAt)),
       ]),
     ),
-    caption:
-      'Values that could not be stored as the API sent them. To see the values: shopsync quarantine list.',
-    nothing: 'Every value could be stored as the API sent it.',
+    caption: 'Values that could not be stored as the API sent them. To see them: shopsync quarantine list.',
+    nothing: 'All values were stored as the API sent them.',
   })
 
 const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
@@ -154,9 +177,9 @@ const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
     ),
     caption:
       driftSeen > drift.length
-        ? `Fields and values that the API’s document does not show: the newest ${count(drift.length)} of ${count(driftSeen)} (table sync_drift).`
-        : 'Fields and values that the API’s document does not show.',
-    nothing: 'The API sends what its document shows.',
+        ? `Fields and values that are not in the API’s document: the newest ${count(drift.length)} of ${count(driftSeen)} (table sync_drift).`
+        : 'Fields and values that are not in the API’s document.',
+    nothing: 'Everything the API sends is in its document.',
   })
 
 const runsHtml = ({ runs }: OperationsData): Html =>
@@ -169,13 +192,13 @@ const runsHtml = ({ runs }: OperationsData): Html =>
     nothing: 'No run is on record.',
   })
 
-/** On a phone the parts are closed. */
+/** On a phone, the parts are closed. */
 const part = (title: string, ...pieces: readonly Piece[]): Html =>
   html`<details class="part" open><summary><h2>${title}</h2></summary><div class="grid">${pieces}</div></details>`
 
 const bodyHtml = (data: OperationsData, draw: Draw): Html =>
   html`${incidentsHtml(data.incidents)}
-${part('Freshness', freshnessHtml(data.resources))}
+${part('Freshness', freshnessHtml(data.resources), targetsHtml(data))}
 ${part(
   'Runs',
   runFigures(data).map((figure) => figureHtml(figure, draw, 'data')),
@@ -187,15 +210,15 @@ ${part('Quarantine and drift', quarantineHtml(data), driftHtml(data))}`
 /** Links to the other pages of `shopsync schedule`; a file has none. */
 const linksHtml = html`<nav><a href="/">Shop report</a> <a href="/runs">Runs</a> <a href="/dictionary">Dictionary</a></nav>`
 
-/** The whole page as text. `isServed`: by `shopsync schedule`, beside its other pages. */
+/** The whole page as text. `isServed`: served by `shopsync schedule`, together with its other pages. */
 export function operationsPage(data: OperationsData, draw: Draw, isServed: boolean): string {
   const made = instantInFull(data.madeAt)
   return pageFrame({
     title: 'Operations',
     header: html`<div><h1>Operations</h1><p>${made}</p></div>${isServed ? linksHtml : null}`,
     main: data.isEmpty
-      ? html`<article class="panel empty"><h2>There is no data yet</h2><p>${neverSynced}</p></article>`
+      ? html`<article class="panel empty"><h2>No data yet</h2><p>${neverSynced}</p></article>`
       : bodyHtml(data, draw),
-    footer: html`Made ${made} from ${data.warehouse}. All times are UTC. The figures of the shops: <code>shopsync report</code>.`,
+    footer: html`Made ${made} from ${data.warehouse}. All times are UTC. For the shops’ figures: <code>shopsync report</code>.`,
   })
 }

@@ -1,4 +1,4 @@
-/* What all pages of the report share: they need nothing but themselves, neither a network nor any script but their own. */
+/* What all pages of the report share: they are self-contained, without a network or any script but their own. */
 import { createHash } from 'node:crypto'
 import { Html, html, type Piece } from './figure.js'
 import { pageScript } from './pagescript.js'
@@ -12,7 +12,7 @@ export interface PageParts {
   readonly footer: Piece
 }
 
-/** The browser may load nothing but the page itself, and run the one script whose digest is named. */
+/** The browser may load nothing but the page itself, and run only the script with this digest. */
 function policy(): string {
   const digest = createHash('sha256').update(pageScript).digest('base64')
   return `default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-${digest}'`
@@ -25,7 +25,7 @@ export function pageFrame({ title, header, main, footer }: PageParts): string {
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>${title}</title><link rel="icon" href="data:,">
 <style>${new Html(pageStyle)}</style></head><body>
-<a class="skip" href="#main">To the figures</a>
+<a class="skip" href="#main">Skip to the figures</a>
 ${new Html(hatchPatterns)}
 <header>${header}</header>
 <main id="main">${main}</main>

@@ -1,7 +1,7 @@
 /**
- * The script of every page: chooses a shop and a period, searches the comparison, folds long parts on a phone, copies tables
- * out, and shows the numbers of a mark that is pointed at. Those are in the table below the chart: every mark has the
- * places of its series and category. The page is whole without the script.
+ * The script of every page: selects a shop and a period, searches the comparison, folds long parts on a phone, copies
+ * tables, and shows the numbers of the mark under the pointer. The numbers come from the table below the chart: every
+ * mark has the positions of its series and category. The page works without the script.
  */
 export const pageScript = `(() => {
 const all = (query, of = document) => [...of.querySelectorAll(query)]
@@ -13,7 +13,7 @@ ${copying()}
 ${pointing()}
 })()`
 
-/** What is chosen stays in the address, so that a page can be reloaded or kept as a bookmark. */
+/** The selection is in the address, so a page can be reloaded or bookmarked. */
 function choosing(): string {
   return `
 const picks = all('[data-pick]')
@@ -44,7 +44,7 @@ for (const time of all('time[data-clock]'))
   time.textContent += ', ' + new Date(time.dateTime).toLocaleTimeString('en-US', { hour: 'numeric', minute: '2-digit' })`
 }
 
-/** On a phone the parts below the first answers are closed, and every cell of a table is named by its heading. */
+/** On a phone, the parts below the first answers are closed, and every table cell shows its heading. */
 function folding(): string {
   return `
 if (isNarrow) for (const part of all('details.part')) part.open = false

@@ -1,15 +1,15 @@
-/* Tables of the pages. On a phone a row becomes a block of its own (reportstyle.ts), so that no column is cut. */
+/* Tables on the pages. On a phone, a row becomes a block (reportstyle.ts), so no column is cut off. */
 import { count } from '../../../engine/base/format.js'
 import { type Html, html, type Piece } from './figure.js'
 
 export interface TableWords {
   readonly id: string
   readonly title: string
-  /** A blank before a heading: its column holds words, and is aligned to the left. */
+  /** A space before a heading: its column contains words and is aligned left. */
   readonly heads: readonly string[]
   readonly rows: readonly Html[]
   readonly caption: string
-  /** Takes the place of the table where it has no row. */
+  /** Shown instead of a table without rows. */
   readonly nothing: string
 }
 

@@ -1,4 +1,4 @@
-/* A ranking of the page: a table whose first column of numbers has bars. */
+/* A ranking on the page: a table whose first column of numbers has bars. */
 import type { Ranking } from '../ranking.js'
 import { copyButtons, type Html, html, type Piece } from './figure.js'
 
@@ -8,7 +8,7 @@ const rowHtml = ({ name, bar, cells }: Ranking['rows'][number]): Html =>
       html`<td${value === undefined ? null : html` data-value="${value}"`}${i === 0 ? html` class="barred"` : null}>${i === 0 && bar !== null ? html`<i style="--part:${bar.toFixed(3)}"></i>` : null}<span>${text}</span></td>`,
   )}</tr>`
 
-/** `period`: its id, where the ranking is of one that the reader may choose. */
+/** `period`: its id, if the reader can choose the period. */
 export function rankingHtml(ranking: Ranking, idPrefix: string, period?: string, isWide = false): Piece {
   const { title, finding, definition, leftOut, of, columns, rows, nothing, isWordy = false } = ranking
   const id = [idPrefix, ranking.id, period].filter((part) => part !== undefined).join('-')

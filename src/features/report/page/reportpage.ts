@@ -37,9 +37,9 @@ interface PagePart {
   readonly id: string
   readonly title: string
   readonly figures: readonly ((input: FigureInput) => Figure)[]
-  /** Charts that the page of one shop leaves out: its business has them. */
+  /** Charts that the page of one shop leaves out; they are with its business. */
   readonly ofBusinesses: readonly ((input: FigureInput) => Figure)[]
-  /** Each for every period. */
+  /** One for each period. */
   readonly byPeriod: readonly ((answer: PeriodAnswer) => Ranking)[]
   readonly now: readonly ((scope: ReportScope) => Ranking)[]
 }
@@ -81,7 +81,7 @@ function partHtml(
   const rankings = byPeriod.map((ranking) =>
     scope.periods.map((answer) => rankingHtml(ranking(answer), scope.id, answer.period.id)),
   )
-  // Customers are those of a business.
+  // Customers belong to a business.
   const lists = now.filter((ranking) => scope.kind !== 'shop' || ranking !== standingRanking)
   return html`<details class="part" open><summary><h2 id="${scope.id}-${id}">${title}</h2></summary>
 <div class="grid">${charts.map((figure) => figureHtml(figure(input), draw, scope.id))}${rankings}${lists.map((ranking) => rankingHtml(ranking(scope), scope.id))}</div></details>`
@@ -92,7 +92,7 @@ const shopsHtml = (scope: ReportScope): Piece =>
     ? html`<details class="part" open><summary><h2>Shops</h2></summary>${scope.periods.map((answer) => rankingHtml(shopsRanking(answer), scope.id, answer.period.id, true))}</details>`
     : null
 
-/** The second question is asked of every period. */
+/** The second question is answered for every period. */
 function questionsHtml(data: ReportData, scope: ReportScope): Piece {
   const [trust, month, today] = answersOf(data, scope)
   const periods = scope.periods.map((answer) =>
@@ -116,7 +116,7 @@ ${parts.map((part) => partHtml(part, input, draw))}
 ${everyFigureHtml(scope)}</div>`
 }
 
-/** Closed: who looks for a figure opens it. */
+/** Closed until someone looks for a figure. */
 const everyFigureHtml = (scope: ReportScope): Piece =>
   scope.periods.length === 0
     ? null
@@ -134,7 +134,7 @@ const periodsHtml = ({ scopes, periods }: ReportData): Piece =>
     ? null
     : html`<label class="choice">Period <select data-pick="period">${periods.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}</select></label>`
 
-/** The day by the shops' calendar; the script adds the time by the reader's clock. */
+/** The day in the shops' calendar; the script adds the time in the reader's time zone. */
 const madeHtml = ({ madeAt, today }: ReportData): Html =>
   html`<time datetime="${madeAt}" data-clock>${dayInFull(today)}</time>`
 
@@ -146,7 +146,7 @@ function headerHtml(data: ReportData): Html {
 
 const bodyHtml = (data: ReportData, draw: Draw): Html =>
   data.scopes.length === 0
-    ? html`<article class="panel empty"><h2>There is no data yet</h2><p>${neverSynced}</p></article>`
+    ? html`<article class="panel empty"><h2>No data yet</h2><p>${neverSynced}</p></article>`
     : html`${data.scopes.map((scope, i) => scopeHtml(data, scope, draw, i === 0))}`
 
 /** The whole page as text. */
@@ -155,10 +155,10 @@ export const reportPage = (data: ReportData, draw: Draw): string =>
     title: `Shop report${data.scopes[0] ? `: ${data.scopes[0].title}` : ''}`,
     header: headerHtml(data),
     main: bodyHtml(data, draw),
-    footer: html`Made ${madeHtml(data)} from ${data.warehouse}. Days and months are the shops’ own. The page loads nothing from elsewhere. What every number means: <code>shopsync dictionary</code>.`,
+    footer: html`Made ${madeHtml(data)} from ${data.warehouse}. Days and months are in each shop’s time zone. The page loads nothing from the network. For what each number means: <code>shopsync dictionary</code>.`,
   })
 
-/** Told by a sign and a word, and not by color alone. */
+/** Shown by a sign and a word, not only by color. */
 const signs: Readonly<Record<Tone, readonly [sign: string, word: string]>> = {
   good: ['✓', 'all well'],
   watch: ['–', 'worth a look'],
@@ -184,7 +184,7 @@ const ordersHtml = ({
     html`<tr><th scope="row">${order.number}</th><td class="text">${order.shop}</td><td class="text">${order.customer}</td><td>${count(order.days)}</td><td>${order.cents === null ? unknownMark : moneyText(order.cents)}</td></tr>`,
 )}</tbody></table></div></details>`
 
-/** `period`: its id, where the answer is one of several that the reader may choose. */
+/** `period`: its id, if the answer is one of several that the reader can choose. */
 function questionHtml(answer: QuestionAnswer, scopeId: string, period?: string): Html {
   const id = [scopeId, answer.id, period].filter((part) => part !== undefined).join('-')
   const [sign, word] = signs[answer.tone]

@@ -1,8 +1,8 @@
 import type { ChartColor } from '../chart.js'
 
 /*
- * The page's look. Every color is a variable with a value for light and one for dark; the drawings name the variables,
- * so that they follow. The series' colors differ in lightness too, for people who see them alike and for printers.
+ * The page's style. Every color is a variable with a value for light and one for dark; the drawings use the variables'
+ * names, so they follow. The series' colors also differ in lightness, for color-blind people and for printers.
  */
 
 type Pair = readonly [light: string, dark: string]
@@ -42,7 +42,7 @@ const variables = (which: 0 | 1): string =>
     .map(([name, pair]) => `--${name}:${pair[which]}`)
     .join(';')
 
-/** Bars and points of each color (draw/slim.ts). */
+/** Bars and points in each color (draw/slim.ts). */
 const marks = names
   .map(
     (name) =>
@@ -50,7 +50,7 @@ const marks = names
   )
   .join(' ')
 
-/** Stripes of each color, for what is not whole: the drawings name them. */
+/** Stripes in each color, for incomplete values: the drawings refer to them. */
 export const hatchPatterns = `<svg width="0" height="0" aria-hidden="true" style="position:absolute"><defs>${names
   .map(
     (name) =>

@@ -52,7 +52,7 @@ export const runRow = (run: PastRun): Html =>
     ...[run.rows_upserted, run.rows_deleted].map(numberCell),
   ])
 
-/** Older runs than these are closed on a phone. */
+/** Runs beyond these are closed on a phone. */
 const firstShown = 12
 
 function tablesHtml(runs: readonly PastRun[]): Html {
@@ -65,10 +65,10 @@ function tablesHtml(runs: readonly PastRun[]): Html {
   const more = 'More runs: shopsync runs --last 500. Only failed ones: shopsync runs --failed.'
   if (older.length === 0) return table('runs', 'Last runs', newest, more)
   return html`${table('runs', 'Last runs', newest, '')}
-<details class="part" open><summary><h2>Older runs</h2></summary>${table('older-runs', `The ${count(older.length)} runs before`, older, more)}</details>`
+<details class="part" open><summary><h2>Older runs</h2></summary>${table('older-runs', `The ${count(older.length)} runs before those`, older, more)}</details>`
 }
 
-/** The whole page as text; the newest run comes first. */
+/** The whole page as text; the newest run first. */
 export const runsPage = (runs: readonly PastRun[], nowMicros: bigint): string =>
   pageFrame({
     title: 'Runs',

@@ -1,8 +1,11 @@
-/* Questions about shops, customers and what is owed that no declared figure answers. One statement each, for all tenants at once. */
+/*
+ * Queries about shops, customers and receivables that no declared figure answers. One statement each, for all tenants
+ * at once.
+ */
 import { sql } from 'kysely'
 import { countWhere, type Subject, sumKnown, sumWhere } from './reportdays.js'
 
-/** The day of the first invoice, with which the months of the report begin. */
+/** The day of the first invoice, where the report's months begin. */
 export const askExtent = ({ db, tenants, day }: Subject) =>
   db
     .selectFrom('orders')
@@ -11,7 +14,7 @@ export const askExtent = ({ db, tenants, day }: Subject) =>
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
     .executeTakeFirst()
 
-/** Every shop that its own table, or any row, names. */
+/** Every shop that appears in its own table or in any row. */
 export const askShops = ({ db, tenants, day }: Subject) =>
   db
     .selectFrom('dim_shops')
@@ -30,7 +33,7 @@ export const askCustomers = ({ db, tenants }: Subject) =>
     .groupBy(['tenant_id', 'standing'])
     .execute()
 
-/** How many invoices are behind the receivables, and what is owed at least where a total is unknown. */
+/** How many invoices are behind the receivables, and the least that is owed where a total is unknown. */
 export const askReceivables = ({ db, tenants }: Subject) =>
   db
     .selectFrom('receivables')

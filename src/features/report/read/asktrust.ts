@@ -1,4 +1,4 @@
-/* Questions about the data itself: how fresh and how whole it is, and how it came. */
+/* Queries about the data itself: how fresh and complete it is, and how it arrived. */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'

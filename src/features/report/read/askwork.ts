@@ -1,4 +1,6 @@
-/* Questions about work that no declared figure answers: how long it took, what waits, and what became of recommendations. */
+/*
+ * Queries about work that no declared figure answers: how long it took, what waits, and the outcome of recommendations.
+ */
 import { sql } from 'kysely'
 import { countWhere, countWithout, type Subject, sumKnown } from './reportdays.js'
 
@@ -17,7 +19,7 @@ export const askRecommendations = ({ db, tenants, month }: Subject, from: string
     .groupBy(['tenant_id', 'shop_key', 'decision', month('recommended_on')])
     .execute()
 
-/** Recommendations since a day about which nobody has decided, and which were not sold later. */
+/** Recommendations since a day that nobody has decided on and that were not sold later. */
 export const askUndecided = ({ db, tenants }: Subject, since: string) =>
   db
     .selectFrom('recommendation_conversion')
@@ -63,7 +65,7 @@ export const askCycles = ({ db, tenants, month }: Subject, from: string) =>
     .groupBy(['tenant_id', 'shop_key', month('closed_on')])
     .execute()
 
-/** Estimates and orders in progress past their promised time. */
+/** Estimates, and orders in progress past their promised time. */
 export const askLate = ({ db, tenants }: Subject) =>
   db
     .selectFrom('work_in_progress')
@@ -74,7 +76,7 @@ export const askLate = ({ db, tenants }: Subject) =>
     .groupBy(['tenant_id', 'shop_key'])
     .execute()
 
-/** Orders that a list shows: the first ones are told by number and name. */
+/** How many orders a list shows with number and name. */
 const listed = 5
 
 /** `shop`: the key of one shop; undefined: all. */

@@ -1,4 +1,4 @@
-/* Everything that the views answer, in rows by tenant and shop. fold.ts makes the scopes of the report of them. */
+/* Everything that the views return, as rows by tenant and shop. fold.ts turns them into the report's scopes. */
 import { readRefills } from '../../../engine/warehouse/cursors.js'
 import type { Db } from '../../../engine/warehouse/database.js'
 import { askCustomers, askPayments, askReceivables, askShops, askTotals } from './asksales.js'
@@ -6,7 +6,7 @@ import { askFreshness } from './asktrust.js'
 import { askCycles, askLate, askRecommendations, askUndecided } from './askwork.js'
 import { groupedBy, type Subject } from './reportdays.js'
 
-/** The time that the questions are about. */
+/** The time that the queries cover. */
 export interface Asked {
   /** The first month of the report. */
   readonly from: string
@@ -38,7 +38,7 @@ export async function findingsOf(subject: Subject, state: Db, { from, undecidedS
 
 export type Findings = Awaited<ReturnType<typeof findingsOf>>
 
-/** The part of all findings that a scope is about. A row without a shop is of its tenant. */
+/** The part of all findings that a scope covers. A row without a shop belongs to its tenant. */
 export interface Part {
   readonly tenant?: string
   readonly shop?: string
@@ -53,7 +53,7 @@ export const isOf = ({ tenant, shop }: Part, row: Located): boolean =>
   (tenant === undefined || String(row.tenant_id) === tenant) &&
   (shop === undefined || row.shop_key === undefined || row.shop_key === shop)
 
-/** What belongs to a part. What is known of tenants only stays whole for their shops. */
+/** What belongs to a part. What is only known per tenant is kept in full for its shops. */
 export function partOf(findings: Findings, part: Part): Findings {
   const kept = Object.entries(findings).map(([name, rows]) => [
     name,
@@ -67,7 +67,7 @@ const none: Findings = {
   ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
 }
 
-/** The findings of each tenant, in one pass: there may be hundreds of them. */
+/** The findings of each tenant, in one pass: there may be hundreds of tenants. */
 export function byTenant(findings: Findings): Map<string, Findings> {
   const tenants = new Map<string, Findings>()
   for (const name of Object.keys(none) as (keyof Findings)[]) {

@@ -1,4 +1,4 @@
-/* Makes of rows the amounts of a scope: all tenants together, one of them, or one shop. */
+/* Turns rows into the amounts of a scope: all tenants together, one tenant, or one shop. */
 
 import creditsFigure from '../../../../schema/figures/credits_cents.js'
 import openEstimates from '../../../../schema/figures/open_estimates.js'
@@ -23,7 +23,7 @@ import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
 import { groupedBy, monthsLater, numberFrom } from './reportdays.js'
 
-/** Adds up what is said of each row. */
+/** Adds up a value of each row. */
 const total = <T>(rows: readonly T[], of: (row: T) => unknown): number =>
   rows.reduce((sum, row) => sum + numberFrom(of(row)), 0)
 
@@ -32,13 +32,13 @@ const located = ({ keys }: FigureRow) => ({
   ...(keys.shop_key !== undefined && { shop_key: keys.shop_key }),
 })
 
-/** The rows of a part. Rows by tenant have no shop, and are those of each of its shops. */
+/** The rows of a part. Rows by tenant have no shop and belong to each of its shops. */
 export const figuresOf = (rows: readonly FigureRow[], part: Part): FigureRow[] =>
   rows.filter((row) => isOf(part, located(row)))
 
 /**
- * What the rows of a part come to. Of a tenant, cars and customers are those counted over all its shops; those of several
- * tenants are different ones anyway.
+ * The values of the rows of a part. For a tenant, cars and customers are counted over all its shops. Those of several
+ * tenants differ anyway.
  */
 export function amountsIn(rows: readonly FigureRow[], distinct: readonly FigureRow[], part: Part): Amounts {
   const sum = addedAmounts(figuresOf(rows, part).map(({ values }) => values))
@@ -89,7 +89,7 @@ export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): Cy
   })
 }
 
-/** How a shop is called where its tenant goes without saying, or does not. */
+/** What a shop is called, with or without its tenant's name. */
 export type ShopNames = (shopKey: string | null) => string
 
 export function shopsOf(
@@ -113,7 +113,7 @@ const daysIn = (month: string): number =>
     (Date.parse(`${monthsLater(month, 1)}-01T00:00:00Z`) - Date.parse(`${month}-01T00:00:00Z`)) / 86_400_000,
   )
 
-/** `completeDay`: the running month is told up to the day before. */
+/** `completeDay`: the current month is shown up to the day before. */
 export function paceOf(rows: FigureRows, part: Part, completeDay: string): PaceLine[] {
   return rows.pace.map(({ month, days }) => {
     const byDay = groupedBy(figuresOf(days, part), ({ keys }) => keys.month ?? '')
@@ -151,7 +151,7 @@ export const standingsOf = (findings: Findings): StandingLine[] =>
     salesCents: total(rows, (row) => row.sales),
   }))
 
-/** Without the lists of single orders, which are asked for where a scope is shown. */
+/** Without the lists of single orders, which are queried for each scope that is shown. */
 export function needsOf(findings: Findings, rows: FigureRows, part: Part): NeedsAnswer {
   const ages = receivablesOf(findings, rows, part)
   const open = amountsIn(rows.open, [], part)

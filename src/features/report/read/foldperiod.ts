@@ -1,4 +1,4 @@
-/* What a scope comes to in each period, beside the same shops before, and who and what brought it. */
+/* A scope's values in each period, compared with the same shops before, and who and what contributed. */
 
 import type { DeclaredFigure } from '../../../../schema/figure.js'
 import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
@@ -14,7 +14,7 @@ import { amountsIn, figuresOf, isOpenSince, type ShopNames } from './fold.js'
 import type { PeriodRows } from './gather.js'
 import { groupedBy } from './reportdays.js'
 
-/** With more shops than this a table of them is no ranking any more. */
+/** With more shops than this, a table of them is no longer a ranking. */
 const mostShops = 12
 
 /** Groups of rows by a key, the largest first. */
@@ -46,7 +46,7 @@ export function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: 
     )
     if (same.size === 0) return []
     const others = own.filter(({ keys }) => keys.shop_key !== null && !same.has(keys.shop_key ?? null))
-    // What names no shop is compared where nothing is left out.
+    // Rows without a shop are compared if nothing is left out.
     const isSame = ({ keys }: FigureRow): boolean =>
       keys.shop_key === null ? others.length === 0 : same.has(keys.shop_key ?? null)
     const sum = (of: readonly FigureRow[]) => addedAmounts(of.filter(isSame).map(({ values }) => values))

@@ -1,6 +1,6 @@
 /*
- * The declared figures that the report shows, asked for all tenants at once: by month, in each period, and from the first
- * day of the running month to each of its days. Rows are by shop, since a shop counts in a comparison or doesn't.
+ * The declared figures in the report, queried for all tenants at once: by month, in each period, and from the first day
+ * of the current month to each of its days. Rows are by shop, since a shop counts in a comparison or doesn't.
  */
 import { type DeclaredFigure, isMoment } from '../../../../schema/figure.js'
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
@@ -29,7 +29,7 @@ import { askFigures, type FigureRow } from '../../analytics/figuresql.js'
 import type { DayRange, ReportPeriod } from '../data.js'
 import { monthsLater, type Subject } from './reportdays.js'
 
-/** Different ones: counted over the rows of a whole group, and never added. */
+/** Distinct counts: counted over the rows of a whole group, and never added. */
 const distinct: readonly DeclaredFigure[] = [cars, customers]
 
 const ofPeriods: readonly DeclaredFigure[] = [
@@ -37,7 +37,7 @@ const ofPeriods: readonly DeclaredFigure[] = [
   ...[effectiveLaborRate, grossProfitPerHour, newCustomers, shareLate],
 ]
 
-/** What a period comes to, whoever declared it. */
+/** Every figure of a period, including figures added later. */
 export const flowFigures = declaredFigures.filter(
   (figure) => !isMoment(figure) && figure.splits === undefined,
 )
@@ -52,20 +52,20 @@ const ofNow: readonly DeclaredFigure[] = [
   credits,
 ]
 
-/** All figures that the report shows. */
+/** All figures in the report. */
 export const shownFigures: readonly DeclaredFigure[] = [
   ...flowFigures,
   ...ofNow,
   ...[partsMargin, serviceSales, technicianHours],
 ]
 
-/** What a period comes to: each by shop, and by what its name says. */
+/** The values of a period: each by shop, and by what its name says. */
 export interface PeriodRows {
   readonly period: ReportPeriod
   readonly all: readonly FigureRow[]
-  /** By tenant: what is counted distinctly. */
+  /** By tenant: distinct counts. */
   readonly distinct: readonly FigureRow[]
-  /** Aligned with `period.compared`. */
+  /** In the order of `period.compared`. */
   readonly compared: readonly (readonly FigureRow[])[]
   readonly advisors: readonly FigureRow[]
   readonly technicians: readonly FigureRow[]
@@ -79,10 +79,10 @@ export interface FigureRows {
   /** By tenant. */
   readonly distinctMonths: readonly FigureRow[]
   readonly periods: readonly PeriodRows[]
-  /** A list a month: sales by day. */
+  /** One list per month: sales by day. */
   readonly pace: readonly { readonly month: string; readonly days: readonly FigureRow[] }[]
   readonly open: readonly FigureRow[]
-  /** By bucket of age. */
+  /** By age bucket. */
   readonly receivables: readonly FigureRow[]
 }
 
@@ -109,7 +109,7 @@ async function periodRows(subject: Subject, period: ReportPeriod): Promise<Perio
   }
 }
 
-/** From the month `from` on. `paced`: months whose sales are told by day. */
+/** From the month `from` on. `paced`: months whose sales are shown by day. */
 export async function figureRows(
   subject: Subject,
   from: string,
@@ -121,7 +121,7 @@ export async function figureRows(
   const found: PeriodRows[] = []
   for (const period of periods) found.push(await periodRows(subject, period))
   const pace: { month: string; days: readonly FigureRow[] }[] = []
-  // Asked by its day as text, where others are asked by the month of their day.
+  // Queried by the day as text, where the others use the month.
   const byDay = { db: subject.db, month: subject.day }
   for (const month of paced) {
     const range = { from: `${month}-01`, to: `${monthsLater(month, 1)}-01` }

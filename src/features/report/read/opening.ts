@@ -1,6 +1,6 @@
 /*
- * What every page asks first: whether there is data, and the views that it reads. All questions of a page see the rows of
- * one instant, so that its numbers agree with each other while a sync goes on. Reads only.
+ * What every page queries first: whether there is data, and the views that it reads. All queries of a page see the rows
+ * of the same instant, so its numbers agree while a sync is running. Read-only.
  */
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
@@ -9,6 +9,7 @@ import type { OneInstant } from '../../../engine/warehouse/dialect.js'
 import { refuseUnfinishedCopy } from '../../../engine/warehouse/migrate.js'
 import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
+import type { FreshnessSettings } from '../../targets/settings.js'
 import { askFreshness, type FreshnessRow } from './asktrust.js'
 import type { Subject } from './reportdays.js'
 
@@ -18,8 +19,12 @@ export interface ReportOptions {
   readonly label: string
   /** `report.schema`. */
   readonly schema: string | undefined
-  /** `report.timeZone`: by it, today is the day that it is. */
+  /** `report.timeZone`: determines today's date. */
   readonly timeZone: string
+  /** undefined without targets. */
+  readonly targets?: FreshnessSettings | undefined
+  /** Resources that are synced. */
+  readonly enabled?: readonly string[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
   /** null: all. */
@@ -34,18 +39,18 @@ export interface OpenedWarehouse {
   readonly freshness: readonly FreshnessRow[]
 }
 
-/** Does this with the warehouse at one instant; undefined where nothing was ever synced into it. */
+/** Runs the work with the warehouse at one instant; undefined if nothing was ever synced into it. */
 export async function withData<T>(
   options: ReportOptions,
   views: readonly string[],
   ask: (opened: OpenedWarehouse) => Promise<T>,
 ): Promise<T | undefined> {
   const { warehouse } = options
-  // A warehouse of nothing, or of another program, has no such table: not even the views are asked for.
+  // An empty warehouse, or another program's database, has no such table: then the views aren't queried at all.
   if (!(await warehouse.has('sync_cursors'))) return undefined
   const opened = async (held: OneInstant): Promise<T | undefined> => {
     if (!(await hasCursors(held))) {
-      // In a copy that was cut short the cursors come last: a page would say that nothing was ever synced.
+      // In an interrupted copy, the cursors come last: a page would report that nothing was ever synced.
       await refuseUnfinishedCopy(held.db, warehouse.where)
       return undefined
     }
@@ -57,7 +62,7 @@ export async function withData<T>(
   return warehouse.read(() => warehouse.dialect.atOneInstant(opened))
 }
 
-/** There are cursors, and none of these tenants: a page without data would say that nothing was synced. */
+/** There are cursors, but none of these tenants: a page without data would report that nothing was synced. */
 const unknownTenants = ({ tenants }: ReportOptions): Stop =>
   new Stop(`Found no data of tenant ${(tenants ?? []).join(', ')}, expected one that has been synced`, {
     exitCode: 2,

@@ -1,4 +1,4 @@
-/* The periods that the reader may choose, and what each is compared with. */
+/* The periods that the reader can choose, and what each is compared with. */
 import type { DayRange, PeriodId, ReportMonth, ReportPeriod } from '../data.js'
 import { daysInFull, monthInFull, monthInShort } from '../numberwords.js'
 import { monthsLater } from './reportdays.js'
@@ -15,7 +15,7 @@ const rangeOf = (month: string, months = 1): DayRange => ({
   to: `${monthsLater(month, months)}-01`,
 })
 
-/** The days of a month up to the one with this number; all where the month is shorter. */
+/** The days of a month up to the one with this number, or all if the month is shorter. */
 function firstDays(month: string, days: number): DayRange {
   const { from, to } = rangeOf(month)
   const end = new Date(Date.parse(`${from}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
@@ -72,7 +72,7 @@ const dayBefore = (day: string): string =>
 
 const lastDay = (month: string): string => dayBefore(rangeOf(month).to)
 
-/** The month that is not over, as far as its days are complete: so many days are compared with as many. */
+/** The current month, up to its last complete day: compared with the same number of days. */
 function runningOf(month: string, completeDay: string): ReportPeriod[] {
   const whole = rangeOf(month)
   const to = completeDay < whole.to ? completeDay : whole.to
@@ -95,7 +95,7 @@ function runningOf(month: string, completeDay: string): ReportPeriod[] {
   ]
 }
 
-/** The one that is shown first comes first. */
+/** The first one is shown first. */
 export function periodsOf({ months, lastMonth, completeDay }: Calendar): ReportPeriod[] {
   const [first, last] = [months[0], months.at(-1)]
   if (!first || !last) return []
@@ -106,7 +106,7 @@ export function periodsOf({ months, lastMonth, completeDay }: Calendar): ReportP
   return [period('month-to-date', rangeOf(last.month), `${monthInFull(last.month)} so far`, [])]
 }
 
-/** The running month and those that its pace is compared with, each whole: from the first day to the end of the month. */
+/** The current month and those its pace is compared with, each from the first day to the end of the month. */
 export function paceMonths({ months, lastMonth, completeDay }: Calendar): string[] {
   const last = months.at(-1)
   const whole = lastMonth === null ? undefined : months[lastMonth]

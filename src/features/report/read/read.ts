@@ -1,6 +1,6 @@
 /*
- * Asks the warehouse everything that the report shows: a dozen statements over the views for analysts, whatever the
- * number of tenants. Used by `shopsync report`, the step of that name in a job, and the demo.
+ * Queries the warehouse for everything in the report: a dozen statements over the views for analysts, whatever the
+ * number of tenants. Used by `shopsync report`, the job step of that name, and the demo.
  */
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import { openIncidents } from '../../alerts/openincidents.js'
@@ -16,10 +16,10 @@ import { restsOn } from './restson.js'
 import { tenantsAndScopes } from './scopes.js'
 import { completeDay } from './trust.js'
 
-/** Recommendations without a decision are followed up for so many days. */
+/** How long recommendations without a decision are followed up. */
 const followedMicros = 90n * 86_400_000_000n
 
-/** The views that the questions are about, beside those of the figures. */
+/** The views that the queries read, besides those of the figures. */
 const asked: readonly string[] = [
   ...new Set([
     ...['customer_value', 'cycle_times', 'dim_shops', 'freshness', 'orders', 'payments_check'],
@@ -28,7 +28,7 @@ const asked: readonly string[] = [
   ]),
 ].sort()
 
-/** Names of places are no figures. */
+/** Names of places aren't figures. */
 const ofFigures = asked.filter((name) => name !== 'dim_shops')
 
 export async function readReport(options: ReportOptions): Promise<ReportData> {

@@ -5,6 +5,9 @@ import { openIncidents } from '../../alerts/openincidents.js'
 import { readEventsStatus } from '../../events/eventview.js'
 import { readRuns } from '../../runs/work.js'
 import { heardText } from '../../status/heardwords.js'
+import { readFreshness } from '../../targets/freshnessplan.js'
+import { stretchedBound } from '../../targets/stretchedbound.js'
+import { stretchedText } from '../../targets/words.js'
 import type { OperationsData, RunDay } from '../operationsdata.js'
 import { askDrift, askQuarantine, askRuns, countDrift, type RunRow } from './asktrust.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
@@ -23,13 +26,15 @@ const nothingYet = {
     days: [],
     runs: [],
     resources: [],
+    targets: [],
+    stretched: '',
     quarantine: [],
     drift: [],
     driftSeen: 0,
   },
 } as const
 
-/** The day so many days after the one of an instant, in UTC. */
+/** The day this many days after an instant's day, in UTC. */
 const dayAfter = (micros: bigint, days: number): string =>
   fromMicros(micros + BigInt(days) * dayMicros).slice(0, 10)
 
@@ -51,7 +56,7 @@ function runDays(runs: readonly RunRow[], nowMicros: bigint): RunDay[] {
   })
 }
 
-/** Words that fit a line of a table. */
+/** Text that fits on a table line. */
 const shortened = (text: string): string => (text.length > 120 ? `${text.slice(0, 119)}…` : text)
 
 export async function readOperations(options: ReportOptions): Promise<OperationsData> {
@@ -65,7 +70,9 @@ export async function readOperations(options: ReportOptions): Promise<Operations
 async function stateOf(
   { held: { db }, freshness }: OpenedWarehouse,
   { warehouse, tenants, nowMicros }: ReportOptions,
-): Promise<Omit<OperationsData, 'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events'>> {
+): Promise<
+  Omit<OperationsData, 'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events' | 'targets' | 'stretched'>
+> {
   const runs = await askRuns(db, `${dayAfter(nowMicros, 1 - daysShown)}T00:00:00.000000Z`)
   const quarantine = await askQuarantine(db, tenants)
   const drift = await askDrift(db)
@@ -93,10 +100,19 @@ async function stateOf(
 
 async function runsAndEvents(
   warehouse: Warehouse,
-  { tenants, nowMicros }: ReportOptions,
-): Promise<Pick<OperationsData, 'runs' | 'events'>> {
+  { tenants, targets, enabled = [], nowMicros }: ReportOptions,
+): Promise<Pick<OperationsData, 'runs' | 'events' | 'targets' | 'stretched'>> {
   const chosen = { tenants, resources: null }
   const runs = await readRuns({ warehouse, last: runsShown, onlyFailed: false, ...chosen, nowMicros })
   const events = heardText(await readEventsStatus(warehouse, nowMicros, chosen), nowMicros)
-  return { runs, events: events === '' ? [] : events.split('\n').map((line) => line.trim()) }
+  const stretched = await stretchedBound(warehouse, targets)
+  return {
+    runs,
+    events: events === '' ? [] : events.split('\n').map((line) => line.trim()),
+    targets:
+      targets && (await warehouse.has('sync_delays'))
+        ? await readFreshness(warehouse, targets, { resources: enabled, nowMicros })
+        : [],
+    stretched: stretched ? stretchedText(stretched) : '',
+  }
 }

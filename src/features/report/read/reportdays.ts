@@ -5,18 +5,18 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { ReportMonth } from '../data.js'
 
-/* What the questions to the views share: SQL that both databases understand, and amounts as numbers. */
+/* What the queries on the views share: SQL that works in both databases, and amounts as numbers. */
 
 type ViewDb = Kysely<ViewRows>
 
-/** What a question is about. */
+/** What a query is about. */
 export interface Subject {
   readonly db: ViewDb
   /** null: all tenants. */
   readonly tenants: readonly Int64[] | null
   /**
-   * `YYYY-MM` of a column that holds days, and `YYYY-MM-DD`: the driver of Postgres would make local midnights of the
-   * days themselves.
+   * `YYYY-MM` and `YYYY-MM-DD` of a day column: the Postgres driver would turn the days themselves into local
+   * midnights.
    */
   month(column: string): RawBuilder<string | null>
   day(column: string): RawBuilder<string | null>
@@ -37,10 +37,10 @@ export const countRows = sql<unknown>`count(*)`
 /** How many rows have no such value. */
 export const countWithout = (column: string): RawBuilder<unknown> => sql`count(*) - count(${sql.ref(column)})`
 
-/** Whole numbers may arrive as bigint, and sums of Postgres as text. */
+/** Whole numbers may arrive as bigint, and Postgres sums as text. */
 export const numberFrom = (value: unknown): number => Number(value ?? 0)
 
-/** Rows by what `of` says of each, in the order of their arrival. */
+/** Groups rows by `of`, in the order of their arrival. */
 export function groupedBy<T>(rows: readonly T[], of: (row: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const row of rows) {
@@ -54,29 +54,32 @@ export function groupedBy<T>(rows: readonly T[], of: (row: T) => string): Map<st
 const numberOfMonth = (month: string): number =>
   Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) - 1
 
-/** The month so many months later; earlier where the number is negative. */
+/** The month this many months later; earlier if the number is negative. */
 export function monthsLater(month: string, months: number): string {
   const number = numberOfMonth(month) + months
   return `${String(Math.floor(number / 12)).padStart(4, '0')}-${String((number % 12) + 1).padStart(2, '0')}`
 }
 
-/** Two years and the month that is not over: enough for a year to be compared with the one before. */
+/** Two years and the current month: enough to compare a year with the one before. */
 export const mostMonths = 25
 
 export interface Extent {
-  /** The day on which the first invoice was closed; null while there is none. */
+  /** The day on which the first invoice was closed; null if there is none yet. */
   readonly first: string | null
   readonly today: string
   /** The day up to which the data is complete in every time zone. */
   readonly completeDay: string
 }
 
-/** An open shop closes invoices within this many days: data that begins later in a month begins in its middle. */
+/**
+ * An open shop closes an invoice within this many days: data that begins later in a month begins in the middle of it.
+ */
 const latestBeginning = '03'
 
 /**
- * Months end where the data does: a warehouse that nobody has brought up to date for weeks shows no empty months. A month
- * is whole when it is over and the data reaches beyond it; the first one, when its first invoice is of its first days.
+ * Months end where the data does: a warehouse that hasn't been synced for weeks shows no empty months. A month is
+ * complete when it is over and the data reaches beyond it. For the first month, its first invoice also has to be in its
+ * first days.
  */
 export function monthsOf({ first, today, completeDay }: Extent): ReportMonth[] {
   if (first === null) return []

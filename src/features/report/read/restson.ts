@@ -1,16 +1,16 @@
-/* Which lists the figures of the report rest on: the tables that its views read. */
+/* Which lists the report's figures depend on: the tables that its views read. */
 import type { View, ViewQuery, ViewWords } from '../../../../schema/view.js'
 import { views as declaredViews } from '../../../../schema/views/index.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 
-/** The resources whose rows are in what these views show. */
+/** The resources whose rows these views show. */
 export function restsOn(names: readonly string[], { tables }: Warehouse): ReadonlySet<string> {
   const read = tablesBehind(declaredViews.filter(({ name }) => names.includes(name)))
   const all = tables.filter(({ name }) => read.has(name)).map(({ resource }) => resource)
   return new Set(all.filter((resource) => resource !== ''))
 }
 
-/** Words that say nothing: what is left of a declaration is its tables. Names of people and places are no figures. */
+/** Words without a meaning, which leave only a declaration's tables. Names of people and places aren't figures. */
 const silent: ViewWords = {
   now: '',
   key: () => '',

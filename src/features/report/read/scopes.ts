@@ -1,4 +1,6 @@
-/* All tenants together, each of them and each shop where there are few: what the page shows of whom. Used by read.ts. */
+/*
+ * All tenants together; each of them and each shop, if there are few: whom the page shows, and what. Used by read.ts.
+ */
 import sales from '../../../../schema/figures/sales_cents.js'
 import { figureAmount, noAmounts } from '../amounts.js'
 import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
@@ -23,9 +25,9 @@ import type { FigureRows } from './gather.js'
 import { groupedBy, monthsLater, numberFrom, type Subject } from './reportdays.js'
 import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
 
-/** With more tenants than this, the page compares them, and leaves the figures of one to --tenant. */
+/** With more tenants than this, the page compares them, and --tenant shows the figures of one. */
 const mostTenants = 6
-/** With more shops than this, only tenants can be chosen. */
+/** With more shops than this, only tenants can be selected. */
 const mostShops = 12
 
 /** What all scopes of a report share. */
@@ -53,7 +55,7 @@ export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, '
     for (const { id } of lines) {
       parts.push({ tenant: id })
       const own = shops.filter(({ tenant_id, first_day }) => String(tenant_id) === id && first_day !== null)
-      // One shop with invoices is its business.
+      // A single shop with invoices is the same as its business.
       if (own.length > 1 && shops.length <= mostShops)
         parts.push(...own.flatMap(({ shop_key }) => (shop_key ? [{ tenant: id, shop: shop_key }] : [])))
     }
@@ -67,7 +69,7 @@ const salesOf = ({ amounts }: TenantLine): number => figureAmount(amounts, sales
 const tenantName = ({ freshness }: Findings, id: string): string =>
   freshness.find(({ tenant_id }) => String(tenant_id) === id)?.tenant_name ?? `tenant ${id}`
 
-/** Among the shops of several tenants, a shop is told with its tenant, unless its name says it already. */
+/** Among the shops of several tenants, a shop is shown with its tenant, unless its name already contains it. */
 const shopNames =
   ({ shops }: Findings, withTenant: boolean): ShopNames =>
   (key) => {
@@ -82,7 +84,7 @@ const titleOf = (all: Findings, { tenant, shop }: Part): string => {
   return shop === undefined ? tenantName(all, tenant) : shopNames(all, true)(shop)
 }
 
-/** The first month of the scope's own data may be cut where that of others is not. */
+/** The first month of the scope's own data may be partial where that of others isn't. */
 function spanOf(months: readonly ReportMonth[], { shops }: Findings): ReportMonth[] {
   const [first] = shops.flatMap(({ first_day }) => first_day ?? []).sort()
   const cut = first !== undefined && !isOpenSince(first, `${first.slice(0, 7)}-01`) ? first.slice(0, 7) : ''
@@ -143,7 +145,7 @@ const named = (
   cents: cents === null ? null : numberFrom(cents),
 })
 
-/** Whether a tenant's data ends before the month that is told as the last one does. */
+/** Whether a tenant's data ends before the last month shown. */
 function isBehind(freshness: readonly FreshnessRow[], last: string, nowMicros: bigint): boolean {
   const walked = freshness.filter(isWalked)
   if (walked.some(({ complete_through }) => complete_through === null)) return true

@@ -8,7 +8,7 @@ import type { FreshnessRow } from './asktrust.js'
 import type { Findings } from './findings.js'
 import { groupedBy, numberFrom } from './reportdays.js'
 
-/** What makes old data stale, and what else the figures rest on. */
+/** When old data is stale, and what else the figures depend on. */
 export interface StaleRule {
   readonly nowMicros: bigint
   readonly staleAfterMs: number
@@ -18,11 +18,11 @@ export interface StaleRule {
   readonly restsOn: ReadonlySet<string>
 }
 
-/** An instant in the canonical form: views of SQLite show instants with a blank, as tools like them. */
+/** An instant in canonical form: SQLite views show instants with a space, as tools like them. */
 export const instantShown = (instant: string | null): string | null =>
   instant === null || instant.endsWith('Z') ? instant : `${instant.replace(' ', 'T')}Z`
 
-/** Lists that are walked: those of tenants that are granted, of resources that the API offers. */
+/** Lists that are walked: those of granted tenants and of resources that the API offers. */
 export const isWalked = ({ revoked, status }: FreshnessRow): boolean =>
   !numberFrom(revoked) && status !== 'unavailable'
 
@@ -34,7 +34,7 @@ export function verdictsOf(rows: readonly FreshnessRow[]): Record<VerdictShown, 
   return verdicts
 }
 
-/** The row that comes first by an instant, those without any before all others. */
+/** The earliest row by an instant; rows without one come before all others. */
 function oldestBy(
   rows: readonly FreshnessRow[],
   of: (row: FreshnessRow) => string | null,
@@ -45,7 +45,7 @@ function oldestBy(
   )
 }
 
-/** The lists among these that are being read whole once. */
+/** The lists among these that are being read completely once. */
 function refillsOf(walked: readonly FreshnessRow[], refills: Findings['refills']): TrustAnswer['refilling'] {
   const names = new Set(walked.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
   const open = refills.filter(({ tenant_id, resource }) => names.has(`${tenant_id} ${resource}`))
@@ -116,17 +116,17 @@ export function trustIn(
   }
 }
 
-/** Where it is latest on earth, a day ends so long after it does in UTC. */
+/** In the latest time zone on earth, a day ends this long after it ends in UTC. */
 const latestZoneMicros = 43_200_000_000n
 
-/** The newest day that the data reaches: a tenant that is behind is told apart, and does not hold up the others. */
+/** The newest day that the data reaches. A tenant that is behind is shown separately and doesn't hold up the others. */
 export function completeDay(freshness: readonly FreshnessRow[], nowMicros: bigint): string {
   const instants = freshness.filter(isWalked).flatMap((row) => instantShown(row.complete_through) ?? [])
   const newest = instants.sort().at(-1)
   return fromMicros((newest === undefined ? nowMicros : toMicros(newest)) - latestZoneMicros).slice(0, 10)
 }
 
-/** StaleRule by resource. */
+/** Freshness by resource. */
 export function byResource(freshness: readonly FreshnessRow[]): ResourceFreshness[] {
   const groups = groupedBy(freshness.filter(isWalked), ({ resource }) => resource ?? '')
   return [...groups]

@@ -1,6 +1,6 @@
 /**
- * The messages between the main thread and the writer thread, as plain data.
- * writerclient.ts sends batches; writerthread.ts replies.
+ * The messages between the main thread and the writer thread, as plain data. writerclient.ts sends batches;
+ * writerthread.ts replies.
  */
 import type { CompiledQuery } from 'kysely'
 import { Bug, type ErrorDetails, Retry, Skip, Stop } from '../../../base/errors.js'
@@ -10,7 +10,7 @@ import type { SqlitePage } from '../rows.js'
 
 /** A batch on its way to the thread, by structured clone. */
 export interface BatchMessage {
-  /** Sent with the first batch of a resource only: the thread keeps it. */
+  /** Only sent with the first batch of a resource; the thread keeps it. */
   readonly to: BatchTables | undefined
   readonly batch: Batch<SqlitePage>
 }
@@ -23,11 +23,11 @@ interface Failure {
   readonly name: string
   readonly message: string
   readonly stack: string | undefined
-  /** All that the error's constructor was given, but its cause. */
+  /** Everything that the error's constructor was given, except its cause. */
   readonly details: ErrorDetails
 }
 
-/** Kysely's tree of each query stays here: the thread needs text and parameters only. */
+/** Kysely's tree of each query stays here: the thread only needs text and parameters. */
 const plain = ({ sql, parameters }: CompiledQuery): CompiledQuery => ({ sql, parameters }) as CompiledQuery
 
 export const batchMessage = (to: BatchTables | undefined, batch: Batch<SqlitePage>): BatchMessage => ({

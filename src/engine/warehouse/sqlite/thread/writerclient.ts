@@ -14,16 +14,16 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Room for the rows of a page or two: the thread's objects are short-lived, and its heap must not grow on garbage. */
+/** Space for the rows of a page or two: the thread's objects are short-lived, and its heap must not grow on garbage. */
 const youngMegabytes = 16
 
 /**
  * absent:  no thread runs; the first batch, or `warm`, starts one.
- * idle:    the thread waits for batches, and does not keep the process alive.
+ * idle:    the thread waits for batches, and doesn't keep the process alive.
  * working: batches wait for replies; the thread keeps the process alive.
  * closing: `close` was sent; the thread ends when it has stored what it has.
  *
- * A thread that fails or ends rejects all waiting batches; the next batch starts another thread.
+ * If the thread fails or ends, all waiting batches are rejected, and the next batch starts another thread.
  */
 export class WriterThread {
   /** The batches that wait for replies, in the order in which they were sent. */
@@ -46,7 +46,7 @@ export class WriterThread {
     })
   }
 
-  /** Starts the thread before it is needed: that takes as long as some pages. */
+  /** Starts the thread before it is needed: that takes as long as storing a few pages. */
   warm(): void {
     if (this.#thread) return
     this.#thread = this.#start()

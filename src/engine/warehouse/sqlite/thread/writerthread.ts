@@ -1,4 +1,4 @@
-/** The writer thread: the one write path on a connection of its own. It stores batches in the order in which they come. */
+/** The writer thread: the one write path on its own connection. It stores batches in the order in which they arrive. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { Bug } from '../../../base/errors.js'
@@ -11,7 +11,7 @@ const port = parentPort
 if (!port) throw new Bug('The writer thread was started as a program')
 const known = new Map<string, BatchTables>()
 const dialect = sqliteDialect(String(workerData))
-// The pages that would undo a statement of many rows stay in memory; SQLite would write them to a file.
+// The pages needed to undo a statement of many rows stay in memory; SQLite would write them to a file.
 await sql`pragma temp_store = memory`.execute(dialect.db)
 
 async function reply({ to: told, batch }: BatchMessage): Promise<WriterReply> {
