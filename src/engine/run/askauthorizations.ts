@@ -123,7 +123,7 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
     const { code = 'unreachable', status } = error.details
     // An API that tells us to wait has been reached and has already said what it wants.
     const isBusy = code === 'told_to_wait' || status === 429
-    throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
+    throw new Stop(`The API did not return the list of tenants: ${describeError(error)}`, {
       exitCode: 3,
       code,
       ...(!isBusy && {
@@ -169,12 +169,12 @@ export async function recordAuthorizations(
   for (const tenant_id of fresh)
     observer.warning?.('A tenant is no longer granted; its rows are kept', { tenant_id })
   if (list.isConsistent)
-    observer.notice?.('The list of authorizations shows some of them twice: each counts once', {
+    observer.notice?.('The list of authorizations shows some of them twice; each counts once', {
       places: list.again.length,
     })
   if (drift.length > 0)
     observer.notice?.(
-      'The API sends fields of authorizations that its document does not show: see sync_drift',
+      'The API sends authorization fields that its documentation does not show: see sync_drift',
       {
         found: drift.map(({ path }) => path),
       },

@@ -115,10 +115,10 @@ export function refuseForgotten(
   const [first, ...more] = isTyped ? (tenants ?? []).filter((id) => forgotten.has(id)) : []
   if (first === undefined) return
   throw new Stop(
-    `Tenant ${[first, ...more].join(', ')} was forgotten and stays away, expected another tenant`,
+    `Tenant ${[first, ...more].join(', ')} was forgotten and is left out, expected another tenant`,
     {
       exitCode: 2,
-      hint: `To let it back, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
+      hint: `To let it back in, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
     },
   )
 }
@@ -133,7 +133,7 @@ export function refuseUnknown(
   if (unknown.length === 0 || known.length === 0) return
   const shown = known.slice(0, 20).join(', ')
   const more = known.length > 20 ? ` and ${count(known.length - 20)} others` : ''
-  throw new Stop(`The warehouse knows no tenant ${unknown.join(', ')}`, {
+  throw new Stop(`The warehouse has no tenant ${unknown.join(', ')}`, {
     exitCode: 2,
     hint: `Expected one of ${shown}${more}`,
   })

@@ -42,7 +42,7 @@ function settingsFor({
   const settings = freshnessSettings(config)
   if (settings) return settings
   const what = invocation.command === 'sync' ? '--due' : '"due": true'
-  throw new Stop(`Found ${what}, and no targets in the configuration; expected targets`, {
+  throw new Stop(`Found ${what} but no targets in the configuration; expected targets`, {
     exitCode: 2,
     hint: `Add "targets": {"*": "PT6H"} to the configuration (docs/freshness.md), or leave ${what} out`,
   })
