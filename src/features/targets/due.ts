@@ -19,7 +19,7 @@ import { boundOf, type ChoiceRules, meanRates, RoundChoice } from './pollranking
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { readChecks } from './sql.js'
 import { keepRoom } from './stretchedbound.js'
-import { budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
+import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
 
@@ -69,11 +69,13 @@ interface RoundNow {
 
 async function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): Promise<RoundNow> {
   const now = Number(run.clock.nowMicros() / 1000n)
-  const endsAt = roundEnd(now, { limit: run.endsAt, next: next?.(now) })
+  const instants = next?.(now)
+  const endsAt = roundEnd(now, { limit: run.endsAt, next: instants })
   const window = await windowNow(run)
+  const until = window ? budgetEnd(now, { endsAt, resetsAt: window.resetsAt, next: instants }) : endsAt
   return {
     ...{ now, endsAt },
-    budget: window && budgetOf(window, { now, until: endsAt, reserve }),
+    budget: window && budgetOf(window, { now, until, reserve }),
     windowAnHour: window && windowAnHour(window, reserve),
   }
 }

@@ -241,7 +241,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     await world.run()
     const [over] = hook.take()
     expect(over?.text).toMatch(
-      /^shopsync on Berlin &lt;main&gt;: is over: Main Street Auto &amp; Sons .*notes: failed since/,
+      /^shopsync on Berlin &lt;main&gt;: is resolved: Main Street Auto &amp; Sons .*notes: failed since/,
     )
     expect(over?.text).not.toContain('Type shopsync')
   })

@@ -96,7 +96,7 @@ describe('jobs', () => {
       [{ command: 'backfill', last: 'PT6H' }, /last.*"PT6H", expected whole days such as "P30D"/],
       [{ command: 'backfill', last: 'P0D' }, /expected whole days/],
       [{ command: 'backfill', last: 'P1D', full: true }, /full.*a backfill reads its range/],
-      [{ command: 'snapshot', full: true }, /full.*a snapshot is always whole/],
+      [{ command: 'snapshot', full: true }, /full.*a snapshot is always complete/],
       [{ command: 'snapshot', resources: ['customers'] }, /resources.*a snapshot covers whole shops/],
       [{ command: 'verify', sample: -1 }, /sample.*a whole number/],
     ] as const
