@@ -126,7 +126,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
       .ended
     expect(full.code, full.stderr).toBe(1)
     expect(faultsOf(full.json<Checked>())).toMatchObject([
-      { what: 'warehouse', hint: expect.stringContaining('room that is left') },
+      { what: 'warehouse', hint: expect.stringContaining('free space') },
     ])
     const roomy = await shopsync(['check', '--json', '--config', config])
     expect(faultsOf(roomy.json<Checked>())).toEqual([])
