@@ -199,7 +199,7 @@ test("refuses with 2 what it can't listen on", async () => {
   expect(await refused('--port', String(port))).toContain('in use by another program')
   server.close()
   here.configure({ sync: { resources }, schedule: { listen: { port: 8787 } } })
-  expect(await refused()).toContain('is that of the report')
+  expect(await refused()).toContain("is the report's")
   here.configure({ api: { partnerId: '43' }, sync: { resources }, schedule: { listen: { port: 0 } } })
   expect(await refused('--port', '0')).toContain('belongs to the source')
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
