@@ -205,7 +205,7 @@ test("refuses with 2 what it can't listen on", async () => {
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
   const strange = new BetterSqlite3(join(here.folder, 'data/warehouse.db.events'))
   strange.exec("update sync_listeners set source = 'https://other.example 7'")
-  expect(await refused('--port', '0')).toContain('are of https://other.example 7')
+  expect(await refused('--port', '0')).toContain('come from https://other.example 7')
   strange.exec('delete from sync_listeners')
   strange.close()
   here.configure({ events: { also: { notes: ['payments'] } } })

@@ -110,7 +110,9 @@ describe('every failure gets its exit code and a way out', () => {
     const resource = await here.run('sync', '--resource', 'custmers')
     expect(resource).toMatchObject({ code: 2, stdout: '' })
     expect(resource.stderr).toMatch(/Found the resource "custmers".*Did you mean customers\?/)
-    expect((await here.run('sync', '--tenant', 'x')).stderr).toContain('Found --tenant "x", expected a tenant id')
+    expect((await here.run('sync', '--tenant', 'x')).stderr).toContain(
+      'Found --tenant "x", expected a tenant id',
+    )
     const tenant = await here.run('sync', '--tenant', '999')
     expect(tenant).toMatchObject({ code: 2 })
     expect(tenant.stderr).toContain(`Granted tenants: ${here.sandbox.tenantIds.join(', ')}`)
