@@ -1,8 +1,8 @@
 /**
  * The source of the benchmarks: a separate process that answers list requests with nearly finished bytes, so that a
- * benchmark measures the requesting program. Arguments: how many tenants, how many repair orders each has, and the
- * dataset (dataset.ts); all tenants have the same data. Messages from its parent change records and read the count of
- * requests (source.ts).
+ * benchmark measures the requesting program. Arguments: how many tenants, how many repair orders each has, the dataset
+ * (dataset.ts), and the rate limit per hour; all tenants have the same data. Messages from its parent change records
+ * and read the count of requests (source.ts).
  */
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -13,26 +13,37 @@ import type { Answer, Command } from './source.js'
 const tenants = Number(process.argv[2] ?? 1)
 const orders = Number(process.argv[3] ?? 2000)
 const dataset = (process.argv[4] ?? 'tidy') as Dataset
+const limit = Number(process.argv[5] ?? 1_000_000)
+/** Of the rate limit, in seconds. The first window begins with the source, so that none ends within a short bench. */
 const window = 3600
-const limit = 1_000_000
+const begun = Math.floor(Date.now() / 1000)
 let lists = new Map<string, List>(resourcesOf(dataset).map((name) => [name, List.of(name, dataset, orders)]))
 let requests = 0
 let latency = 0
 
-const authorizations = JSON.stringify({
-  results: Array.from({ length: tenants }, (_, i) => i + 1).map((id) => ({
-    id,
-    api_partner_id: 42,
-    tenant_id: id,
-    writable: false,
-    api_tenant_id: id,
-  })),
-  limit: tenants,
-  limited: false,
-  total_count: tenants,
-  current_page: 1,
-  total_pages: 1,
-})
+const tenantsOnPage = 100
+
+/** One page of the authorizations. */
+function authorizations(page: number): Buffer {
+  const first = (page - 1) * tenantsOnPage + 1
+  const ids = Array.from({ length: tenantsOnPage }, (_, i) => first + i).filter((id) => id <= tenants)
+  return Buffer.from(
+    JSON.stringify({
+      results: ids.map((id) => ({
+        id,
+        api_partner_id: 42,
+        tenant_id: id,
+        writable: false,
+        api_tenant_id: id,
+      })),
+      limit: ids.length,
+      limited: true,
+      total_count: tenants,
+      current_page: page,
+      total_pages: Math.ceil(tenants / tenantsOnPage),
+    }),
+  )
+}
 
 /** The lists of all other resources. */
 const empty = Buffer.from(
@@ -44,11 +55,11 @@ const moment = (text: string): number =>
   Date.parse(text) + Number(`0.${text.slice(23, 26).replace(/\D/g, '') || '0'}`)
 
 function bodyOf(url: URL): Buffer {
-  if (url.pathname.endsWith('/authorizations')) return Buffer.from(authorizations)
   if (url.pathname.endsWith('/customer_payment_types')) return Buffer.from('[]')
+  const number = (name: string, otherwise: number): number => Number(url.searchParams.get(name) ?? otherwise)
+  if (url.pathname.endsWith('/authorizations')) return authorizations(number('page', 1))
   const list = lists.get(url.pathname.slice(url.pathname.lastIndexOf('/') + 1))
   if (list === undefined) return empty
-  const number = (name: string, otherwise: number): number => Number(url.searchParams.get(name) ?? otherwise)
   const after = url.searchParams.get('updated_after')
   return list.page(
     after === null ? Number.NEGATIVE_INFINITY : moment(after),
@@ -59,7 +70,7 @@ function bodyOf(url: URL): Buffer {
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const body = bodyOf(new URL(request.url ?? '/', 'http://source'))
-  const reset = (Math.floor(Date.now() / 1000 / window) + 1) * window
+  const windows = Math.floor((Date.now() / 1000 - begun) / window) + 1
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': body.length,
@@ -67,7 +78,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     'x-request-id': randomUUID(),
     'x-ratelimit-limit': limit,
     'x-ratelimit-remaining': Math.max(0, limit - requests),
-    'x-ratelimit-reset': reset,
+    'x-ratelimit-reset': begun + windows * window,
     'x-ratelimit-matchkey': 'partner',
   })
   response.end(body)

@@ -36,7 +36,7 @@ async function answer(
   const { out, signals, io } = given
   const resumption = (): string => signals.resumesAt?.() ?? 'nothing was left half done'
   signals.overdue = (exitCode) => {
-    const lock = 'the warehouse did not answer in time, and a lock on it expires within a minute'
+    const lock = 'the warehouse did not answer in time; any lock on it expires within a minute'
     void out
       .error(new Error(`Interrupted; ${lock}; ${resumption()}`), exitCode)
       .finally(() => io.exit(exitCode))

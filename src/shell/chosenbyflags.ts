@@ -38,7 +38,7 @@ const unique = (value: unknown): string[] => [...new Set(listOf(value))]
 function refuseList(flag: string, text: string): void {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== '')
   if (parts.length < 2) return
-  throw new Stop(`Found ${flag} "${text}", expected one value behind each ${flag}`, {
+  throw new Stop(`Found ${flag} "${text}", expected one value per ${flag}`, {
     exitCode: 2,
     hint: `Type ${parts.map((part) => `${flag} ${part}`).join(' ')}`,
   })
@@ -48,9 +48,9 @@ function tenantId(text: string): Int64 {
   const id = parseId(text)
   if (id !== undefined) return id
   refuseList('--tenant', text)
-  throw new Stop(`Found --tenant "${text}", expected the id of a tenant: a positive whole number`, {
+  throw new Stop(`Found --tenant "${text}", expected a tenant id: a positive whole number`, {
     exitCode: 2,
-    hint: 'Type shopsync check to see the tenants there are',
+    hint: 'Type shopsync check to list the tenants',
   })
 }
 
@@ -64,8 +64,8 @@ function checkResource(config: Config, name: string): void {
     })
   }
   if (config.resources[name]?.enabled) return
-  throw new Stop(`Found the resource "${name}", which the configuration switches off`, {
+  throw new Stop(`Found the resource "${name}", which the configuration disables`, {
     exitCode: 2,
-    hint: `Expected an enabled one. Remove "enabled": false at resources.${name}, or name another`,
+    hint: `Expected an enabled resource. Remove "enabled": false under resources.${name}, or name another`,
   })
 }

@@ -276,5 +276,6 @@ export const choiceOptions: readonly Option[] = [
 /** The flag of every command that may be told to end early. */
 export const timeLimitOption: Option = {
   flags: '--time-limit <duration>',
-  description: 'end cleanly after so long, such as PT45M; the next run goes on with what has waited longest',
+  description:
+    'stop cleanly after this long, such as PT45M; the next run starts with what has waited longest',
 }

@@ -110,7 +110,7 @@ export class OpenContext implements CommandContext {
     const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
     const there = await this.readingWarehouse()
     if (isNewWarehouse(await there.plan()))
-      throw new Stop(`There is no warehouse at ${there.where} yet: nothing was made`, {
+      throw new Stop(`There is no warehouse at ${there.where} yet; nothing was created`, {
         exitCode: 2,
         hint: 'Type shopsync sync',
       })
@@ -129,7 +129,7 @@ export class OpenContext implements CommandContext {
     const [first, ...more] = await warehouse.plan()
     if (!first) return warehouse
     throw new Stop(
-      `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected none, since warehouse.autoMigrate is false`,
+      `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected none, because warehouse.autoMigrate is false`,
       { exitCode: 2, hint: 'Type shopsync migrate' },
     )
   }
@@ -140,7 +140,7 @@ export class OpenContext implements CommandContext {
 
   /** A key changes once in the life of a warehouse, and that takes longer the larger the table is. */
   #tellKey({ kind, table, size }: Change): void {
-    if (kind === 'key') this.log.info({ table, ...size }, 'The key of a table is changed')
+    if (kind === 'key') this.log.info({ table, ...size }, 'Changing the key of a table')
   }
 
   async dependencies(
@@ -239,7 +239,7 @@ export async function withContext<T>(
 /** Warns of files with secrets that everybody can read. */
 export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
   for (const { file, keys } of files) {
-    const what = keys.join(', ') || 'what is'
+    const what = keys.join(', ') || 'the secret'
     log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
   }
 }

@@ -36,13 +36,13 @@ function section({ name, summary, help, argument, second, options = [], examples
 export function commandReference(commands: readonly Command[]): string {
   const parts = [
     '# Commands',
-    'The build writes this page from the declarations of the commands, which `shopsync COMMAND --help` prints, too.',
+    'The build writes this page from the same declarations that `shopsync COMMAND --help` prints.',
     table(
       ['command', 'does'],
       commands.map(({ name, summary }) => [`[\`shopsync ${name}\`](#shopsync-${name})`, summary]),
     ),
     '## Flags of every command',
-    'They may stand before or after the command.',
+    'They can come before or after the command.',
     table(['flag', 'means'], globalOptions.map(flagRow)),
     'With `--json`, the document of a command that could not do its work is `{"error": {"message", "hint", "exit_code"}}`; the exit code is the same as without it. Logs go to stderr: text on a terminal, else one JSON object per line (`log.format`).',
     '## Exit codes',
@@ -52,7 +52,7 @@ export function commandReference(commands: readonly Command[]): string {
         ...exitCodes.map(([code, meaning]) => [code, meaning]),
         [
           '130, 143',
-          'stopped by SIGINT, SIGTERM: the transaction in hand is committed, and a message says where the next run resumes',
+          'stopped by SIGINT, SIGTERM: the current transaction is committed, and a message tells you where the next run resumes',
         ],
       ],
     ),

@@ -73,13 +73,13 @@ export async function configurationOf(
   return readDocument(document, { ...surroundings(io), tablesOf, sections, name }).config
 }
 
-/** Placeholders for settings that a dictionary doesn't need and that may be missing where one is made. */
+/** Placeholders for settings that a dictionary doesn't need and that may be missing when one is made. */
 const stub = {
   api: { baseUrl: 'https://api.invalid', partnerId: '-', secret: '-' },
   warehouse: { url: 'sqlite:-' },
 }
 
-/** What a dictionary uses from a configuration, which may lack its secrets where a dictionary is made. */
+/** What a dictionary uses from a configuration, which may lack its secrets when a dictionary is made. */
 export interface Outline {
   readonly resources: Config['resources']
   /** `url`: as far as known. Empty without a configuration. */

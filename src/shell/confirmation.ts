@@ -17,13 +17,13 @@ export async function confirmTyped(
   { question, undone, signal, io }: TypedConfirmation,
 ): Promise<void> {
   const refused = (message: string): Stop => new Stop(message, { exitCode: 2, hint: undone })
-  if (!io.stdin.isTTY) throw refused('Nobody is there to confirm: standard input is no terminal')
+  if (!io.stdin.isTTY) throw refused('Cannot ask for confirmation: standard input is not a terminal')
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: io.stdin, output: io.stderr })
   // At its prompt, the terminal passes Ctrl-C to the program as a key; this turns it back into a signal.
   terminal.once('SIGINT', () => io.interrupt())
   const closed = new Promise<never>((_, reject) => {
-    terminal.once('close', () => reject(refused('The input ended, and nothing was typed')))
+    terminal.once('close', () => reject(refused('The input ended before anything was typed')))
   })
   try {
     const typed = (await Promise.race([terminal.question(visible(question), { signal }), closed])).trim()

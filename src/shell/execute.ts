@@ -72,7 +72,10 @@ export class RunWatch {
       const report = await run
       const { cursors, ...totals } = report
       if (report.quarantined > 0 && !invocation.out.isRead)
-        log.warn({ quarantined: report.quarantined }, 'Values could not be stored: shopsync quarantine list')
+        log.warn(
+          { quarantined: report.quarantined },
+          'Some values could not be stored: see shopsync quarantine list',
+        )
       log.info({ ...totals, cursors: cursors.length }, 'Run ended')
       return report
     } catch (error) {
@@ -85,9 +88,9 @@ export class RunWatch {
 function forTheRun(error: unknown, counts: ProgressCounts): unknown {
   if (!(error instanceof Skip || error instanceof Retry)) return error
   const exitCode = counts.cursors === 0 ? 3 : 1
-  return new Stop(`The run could not ${exitCode === 3 ? 'start' : 'go on'}: ${describeError(error)}`, {
+  return new Stop(`The run could not ${exitCode === 3 ? 'start' : 'continue'}: ${describeError(error)}`, {
     exitCode,
-    hint: 'Type shopsync check to see what is wrong',
+    hint: 'Type shopsync check to find out what is wrong',
     cause: error,
   })
 }
@@ -128,7 +131,7 @@ export function timeLimitOf(options: Readonly<Record<string, unknown>>): number 
   if (timeLimit === undefined) return undefined
   const milliseconds = parseDuration(String(timeLimit))
   if (milliseconds !== undefined && milliseconds > 0) return milliseconds
-  throw new Stop(`Found --time-limit "${timeLimit}", expected an ISO 8601 duration longer than nothing`, {
+  throw new Stop(`Found --time-limit "${timeLimit}", expected an ISO 8601 duration longer than zero`, {
     exitCode: 2,
     hint: 'Type for example --time-limit PT45M',
   })

@@ -5,10 +5,10 @@ export function listenProblem(
 ): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   const found: Readonly<Record<string, string>> = {
-    EADDRINUSE: `Port ${port} of ${host} is in use by another program, expected one that is free`,
-    EACCES: `Port ${port} of ${host} may not be used by this user, expected one above 1023`,
-    EADDRNOTAVAIL: `${host} is no address of this machine, expected one such as 127.0.0.1`,
-    ENOTFOUND: `${host} is the name of no machine, expected an address such as 127.0.0.1`,
+    EADDRINUSE: `Port ${port} of ${host} is in use by another program, expected a free one`,
+    EACCES: `This user may not use port ${port} of ${host}, expected one above 1023`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine, expected one such as 127.0.0.1`,
+    ENOTFOUND: `${host} is not a known host name, expected an address such as 127.0.0.1`,
   }
   return typeof code === 'string' ? found[code] : undefined
 }

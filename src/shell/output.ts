@@ -66,7 +66,7 @@ export class Output {
   file(content: Buffer, typed: string): void {
     const { stdout } = this.options
     if ('isTTY' in stdout && stdout.isTTY === true)
-      throw new Stop('Found a terminal, expected a file for an archive', {
+      throw new Stop('Found a terminal, expected a file to write the archive to', {
         exitCode: 2,
         hint: `Type ${typed}`,
       })

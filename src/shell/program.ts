@@ -16,9 +16,9 @@ const about = `Incremental sync from the Repair-Shop Management REST API into a 
 
 /** What each exit code means; docs/commands.md lists them too. */
 export const exitCodes = [
-  ['0', 'done, all of it'],
+  ['0', 'success: everything was done'],
   ['1', 'finished, but something failed or differs'],
-  ['2', 'wrong usage or configuration, nothing was done'],
+  ['2', 'wrong usage or configuration; nothing was done'],
   ['3', 'could not start: credentials refused, API or warehouse unreachable'],
   ['4', 'another run holds the lock'],
 ] as const
@@ -36,11 +36,11 @@ export const globalOptions: readonly Option[] = [
   },
   {
     flags: '--env-file <file>',
-    description: 'file with variables (default: shopsync.env beside the configuration)',
+    description: 'file with environment variables (default: shopsync.env next to the configuration)',
   },
-  { flags: '--json', description: 'one JSON document on stdout, nothing else there' },
-  { flags: '--quiet', description: 'say nothing but errors and what needs somebody' },
-  { flags: '--log-level <level>', description: 'least severe messages to log', choices: levels },
+  { flags: '--json', description: 'print one JSON document to stdout, and nothing else' },
+  { flags: '--quiet', description: 'print only errors and what needs attention' },
+  { flags: '--log-level <level>', description: 'lowest severity to log', choices: levels },
 ]
 
 export interface ParsedCall {
@@ -145,7 +145,7 @@ function suggestion(found: string, meant: string | undefined): string | undefine
 export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
   if (error.exitCode === 0) return undefined
   if (error.code === 'commander.help' || error.message === '(outputHelp)') {
-    return { message: 'No command was given', hint: 'Type shopsync --help to see what there is' }
+    return { message: 'No command was given', hint: 'Type shopsync --help to list the commands' }
   }
   const [found = '', ...more] = error.message.replace(/^error: /, '').split('\n')
   const meant = suggestion(found, /\(Did you mean (.+)\?\)/s.exec(more.join('\n'))?.[1])

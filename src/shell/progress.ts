@@ -182,7 +182,7 @@ export class ProgressDisplay {
       return [`${bar(share, barColumns)} ${percent(share)}`, step.what, amounts]
     }
     const { cursors, cursorsDone, records } = this.tracker.counts()
-    if (cursors === 0) return [`asking which tenants there are … ${span(elapsed)}`]
+    if (cursors === 0) return [`listing the tenants … ${span(elapsed)}`]
     const share = this.tracker.share()
     const { current } = this.tracker
     const stats = this.stats()
@@ -206,7 +206,7 @@ export class ProgressDisplay {
 
 const spentText = (stats: SourceStats | undefined, now: number): string =>
   stats?.window && stats.window.remaining <= 0
-    ? `rate limit spent, more in ${span(Math.max(0, stats.window.resetsAt - now))}`
+    ? `rate limit used up, more in ${span(Math.max(0, stats.window.resetsAt - now))}`
     : ''
 
 const leftText = (stats: SourceStats | undefined): string =>

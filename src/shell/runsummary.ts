@@ -49,11 +49,11 @@ export function runTroubles(report: RunReport): string[] {
   const lines = [
     reasonText(report.reason),
     undone > 0 && report.reason !== null
-      ? `${reasons[report.reason]}: ${plural(undone, 'cursor')} not done, the next run goes on with them`
+      ? `${reasons[report.reason]}: ${plural(undone, 'cursor')} not done; the next run continues with them`
       : '',
     ...tenantTroubles(report),
     ...failed.slice(0, shownLines),
-    more > 0 ? `… and ${plural(more, 'line')} more of what failed: shopsync status` : '',
+    more > 0 ? `… and ${plural(more, 'more line')} of failures: shopsync status` : '',
   ]
   // A database's message may have several lines.
   return lines.filter((line) => line !== '').map((line) => `${title}: ${line.replaceAll(/\s*\n\s*/g, ' ')}`)
@@ -107,14 +107,14 @@ const words = { ok: 'done', partial: 'finished, but something failed', failed: '
 
 const outcome = ({ status, reason, cursors }: RunReport): string =>
   reason === 'time_limit' && !cursors.some((cursor) => cursor.status === 'failed')
-    ? 'cut short by its time limit'
+    ? 'stopped by its time limit'
     : words[status]
 
 function headline(report: RunReport): string {
   const tenants = new Set(report.cursors.map((cursor) => String(cursor.tenant_id))).size
   const extra = [
     report.rate_limited > 0 ? `${count(report.rate_limited)} refused by the rate limit` : '',
-    report.retries > 0 ? `${count(report.retries)} of them repeated` : '',
+    report.retries > 0 ? `${count(report.retries)} of them retries` : '',
   ].filter((part) => part !== '')
   const requests = plural(report.requests, 'request') + (extra.length > 0 ? ` (${extra.join(', ')})` : '')
   const title = report.job ? `${report.job} (${report.mode})` : report.mode
@@ -136,7 +136,7 @@ function totals(cursors: readonly CursorReport[], terminal: Terminal): string {
   if (busy.length > 1) busy.push(['all of these', busy.flatMap(([, group]) => group)])
   const rows = busy.map(([name, group]) => totalsRow(name, group))
   const lines = rows.length > 0 ? [table(headings, rows, terminal)] : []
-  if (quiet > 0) lines.push(`${plural(quiet, 'resource')} without changes, all of them complete.`)
+  if (quiet > 0) lines.push(`${plural(quiet, 'resource')} without changes, all complete.`)
   return lines.join('\n')
 }
 
@@ -191,7 +191,7 @@ function compared(cursors: readonly CursorReport[]): string {
   const stored = found.reduce((total, one) => total + one.stored, 0)
   const listed = found.filter(({ method }) => method === 'listing').length
   const counting = found.length - listed
-  return `${plural(deleted, 'record')} marked deleted, ${plural(stored, 'record')} brought that a sync had not; ${plural(counting, 'cursor')} compared by counting, ${plural(listed, 'cursor')} by listing every id.`
+  return `${plural(deleted, 'record')} marked deleted, ${plural(stored, 'record')} fetched that no sync had stored; ${plural(counting, 'cursor')} compared by counting, ${plural(listed, 'cursor')} by listing every id.`
 }
 
 function failures(failed: readonly CursorReport[]): string {
@@ -204,14 +204,14 @@ function failures(failed: readonly CursorReport[]): string {
 function cutShort({ reason, cursors }: RunReport): string {
   if (reason !== 'time_limit') return ''
   const undone = cursors.filter((cursor) => cursor.reason === 'time_limit').length
-  return `The time limit ended the run: ${plural(undone, 'cursor')} of ${count(cursors.length)} not done. The next run begins with those that have waited longest.`
+  return `The time limit ended the run: ${plural(undone, 'cursor')} of ${count(cursors.length)} not done. The next run starts with those that have waited longest.`
 }
 
 function absences(report: RunReport): string {
   const missing = report.cursors.filter((cursor) => cursor.status === 'unavailable')
   if (missing.length === 0) return ''
   const names = [...new Set(missing.map((cursor) => cursor.resource))].join(', ')
-  return `Not offered by the API (404): ${names}. If it has them at another path, set resources.NAME.path; if not, resources.NAME.enabled: false.`
+  return `Not offered by the API (404): ${names}. If the API has them at another path, set resources.NAME.path; if not, set resources.NAME.enabled to false.`
 }
 
 function nextSteps(report: RunReport, failed: readonly CursorReport[]): string {
@@ -220,12 +220,14 @@ function nextSteps(report: RunReport, failed: readonly CursorReport[]): string {
   )
   const steps = [
     report.quarantined > 0
-      ? `${plural(report.quarantined, 'value')} could not be stored as they came: see the table sync_quarantine.`
+      ? `${plural(report.quarantined, 'value')} could not be stored as sent: see the table sync_quarantine.`
       : '',
     unproven
-      ? 'Some walks could not be proven complete; their watermarks stay, and the next run walks again.'
+      ? 'Some walks could not be proven complete. Their watermarks stay, and the next run reads those lists again.'
       : '',
-    failed.length > 0 ? 'The next run tries again by itself. To see what is wrong: shopsync check' : '',
+    failed.length > 0
+      ? 'The next run tries again automatically. To find out what is wrong, type shopsync check'
+      : '',
   ].filter((step) => step !== '')
   return steps.join('\n')
 }

@@ -62,7 +62,8 @@ export class Signals {
       return
     }
     this.#exitCode = exitCodes[name]
-    if (!this.expected) this.note('Stopping after the transaction in hand; once more to stop at once.')
+    if (!this.expected)
+      this.note('Stopping after the current transaction; send the signal again to stop immediately.')
     const exitCode = this.#exitCode
     this.#overdue = setTimeout(() => this.overdue?.(exitCode), patience)
     this.#controller.abort()

@@ -19,12 +19,12 @@ export const changeLine = ({ table, what, rows, bytes }: TableChange): string =>
 /** How many views, and which ones if there are few. */
 export function viewChangesText(changes: readonly TableChange[]): string {
   const shown = changes.length > 6 ? '' : ` (${changes.map(({ table }) => table).join(', ')})`
-  return `${plural(changes.length, 'view')} for analysts to be made or replaced${shown}`
+  return `${plural(changes.length, 'view')} for analysts to create or replace${shown}`
 }
 
 export const movedWhat = ({ column, to, values }: MovedColumn): string => {
-  if (to === 'history') return 'versions that end are kept from now on'
-  if (to === 'no history') return 'versions that end are no longer kept; the history stays'
+  if (to === 'history') return 'ended versions are kept from now on'
+  if (to === 'no history') return 'ended versions are no longer kept; the existing history stays'
   const count = `${values} ${values === 1 ? 'value' : 'values'}`
   return to === 'column'
     ? `moved ${count} from _extra into ${column}`
@@ -32,7 +32,7 @@ export const movedWhat = ({ column, to, values }: MovedColumn): string => {
 }
 
 export const recomputedWhat = ({ tenantId, records }: Recomputed): string =>
-  `computed anew for ${plural(records, 'record')} of tenant ${tenantId}`
+  `recomputed for ${plural(records, 'record')} of tenant ${tenantId}`
 
 export function migrateText(where: string, changes: readonly TableChange[]): string {
   const tables = new Set(changes.map(({ table }) => table)).size

@@ -117,7 +117,7 @@ const shownCursors = 10
 
 /** Where the next run resumes an interrupted run. */
 export function resumption({ cursors, cursorsDone, records, underWay }: ProgressCounts): string {
-  if (cursors === 0) return 'nothing was begun; the next run starts as this one did'
+  if (cursors === 0) return 'no list was started; the next run starts over'
   const done = Math.max(0, cursorsDone - underWay.length)
   const head = `${count(done)} of ${plural(cursors, 'cursor')} done, ${plural(records, 'record')} read`
   if (underWay.length === 0) return `${head}; the next run resumes where this one stopped`

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { reasons } from '../../src/engine/base/reasons.js'
 import { messageReference } from '../../src/shell/messagereference.js'
-import { textOf } from '../support/tree.js'
+import { filesIn, textOf } from '../support/tree.js'
 
 const page = textOf('docs/messages.md')
 
@@ -22,4 +22,11 @@ test('a message is shown as it is read, with its exit code and its hint', () => 
     "| `It's \\| over` | 1 | Type … |",
   ])
   expect(page).toContain('| `The lease was taken by another run` | 4 |')
+})
+
+test('each message of the page is one that the program has, and none is left out', () => {
+  const sources = filesIn('src', '.ts').filter((file) => !file.startsWith('src/sandbox/'))
+  const rows = messageReference(sources.map(textOf)).split('\n')
+  const shown = page.slice(page.indexOf('<!-- messages:')).split('\n')
+  expect(shown.filter((line) => line.startsWith('| '))).toEqual(rows)
 })

@@ -215,7 +215,7 @@ describe('run', () => {
     const db = new Database(join(here.folder, 'data/warehouse.db'))
     expect(db.prepare('select * from sync_alerts').all()).toEqual([])
     expect((await here.run('run', 'weekly-verify')).stdout).toContain(
-      'Changed since the last sync, which is no difference',
+      'Changed since the last sync (not a difference)',
     )
     db.exec(
       `delete from notes where id = (select min(id) from notes where tenant_id = ${tenant} and id > ${id}) and tenant_id = ${tenant}`,

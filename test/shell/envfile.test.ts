@@ -44,11 +44,11 @@ test('one that everybody can read causes a warning', async () => {
 })
 
 test.each([
-  ['a quote that is not closed', "# x\nA=1\nAPI_SECRET='geheim", "line 3: found the quote '"],
+  ['a quote that is not closed', "# x\nA=1\nAPI_SECRET='geheim", "line 3: found a quote '"],
   [
     'a quote that another line closes',
     "API_SECRET='geheim\nB='1'",
-    'line 1: found text behind the closing quote',
+    'line 1: found text after the closing quote',
   ],
   ['no =', 'A="1\n2"\nAPI_SECRET geheim', 'line 3: found no = in it'],
   ['a bare secret', 'geheim', 'line 1: found no = in it'],

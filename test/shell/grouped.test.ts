@@ -9,15 +9,15 @@ const errorIn = ({ error }: { error: string }): string => error
 const url = (tenant: number, resource: string, page = 1): string =>
   `GET /api/v1/tenants/${tenant}/${resource}?updated_after=2026-01-01T00%3A00%3A00%2B12%3A00&page=${page}&per_page=100`
 const waits = (request: string, span: string, until: string): string =>
-  `Given up, since the API asks to wait (${request} answered 429, expected 200): it would have to wait ${span} (until ${until} UTC), expected at most 1 h. The next run looks again`
+  `Gave up because the API asks to wait (${request} answered 429, expected 200): it would have to wait ${span} (until ${until} UTC), expected at most 1 h. The next run looks again`
 
 test('a request is shown by its list and page, not by its address', () => {
   expect(shortRequests(`${url(7, 'notes', 3)} answered 500, expected 200`)).toBe(
     'GET notes, page 3 answered 500, expected 200',
   )
-  expect(
-    shortRequests(`Given up: ${url(7, 'payments/customer_payment_types')}: no answer came in time`),
-  ).toBe('Given up: GET payments/customer_payment_types: no answer came in time')
+  expect(shortRequests(`Gave up: ${url(7, 'payments/customer_payment_types')}: no answer came in time`)).toBe(
+    'Gave up: GET payments/customer_payment_types: no answer came in time',
+  )
   expect(shortRequests('GET /base/api/v1/partners/42/authorizations?page=2&per_page=100 answered 503')).toBe(
     'GET authorizations, page 2 answered 503',
   )
@@ -37,10 +37,10 @@ test('a used-up limit is one line, however the waits differ, and a cursor that f
 })
 
 test('sentences with other numbers are not the same', () => {
-  const books = (n: number): string => `13 records at first, ${n} seen`
+  const books = (n: number): string => `13 records at the start, ${n} seen`
   expect(groupLines([of(1, 'a', books(10)), of(2, 'a', books(10)), of(3, 'a', books(9))], errorIn)).toEqual([
-    'tenants 1, 2: a: 13 records at first, 10 seen',
-    'tenant 3, a: 13 records at first, 9 seen',
+    'tenants 1, 2: a: 13 records at the start, 10 seen',
+    'tenant 3, a: 13 records at the start, 9 seen',
   ])
 })
 

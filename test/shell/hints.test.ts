@@ -28,10 +28,10 @@ test.each([
   [
     'status of a tenant that nobody knows',
     ['status', '--tenant', '999'],
-    /The warehouse knows no tenant 999\b[\s\S]*Expected one of 101, 102/,
+    /The warehouse has no tenant 999\b[\s\S]*Expected one of 101, 102/,
   ],
-  ['runs of one', ['runs', '--tenant', '999'], /The warehouse knows no tenant 999\b/],
-  ['the quarantine of one', ['quarantine', 'list', '--tenant', '999'], /knows no tenant 999\b/],
+  ['runs of one', ['runs', '--tenant', '999'], /The warehouse has no tenant 999\b/],
+  ['the quarantine of one', ['quarantine', 'list', '--tenant', '999'], /has no tenant 999\b/],
   ['the end of a name', ['sync', '--resource', 'order'], /Did you mean repair_orders\?/],
   ['a view', ['why', 'orders', '8'], /orders is a view, expected a table\. Did you mean repair_orders\?/],
   ['a job like no other', ['run', 'foo'], /expected one of .*Type shopsync jobs list/],
@@ -73,7 +73,7 @@ describe('why for a row that does not exist', () => {
 
 test('a mistyped tenant is not a failed run', async () => {
   const before = (await here.run('runs', '--json')).json<{ runs: unknown[] }>()
-  refused(await here.run('sync', '--tenant', '9'), /Tenant 9 is not granted.*Granted are: 101, 102/)
+  refused(await here.run('sync', '--tenant', '9'), /Tenant 9 is not granted.*Granted tenants: 101, 102/)
   refused(await here.run('reconcile', '--tenant', '9'), /Tenant 9 is not granted/)
   expect((await here.run('runs', '--json')).json()).toEqual(before)
   expect((await here.run('status')).stdout).not.toContain('failed')

@@ -15,14 +15,14 @@ const commands = [
   ['verify', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
   ['why notes 1', 1, /There is no warehouse at .* yet.*Type shopsync sync/],
   ['run weekly-verify', 1, /There is no warehouse at/],
-  ['plan', 0, /There is no warehouse there yet: the run makes it/],
+  ['plan', 0, /There is no warehouse there yet; the run creates it/],
   ['runs', 0, /There is no warehouse at .* yet, and nothing has run/],
   ['quarantine list', 0, /There is no warehouse at .* yet, and nothing is in quarantine/],
   ['report --out /dev/null', 0, /Nothing has been synced into this warehouse yet/],
-  ['check', 0, /tables? changes? to be made by the next run/],
-  ['forget --tenant 1 --yes', 2, /There is no warehouse at .* yet: nothing was made.*Type shopsync sync/],
-  ['adopt --yes', 2, /There is no warehouse at .* yet: nothing was made.*Type shopsync sync/],
-  ['quarantine replay', 2, /There is no warehouse at .* yet: nothing was made.*Type shopsync sync/],
+  ['check', 0, /tables? changes? to make by the next run/],
+  ['forget --tenant 1 --yes', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
+  ['adopt --yes', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
+  ['quarantine replay', 2, /There is no warehouse at .* yet; nothing was created.*Type shopsync sync/],
 ] as const
 
 describe.each(warehouses())('$name', (kind) => {

@@ -37,7 +37,7 @@ function typed(words: readonly string[], keys: string): Promise<{ code: number |
 describe.runIf(hasScript())('forget prompts', () => {
   it.each([
     ['Ctrl-C', '\u0003', 130, /Interrupted; nothing was erased/],
-    ['Ctrl-D', '\u0004', 2, /nothing was typed\. Nothing was erased/],
+    ['Ctrl-D', '\u0004', 2, /before anything was typed\. Nothing was erased/],
     ['another id', '2\r', 2, /Found "2", expected 1\. Nothing was erased/],
     ['its id', '1\r', 0, /Tenant 1 is erased/],
   ])('%s', async (_name, keys, code, said) => {

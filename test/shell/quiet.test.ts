@@ -42,9 +42,9 @@ describe('a run', () => {
     const { stderr } = await here.run('sync', '--tenant', '101', '--quiet')
     expect(linesOf(stderr).sort()).toEqual([
       expect.stringMatching(
-        /^shopsync: A heartbeat was not taken: .*alerts\.heartbeat.*404.*check --alerts$/,
+        /^shopsync: A heartbeat was not accepted: .*alerts\.heartbeat.*404.*check --alerts$/,
       ),
-      expect.stringMatching(/^shopsync: An alert was not taken.*alerts\.rules\[0\].*404.*check --alerts$/),
+      expect.stringMatching(/^shopsync: An alert was not accepted.*alerts\.rules\[0\].*404.*check --alerts$/),
       expect.stringMatching(/^shopsync: sync: tenant 101/),
     ])
     expect(stderr).not.toContain('hidden')
@@ -116,7 +116,7 @@ describe('a lock that another run holds', () => {
     await held(130 * minutes)
     const { code, stderr } = await here.run('run', 'hourly', '--quiet')
     expect(code).toBe(4)
-    expect(linesOf(stderr)).toEqual([expect.stringContaining('longer than two intervals')])
+    expect(linesOf(stderr)).toEqual([expect.stringContaining('more than two intervals')])
     mkdirSync(join(here.folder, 'jobs'))
     const job = { description: 'Without a schedule.', steps: [{ command: 'sync' }] }
     writeFileSync(join(here.folder, 'jobs/mine.json'), JSON.stringify(job))
@@ -141,7 +141,7 @@ test('a killed run shows in status until the next one', async () => {
   db.prepare("update sync_runs set status = 'running', finished_at = null").run()
   const { code, stdout } = await here.run('status')
   expect(code).toBe(1)
-  expect(stdout).toMatch(/✗ The last run \(sync, begun .* ago\) ended without a word/)
+  expect(stdout).toMatch(/✗ The last run \(sync, started .* ago\) died without reporting/)
   expect(linesOf((await here.run('status', '--quiet')).stderr)).toHaveLength(1)
   db.close()
   await here.run('sync', '--quiet')
@@ -165,7 +165,7 @@ test('deletions that were checked once and not for days need attention', async (
   const { code, stderr } = await here.run('status', '--quiet')
   expect(code).toBe(1)
   expect(linesOf(stderr)).toEqual([
-    expect.stringMatching(/tenant 101, notes: deletions were checked last at .* reconcile$/),
+    expect.stringMatching(/tenant 101, notes: deletions were last checked at .* reconcile$/),
   ])
   here.configure({ status: { deletesUncheckedAfter: 'P5D' }, sync: { resources: ['notes', 'categories'] } })
   expect((await here.run('status')).code).toBe(0)

@@ -52,7 +52,7 @@ describe.each(warehouses())('$name', (kind) => {
       const ended = await run.ended
       await sent
       expect(ended, ended.stderr).toMatchObject({ code, signal: null })
-      expect(ended.stderr).toContain('Stopping after the transaction in hand')
+      expect(ended.stderr).toContain('Stopping after the current transaction')
       expect(ended.stderr).toMatch(/the next run resumes at\n\s+tenant 1, notes: record \d+ of 950/)
       const warehouse = await reopen(address)
       const stored = await rowsOf(warehouse, 'notes')

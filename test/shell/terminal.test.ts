@@ -93,19 +93,19 @@ test.each([
 })
 
 test.each([
-  [['sync', '--tenant', '101'], 'asking which tenants there are'],
+  [['sync', '--tenant', '101'], 'listing the tenants'],
   [
     ['backfill', '--tenant', '101', '--from', '2026-01-01T00:00:00Z', '--to', '2026-01-02T00:00:00Z'],
-    'asking',
+    'listing',
   ],
-  [['reconcile', '--tenant', '101'], 'asking which tenants there are'],
-  [['verify', '--tenant', '101'], 'asking which tenants there are'],
-  [['plan'], 'asking which tenants there are'],
-  [['check'], 'asking the API who is granted'],
-  [['run', 'weekly-verify'], 'asking which tenants there are'],
+  [['reconcile', '--tenant', '101'], 'listing the tenants'],
+  [['verify', '--tenant', '101'], 'listing the tenants'],
+  [['plan'], 'listing the tenants'],
+  [['check'], 'listing the tenants'],
+  [['run', 'weekly-verify'], 'listing the tenants'],
   [['quarantine', 'replay'], 'looking at the quarantine'],
   [['migrate'], 'looking at what is stored'],
-  [['snapshot'], 'keeping how each shop stands'],
+  [['snapshot'], 'recording where each shop stands'],
   [['report'], 'asking the warehouse, and drawing the page'],
 ])('%j shows its progress on a terminal, and leaves nothing of it', async (words, first) => {
   const { raw, lines } = await at(80, words)

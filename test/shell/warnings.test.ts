@@ -29,7 +29,8 @@ async function logged(rules: Rule[], ...words: string[]): Promise<Record<string,
   return Object.fromEntries(Object.entries(messages).map(([level, of]) => [level, [...of]]))
 }
 
-const drift = 'The API sends fields or values that its document does not show; they are kept, see sync_drift'
+const drift =
+  'The API sends fields or values that its documentation does not show; they are kept (see sync_drift)'
 const back = 'Records were deleted while the list was read: stepping back'
 
 test('unknown fields, deletions on the way and repeated requests cause none', async () => {
@@ -54,7 +55,10 @@ test('values that cannot be stored cause one, whatever the pages; so does a curs
     '--full',
   )
   expect(info).toContain('Values could not be stored: see sync_quarantine')
-  expect(warn?.toSorted()).toEqual(['Cursor failed', 'Values could not be stored: shopsync quarantine list'])
+  expect(warn?.toSorted()).toEqual([
+    'Cursor failed',
+    'Some values could not be stored: see shopsync quarantine list',
+  ])
 })
 
 test('into a pipe, successes have no lines of their own, and anything about a tenant names it', async () => {

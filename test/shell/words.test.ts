@@ -90,7 +90,7 @@ describe('the summary of a run', () => {
     expect(text).toMatch(/^notes +2 .*1 proven, 1 unproven$/m)
     expect(text).toContain('✗ tenant 1, vendors: GET vendors answered 500')
     expect(text).toContain('Not offered by the API (404): shops')
-    expect(text).toContain('2 values could not be stored as they came: see the table sync_quarantine')
+    expect(text).toContain('2 values could not be stored as sent: see the table sync_quarantine')
     expect(text).toContain('shopsync check')
   })
 })
@@ -169,11 +169,11 @@ describe('the progress line', () => {
 
   test('for work that belongs to no cursor shows what it is, and how far if that is known', () => {
     const { tracker, progress } = start(80)
-    expect(progress.line(4000)).toBe('asking which tenants there are … 3.0 s')
+    expect(progress.line(4000)).toBe('listing the tenants … 3.0 s')
     tracker.step('drawing the page', 0, 0)
     expect(progress.line(4000)).toBe('drawing the page … 3.0 s')
-    tracker.step('asking for each record again', 12, 48)
-    expect(progress.line(4000)).toBe('━━━━─────────── 25 % · asking for each record again · 12 of 48')
+    tracker.step('fetching each record again', 12, 48)
+    expect(progress.line(4000)).toBe('━━━━─────────── 25 % · fetching each record again · 12 of 48')
     tracker.begun({ tenantId: 1, resource: 'notes' })
     tracker.planned(1, 1)
     expect(progress.line(4000)).toContain('0 of 1 cursors')

@@ -3,30 +3,18 @@
  * listener takes a turn each minute, cron syncs each hour and reconciles at night. After each of these, everything that
  * a cursor claims is compared with the source. A second warehouse follows the same source without events.
  */
-import { resources } from '../../schema/index.js'
-import { addMicros, canonical, fromMicros } from '../../src/engine/base/timestamp.js'
-import { Secret } from '../../src/engine/config/secret.js'
+import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { eventSettings } from '../../src/features/events/settings.js'
-import { judge } from '../../src/features/listen/judge.js'
-import { receiverCall, syncedNow } from '../../src/features/listen/receiver.js'
-import type { ReceivedEvent } from '../../src/features/listen/understand.js'
 import { createSandbox, type Sandbox, type StoreChange } from '../../src/sandbox/index.js'
 import { HandClock } from './clocks.js'
 import { EventBench } from './events.js'
+import { LossyPost, type PostTally, versionOf } from './lossypost.js'
 import { randomFrom } from './random.js'
-import { known, type RunOptions, sync } from './run.js'
+import { type RunOptions, sync } from './run.js'
 import { type Kind, open, rowsOf } from './warehouse.js'
 
 const minute = 60_000
-const everything = { sync: { tenants: 'all', exceptTenants: [], resources: 'all' } } as const
-
-/**
- * What happens to events on their way: shares, and the longest delay in ms. `forged`: events about something that never
- * happened.
- */
-export const way = { dropped: 0.05, twice: 0.1, late: 0.2, latestMs: 30 * minute, forged: 0.04 } as const
 
 /** A change that no claim has covered yet; `updatedAt` is null if the record was deleted. */
 interface Owed {
@@ -36,13 +24,8 @@ interface Owed {
   readonly updatedAt: string | null
 }
 
-export interface DayTally {
+export interface DayTally extends PostTally {
   changes: number
-  events: number
-  dropped: number
-  doubled: number
-  late: number
-  forged: number
   turns: number
   runs: number
   requests: number
@@ -58,8 +41,7 @@ export class EventDay {
     ...{ changes: 0, events: 0, dropped: 0, doubled: 0, late: 0, forged: 0, turns: 0, runs: 0, requests: 0 },
     claims: {},
   }
-  /** Events on their way, by when they arrive, in ms. */
-  readonly #post: { readonly at: number; readonly event: ReceivedEvent }[] = []
+  readonly #post: LossyPost
   readonly #owed = new Map<string, Owed>()
   readonly #deleted = new Set<string>()
   #motion = 0
@@ -72,6 +54,7 @@ export class EventDay {
     readonly events: EventBench,
     private readonly random: () => number,
   ) {
+    this.#post = new LossyPost(random, this.tally)
     sandbox.store.onChange((change) => this.#changed(change))
     sandbox.onRequest(() => {
       if (this.random() < this.#motion) sandbox.work(1)
@@ -120,7 +103,7 @@ export class EventDay {
   /** The end of a minute: what has arrived by then is in the inbox, and the listener takes its turn. */
   async #minute(): Promise<void> {
     this.clock.micros = BigInt((Math.floor(this.#now / minute) + 1) * minute) * 1000n
-    await this.#deliver()
+    await this.#post.deliver(this.events.inbox, this.hearing, this.#now)
     await this.events.turn()
     this.tally.turns += 1
     await this.#compare('a turn')
@@ -155,66 +138,19 @@ export class EventDay {
     if (this.#owed.size > 0) throw new Error(`Owed at the end: ${[...this.#owed.keys()].join(', ')}`)
   }
 
-  #changed({ action, tenant, resource, id }: StoreChange): void {
+  #changed(change: StoreChange): void {
     this.tally.changes += 1
-    const record = action === 'deleted' ? undefined : this.sandbox.store.get(tenant, resource, id)
-    const updatedAt = record ? canonical(String(record.updated_at)) : null
-    const change = { tenant, resource, id, updatedAt }
+    const { tenant, resource, id } = change
+    const updatedAt = versionOf(this.sandbox.store, change)
+    const owed = { tenant, resource, id, updatedAt }
     if (updatedAt === null) {
-      this.#owed.delete(nameOf(change))
-      this.#deleted.add(nameOf(change))
+      this.#owed.delete(nameOf(owed))
+      this.#deleted.add(nameOf(owed))
     } else {
-      this.#owed.set(nameOf(change), change)
-      this.#deleted.delete(nameOf(change))
+      this.#owed.set(nameOf(owed), owed)
+      this.#deleted.delete(nameOf(owed))
     }
-    const { announced, entity } = resources[resource] ?? {}
-    if (!announced || entity === undefined) return
-    const number = ++this.tally.events
-    const event = {
-      ...{ id: `e${number}`, type: entity, action, recordId: id, tenantId: tenant, version: updatedAt },
-      triggeredAt: fromMicros(this.clock.micros),
-    }
-    this.#send(event)
-    if (action === 'deleted' || this.random() > way.forged) return
-    this.tally.forged += 1
-    const version = updatedAt && addMicros(updatedAt, 1_000_000n)
-    const lie = this.random() < 0.5 ? { action: 'deleted', version: null } : { version }
-    this.#send({ ...event, id: `forged ${number}`, ...lie })
-  }
-
-  #send(event: ReceivedEvent): void {
-    if (this.random() < way.dropped) {
-      this.tally.dropped += 1
-      return
-    }
-    const isDoubled = this.random() < way.twice
-    if (isDoubled) this.tally.doubled += 1
-    for (let i = 0; i < (isDoubled ? 2 : 1); i++) {
-      const isLate = this.random() < way.late
-      if (isLate) this.tally.late += 1
-      this.#post.push({ at: this.#now + this.random() * (isLate ? way.latestMs : 2000), event })
-    }
-  }
-
-  /** Puts what has arrived into the inbox, as the receiver would. */
-  async #deliver(): Promise<void> {
-    const here = this.#post.filter(({ at }) => at <= this.#now)
-    const rest = this.#post.filter(({ at }) => at > this.#now)
-    this.#post.splice(0, this.#post.length, ...rest)
-    if (here.length === 0) return
-    const config = {
-      warehouse: { url: new Secret(''), schema: '', pooler: false },
-      api: { baseUrl: 'http://127.0.0.1:1', partnerId: '42', secret: new Secret('') },
-    }
-    const synced = await syncedNow(everything as never, known, this.hearing)
-    const call = receiverCall(config as never, eventSettings({}), synced)
-    for (const { at, event } of here.toSorted((a, b) => a.at - b.at)) {
-      const { rows } = judge(event, call, synced, fromMicros(BigInt(Math.round(at)) * 1000n))
-      await this.events.inbox.insert(
-        rows.map((row) => ({ ...row, deliveries: 1, tries: 0 })),
-        [],
-      )
-    }
+    this.#post.changed(change, updatedAt, this.clock.micros)
   }
 
   get #at(): string {

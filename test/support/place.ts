@@ -28,6 +28,8 @@ export function configure(
     readonly alerts?: object
     readonly metrics?: object
     readonly events?: object
+    readonly targets?: object
+    readonly polling?: object
   } = {},
 ): string {
   const { url: baseUrl, partnerId, secret } = sandbox
@@ -42,6 +44,8 @@ export function configure(
     ...(more.alerts && { alerts: more.alerts }),
     ...(more.metrics && { metrics: more.metrics }),
     ...(more.events && { events: more.events }),
+    ...(more.targets && { targets: more.targets }),
+    ...(more.polling && { polling: more.polling }),
   }
   const file = join(scratch(), 'config.json')
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })

@@ -264,7 +264,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(lists).toHaveLength(4)
     const text = planText(before, { views: { made: [], troubles: [] } })
     expect(text).toMatch(
-      /Of these, 4 requests and 58 records are to read 4 lists whole once \(repair_orders, /,
+      /Of these, 4 requests and 58 records are for reading 4 lists in full once \(repair_orders, /,
     )
     expect(text).toMatch(/The keys of 18 tables change, on this side only: \d+ rows, .* (kB|MB)/)
 
@@ -283,7 +283,7 @@ describe.each(warehouses())('$name', (kind) => {
     const nowMicros = BigInt(Date.now()) * 1000n
     const status = await statusOf(sandbox, warehouse, { resources: chosen, nowMicros })
     expect(statusText(status)).toMatch(
-      /! tenant 2, repair_orders: the whole list is being read, because the keys .*: 20 of 45 records so far; shopsync sync goes on/,
+      /! tenant 2, repair_orders: the whole list is being read, because the keys .*: 20 of 45 records so far; shopsync sync continues/,
     )
     expect(await answer()).not.toContain('read again in full')
     const agreed = await plan()

@@ -122,7 +122,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(refused.message).toContain(
       isSqlite
         ? `${table} (the foreign key (tenant_id, service_id) of the table visits refers to it)`
-        : `${table} (the constraint visits_service on table shopsync.visits stands on its key)`,
+        : `${table} (the constraint visits_service on table shopsync.visits depends on its key)`,
     )
     expect(refused.hint).toContain('tenant_id, repair_order_id, id')
     expect(refused.hint).toContain('Nothing was changed')
@@ -146,9 +146,9 @@ describe.each(warehouses())('$name', (kind) => {
       )
       const { message, exitCode } = (await refusal(warehouse.migrate())) as Stop
       expect(exitCode).toBe(2)
-      expect(message).toContain(`${table} (the view counted stands on its key)`)
+      expect(message).toContain(`${table} (the view counted depends on its key)`)
       expect(message).toContain(
-        'repair_order_labors (the replica identity of the table shopsync.repair_order_labors stands on its key)',
+        'repair_order_labors (the replica identity of the table shopsync.repair_order_labors depends on its key)',
       )
       await warehouse.close()
     },
@@ -225,7 +225,7 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     )
   }
   const tell =
-    /Free some space, \d+(\.\d)? MB at least, and run the same command again: the keys of 18 tables change, and until all of them have, the warehouse is as it was before/
+    /Free at least \d+(\.\d)? MB and run the same command again: the keys of 18 tables change, and until all of them have, the warehouse stays as it was/
 
   it('of SQLite leaves the file as it was', async () => {
     const kind = warehouses()[0]!

@@ -18,7 +18,7 @@ export function arrange<T extends Placed>(
       const { after } = thing
       if (after !== undefined) place = all.findIndex(([known]) => known === after) + 1
       if (place === 0 && after !== undefined)
-        throw new Bug(`${name} is to follow ${after}, which is not there`)
+        throw new Bug(`${name} must follow ${after}, which does not exist`)
       all.splice(place, 0, [name, thing])
       place += 1
     }

@@ -21,15 +21,15 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
   if (parsed.username || parsed.password || parsed.search || parsed.hash) {
     return problem(
       'an address without user, query or fragment',
-      `${example}; the credentials are partnerId and secret`,
+      `${example}; the credentials go into partnerId and secret`,
     )
   }
   if (/\/api(\/v\d+)?\/*$/.test(parsed.pathname)) {
-    return problem('the address without api/v1, which is added to it', `Type "baseUrl": "${parsed.origin}"`)
+    return problem('the address without api/v1, which shopsync adds', `Type "baseUrl": "${parsed.origin}"`)
   }
   if (parsed.protocol === 'http:' && !allowInsecure && !isLoopback(parsed.hostname)) {
     const secure = `Type "https://${parsed.host}", or set "api.allowInsecure": true if the secret may cross the network in clear text`
-    return problem('https, since plain http shows the secret to the network', secure)
+    return problem('https, because plain http exposes the secret to the network', secure)
   }
   return undefined
 }
@@ -46,14 +46,14 @@ export function addressProblem(path: string, url: string, allowInsecure: boolean
       path,
       found: 'another text (not shown)',
       expected,
-      hint: 'Take the whole address, as its service shows it',
+      hint: 'Copy the whole address from the service',
     }
   if (parsed.protocol === 'https:' || allowInsecure || isLoopback(parsed.hostname)) return undefined
   return {
     path,
     found: 'an address that begins with http:// (not shown)',
     expected,
-    hint: 'Plain http shows the message to the network; set "api.allowInsecure": true if it may',
+    hint: 'Plain http exposes the message to the network; set "api.allowInsecure": true if that is acceptable',
   }
 }
 
@@ -66,15 +66,15 @@ export function warehouseProblem(url: string): Problem | undefined {
     hint,
   })
   if (/^sqlite:(:|file:)/.test(url))
-    return problem('an address in memory, or of another form than a path: a warehouse has to outlive the run')
-  if (/^sqlite:~(?!\/)/.test(url)) return problem('a path that begins with ~ and is not below ~/')
+    return problem('an in-memory database, or something other than a path: a warehouse must outlive the run')
+  if (/^sqlite:~(?!\/)/.test(url)) return problem('a path that begins with ~ but not with ~/')
   if (/^sqlite:(?!\/\/)./s.test(url)) return undefined
   if (url.startsWith('sqlite:'))
     return problem(url === 'sqlite:' ? '"sqlite:" without a path' : '"sqlite://…"')
   if (/^postgres(ql)?:\/\//.test(url)) {
     if (!URL.canParse(url)) return problem('a Postgres address that cannot be read', escapes)
     const address = new URL(url)
-    if (!isEscaped(address)) return problem('a "%" that is no escape', escapes)
+    if (!isEscaped(address)) return problem('a "%" that does not start an escape', escapes)
     return tlsProblem(address)
   }
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
@@ -95,13 +95,13 @@ function tlsProblem({ searchParams }: URL): Problem | undefined {
       path,
       found: `sslmode=${mode}`,
       expected: `one of ${tlsModes.join(', ')}`,
-      hint: 'allow and prefer would go on in clear text without a word. Type sslmode=verify-full; sslmode=require encrypts and trusts any certificate',
+      hint: 'allow and prefer silently fall back to clear text. Type sslmode=verify-full; sslmode=require encrypts but trusts any certificate',
     }
   if (mode !== 'verify-ca' || searchParams.get('sslrootcert')) return undefined
   return {
     path,
     found: 'sslmode=verify-ca without sslrootcert',
-    expected: 'the certificates of the authority that is trusted',
+    expected: 'the certificates of the authority to trust',
     hint: 'Type …&sslrootcert=/path/to/ca.pem, or sslmode=verify-full, which trusts the authorities that Node trusts',
   }
 }

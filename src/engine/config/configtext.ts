@@ -65,7 +65,7 @@ function membersOf({ members }: NodeOf<'Object'>): [key: string, value: ValueNod
   const keys = new Set<string>()
   return members.map(({ name, value }) => {
     const key = name.type === 'String' ? name.value : name.name
-    if (keys.has(key)) throw new JsonError(`the key "${key}" stands there twice`, name.loc.start)
+    if (keys.has(key)) throw new JsonError(`the key "${key}" appears twice`, name.loc.start)
     keys.add(key)
     return [key, value]
   })
@@ -91,7 +91,7 @@ function refuseDepth(text: string): void {
     if (depth <= deepest) continue
     const lines = text.slice(0, index).split('\n')
     const place = { line: lines.length, column: (lines.at(-1) ?? '').length + 1, offset: index }
-    throw new JsonError(`found more than ${deepest} brackets within each other`, place)
+    throw new JsonError(`found more than ${deepest} nested brackets`, place)
   }
 }
 

@@ -27,7 +27,7 @@ export function cronProblem(text: string): string | undefined {
   if (!crontab.test(text)) return expected
   try {
     const cron = new Cron(text, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
-    return cron.nextRun() === null ? 'a day that comes: no year has this one' : undefined
+    return cron.nextRun() === null ? 'a day that exists: no year has this one' : undefined
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
     return `${expected} (${reason})`

@@ -60,8 +60,8 @@ function mistakeIn(found: RegExpExecArray | null): string | undefined {
   if (bare === '') return 'no name before the =, expected NAME=VALUE'
   if (/[\s"'`#]/.test(bare)) return 'a name with spaces, quotes or # in it, expected NAME=VALUE'
   if (/^["'`]/.test(plain))
-    return `the quote ${plain[0]} opened and never closed, expected it at the end of the value`
-  if (!/^[ \t]*(?:#|$)/.test(behind)) return 'text behind the closing quote, expected the end of the line'
+    return `a quote ${plain[0]} that is never closed, expected it at the end of the value`
+  if (!/^[ \t]*(?:#|$)/.test(behind)) return 'text after the closing quote, expected the end of the line'
   return undefined
 }
 

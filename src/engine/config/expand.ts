@@ -71,7 +71,7 @@ function fillIn(
       path,
       found: `\${${name}}, but the environment variable ${name} ${state}`,
       expected: 'its value in the environment',
-      hint: `Type export ${name}=... in the shell, or in what starts shopsync`,
+      hint: `Type export ${name}=... in the shell, or set it in whatever starts shopsync`,
     })
     return whole
   })
@@ -94,7 +94,7 @@ function fromFile(
       path: `${path}.file`,
       found: `no readable file at ${place} (${error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'})`,
       expected: 'a file that holds the secret and nothing else',
-      hint: 'A relative path starts at the folder of the configuration file',
+      hint: "A relative path starts at the configuration file's folder",
     })
     return item
   }

@@ -109,7 +109,7 @@ export function jsonSchema(shape: z.ZodType, head: { title: string; description:
 
 const zoneError = 'the name of a time zone such as "America/Chicago"'
 const placeHint =
-  'Name a place, as the IANA list does: an offset knows no daylight saving time, and databases read it backwards'
+  'Use a place name from the IANA list: an offset has no daylight saving time, and databases read its sign backwards'
 
 /** A duration, or "auto" for a measured one. */
 export const durationOrAutoLeaf = (preset: string, doc: string, most = 'P3650D') => {

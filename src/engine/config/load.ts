@@ -143,7 +143,7 @@ export function readConfig(file: string, options: Pick<LoadOptions, 'file' | 'en
         : undefined
     throw new Stop(`Found no configuration at ${file}`, {
       exitCode: 2,
-      hint: `${from ? `Expected a JSON file where ${from} says. ` : ''}Type shopsync init, which makes one in the working directory, or shopsync demo, which needs none`,
+      hint: `${from ? `Expected a JSON file at the path that ${from} names. ` : ''}Type shopsync init, which creates one in the working directory, or shopsync demo, which needs none`,
       cause,
     })
   }
@@ -157,7 +157,7 @@ export function parseFile(text: string, name: string): ReturnType<typeof parseDo
     if (!(error instanceof JsonError)) throw error
     throw new Stop(
       `${name} is not valid JSON: line ${error.line}, column ${error.column}: ${error.message}`,
-      { exitCode: 2, hint: 'Mend it there and try again' },
+      { exitCode: 2, hint: 'Fix it there and try again' },
     )
   }
 }

@@ -5,14 +5,14 @@ import { type Resources, section, type TableLister } from './leaf.js'
 import { type Problem, unknownKey } from './problems.js'
 
 const only =
-  '"keep", the default and the only treatment in this version. "hash" and "drop" are refused, not ignored: to keep data out of the warehouse, switch its resource off'
+  '"keep", the default and the only treatment in this version. "hash" and "drop" are refused, not ignored: to keep data out of the warehouse, disable its resource'
 
 const keep = (name: string) =>
   z
     .literal('keep', {
       error: ({ input }) =>
         input === 'hash' || input === 'drop'
-          ? `"keep", the only treatment in this version: to keep the data out of the warehouse, switch the resource off, "resources": {"${name}": {"enabled": false}}`
+          ? `"keep", the only treatment in this version: to keep the data out of the warehouse, disable the resource, "resources": {"${name}": {"enabled": false}}`
           : '"keep"',
     })
     .describe('"keep": stored as the API sends it.')

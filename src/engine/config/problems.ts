@@ -158,8 +158,11 @@ function valueAt(value: unknown, path: Path): unknown {
   )
 }
 
+/** What is found where a key is missing. */
+const missing = 'nothing'
+
 function found(value: unknown, hidden: boolean): string {
-  if (value === undefined) return 'nothing'
+  if (value === undefined) return missing
   if (hidden)
     return value === ''
       ? 'an empty text'
@@ -175,7 +178,8 @@ export function listProblems(problems: readonly Problem[], lines: ReadonlyMap<st
       const line = lines.get(problem.path)
       const place = `${problem.path || 'the file'}${line === undefined ? '' : ` (line ${line})`}`
       const hint = problem.hint ? `. ${problem.hint}` : ''
-      return `  ${place}: found ${problem.found}, expected ${problem.expected}${hint}`
+      const found = problem.found === missing ? 'missing; ' : `found ${problem.found}, `
+      return `  ${place}: ${found}expected ${problem.expected}${hint}`
     })
     .join('\n')
 }

@@ -49,9 +49,9 @@ export function proxyProblem(...which: Parameters<typeof namedProxy>): Problem |
   if (!named || (URL.canParse(named.url) && /^https?:$/.test(new URL(named.url).protocol))) return undefined
   return {
     path: named.from,
-    found: 'a text that is no address of an HTTP proxy',
+    found: 'a text that is not the address of an HTTP proxy',
     expected: '"http://HOST:PORT" or "http://USER:PASSWORD@HOST:PORT"',
-    hint: 'In user and password, type % as %25, @ as %40, : as %3A and / as %2F; "api": {"proxy": false} does without a proxy',
+    hint: 'In user and password, type % as %25, @ as %40, : as %3A and / as %2F; "api": {"proxy": false} uses no proxy',
   }
 }
 

@@ -115,7 +115,7 @@ function sections(schema: SettingSchema, level: string): string[] {
 export function configReference(config: SettingSchema, job: SettingSchema): string {
   const parts = [
     '# Configuration reference',
-    `The build writes this page from the checks of the configuration (\`src/engine/config/schema.ts\`, \`src/features/jobs/jobfile.ts\`); editors complete and explain the same from \`schema/config.schema.json\` and \`schema/job.schema.json\`. A duration is one of ISO 8601, such as \`"PT5M"\` or \`"P3D"\`. \`\${NAME}\` in any text is taken from the environment or from \`shopsync.env\`. An unknown key is an error that names the nearest known one.`,
+    `The build writes this page from the checks of the configuration (\`src/engine/config/schema.ts\`, \`src/features/jobs/jobfile.ts\`); editors complete and explain the settings from \`schema/config.schema.json\` and \`schema/job.schema.json\`. Durations are ISO 8601, such as \`"PT5M"\` or \`"P3D"\`. \`\${NAME}\` in any text is replaced from the environment or from \`shopsync.env\`. An unknown key is an error that names the nearest known one.`,
     '## config.json',
     ...sections(config, '###'),
     '## jobs/NAME.json',

@@ -45,24 +45,24 @@ const partnerId = z
 
 const timeouts = section(
   {
-    connect: durationLeaf('PT10S', 'Until a connection is open.'),
-    headers: durationLeaf('PT30S', 'From the request to the first line of the answer.'),
-    body: durationLeaf('PT60S', 'Between two pieces of the body of an answer.'),
-    request: durationLeaf('PT60S', 'From the request to the end of its answer, the whole body included.'),
+    connect: durationLeaf('PT10S', 'To open a connection.'),
+    headers: durationLeaf('PT30S', 'From the request to the first line of the response.'),
+    body: durationLeaf('PT60S', 'Between two chunks of a response body.'),
+    request: durationLeaf('PT60S', 'From the request to the end of the response, including the whole body.'),
   },
   'How long to wait before a request counts as failed, as ISO 8601 durations.',
 )
 
 const retry = section(
   {
-    attempts: whole(1, 20).default(6).describe('How often a request is sent before its cursor fails.'),
+    attempts: whole(1, 20).default(6).describe('How many times a request is sent before its cursor fails.'),
     base: durationLeaf(
       'PT0.5S',
-      'Longest first pause. It doubles from try to try, and the length of each pause is drawn at random.',
+      'Longest pause before the first retry. It doubles with each retry, and each pause is a random part of it.',
     ),
-    max: durationLeaf('PT30S', 'Longest pause between two tries.'),
+    max: durationLeaf('PT30S', 'Longest pause between two attempts.'),
   },
-  'Repetition of requests after lost connections, time-outs and server errors.',
+  'Retries after lost connections, timeouts and server errors.',
 )
 
 const api = z
@@ -76,12 +76,12 @@ const api = z
       partnerId,
       secret: secret('the partner secret').meta({
         description:
-          'Partner secret (header X-Api-Secret). Best taken from the environment as "${NAME}", or from a file as {"file": "PATH"}.',
+          'Partner secret (header X-Api-Secret). Take it from the environment as "${NAME}", or from a file as {"file": "PATH"}.',
         examples: ['${SHOPSYNC_API_SECRET}', { file: '/run/secrets/shopsync' }],
       }),
       rateReserve: share(0.9)
         .default(0)
-        .describe('Share of each rate-limit window that is left to other clients of the API.'),
+        .describe('Share of each rate-limit window to leave for other clients of the API.'),
       allowInsecure: flag(
         'Allow plain http to other machines. The secret then crosses the network in clear text.',
       ),
@@ -92,22 +92,24 @@ const api = z
         .default('environment')
         .meta({
           description:
-            'HTTP proxy through which the API is reached, "http://USER:PASSWORD@HOST:PORT"; it opens tunnels, and sees no request and no secret. "environment": HTTPS_PROXY, unless NO_PROXY names the host. false: none.',
+            'HTTP proxy through which the API is reached, "http://USER:PASSWORD@HOST:PORT"; it only opens tunnels, and never sees a request or the secret. "environment": HTTPS_PROXY, unless NO_PROXY names the host. false: none.',
           examples: ['http://proxy.example.com:3128'],
         }),
       timeouts,
       maxWait: durationLeaf(
         'PT1H',
-        'Longest wait that is sat out where the API asks to wait. Beyond it, cursors end as failed, and the next run looks again.',
+        'Longest wait when the API asks for one. If it asks for longer, cursors end as failed, and the next run tries again.',
         'P20D',
       ),
       maxBodyBytes: whole(65_536, 1_073_741_824)
         .default(67_108_864)
-        .describe('Largest answer that is read; a larger one counts as failed.'),
+        .describe('Largest response to read; a larger one counts as failed.'),
       concurrency: whole(1, 64)
         .default(8)
         .describe('Connections to the API; each carries one request at a time.'),
-      gzip: flag('Ask for compressed answers: less traffic, more work. Worth it on slow lines only.'),
+      gzip: flag(
+        'Request compressed responses: less traffic, more work for the processor. Worth it only on slow networks.',
+      ),
       retry,
     },
     { error: 'an object with baseUrl, partnerId and secret' },
@@ -130,7 +132,7 @@ const warehouse = z
         .default('shopsync')
         .describe('Postgres schema that holds the tables; SQLite has none.'),
       pooler: flag(
-        'A pooler in transaction mode (PgBouncer, Supavisor) stands before Postgres: nothing is left in a session between two transactions.',
+        'Set this if a pooler in transaction mode (PgBouncer, Supavisor) is in front of Postgres: nothing is then kept in a session between transactions.',
       ),
       autoMigrate: flag(
         'Create and extend the tables when a run starts. If false, a run stops while tables are out of date, and `shopsync migrate` brings them up to date.',
@@ -144,18 +146,18 @@ const warehouse = z
 const sync = (resources: Resources) =>
   section(
     {
-      tenants: tenantChoice('The tenants to sync: all that have granted access, or these.'),
+      tenants: tenantChoice('The tenants to sync: all that have granted access, or only these.'),
       exceptTenants: tenantList(
-        'Tenants that are not walked, and of which nothing is said: a customer who left. Their rows stay until `shopsync forget`.',
+        'Tenants to leave out without a warning, such as a customer who left. Their rows stay until `shopsync forget`.',
       ),
-      resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or these.'),
+      resources: resourceChoice(resources, 'The resources to sync: all that are enabled, or only these.'),
       overlap: durationOrAutoLeaf(
         'PT5M',
-        'How far before its watermark a run starts again, for records that became visible late. "auto": twice the largest lateness of the last 30 days, from a minute to six hours.',
+        'How far before the watermark each run starts, to catch records that became visible late. "auto": twice the largest lateness of the last 30 days, from a minute to six hours.',
       ),
       concurrency: whole(1, 64)
         .default(8)
-        .describe('Cursors (a resource of a tenant) that a run works on at one time.'),
+        .describe('How many cursors (one resource of one tenant) a run works on at a time.'),
     },
     'What a sync reads, and how.',
   )
@@ -179,7 +181,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
       path: textLeaf('a path below tenants/:tenant_id/')
         .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: `a path below tenants/:tenant_id/ such as "${of.name}"` })
         .optional()
-        .describe('Path below tenants/:tenant_id/, if the API has it elsewhere.'),
+        .describe('Path below tenants/:tenant_id/, if the API uses a different one.'),
       columns: z
         .record(z.string().regex(/^[A-Za-z]\w{0,62}$/, { error: columnName }), choice(kinds), {
           error: 'an object such as {"vin": "text"}',
@@ -191,7 +193,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
             const other = known.get(name.toLowerCase())
             known.set(name.toLowerCase(), other ?? name)
             if (other === undefined) continue
-            const there = `${of.name}.${other} is there already`
+            const there = `${of.name}.${other} already exists`
             const why = other === name ? there : `${there}, and SQLite takes both names for one column`
             const message = `a field that has no column yet; ${why}`
             context.addIssue({ code: 'custom', path: [name], message, params: { isKey: true } })
@@ -199,7 +201,7 @@ const resource = (of: Resource, tablesOf: TableLister) => {
         })
         .prefault({})
         .describe(
-          'Fields that the API sends and its document does not show, by name and type. Each gets a column of its own, and is no part of _extra any more.',
+          'Fields that the API sends but its documentation does not show, by name and type. Each gets a column of its own and is no longer part of _extra.',
         ),
       history: of.list === 'records' ? history : noHistory,
     })
@@ -215,23 +217,23 @@ const ownSections = (tablesOf: TableLister, resources: Resources) => ({
   sync: sync(resources),
   resources: section(
     Object.fromEntries(Object.values(resources).map((of) => [of.name, resource(of, tablesOf)])),
-    'Settings of single resources.',
+    'Settings of individual resources.',
   ),
   privacy: privacy(resources, tablesOf),
   history: section(
     {
       keep: durationLeaf(
         'P90D',
-        'How long runs, their cursors and requests are kept. Of runs that brought nothing and are older than a week, one row a day and cursor stays.',
+        'How long runs, their cursors and requests are kept. Of runs that found nothing new and are older than a week, one row per day and cursor is kept.',
       ),
     },
-    'The history of runs, for `shopsync why` and for those who look back.',
+    'The history of runs, for `shopsync runs` and `shopsync why`.',
   ),
   log: section(
     {
       level: choice(logLevels)
         .optional()
-        .describe('Least severe messages to log; default: warn on a terminal, else info.'),
+        .describe('Lowest severity to log; default: warn on a terminal, else info.'),
       format: choice(['auto', 'text', 'json'], '"auto", "text" or "json"')
         .default('auto')
         .describe('Lines of text or of JSON; auto: text on a terminal, else JSON.'),

@@ -38,7 +38,7 @@ export type Settings = Readonly<Record<string, ResourceSettings>>
 function checkNames(resources: Readonly<Record<string, Resource>>, settings: Settings): void {
   for (const name of Object.keys(settings)) {
     if (Object.hasOwn(resources, name)) continue
-    throw new Stop(`Configuration: resources.${name} is no resource`, {
+    throw new Stop(`Configuration: resources.${name} is not a resource`, {
       exitCode: 2,
       hint: `Known resources: ${Object.keys(resources).join(', ')}`,
     })
@@ -93,9 +93,9 @@ const MAX_NAME = 63
 
 function problem(resource: Resource, name: string, kind: string): string | undefined {
   const taken = tablesOf(resource)[0]?.columns.some((column) => column.name === name)
-  if (taken || Object.hasOwn(resource.fields, name)) return 'exists already; take it out of the configuration'
+  if (taken || Object.hasOwn(resource.fields, name)) return 'already exists; remove it from the configuration'
   if (name === '' || name.length > MAX_NAME) return `is not 1 to ${MAX_NAME} characters long`
-  if (name.includes('\u0000')) return 'has a character that no column name can hold'
+  if (name.includes('\u0000')) return 'has a character that a column name cannot contain'
   if (!kinds.some((known) => known === kind))
     return `is of the unknown kind ${kind}; known: ${kinds.join(', ')}`
   return undefined

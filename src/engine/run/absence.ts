@@ -23,10 +23,10 @@ const wasThere = (state: CursorState | undefined): boolean =>
   state !== undefined && (state.watermark !== null || state.lastSuccessAt !== null || state.status === 'ok')
 
 export const revokedText = (tenantId: Int64): string =>
-  `Tenant ${tenantId} is no longer granted; its rows are kept. Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+  `Tenant ${tenantId} is no longer granted; its rows are kept. Ask its owner to grant access again, add it to sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
 
 const missingText = (tenantId: Int64): string =>
-  `The list of authorizations does not show tenant ${tenantId}, and is shorter than its total, shows others twice, or cannot be read whole. Nothing of the tenant was asked for; the next run looks again`
+  `The list of authorizations does not show tenant ${tenantId}, but that list is shorter than its total, shows others twice, or cannot be read completely. The tenant was skipped; the next run checks again`
 
 /** What it means for each of a tenant's cursors that the tenant isn't granted. */
 export function notGranted(tenantId: Int64, access: Exclude<TenantAccess, 'granted'>): Explained {
@@ -47,7 +47,7 @@ export async function explainAbsence(
   const [access = 'granted'] = await accessesOf(tenant.run, [tenant.id])
   if (access !== 'granted') return notGranted(tenant.id, access)
   if (!isGone) return { ...failed, absent: false }
-  const gone = `${error.message}, and has answered before. Its rows and its watermark stay, and the next run asks again. If the API has it at another path, set resources.${resource.name}.path; if it is gone for good, resources.${resource.name}.enabled: false`
+  const gone = `${error.message}, but has answered before. Its rows and watermark stay, and the next run tries again. If the API moved it to another path, set resources.${resource.name}.path; if it is gone for good, set resources.${resource.name}.enabled to false`
   return { text: gone, status: 'failed', reason: 'gone', absent: false }
 }
 

@@ -14,7 +14,7 @@ import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
 import {
-  grantTenant,
+  grantTenants,
   type KnownTenant,
   knownTenants,
   revokeTenant,
@@ -123,7 +123,7 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
     const { code = 'unreachable', status } = error.details
     // An API that tells us to wait has been reached and has already said what it wants.
     const isBusy = code === 'told_to_wait' || status === 429
-    throw new Stop(`The API did not say which tenants there are: ${describeError(error)}`, {
+    throw new Stop(`The API did not return the list of tenants: ${describeError(error)}`, {
       exitCode: 3,
       code,
       ...(!isBusy && {
@@ -148,16 +148,19 @@ export async function recordAuthorizations(
   const { db } = warehouse
   const { syncedAt } = list
   const { name: resource } = authorizations
-  const statements = [
-    ...[...list.rows.values()].map((row) => grantTenant(db, { ...row, _synced_at: syncedAt })),
-    ...fresh.map((tenantId) => revokeTenant(db, tenantId, syncedAt)),
-    ...list.findings.flatMap((found) =>
-      quarantineStatements(db, { tenantId: tenantOf(found), resource, syncedAt }, found.quarantine),
-    ),
-    ...(reason === 'grants_incomplete' ? [] : [forgetUnseen(db, resource, syncedAt)]),
-  ]
+  const rows = Array.from(list.rows.values(), (row) => ({ ...row, _synced_at: syncedAt }))
   const drift = await warehouse.transaction(async (session) => {
-    for (const statement of statements) await session.run(statement)
+    // One at a time: of ten thousand tenants, all of them together take 50 MB.
+    for (const statement of grantTenants(db, rows)) await session.run(statement)
+    for (const tenantId of fresh) await session.run(revokeTenant(db, tenantId, syncedAt))
+    for (const found of list.findings)
+      for (const statement of quarantineStatements(
+        db,
+        { tenantId: tenantOf(found), resource, syncedAt },
+        found.quarantine,
+      ))
+        await session.run(statement)
+    if (reason !== 'grants_incomplete') await session.run(forgetUnseen(db, resource, syncedAt))
     const entries = []
     for (const found of list.findings)
       entries.push(...(await writeDrift(db, session, { tenantId: tenantOf(found), syncedAt }, found.drift)))
@@ -166,12 +169,12 @@ export async function recordAuthorizations(
   for (const tenant_id of fresh)
     observer.warning?.('A tenant is no longer granted; its rows are kept', { tenant_id })
   if (list.isConsistent)
-    observer.notice?.('The list of authorizations shows some of them twice: each counts once', {
+    observer.notice?.('The list of authorizations shows some of them twice; each counts once', {
       places: list.again.length,
     })
   if (drift.length > 0)
     observer.notice?.(
-      'The API sends fields of authorizations that its document does not show: see sync_drift',
+      'The API sends authorization fields that its documentation does not show: see sync_drift',
       {
         found: drift.map(({ path }) => path),
       },

@@ -15,8 +15,8 @@ import { now } from './tenant.js'
 const words: Readonly<Record<MovedColumn['to'], string>> = {
   column: 'Values of a field moved from _extra into its column',
   _extra: 'A column is no longer configured: its values moved back into _extra; the column stays, empty',
-  history: 'Versions that end are kept from now on; what is there counts as seen since its last request',
-  'no history': 'Versions that end are no longer kept: the history stays, and gets no more rows',
+  history: 'Ended versions are kept from now on; existing rows count as seen since their last request',
+  'no history': 'Ended versions are no longer kept; the existing history stays',
 }
 
 /**
@@ -45,19 +45,19 @@ export async function recomputeDerived({
   readonly Recomputed[]
 > {
   const progress = (table: string, tenantId: Int64, records: number): void =>
-    observer.step?.(`computing ${table} of tenant ${tenantId} anew, ${count(records)} records`, 0, 0)
+    observer.step?.(`recomputing ${table} of tenant ${tenantId}, ${count(records)} records`, 0, 0)
   const how = { signal, at: () => now({ clock }), progress }
   const done = await recompute(warehouse, model, how).catch((error) => {
     // If a signal ended the work, the next run continues.
     if (signal.aborted) return []
     // A problem with one table doesn't affect the others. The next run tries again.
     if (!(error instanceof Skip)) throw error
-    observer.warning?.('Rows that follow from others were not computed anew', { error: describeError(error) })
+    observer.warning?.('Derived rows were not recomputed', { error: describeError(error) })
     return []
   })
   for (const { table, tenantId, records } of done)
     observer.notice?.(
-      'Rows were computed anew from the stored records: their rule or settings have changed',
+      'Derived rows were recomputed from the stored records, because their rule or settings changed',
       {
         table,
         tenant_id: tenantId,

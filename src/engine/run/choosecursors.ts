@@ -27,19 +27,19 @@ export function chooseTenants(
   const wanted = named.filter((tenant) => !authorizations.forgotten.has(tenant))
   if (wanted.length < named.length) {
     const away = named.filter((tenant) => authorizations.forgotten.has(tenant))
-    const hint = `Take it out of sync.tenants or the job, or type shopsync forget --tenant ${away[0]} --lift`
-    observer.warning?.('A tenant that was forgotten is named, and stays away', { tenant_id: away, hint })
+    const hint = `Remove it from sync.tenants or the job, or type shopsync forget --tenant ${away[0]} --lift`
+    observer.warning?.('A forgotten tenant is named in the configuration or the job; it is skipped', {
+      tenant_id: away,
+      hint,
+    })
   }
   if (wanted.length === 0) return []
   const chosen = wanted.filter((tenant) => !config.sync.exceptTenants.includes(tenant))
   if (chosen.length === 0)
-    throw new Stop(
-      `Tenant ${wanted.join(', ')} is in sync.exceptTenants; expected a tenant that is to be walked`,
-      {
-        exitCode: 2,
-        hint: 'Take it out of sync.exceptTenants, or name another --tenant',
-      },
-    )
+    throw new Stop(`Tenant ${wanted.join(', ')} is in sync.exceptTenants; expected a tenant to sync`, {
+      exitCode: 2,
+      hint: 'Remove it from sync.exceptTenants, or name another --tenant',
+    })
   const unknown = chosen.filter((tenant) => !known.includes(tenant))
   // A list that falls short of its total says nothing about a tenant, and the run reports that.
   if (unknown.length === 0 || authorizations.reason === 'grants_incomplete') return chosen
@@ -47,7 +47,7 @@ export function chooseTenants(
   if (authorizations.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
   throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
     exitCode: 2,
-    hint: `Granted are: ${authorizations.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
+    hint: `Granted tenants: ${authorizations.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
   })
 }
 
@@ -63,7 +63,7 @@ export function chooseResources(
   const chosen = wanted.map((name) => {
     const resource = enabled.find((candidate) => candidate.name === name)
     if (resource) return resource
-    throw new Stop(`There is no resource ${name}, or it is switched off`, {
+    throw new Stop(`There is no resource ${name}, or it is disabled`, {
       exitCode: 2,
       hint: `Expected one of ${enabled.map((candidate) => candidate.name).join(', ')}`,
     })

@@ -65,15 +65,15 @@ export interface CursorEnd {
 
 function problem(result: CursorResult): string | null {
   if (result.unstorable > 0)
-    return `${result.unstorable} ${result.unstorable === 1 ? 'record' : 'records'} could not be stored: see shopsync quarantine`
+    return `${result.unstorable} ${result.unstorable === 1 ? 'record' : 'records'} could not be stored: see shopsync quarantine list`
   if (result.problem !== undefined) return result.problem
   if (result.outcome?.verdict !== 'unproven') return null
   const { reason, books } = result.outcome
   const { first, last, distinct } = books
   const words = reasons[reason ?? 'totals_disagree']
   if (movesWatermark(result.outcome))
-    return `All that the source shows is stored, but ${words}: ${first} records at first, ${last} at last, ${distinct} seen. Later runs look again`
-  return `The books do not close (${words}): ${first} records at first, ${last} at last, ${distinct} seen. The watermark stays; the next run reads the list again`
+    return `Everything the source shows is stored, but ${words}: ${first} records at the start, ${last} at the end, ${distinct} seen. Later runs check again`
+  return `The books do not close (${words}): ${first} records at the start, ${last} at the end, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
 const claimed = ({
@@ -93,7 +93,7 @@ function claimOf({ unstorable, outcome }: CursorResult): Claim {
 }
 
 const undone = (ending: Ending): Explained => ({
-  text: `${reasons[ending]}; the next run goes on where this one stopped`,
+  text: `${reasons[ending]}; the next run resumes where this one stopped`,
   status: 'skipped',
   reason: ending,
   absent: false,

@@ -52,7 +52,7 @@ export class CursorList<P extends FlatPage = Flattened> {
   probeId: Int64 | undefined
   /** The source has counted this list before. */
   #isCounted = false
-  /** Pages that failed before: they are requested once more before they are read in smaller pages again. */
+  /** Pages that failed before: they are requested one more time before they are read in smaller pages again. */
   readonly #failed = new Set<string>()
 
   constructor(

@@ -9,7 +9,7 @@ import type { Reason } from '../base/reasons.js'
 export type Ending = Extract<Reason, 'interrupted' | 'time_limit'>
 
 const timeIsOver = (): Stop =>
-  new Stop('The time limit ended the run; the next run goes on with the cursors that have waited longest', {
+  new Stop('The time limit ended the run; the next run starts with the cursors that have waited longest', {
     exitCode: 1,
     code: 'time_limit',
   })

@@ -25,11 +25,11 @@ export const keptCounters = {
     labels: ['job', 'outcome'],
   },
   shopsync_api_requests_total: {
-    help: 'Requests that runs sent to the API, by what for and with which status; none: no answer came.',
+    help: 'Requests that runs sent to the API, by purpose and status; none: no answer came.',
     labels: ['purpose', 'status'],
   },
   shopsync_ratelimit_wait_seconds_total: {
-    help: 'Seconds in which runs stood still because the rate limit left no request.',
+    help: 'Seconds that runs waited because the rate limit was used up.',
     labels: [],
   },
   shopsync_records_applied_total: {
@@ -37,7 +37,7 @@ export const keptCounters = {
     labels: ['resource'],
   },
   shopsync_deletes_detected_total: {
-    help: 'Records that runs found deleted at the source, and marked so.',
+    help: 'Records that runs found deleted at the source and marked as deleted.',
     labels: ['resource'],
   },
 } as const satisfies Record<string, Metric>
@@ -55,7 +55,7 @@ export const keptHistograms = {
     bounds: answerBounds,
   },
   shopsync_record_lateness_seconds: {
-    help: 'How much later than stamped records became visible, in seconds; 0: in time.',
+    help: 'How long after their updated_at records became visible, in seconds; 0: in time.',
     labels: ['resource'],
     bounds: latenessBounds,
   },
@@ -72,7 +72,7 @@ export const keptGauges = {
     labels: [],
   },
   shopsync_reconcile_difference_records: {
-    help: 'Records by which source and warehouse differed when they were last reconciled.',
+    help: 'Records that differed between source and warehouse at the last reconcile.',
     labels: ['resource'],
   },
 } as const satisfies Record<string, Metric>

@@ -39,7 +39,7 @@ export class OlderVersions {
     const records = this.#ids.size
     if (records <= twice) return 0
     note(
-      'The source shows older versions than the warehouse has, which keeps its own. If the source was restored from a backup, type shopsync reconcile: it asks by id, and follows the source',
+      'The source shows older versions than the warehouse has; the warehouse keeps its own. If the source was restored from a backup, type shopsync reconcile: it checks each record by id and follows the source',
       { records },
     )
     return records
@@ -59,5 +59,5 @@ export const sourceRegression = (
     ? { outcome }
     : {
         outcome: judged({ ...outcome.evidence, keptNewer: records }, outcome),
-        problem: `The source has ${plural(records, 'record')} in an older version than the warehouse, which keeps its own. Type shopsync reconcile: it asks by id, and follows the source where it went back`,
+        problem: `The source has an older version of ${plural(records, 'record')} than the warehouse; the warehouse keeps its own. Type shopsync reconcile: it checks each record by id and follows the source where it went back`,
       }

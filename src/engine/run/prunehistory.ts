@@ -40,7 +40,7 @@ export async function pruneHistory(run: Needs): Promise<void> {
     await prune(run)
   } catch (error) {
     if (!(error instanceof Skip || error instanceof Retry)) throw error
-    run.observer.warning?.('The history of runs was not put in order', { error: describeError(error) })
+    run.observer.warning?.('The history of runs could not be pruned', { error: describeError(error) })
   }
 }
 

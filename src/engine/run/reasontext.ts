@@ -4,9 +4,9 @@ import { type Reason, reasons } from '../base/reasons.js'
 /** What to do about a problem with the whole run. */
 export const reasonAdvice: Partial<Record<Reason, string>> = {
   no_grants:
-    "Ask the tenants' owners for authorizations, or the API's operator what became of this partner; shopsync forget --tenant ID takes a tenant away that is not to come back",
+    "Ask the tenants' owners for authorizations, or ask the API's operator what happened to this partner; shopsync forget --tenant ID removes a tenant that will not come back",
   grants_incomplete:
-    'Nobody is taken for revoked, and the next run asks again. If this stays so, tell the operator of the API',
+    "No tenant is treated as revoked, and the next run asks again. If this persists, tell the API's operator",
   record_unstorable: 'Some authorizations cannot be read: see shopsync quarantine list',
 }
 

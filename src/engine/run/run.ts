@@ -130,7 +130,7 @@ async function optimize(
     await warehouse.optimize(resources.flatMap(writtenTables))
   } catch (error) {
     if (!(error instanceof Skip)) throw error
-    observer.warning?.('The warehouse made no statistics', { error: describeError(error) })
+    observer.warning?.('The warehouse could not update its statistics', { error: describeError(error) })
   }
 }
 

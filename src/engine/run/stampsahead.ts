@@ -22,7 +22,7 @@ export async function believedWatermark(
   if (stored <= until) return stored
   const watermark = await soundWatermark(cursor.warehouse, cursor.key, until)
   cursor.warn(
-    'The watermark lies ahead of the clocks of the source and of this machine: walking from an earlier one',
+    'The watermark is ahead of the clocks of the source and of this machine; walking from an earlier one',
     { watermark: stored, walks_from: watermark },
   )
   return watermark
@@ -32,7 +32,7 @@ export async function believedWatermark(
 export function warnOfStamps({ state, warn }: CursorRun, { ahead }: WalkOutcome): void {
   if (!ahead || state?.stampsAheadUntil) return
   warn(
-    'Records are stamped ahead of the source’s clock: every run reads them again until their time has come',
+    'Records are stamped ahead of the source’s clock; every run reads them again until that time has passed',
     { ...ahead },
   )
 }

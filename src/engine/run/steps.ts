@@ -89,9 +89,9 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
 async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
   if (plannedAt === undefined) return
   if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
-  throw new Stop(`Another program has run ${name}, which was due at ${plannedAt}`, {
+  throw new Stop(`Another program already ran ${name}, which was due at ${plannedAt}`, {
     exitCode: 4,
-    hint: 'Let one shopsync schedule alone look after a warehouse',
+    hint: 'Run only one shopsync schedule per warehouse',
   })
 }
 

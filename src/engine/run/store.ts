@@ -113,9 +113,12 @@ export class PageStore {
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
     stats.quarantined += quarantine.length
     if (drift.length > 0)
-      note('The API sends fields or values that its document does not show; they are kept, see sync_drift', {
-        found: drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
-      })
+      note(
+        'The API sends fields or values that its documentation does not show; they are kept (see sync_drift)',
+        {
+          found: drift.map(({ path, detail }) => (detail ? `${path}=${detail}` : path)),
+        },
+      )
     if (quarantine.length > 0)
       note('Values could not be stored: see sync_quarantine', { count: quarantine.length })
   }

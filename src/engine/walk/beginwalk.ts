@@ -91,7 +91,7 @@ async function firstPage<P>({ port, plan }: WalkState<P>, perPage: number): Prom
 const isAllShown = <P>({ hidden }: WalkState<P>, { total, records }: WalkPage<P>): boolean =>
   total - records <= hidden
 
-/** A count mismatch that a walk of the whole list settles again must also hold past the end. */
+/** A walk of the whole list, which settles a count mismatch again, must also check past the end. */
 const mayGoOn = <P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number): boolean =>
   walk.size.isFull(first, perPage) || (walk.isWhole && first.records > 0 && first.total > first.records)
 

@@ -8,7 +8,7 @@ import { newest, type ObservedRecord } from './observed.js'
 
 /** The two clocks at one response. Canonical timestamps. */
 export interface Clocks {
-  /** The source's `Date`, to the end of its second; null where the source sends none. */
+  /** The source's `Date`, to the end of its second. null if the source sends none. */
   readonly source: string | null
   /** Our clock when the request was sent. */
   readonly own: string

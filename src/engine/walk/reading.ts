@@ -39,8 +39,8 @@ const wereDeleted =
 /** `what`: whether the list was longer a moment ago, or the warehouse holds more rows than the list has records. */
 export function refuseLoss(total: number, before: number, what: 'list' | 'rows' = 'list'): void {
   if (!isLoss(total, before)) return
-  const again = 'Run the same command again; if they were really deleted, it starts from what is there then'
-  throw new Skip(`The source shows ${total} records where there were ${before}: not believed`, {
+  const again = 'Run the same command again; if they were really deleted, it starts from the current list'
+  throw new Skip(`The source shows ${total} records where there were ${before}, which is not plausible`, {
     reason: 'suspicious',
     code: 'loss_suspected',
     hint: `Expected no more than a fifth to vanish at once. ${what === 'list' ? again : `If they were really deleted, ${wereDeleted}`}`,

@@ -27,13 +27,13 @@ export async function checkTables({
   const [first, ...more] = changes
   if (!first) return
   if (isNewWarehouse(changes))
-    throw new Stop(`There is no warehouse at ${warehouse.where} yet: nothing was made`, {
+    throw new Stop(`There is no warehouse at ${warehouse.where} yet; nothing was created`, {
       exitCode: 1,
       hint: 'Type shopsync sync',
     })
   throw new Stop(
-    `The warehouse lacks ${more.length + 1} changes, the first of them: ${first.table}, ${first.what}; expected its tables to be up to date`,
-    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate for the tables alone' },
+    `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected its tables to be up to date`,
+    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate to update only the tables' },
   )
 }
 
@@ -88,7 +88,7 @@ function addColumn(dialect: Dialect, table: Table, column: Column): Change {
   if (table.grown?.column === column.name) return growKey(dialect, table, column, table.grown.value)
   if (!column.nullable)
     throw new Stop(
-      `The table ${table.name} lacks the column ${column.name}, which cannot be added to existing rows`,
+      `The table ${table.name} is missing the column ${column.name}, which cannot be added to existing rows`,
       {
         exitCode: 2,
         hint: `Expected a table made by shopsync: rename or drop ${table.name} and run shopsync migrate, then sync --full`,

@@ -88,7 +88,7 @@ function stopOf(what: WorkName, error: unknown): Stop {
   const exitCode = error instanceof Stop && error.exitCode === 3 ? 3 : 1
   return new Stop(message.startsWith(titles[what]) ? message : `${titles[what]}: ${message}`, {
     exitCode,
-    hint: hint ?? `Type shopsync ${what} to try again, and shopsync check to see what is wrong`,
+    hint: hint ?? `Type shopsync ${what} to try again, and shopsync check to find out what is wrong`,
     cause: error,
   })
 }

@@ -37,7 +37,7 @@ export async function keyChange(
 
 const sharing = ({ name, key }: Table): Obstacle => ({
   problem: `rows have the same ${key.join(', ')}, or none`,
-  hint: `Rename or drop ${name}: migrate makes it again, and the next sync fills it`,
+  hint: `Rename or drop ${name}: migrate creates it again, and the next sync fills it`,
 })
 
 /** If rows are unique by some of these columns, they are unique by all of them. */
@@ -102,6 +102,6 @@ export function roomFailure(dialect: Dialect, changes: readonly Change[], error:
   return new Stop(known.message, {
     ...known.details,
     exitCode: 1,
-    hint: `Free some space, ${bytesText(2 * sizeOfAll(keys).bytes)} at least, and run the same command again: the keys of ${plural(keys.length, 'table')} change, and until all of them have, the warehouse is as it was before`,
+    hint: `Free at least ${bytesText(2 * sizeOfAll(keys).bytes)} and run the same command again: the keys of ${plural(keys.length, 'table')} change, and until all of them have, the warehouse stays as it was`,
   })
 }

@@ -165,8 +165,8 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   const isListener = claim.command === listenCommand
   if (holder && isListener && isWanted(holder, now))
     throw new LeaseHeld(
-      `Another command waits for ${dialect.where}`,
-      'The listener takes its turn after it',
+      `Another command is waiting for ${dialect.where}`,
+      'The listener takes its turn afterwards',
       false,
     )
   const token = Number(holder?.token ?? 0) + 1
@@ -252,10 +252,10 @@ export async function checkFence(
   const held = (await session.run((locksRows ? token.forShare() : token).compile())).rows[0]?.token
   if (held === fence) return
   throw new Stop(
-    `Another run has taken over (its token is ${held}, ours ${fence}); nothing of this page was written`,
+    `Another run has taken over (its token is ${held}, ours is ${fence}); this page was not written`,
     {
       exitCode: 4,
-      hint: 'This process was stopped longer than its lease lasts. Run the same command again when the other run has ended',
+      hint: 'This process was paused for longer than its lease lasts. Run the same command again when the other run has ended',
     },
   )
 }

@@ -54,9 +54,9 @@ export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy
 function refuseUnfinished(meta: Meta, where: string): void {
   const copy = unfinishedCopy(meta.get(copyMark))
   if (!copy) return
-  throw new Stop(`The warehouse ${where} is an unfinished copy of ${copy.from}, begun at ${copy.since}`, {
+  throw new Stop(`The warehouse ${where} is an unfinished copy of ${copy.from}, started at ${copy.since}`, {
     exitCode: 2,
-    hint: 'With the configuration of the original, type the same shopsync copy again: it goes on where it was cut short',
+    hint: 'With the configuration of the original, type the same shopsync copy again: it resumes where it was cut short',
   })
 }
 

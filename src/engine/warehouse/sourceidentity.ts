@@ -39,10 +39,10 @@ export const sourceLabel = ({ baseUrl, partnerId }: SourceAddress): string =>
 
 /** What to do about a warehouse of another source. */
 export const adoptionHint =
-  'If the same records have moved to that address, type shopsync adopt --same-data; if this warehouse is to hold the other records from now on, shopsync adopt; else name a new warehouse in warehouse.url'
+  "If the same records moved to that address, type shopsync adopt --same-data; if this warehouse should hold the other source's records from now on, type shopsync adopt; otherwise name a new warehouse in warehouse.url"
 
 export const foreignText = (owner: SourceAddress, asked: SourceAddress): string =>
-  `The warehouse belongs to the source ${sourceLabel(owner)}, the configuration names ${sourceLabel(asked)}`
+  `The warehouse belongs to the source ${sourceLabel(owner)}, but the configuration names ${sourceLabel(asked)}`
 
 /** Throws Stop if the warehouse belongs to another source. Returns the source it belongs to. */
 export async function checkSourceIdentity(

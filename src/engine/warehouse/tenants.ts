@@ -52,15 +52,39 @@ export async function lastAuthorizations(warehouse: Reader): Promise<bigint | nu
   return row?.at ? toMicros(row.at) : null
 }
 
-/** The tenant as its authorization shows it: it is granted. */
-export function grantTenant(db: Db, row: Insertable<StateRows['tenants']>): CompiledQuery {
-  const { tenant_id, ...rest } = row
-  const columns = { ...rest, revoked_at: null }
-  return db
-    .insertInto('tenants')
-    .values({ tenant_id, ...columns })
-    .onConflict((c) => c.column('tenant_id').doUpdateSet(columns))
-    .compile()
+/** Tenants in one statement. */
+const tenantsAtOnce = 100
+
+/** What an authorization tells of a tenant, and that it is not revoked. */
+const grantColumns = [
+  'authorization_id',
+  'api_partner_id',
+  'api_tenant_id',
+  'writable',
+  '_extra',
+  '_synced_at',
+  'revoked_at',
+] as const
+
+/** The tenants as their authorizations show them: they are granted. */
+export function* grantTenants(
+  db: Db,
+  rows: readonly Insertable<StateRows['tenants']>[],
+): Generator<CompiledQuery> {
+  for (let i = 0; i < rows.length; i += tenantsAtOnce) {
+    const part = rows.slice(i, i + tenantsAtOnce).map((row) => ({ ...row, revoked_at: null }))
+    yield db
+      .insertInto('tenants')
+      .values(part)
+      .onConflict((c) =>
+        c
+          .column('tenant_id')
+          .doUpdateSet((eb) =>
+            Object.fromEntries(grantColumns.map((name) => [name, eb.ref(`excluded.${name}`)])),
+          ),
+      )
+      .compile()
+  }
 }
 
 export const revokeTenant = (db: Db, tenantId: Int64, at: string): CompiledQuery =>
@@ -91,10 +115,10 @@ export function refuseForgotten(
   const [first, ...more] = isTyped ? (tenants ?? []).filter((id) => forgotten.has(id)) : []
   if (first === undefined) return
   throw new Stop(
-    `Tenant ${[first, ...more].join(', ')} was forgotten and stays away, expected another tenant`,
+    `Tenant ${[first, ...more].join(', ')} was forgotten and is left out, expected another tenant`,
     {
       exitCode: 2,
-      hint: `To let it back, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
+      hint: `To let it back in, type shopsync forget --tenant ${first} --lift; the next sync then loads it if it is granted`,
     },
   )
 }
@@ -109,7 +133,7 @@ export function refuseUnknown(
   if (unknown.length === 0 || known.length === 0) return
   const shown = known.slice(0, 20).join(', ')
   const more = known.length > 20 ? ` and ${count(known.length - 20)} others` : ''
-  throw new Stop(`The warehouse knows no tenant ${unknown.join(', ')}`, {
+  throw new Stop(`The warehouse has no tenant ${unknown.join(', ')}`, {
     exitCode: 2,
     hint: `Expected one of ${shown}${more}`,
   })

@@ -89,7 +89,7 @@ export function callCommand(call: CommandCall): Promise<Sent> {
 
 const lateWords = (limitMs: number, isInterrupted: boolean): string =>
   isInterrupted
-    ? 'it was killed, since a signal ended shopsync'
+    ? 'it was killed, because a signal ended shopsync'
     : `it did not end within ${Math.round(limitMs / 1000)} s and was killed`
 
 function killGroup(pid: number | undefined): void {

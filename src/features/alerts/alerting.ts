@@ -98,7 +98,7 @@ async function callHeartbeats(
     all.map(async ([heartbeat, address]) => {
       if (address === undefined) return
       const { delivered, found } = await beat(address.reveal(), exitCode, clock, signal, within)
-      if (!delivered) warn(context, 'A heartbeat was not taken', { heartbeat, found })
+      if (!delivered) warn(context, 'A heartbeat was not accepted', { heartbeat, found })
     }),
   )
 }

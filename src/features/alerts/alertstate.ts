@@ -21,16 +21,17 @@ import type { Facts } from './incidents.js'
 import {
   type AlertMark,
   type AlertRow,
-  cursorStates,
   driftBetween,
   forgetIncidents,
   incidentsSince,
   newestRuns,
   onIncidents,
   quarantineOf,
+  resourcesRead,
   storeIncidents,
   storeMark,
   tenantStates,
+  troubledCursors,
 } from './sql.js'
 import {
   failedTroubles,
@@ -147,7 +148,12 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     tenants.flatMap(({ tenant_id, revoked_at }) => (revoked_at === null ? tenant_id : [])),
   )
   const resources = new Set(settings.resources)
-  const states = await cursorStates(db, session)
+  const states = await troubledCursors(db, session, {
+    now: fromMicros(nowMicros),
+    staleBefore: ago(nowMicros, settings.staleAfterMs),
+    uncheckedBefore: ago(nowMicros, settings.deletesUncheckedAfterMs),
+  })
+  const read = await resourcesRead(db, session)
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)
   // If no run has finished in this warehouse yet, nothing is known.
@@ -157,9 +163,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   const mark: AlertMark = {
     since,
     driftThrough: through,
-    resources: [
-      ...new Set(states.flatMap((state) => (state.last_success_at === null ? [] : state.resource))),
-    ].sort(),
+    resources: [...read].flatMap(([resource, isRead]) => (isRead ? resource : [])).sort(),
   }
   const drift = await driftBetween(db, session, { after: before?.driftThrough ?? since, through })
   const facts: Facts = {
@@ -174,7 +178,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     quarantine: await quarantineOf(db, session, since),
     events: events && wantedEvents(events, isWanted),
     behind: behind.filter(({ resource }) => resources.has(resource)),
-    drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, states)),
+    drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
     staleAfterMs: settings.staleAfterMs,
     deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
   }
@@ -190,11 +194,8 @@ const wantedEvents = (
 }
 
 /** Whether a resource was read completely before. Everything its first sync shows is new, but none of it is news. */
-const isKnown = (
-  { resources }: AlertMark,
-  resource: string,
-  states: readonly { readonly resource: string }[],
-): boolean => resources.includes(resource) || !states.some((state) => state.resource === resource)
+const isKnown = ({ resources }: AlertMark, resource: string, read: ReadonlyMap<string, boolean>): boolean =>
+  resources.includes(resource) || !read.has(resource)
 
 function wholeTroubles(
   { reports, error, isLook }: EndedRun,

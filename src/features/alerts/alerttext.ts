@@ -69,25 +69,25 @@ export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string 
   const named = `--tenant ${tenantId} --resource ${resource}`
   switch (kind) {
     case 'failed':
-      return 'The next run tries again. Type shopsync check to see what is wrong'
+      return 'The next run tries again. Type shopsync check to find out what is wrong'
     case 'unproven':
-      return `The next run looks again. If it stays so, type shopsync reconcile ${named}`
+      return `The next run checks again. If it persists, type shopsync reconcile ${named}`
     case 'stale':
-      return `See whether cron or shopsync schedule still runs; type shopsync sync ${named}`
+      return `Check that cron or shopsync schedule is still running; type shopsync sync ${named}`
     case 'deletes_unchecked':
-      return `See whether the nightly job still runs; type shopsync reconcile ${named}`
+      return `Check that the nightly job is still running; type shopsync reconcile ${named}`
     case 'revoked':
-      return `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+      return `Ask its owner to grant access again, add it to sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
     case 'drift':
-      return 'Nothing is lost: fields are in _extra. See the table sync_drift; resources.NAME.columns gives a field a column'
+      return 'Nothing is lost: the fields are in _extra. See the table sync_drift; resources.NAME.columns gives a field its own column'
     case 'quarantine':
       return `Type shopsync quarantine list ${tenantId === 0 ? `--resource ${resource}` : named}`
     case 'events':
       return resource === ''
-        ? 'Type shopsync events list --state waiting; docs/webhooks.md says what to do'
+        ? 'Type shopsync events list --state waiting; docs/webhooks.md tells you what to do'
         : `Type shopsync events list ${named}`
     case 'behind_target':
-      return 'Type shopsync plan to see what the rate limit can do; docs/freshness.md has the ways out'
+      return 'Type shopsync plan to see what the rate limit allows; docs/freshness.md lists the options'
     default:
       return kind satisfies never
   }
@@ -149,7 +149,7 @@ export function headline(
   incidents: readonly ToldIncident[],
   { name, tenantNames }: Speaker,
 ): string {
-  const words = type === 'opened' ? 'needs somebody' : 'is over'
+  const words = type === 'opened' ? 'needs attention' : 'is resolved'
   const shown = incidents.slice(0, shownIncidents).map((incident) => sentenceOf(type, incident, tenantNames))
   const more = incidents.length - shownIncidents
   const rest = more > 0 ? ` … and ${plural(more, 'incident')} more` : ''
@@ -159,4 +159,4 @@ export function headline(
 
 /** The text of the test message. */
 export const testText = ({ name }: Speaker): string =>
-  escapedForChats(`shopsync on ${name}: this is a test of its alerts; nothing needs anybody`)
+  escapedForChats(`shopsync on ${name}: this is a test of its alerts; nothing needs attention`)

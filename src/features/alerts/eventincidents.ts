@@ -55,15 +55,15 @@ interface Oddity {
 const notListed: Oddity = {
   cause: 'not_listed',
   found: (amount) =>
-    `events announced ${plural(amount, 'record')} that the list did not show for 13 minutes; asked for by id, and stored`,
+    `events announced ${plural(amount, 'record')} that the list did not show for 13 minutes; they were fetched by id and stored`,
   advice: (found) =>
-    `${adviceOf('events', found)}, and ask the source's operator why its list lags behind or leaves records out`,
+    `${adviceOf('events', found)}, and ask the source's operator why its list lags or omits records`,
 }
 
 const left: Oddity = {
   cause: 'left',
   found: (amount) =>
-    `events announced ${plural(amount, 'deletion')}: too many to be believed, and the rows were left alone`,
+    `events announced ${plural(amount, 'deletion')}: too many to be plausible, so the rows were left alone`,
   advice: ({ tenantId, resource }) =>
     `If that is right, type shopsync reconcile --accept-deletes --tenant ${tenantId} --resource ${resource}`,
 }

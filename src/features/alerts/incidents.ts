@@ -150,7 +150,7 @@ function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
     found.push(of('stale', { since: sinceThen(last, staleAfterMs), message }))
   }
   if (checked !== null && isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)) {
-    const message = cursorMessage(cursor, `deletions were checked last at ${checked}`)
+    const message = cursorMessage(cursor, `deletions were last checked at ${checked}`)
     found.push(of('deletes_unchecked', { since: sinceThen(checked, deletesUncheckedAfterMs), message }))
   }
   return found
@@ -224,7 +224,7 @@ function driftIncidents(drift: Facts['drift'], now: string): Incident[] {
     const paths = [...new Set(entries.map(({ path }) => path))]
     const message = cursorMessage(
       { tenant_id: site.tenantId, resource },
-      `never seen before: ${listText(paths)}`,
+      `seen for the first time: ${listText(paths)}`,
     )
     const since = first_seen_at ?? now
     return {

@@ -59,7 +59,7 @@ const rule = z
         .min(1, { error: kindsError })
         .prefault(usualKinds)
         .describe(
-          'Which trouble is told: all of it, or these kinds. failed: a cursor, or a whole run, came to no end. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: no deletions checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values that were never seen before. quarantine: values that could not be stored. events: a receiver of events that takes none or has ended, events that wait, records that events announce and no list shows. behind_target: most changes of a resource came later than its target for an hour; told only to rules that name it.',
+          'Which kinds of trouble this rule reports; all by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it.',
         ),
       command: z
         .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {
@@ -67,16 +67,21 @@ const rule = z
         })
         .min(1, { error: 'a list such as ["/usr/local/bin/notify", "ops"]' })
         .optional()
-        .describe('A program and its arguments; it gets the message as JSON on stdin. No shell reads it.'),
+        .describe(
+          'A program and its arguments; it gets the message as JSON on stdin. It runs without a shell.',
+        ),
       webhook: secret('an address such as "https://hooks.example.com/services/…"').optional().meta({
         description:
-          'An address that gets the message as JSON by POST. The address is a secret: it is shown nowhere, and is best taken from the environment.',
+          'The address to POST the message to, as JSON. The address is a secret: it is shown nowhere; take it from the environment.',
       }),
       secret: secret('a key in base64 such as "whsec_…"').optional().meta({
         description:
-          'Signs the messages to webhook as the Standard Webhooks specification says: base64, with or without whsec_ before it.',
+          'Key that signs the messages to webhook, as in the Standard Webhooks specification: base64, with or without the prefix whsec_.',
       }),
-      after: durationLeaf('PT0S', 'How long trouble has to last before it is told. drift is told at once.'),
+      after: durationLeaf(
+        'PT0S',
+        'How long trouble must last before it is reported. drift is reported at once.',
+      ),
     },
     { error: 'an object such as {"command": ["/usr/local/bin/notify", "ops"]}' },
   )
@@ -85,37 +90,38 @@ const rule = z
       context.addIssue({ code: 'custom', path: [path], message })
     if (command === undefined && webhook === undefined) issue('webhook', 'either "webhook" or "command"')
     if (command !== undefined && webhook !== undefined)
-      issue('command', 'none beside "webhook": a rule tells one of them')
-    if (key !== undefined && webhook === undefined) issue('secret', 'none: only a webhook is signed')
+      issue('command', 'none next to "webhook": a rule has one of the two')
+    if (key !== undefined && webhook === undefined)
+      issue('secret', 'none: only messages to a webhook are signed')
     if (typeof key === 'string' && !isSigningKey(key))
       context.addIssue({
         code: 'custom',
         path: ['secret'],
-        message: 'a key in base64, with or without "whsec_" before it',
-        params: { hint: 'Type echo "whsec_$(openssl rand -base64 24)" for a new one' },
+        message: 'a key in base64, with or without the prefix "whsec_"',
+        params: { hint: 'Type echo "whsec_$(openssl rand -base64 24)" to make a new one' },
       })
   })
-  .describe('Who is told of what: a command or a webhook.')
+  .describe('What to report, and to which command or webhook.')
 
 const shape = section(
   {
     name: textLeaf('a name such as "production"')
       .optional()
       .describe(
-        "Which installation this is: messages begin with it. Without it, they tell this machine's host name.",
+        "The name of this installation, which starts every message. Default: this machine's host name.",
       ),
     rules: z
       .array(rule, { error: 'a list of rules such as [{"webhook": "https://hooks.example.com/…"}]' })
       .prefault([])
       .describe(
-        'Who is told when something needs somebody, and when it is over. Every rule is told on its own.',
+        'Who is told when something needs attention, and when it is resolved. Each rule works on its own.',
       ),
     heartbeat: secret('an address such as "https://hc-ping.com/…"').optional().meta({
       description:
-        'An address that is called after each run that came to its end, with its exit code as the parameter exit: who listens there misses the call when a run was killed, or none was started. The address is a secret.',
+        "An address that is called after each run that ended by itself, with its exit code as the parameter exit: a dead man's switch, for a service that notices when the calls stop. The address is a secret.",
     }),
   },
-  'Who is told when something needs somebody. Every command that records a run tells what opened and what is over.',
+  'Who is told when something needs attention. Every command that records a run reports what opened and what was resolved.',
 )
 
 type AlertsDocument = z.output<typeof shape>

@@ -170,8 +170,23 @@ export const driftBetween = async (
   return (await session.run(query.compile())).rows
 }
 
-/** The state of every cursor, as far as incidents depend on it. */
-export const cursorStates = async (db: Db, session: Session) => {
+/** What a cursor has to be for an incident to follow from it: see incidents.ts, which judges exactly. */
+interface TroubledSince {
+  readonly now: string
+  /** The last complete walk was before that. */
+  readonly staleBefore: string
+  readonly uncheckedBefore: string
+}
+
+/**
+ * The state of the cursors that incidents may follow from: after most runs a few, of which a warehouse may have hundreds
+ * of thousands.
+ */
+export const troubledCursors = async (
+  db: Db,
+  session: Session,
+  { now, staleBefore, uncheckedBefore }: TroubledSince,
+) => {
   const query = db
     .selectFrom('sync_cursors')
     .select([
@@ -183,7 +198,27 @@ export const cursorStates = async (db: Db, session: Session) => {
       'last_success_at',
       'deletes_checked_at',
     ])
+    .where((eb) =>
+      eb.or([
+        eb('status', '=', 'failed'),
+        eb('last_success_at', '<=', staleBefore),
+        eb('last_success_at', '>', now),
+        eb('deletes_checked_at', '<=', uncheckedBefore),
+        eb('deletes_checked_at', '>', now),
+      ]),
+    )
   return (await session.run(query.compile())).rows
+}
+
+/** The resources that have cursors, and whether any of them was read whole. */
+export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyMap<string, boolean>> {
+  const query = db
+    .selectFrom('sync_cursors')
+    .groupBy('resource')
+    .select('resource')
+    .select((eb) => eb.fn.max<string | null>('last_success_at').as('at'))
+  const { rows } = await session.run(query.compile())
+  return new Map(rows.map(({ resource, at }) => [resource, at !== null]))
 }
 
 export const tenantStates = async (db: Db, session: Session) =>

@@ -29,7 +29,7 @@ export interface WholeTrouble {
 /** A run as stored in sync_runs. */
 type EarlierRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
 
-const usualAdvice = 'Type shopsync check to see what is wrong; the next run tries again'
+const usualAdvice = 'Type shopsync check to find out what is wrong; the next run tries again'
 
 /**
  * An error isn't a problem of the run if nothing was done (wrong usage, or another run is at work), or if the run was
@@ -84,9 +84,9 @@ export function killedTrouble(last: EarlierRun | undefined, holder: string | nul
     {
       cause: 'killed',
       ...(started_at !== null && { since: started_at }),
-      message: `The run before this one (${job ?? mode}, begun ${started_at}) ended without a word: it was killed, or its machine went down`,
+      message: `The run before this one (${job ?? mode}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
       advice:
-        'What it stored is whole, and this run went on where it stopped. See whether the machine ran out of memory or was restarted',
+        'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
       lasts: 'state',
       swallows: 'nothing',
     },

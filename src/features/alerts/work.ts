@@ -118,7 +118,7 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
     const teller = tellerOf(options, run)
     await Promise.all(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
   } catch (error) {
-    notice('What needs somebody could not be kept: the next run tells it again', {
+    notice('Incidents could not be stored; the next run reports them again', {
       error: describeError(error),
     })
     if (run.error !== undefined) await tellUnkept(options, run)
@@ -224,7 +224,7 @@ async function deliverOrSay(
     signal,
   })
   if (!delivered)
-    notice('An alert was not taken; the next run tries again', {
+    notice('An alert was not accepted; the next run tries again', {
       rule: ruleName(rule),
       found,
       incidents: message.incidents.length,

@@ -35,7 +35,7 @@ const nameOf = (resource: string) =>
     .transform((fields) => (typeof fields === 'string' ? [fields] : fields))
     .optional()
     .describe(
-      `Which fields make the name of one of ${resource}; default: ${(nameFields[resource] ?? []).map((fields) => fields.join(' ')).join(', else ')}.`,
+      `Which fields make up the name of one of ${resource}; default: ${(nameFields[resource] ?? []).map((fields) => fields.join(' ')).join(', else ')}.`,
     )
 
 const shopKey = /^[1-9]\d{0,18}\/[1-9]\d{0,18}$/
@@ -47,7 +47,7 @@ const schemaError = 'the name of a Postgres schema: lower case letters, digits a
 const shape = section(
   {
     timeZone: timeZoneLeaf(
-      'The time zone whose days count, by its IANA name; a shop may have its own: see shopTimeZones.',
+      'The time zone that defines days, by its IANA name; a shop may have its own: see shopTimeZones.',
     ).prefault('UTC'),
     shopTimeZones: z
       .record(z.string().regex(shopKey, { error: shopError }), timeZoneLeaf('Time zone of that shop.'), {
@@ -55,7 +55,7 @@ const shape = section(
       })
       .prefault({})
       .describe(
-        'Time zones of single shops, by TENANT/SHOP. They go before the time_zone that the API may send of a shop, and that goes before timeZone.',
+        "Time zones of individual shops, by TENANT/SHOP. They take precedence over a shop's time_zone from the API, which takes precedence over timeZone.",
       ),
     taxRates: choice(['percent', 'fraction'], '"percent" or "fraction"')
       .default('percent')
@@ -65,11 +65,11 @@ const shape = section(
       .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: schemaError })
       .optional()
       .describe(
-        'Postgres schema that the views for analysts stand in; default: that of warehouse.schema with _analytics behind it.',
+        'Postgres schema that holds the views for analysts; default: the name in warehouse.schema followed by _analytics.',
       ),
     names: section(
       Object.fromEntries(Object.keys(nameFields).map((resource) => [resource, nameOf(resource)])),
-      'Which fields make the name of a shop, a vehicle and so on: one field, or several joined by blanks, from a column or from _extra alike.',
+      'Which fields make up the name of a shop, a vehicle and so on: one field, or several joined by spaces, from columns or from _extra.',
     ),
     tenantNames: z
       .record(
@@ -78,7 +78,7 @@ const shape = section(
         { error: 'an object such as {"101": "Main Street Auto"}' },
       )
       .prefault({})
-      .describe('Names of tenants, by their ids. The API sends none.'),
+      .describe('Names of tenants, by id. The API sends none.'),
   },
   'Days, zones and names in the views for analysts and in the report.',
 )

@@ -4,9 +4,9 @@ const backfillCommand: Command = {
   name: 'backfill',
   summary: 'read again what was updated in a range of time; moves no watermark',
   help: `
-The range is half open: --from belongs to it, --to does not. Both take an instant with its time zone, a date (its midnight
-in schedule.timeZone) or a length of time back from now, such as 7d, 26h or P7D. Several ranges: repeat both flags.
-The same command, given again, goes on with a backfill that was cut short, unless a length of time back moves the range.`,
+The range includes --from and excludes --to. Both take an instant with its time zone, a date (its midnight in
+schedule.timeZone) or a length of time back from now, such as 7d, 26h or P7D. For several ranges, repeat both flags.
+The same command again resumes a backfill that was cut short, unless a length of time back moves the range.`,
   examples: [
     ['shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'January, of every tenant'],
     ['shopsync backfill --from 7d --to 1d', 'from seven days ago to one day ago'],
@@ -24,7 +24,7 @@ The same command, given again, goes on with a backfill that was cut short, unles
     { flags: '--to <time>', description: 'first instant after the range', repeatable: true },
     ...choiceOptions,
     timeLimitOption,
-    { flags: '--dry-run', description: 'tell the cost, and write nothing' },
+    { flags: '--dry-run', description: 'show the cost and write nothing' },
   ],
   run: async (invocation) => {
     if (invocation.options.dryRun === true)

@@ -46,7 +46,7 @@ export const backfillAsStep: StepKind = {
         .optional()
         .meta({
           description:
-            'backfill: the days (UTC) of this ISO 8601 duration that were over when today began. Whole days, so that another run on the same day goes on with a run that was cut short.',
+            'backfill: this many days (UTC) up to the beginning of today, as an ISO 8601 duration. Whole days, so another run on the same day resumes one that was cut short.',
           examples: ['P30D'],
         }),
       elsewhere,
@@ -55,7 +55,7 @@ export const backfillAsStep: StepKind = {
     to: instant('backfill: the first instant after the range.'),
   },
   misfit: ({ full, last, from, to }: BackfillSettings) => {
-    if (full) return ['full', 'none: a backfill pulls its range']
+    if (full) return ['full', 'none: a backfill reads its range']
     const ends = [from, to].filter((end) => end !== undefined).length
     if (last !== undefined) return ends === 0 ? undefined : ['last', 'either last, or from and to']
     return ends === 2 ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']

@@ -37,9 +37,9 @@ export function parseRange(
   if (from < to) return { from, to }
   throw usage(
     from === to
-      ? `Found ${names.from} and ${names.to} ${from}: a range without any time in it, since ${names.to} itself does not belong to it`
+      ? `Found ${names.from} and ${names.to} ${from}: the range is empty, because it excludes ${names.to}`
       : `Found ${names.from} ${from} after ${names.to} ${to}`,
-    from === to ? `Give ${names.to} a later time` : 'Exchange the two',
+    from === to ? `Give ${names.to} a later time` : 'Swap the two',
   )
 }
 

@@ -95,7 +95,7 @@ export class Backfill implements CursorWork {
       { basis: { by: 'looks', looks: outcomes.map(({ evidence }) => evidence) } },
       { ceiling: null, books },
     )
-    const problem = `Not all was seen (${reasons[outcome.reason ?? 'totals_disagree']}): the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
+    const problem = `The backfill is incomplete (${reasons[outcome.reason ?? 'totals_disagree']}): the range holds ${expected}, the list showed ${seen}. Run the same backfill again`
     return {
       ...this.progress,
       outcome,
@@ -107,7 +107,7 @@ export class Backfill implements CursorWork {
     const { note, warehouse } = this.cursor
     const key = { ...this.cursor.key, ...range }
     const boundary = await readBoundary(warehouse, key)
-    if (boundary !== null) note('Going on with a backfill that was cut short', { boundary })
+    if (boundary !== null) note('Resuming a backfill that was cut short', { boundary })
     // An interrupted range is a shorter range.
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
     const wanted = isWithin(range)
@@ -123,7 +123,7 @@ export class Backfill implements CursorWork {
       ? await read(unordered)
       : await read({ ...place, newer: await countAfter({ fetch }, until) })
     if (outcome.reason === 'order' && outcome.verdict === 'unproven' && !isUnordered) {
-      note('The list is not newest first: reading everything that is newer than the range begins', {})
+      note('The list is not sorted newest first: reading everything newer than the start of the range', {})
       outcome = await read(unordered)
     }
     await this.#write(forgetBoundary(warehouse.db, key))

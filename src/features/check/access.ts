@@ -58,11 +58,11 @@ export class AccessCheck {
     const ask = async (tenantId: Int64) => {
       const found = await this.#tenant(tenantId)
       done += 1
-      this.options.observer.step?.('asking each tenant for a list', done, tenants.length)
+      this.options.observer.step?.('querying a list of each tenant', done, tenants.length)
       return found
     }
     const asked = await Promise.all(tenants.map((tenantId) => limit(() => ask(tenantId))))
-    this.options.observer.step?.('asking about the source, the warehouse and the views', 0, 0)
+    this.options.observer.step?.('testing the source, the warehouse and the views', 0, 0)
     const [best] = asked
       .flatMap(({ tenantId, answering }) => (answering ? [{ tenantId, answering }] : []))
       .sort((a, b) => b.answering.records - a.answering.records)

@@ -2,29 +2,30 @@ import type { Command } from '../../shell/command.js'
 
 export const checkCommand: Command = {
   name: 'check',
-  summary: "try configuration, credentials, every tenant's access and the warehouse, and name what is wrong",
+  summary:
+    "test the configuration, the credentials, every tenant's access and the warehouse, and show what is wrong",
   help: `
-Costs one request for the grants, one for each tenant, one for each resource of one tenant, and 15 at most for the
-questions about the source's ways (order, totals, times, ids, headers), asked of the largest list of that tenant. What
-those find is kept in the warehouse, if there is one, and compared the next time. Writes nothing else.
+Costs one request for the grants, one for each tenant, one for each resource of one tenant, and at most 15 to find out
+how the source behaves (order, totals, times, ids, headers) on the largest list of that tenant. The findings are kept
+in the warehouse, if there is one, and compared the next time. Writes nothing else.
 
---alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat and the heartbeats of jobs, and says
+--alerts also sends a test message to each of alerts.rules, calls alerts.heartbeat and the heartbeats of jobs, and shows
 what came back.
 
---webhook-url also asks the address at which the source is to deliver its events (docs/webhooks.md): whether its
-certificate is trusted, nothing redirects, and shopsync listen is behind it. Prints the names of events to register.`,
+--webhook-url also tests the address at which the source will deliver its events (docs/webhooks.md): its certificate
+must be trusted, nothing may redirect, and shopsync listen must be behind it. Prints the names of events to register.`,
   examples: [
-    ['shopsync check', 'what is wrong, and how to mend it'],
-    ['shopsync check --quiet', 'says something only where something is wrong'],
+    ['shopsync check', 'what is wrong, and how to fix it'],
+    ['shopsync check --quiet', 'prints only what is wrong'],
     [
       'shopsync check --webhook-url https://hooks.example.com/webhooks',
-      'also tries where events are to come',
+      'also tests where events will arrive',
     ],
-    ['shopsync check --alerts', 'also tries whom alerts.rules and alerts.heartbeat name'],
+    ['shopsync check --alerts', 'also tests alerts.rules and alerts.heartbeat'],
   ],
   options: [
-    { flags: '--webhook-url <url>', description: 'also ask the address at which events are to be received' },
-    { flags: '--alerts', description: 'also send a test to each rule of alerts and call each heartbeat' },
+    { flags: '--webhook-url <url>', description: 'also test the address at which events will arrive' },
+    { flags: '--alerts', description: 'also send a test to each alert rule and call each heartbeat' },
   ],
   run: async (invocation) => {
     const [{ worstExit }, { checkText, findingOf }, { examine }] = await Promise.all([

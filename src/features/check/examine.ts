@@ -31,7 +31,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
       { of: 'configuration', file: config.file ?? '', exitCode: 0 },
       { of: 'environment', variables, exitCode: 0 },
       ...(config.api.proxy ? [{ of: 'proxy' as const, ...config.api.proxy, exitCode: 0 as const }] : []),
-      ...(await shown(context, { what: 'asking the API who is granted' }, (shows) =>
+      ...(await shown(context, { what: 'listing the tenants' }, (shows) =>
         examineParts(context, config, shows),
       )),
       ...(await examineTextfile(config, invocation.io)),
@@ -81,7 +81,7 @@ async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
   } catch (error) {
     context.log.debug(
       { error: describeError(error) },
-      'The warehouse was not asked which tenants are forgotten',
+      'Could not read from the warehouse which tenants are forgotten',
     )
     return []
   }

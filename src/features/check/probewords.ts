@@ -13,7 +13,7 @@ const titles: Readonly<Record<keyof ProbeAnswers, string>> = {
   precision: 'times are printed in',
   filter: 'updated_after reads times',
   totals: 'totals',
-  ties: 'records of one time',
+  ties: 'records with equal times',
   by_id: 'by id',
   etag: 'ETag',
   rate_headers: 'rate-limit headers',
@@ -22,7 +22,7 @@ const titles: Readonly<Record<keyof ProbeAnswers, string>> = {
 }
 
 const words: Words = {
-  order: { newest_first: 'newest first', other: 'not newest first: verdicts are repaired at best' },
+  order: { newest_first: 'newest first', other: 'not newest first: verdicts are at best repaired' },
   beyond_end: { empty: 'are empty', refused: 'are refused', records: 'show records' },
   updated_after: {
     strict: 'leaves out the time it names',
@@ -37,28 +37,30 @@ const words: Words = {
   },
   totals: {
     equal: 'are the same with updated_after and without',
-    more_without_filter: 'are larger without updated_after: records that no sync asks for',
+    more_without_filter: 'are larger without updated_after: no sync reads the rest',
     fewer_without_filter: 'are smaller without updated_after',
-    missing: 'are not sent: verdicts are listed at best',
+    missing: 'are not sent: verdicts are at best listed',
   },
-  ties: { stable: 'keep their order', unstable: 'change their order between two answers' },
+  ties: { stable: 'keep their order', unstable: 'change their order between two responses' },
   by_id: {
-    works: 'shows a record that is there, and 404 for one that is not',
+    works: 'shows an existing record, and answers 404 for a missing one',
     hides_what_is_there: 'does not show a record that is in the list',
-    shows_what_is_not_there: 'gives no 404 for a record that is not there',
+    shows_what_is_not_there: 'does not answer 404 for a missing record',
   },
-  etag: { stays: 'the same for the same answer', changes: 'new for the same answer', none: 'not sent' },
-  rate_headers: { sent: 'sent', missing: 'missing or not whole' },
+  etag: { stays: 'the same for the same response', changes: 'new for the same response', none: 'not sent' },
+  rate_headers: { sent: 'sent', missing: 'missing or incomplete' },
   date_skew: {
     agrees: "agrees with this machine's clock",
     differs: "differs from this machine's clock",
     missing: 'not sent',
   },
-  gzip: { sent: 'sent when asked for', not_sent: 'not sent when asked for' },
+  gzip: { sent: 'sent when requested', not_sent: 'not sent when requested' },
 }
 
 const said = (question: keyof ProbeAnswers, answer: string | null): string =>
-  answer === null ? 'could not be told' : ((words[question] as Record<string, string>)[answer] ?? answer)
+  answer === null
+    ? 'could not be determined'
+    : ((words[question] as Record<string, string>)[answer] ?? answer)
 
 /** A table of how the source behaves, and what has changed since the last probe. */
 export function probeText(
@@ -74,7 +76,7 @@ export function probeText(
     return [titles[question], said(question, probe.answers[question]), news]
   })
   const { tenant_id, resource, records, requests } = probe
-  const head = `The source's ways, by ${requests} requests about ${resource} of tenant ${tenant_id} (${count(records)} records):`
+  const head = `How the source behaves, by ${requests} requests for ${resource} of tenant ${tenant_id} (${count(records)} records):`
   return `${head}\n${table(['asked', 'found', ...(changes.length > 0 ? ['news'] : [])], rows, terminal)}`
 }
 

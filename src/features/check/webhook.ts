@@ -27,12 +27,12 @@ const trial = (found: string, hint: string | null, exitCode: 0 | 1 | 2): Trial =
 export async function examineWebhook(typed: string, signal: AbortSignal): Promise<Trial[]> {
   const url = URL.canParse(typed) ? new URL(typed) : undefined
   if (!url || !/^https?:$/.test(url.protocol))
-    return [trial('the address is none', 'Type --webhook-url https://hooks.example.com/webhooks', 2)]
+    return [trial('this is not an address', 'Type --webhook-url https://hooks.example.com/webhooks', 2)]
   if (url.username || url.password)
     return [
       trial(
-        'the address bears a user or a password',
-        'The source sends its secret as a header: leave both out',
+        'the address contains a user or a password',
+        'The source sends its secret as a header: remove both',
         2,
       ),
     ]
@@ -53,7 +53,7 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     return trial(
       `${url.origin} does not answer: ${wordsFor(cause)}`,
-      'The source takes no certificate that is self-signed, or whose chain is not whole. Is shopsync listen up, and does the proxy lead to it?',
+      'The source rejects a certificate that is self-signed or whose chain is incomplete. Check that shopsync listen is up, and that the proxy forwards to it',
       1,
     )
   }
@@ -61,20 +61,20 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
   if (status >= 300 && status < 400)
     return trial(
       `answers ${status}, a redirect to ${headers.get('location') ?? 'nowhere'}`,
-      'The source follows no redirect: register the last address, or lead this one to shopsync listen',
+      'The source does not follow redirects: register the final address, or forward this one to shopsync listen',
       1,
     )
   if (status !== 405 || headers.get('x-shopsync') !== 'listening')
     return trial(
-      `answers ${status}, and not as shopsync listen does`,
-      `Expected 405 with the header X-Shopsync: lead ${url.pathname} to events.path, without changing the method`,
+      `answers ${status}, unlike shopsync listen`,
+      `Expected 405 with the header X-Shopsync: forward ${url.pathname} to events.path, without changing the method`,
       1,
     )
   if (url.protocol === 'https:') return trial(`${url.href} leads to shopsync listen`, null, 0)
   // On this machine: the address given to the sandbox.
   const isOwn = /^(localhost|127\..*|\[::1\])$/.test(url.hostname)
   return trial(
-    `${url.href} leads to shopsync listen; the source delivers to https alone`,
+    `${url.href} leads to shopsync listen; the source delivers only to https`,
     isOwn ? null : 'Register an address that begins with https://',
     isOwn ? 0 : 1,
   )

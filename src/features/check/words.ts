@@ -58,7 +58,7 @@ function words(trial: Trial, ok: boolean): Words {
       return revokedWords(trial.tenantId)
     case 'grant': {
       const granted = trial.granted.slice(0, 20).join(', ') || 'none'
-      const hint = `Granted are ${granted}. Ask for the grant, or take it out of sync.tenants`
+      const hint = `Granted tenants: ${granted}. Ask for the grant, or remove the tenant from sync.tenants`
       return { what: `tenant ${trial.tenantId}`, found: 'is not granted to this partner', hint }
     }
     case 'tenant':
@@ -114,7 +114,7 @@ function shortWords({ shown, total }: Extract<Trial, { of: 'authorizations' }>):
   return {
     what: 'authorizations',
     found,
-    hint: 'No tenant is taken for revoked; tell the operator of the API',
+    hint: "No tenant is treated as revoked; tell the API's operator",
   }
 }
 
@@ -125,19 +125,19 @@ const workWords = ({ what, message, since, advice }: FailedWork): Words => ({
 })
 
 function revokedWords(tenantId: Int64): Words {
-  const hint = `Ask its owner for a grant, put it into sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
+  const hint = `Ask its owner to grant access again, add it to sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
   return { what: `tenant ${tenantId}`, found: 'is no longer granted; its rows are kept', hint }
 }
 
 function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
   const where = whom.startsWith('alerts.') ? 'the section alerts of the configuration' : 'the file of the job'
-  const hint = ok ? null : `Nobody is told there: mend it in ${where}`
-  return { what: whom, found: `${ok ? 'took the test' : 'did not take the test'}: ${found}`, hint }
+  const hint = ok ? null : `Nobody is notified there: fix it in ${where}`
+  return { what: whom, found: `${ok ? 'accepted the test' : 'did not accept the test'}: ${found}`, hint }
 }
 
 function resourceWords({ error, resource }: Extract<Trial, { of: 'resource' }>): Words {
   const { message, hint } = wordsOf(error)
-  const advice = `Other resources answer, so ask the API operator about this one; to go on without it, set "enabled": false at resources.${resource}`
+  const advice = `Other resources answer, so ask the API operator about this one; to continue without it, set "enabled": false under resources.${resource}`
   return { what: `resource ${resource}`, found: message, hint: hint ? `${hint}. ${advice}` : advice }
 }
 
@@ -154,7 +154,7 @@ function clockWords(skew: number | undefined, ok: boolean): Words {
   if (skew === undefined) return { what, found: 'the API sends no Date to compare with' }
   if (ok) return { what, found: "agrees with the API's" }
   const found = `${span(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the API's`
-  return { what, found, hint: 'Set this machine right: timedatectl set-ntp true' }
+  return { what, found, hint: "Correct this machine's clock: timedatectl set-ntp true" }
 }
 
 const troubleWords = ({ message, hint }: ViewTrouble): Words => ({
@@ -164,14 +164,14 @@ const troubleWords = ({ message, hint }: ViewTrouble): Words => ({
 })
 
 function viewChangesWords({ changes, autoMigrate }: Extract<Trial, { of: 'view changes' }>): Words {
-  const when = autoMigrate ? 'by the next run' : 'by shopsync migrate: runs leave them alone'
+  const when = autoMigrate ? 'by the next run' : 'by shopsync migrate; runs leave them alone'
   return { what: 'views', found: `${viewChangesText(changes)}, ${when}` }
 }
 
 function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>, ok: boolean): Words {
   const what = 'warehouse'
   if (changes === 0) return { what, found: `${where}: writable, tables up to date` }
-  const found = `${where}: writable, ${plural(changes, 'table change')} to be made`
+  const found = `${where}: writable, ${plural(changes, 'table change')} to make`
   return ok ? { what, found: `${found} by the next run` } : { what, found, hint: 'Type shopsync migrate' }
 }
 
@@ -189,7 +189,7 @@ export function checkText(trials: readonly Trial[], terminal: Terminal = plainTe
     trial.of === 'probe' ? [probeText(trial.probe, trial.changes, terminal)] : [],
   )
   const bad = findings.filter(({ ok }) => !ok)
-  const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to mend:`
+  const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to fix:`
   const wellText =
     rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, terminal)
   return `${paragraphs([wellText, ...ways, [end, ...remedies(bad)].join('\n')])}\n`

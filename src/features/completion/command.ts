@@ -4,11 +4,11 @@ import type { Command } from '../../shell/command.js'
 /** The command that prints the completion words of all commands, its own included. */
 export const completionCommand: Command = {
   name: 'completion',
-  summary: 'a script by which bash, zsh or fish completes commands, flags, resources and jobs',
+  summary: 'a script that lets bash, zsh or fish complete commands, flags, resources and jobs',
   help: `
-The script goes where the shell looks for completions. It knows commands, flags, their values, resources and jobs.`,
+Put the script where the shell looks for completions. It knows commands, flags, their values, resources and jobs.`,
   examples: [
-    ['source <(shopsync completion bash)', 'bash; for good, put this line into ~/.bashrc'],
+    ['source <(shopsync completion bash)', 'bash; to keep it, put this line into ~/.bashrc'],
     [`shopsync completion zsh > "\${fpath[1]}/_shopsync"`, 'zsh'],
     ['shopsync completion fish > ~/.config/fish/completions/shopsync.fish', 'fish'],
   ],

@@ -16,10 +16,10 @@ const globals: readonly Option[] = [
   { flags: '--config <file>', description: 'configuration file' },
   { flags: '--env-file <file>', description: 'file with environment variables' },
   { flags: '--json', description: 'one JSON document on stdout' },
-  { flags: '--quiet', description: 'say nothing but errors and what needs somebody' },
+  { flags: '--quiet', description: 'print only errors and what needs attention' },
   {
     flags: '--log-level <level>',
-    description: 'least severe messages to log',
+    description: 'lowest severity to log',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
   },
   { flags: '--help', description: 'print help' },

@@ -2,13 +2,14 @@ import type { Command } from '../../shell/command.js'
 
 export const copyCommand: Command = {
   name: 'copy',
-  summary: 'copy the whole warehouse into an empty one, of SQLite or Postgres, and compare',
+  summary: 'copy the whole warehouse into an empty one, SQLite or Postgres, and compare',
   help: `
-Copies every row, deleted ones, watermarks, histories and state included, so that the next sync on the copy goes on where
-the original stands. Reads the warehouse of the configuration as of one instant and changes nothing in it; no other run may
-write either side meanwhile (exit 4). Then both sides are read again and compared value by value (exit 1 where they
-differ). A copy that was cut short goes on when the same command is given again; until then no command uses it. What the
-other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is said. Sends no request.`,
+Copies every row, including deleted ones, watermarks, histories and state, so the next sync on the copy continues where
+the original is. Reads the configured warehouse as of one instant and changes nothing in it; no other run may write to
+either side meanwhile (exit 4). Then reads both sides again and compares them value by value (exit 1 if they differ).
+To resume a copy that was cut short, give the same command again; until it is finished, no command uses the copy. What
+the other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is reported. Sends no
+request.`,
   examples: [
     ['shopsync copy --to sqlite:./copy.db', 'into a file'],
     [

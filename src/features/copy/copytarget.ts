@@ -56,10 +56,13 @@ export async function checkTarget(
   const begun = live.has('sync_meta') ? await readMark(dialect) : undefined
   if (begun) {
     if (begun.from === from) return { isBegun: true, hasTables: true }
-    throw new Stop(`${where} is an unfinished copy of ${begun.from}, expected one of ${from}, or nothing`, {
-      exitCode: 2,
-      hint: elsewhere,
-    })
+    throw new Stop(
+      `${where} is an unfinished copy of ${begun.from}, expected a copy of ${from}, or an empty warehouse`,
+      {
+        exitCode: 2,
+        hint: elsewhere,
+      },
+    )
   }
   const rows = await filled(target, live)
   if (rows.size === 0) return { isBegun: false, hasTables: live.has('sync_cursors') }

@@ -24,8 +24,8 @@ function refuseMissingFolder(typed: string, url: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   throw refuse('--to', {
     found: typed,
-    expected: `a file in a folder that exists: there is no ${folder}`,
-    hint: `Make it (mkdir -p ${folder}), or name another file`,
+    expected: `a file in an existing folder: there is no ${folder}`,
+    hint: `Create it (mkdir -p ${folder}), or name another file`,
   })
 }
 
@@ -36,7 +36,7 @@ export function copyPlace(
   { environment, workingDirectory }: { readonly environment: Environment; readonly workingDirectory: string },
 ): WarehousePlace {
   if (typeof to !== 'string')
-    throw new Stop('Found no --to, expected where the copy goes', {
+    throw new Stop('Found no --to, expected the address of the copy', {
       exitCode: 2,
       hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
     })
@@ -52,11 +52,11 @@ export function copyPlace(
   refuseMissingFolder(typed, url)
   if (schema === undefined) return { url: new Secret(url), schema: usual }
   if (url.startsWith('sqlite:'))
-    throw refuse('--to-schema', { found: 'a schema', expected: 'none, since SQLite has none' })
+    throw refuse('--to-schema', { found: 'a schema', expected: 'none, because SQLite has no schemas' })
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(String(schema)))
     throw refuse('--to-schema', {
       found: JSON.stringify(schema),
-      expected: 'lower case letters, digits and _, no digit at the beginning, 63 at most',
+      expected: 'lower case letters, digits and _, no leading digit, at most 63 characters',
       hint: 'Type for example --to-schema shopsync',
     })
   return { url: new Secret(url), schema: String(schema) }

@@ -19,8 +19,8 @@ export function copyResumption(progress: CopyProgress | undefined): string {
   const done =
     pass === 'copying'
       ? `${tables} of ${allTables} tables are copied`
-      : 'all rows are copied, not all compared'
-  return `${done}; the same command, given again, goes on there`
+      : 'all rows are copied, but not all are compared'
+  return `${done}; the same command again resumes there`
 }
 
 export function copyText({
@@ -45,14 +45,14 @@ export function copyText({
             `${table}: ${plural(found, 'row')}, expected ${original?.rows === found ? 'other values' : count(original?.rows ?? 0)}`,
         ),
       ),
-      'The copy is not finished, and no command uses it. Type the same command again: what differs is copied once more.',
+      'The copy is not finished, and no command uses it. Type the same command again: what differs is copied again.',
     ])
   return paragraphs([
-    `${to} is a copy of ${from}: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}, every value compared${resumed ? '; an earlier copy was gone on with' : ''}.`,
+    `${to} is a copy of ${from}: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}, every value compared${resumed ? '; this resumed an earlier copy' : ''}.`,
     quarantined === 0
       ? ''
-      : `${plural(quarantined, 'value')} could not be held there, null now: shopsync quarantine list shows them with that warehouse.`,
-    left_out.length === 0 ? '' : `Not copied, since shopsync did not make them:\n${shown(left_out)}`,
-    'Nothing was changed in the original. To go on with the copy, name it in warehouse.url, then type shopsync migrate (it makes the views) and shopsync status.',
+      : `${plural(quarantined, 'value')} could not be stored there and ${quarantined === 1 ? 'is' : 'are'} now null: shopsync quarantine list on that warehouse shows them.`,
+    left_out.length === 0 ? '' : `Not copied, because shopsync did not create them:\n${shown(left_out)}`,
+    'Nothing was changed in the original. To use the copy, name it in warehouse.url, then type shopsync migrate (it creates the views) and shopsync status.',
   ])
 }

@@ -101,14 +101,14 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
     const source = closing(await deps.openSource())
     const plan = await source.plan()
     if (isNewWarehouse(plan))
-      throw new Stop(`There is no warehouse at ${source.where} yet: nothing was made`, {
+      throw new Stop(`There is no warehouse at ${source.where} yet; nothing was created`, {
         exitCode: 2,
         hint: 'Expected the warehouse that the configuration names: warehouse.url',
       })
     const state = await opening(async (looking) => {
       const there = looking(await deps.openTarget({ existing: true }))
       if (there.where === source.where)
-        throw new Stop(`Both sides are ${source.where}, expected another place for the copy`, {
+        throw new Stop(`Both sides are ${source.where}, expected a different place for the copy`, {
           exitCode: 2,
           hint: 'Type shopsync copy --to with another address, or another --to-schema',
         })
@@ -130,7 +130,7 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
 /** Tables already made by `migrate` would hide from the next run what an older program's warehouse lacks. */
 function refuseNewerTables(found: TargetState, changes: number, from: string, to: string): void {
   if (found.isBegun || !found.hasTables || changes === 0) return
-  throw new Stop(`${to} has newer tables than ${from}, which lacks ${changes} changes`, {
+  throw new Stop(`${to} has newer tables than ${from}, which is missing ${changes} changes`, {
     exitCode: 2,
     hint: 'Type shopsync migrate with the configuration of the original first, or drop the empty tables of the copy',
   })

@@ -16,8 +16,9 @@ export const demoCommand: Command = {
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
-again, looks for what was deleted, hears one change by its event, and answers three questions from it: can I trust the data, how was last month, what needs me today. The whole
-report lies in ${page} then. Takes some seconds and needs no network.`,
+again, finds what was deleted, receives one change as an event, and answers three questions from the data: can I trust
+it, how was last month, and what needs me today. Writes the whole report to ${page}. Takes a few seconds
+and needs no network.`,
   examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')

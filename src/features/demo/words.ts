@@ -27,7 +27,7 @@ export function work(changes: readonly { readonly action: string }[]): string {
   return `
 The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
   ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted.
-  (A sync cannot see deletions: they follow below.)
+  (A sync cannot see deletions: they come below.)
 
 Second sync: only what changed.`
 }
@@ -52,19 +52,19 @@ export function sideBySide(first: RunReport, second: RunReport, terminal: Termin
 }
 
 export const afterReconcile = (report: RunReport): string => `
-Reconcile, as a night would do it: it finds what was deleted by counting, and reads no list again.
+Reconcile, as the nightly job does it: it finds deletions by counting, without reading any list again.
   ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
 
 export const heard = ({ seconds, completeness }: HeardChange): string =>
   seconds === undefined
     ? `
-The source sent an event of a change. Its row has not come within ${span(hearPatience)}.`
+The source sent an event for a change. Its row did not arrive within ${span(hearPatience)}.`
     : `
-The source sends an event; whoever listens reads the list that it names.
+The source sends an event; the listener reads the list that it names.
   A change at the source was in the warehouse, ${completeness}, after ${(Math.ceil(seconds * 10) / 10).toFixed(1)} s.`
 
 export const answers = (data: ReportData, terminal: Terminal): string => `
-The shops ask their warehouse.
+Three questions, answered from the warehouse.
 
 ${answersText(data, terminal)}`
 
@@ -73,7 +73,7 @@ const firstQuestion =
 
 export const closing = (file: string, page: string): string => `
 ── The report ${'─'.repeat(59)}
-It is ${page}: open it in a browser. It needs no network, and is written again by shopsync report.
+It is ${page}: open it in a browser. It needs no network; shopsync report writes it again.
 
 ── The warehouse ${'─'.repeat(56)}
 It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, Datasette, a

@@ -22,7 +22,7 @@ export async function besideRunsOf(
     (error: unknown) => {
       // A run fetches everything that events could: it doesn't fail if it can't read them.
       if (!isExpected(error)) throw error
-      log.warn({ error: textOf(error) }, 'The events that were received could not be opened: they wait')
+      log.warn({ error: textOf(error) }, 'Could not open the received events; they wait')
       return undefined
     },
   )
@@ -59,7 +59,7 @@ class Beside implements AsyncDisposable {
   ) {
     this.#going = this.#goOn().catch((error: unknown) => {
       // The planned work has the same problem and reports it; events wait for the next process that rings.
-      run.observer.warning?.('Cursors that events made due are left to the next run', {
+      run.observer.warning?.('Cursors that events made due are left for the next run', {
         error: textOf(error),
       })
     })

@@ -8,15 +8,15 @@ const mostEvents = 100_000
 
 export const eventsCommand: Command = {
   name: 'events',
-  summary: "what the source's events were, and what became of each; makes lists due by hand",
+  summary: "show the source's events and what became of each; make lists due by hand",
   help: `
-list: the events that were received, the newest first. Asks the warehouse only.
+list: the events that were received, newest first. Reads only the warehouse.
 
-ring: makes lists due as an event would, and waits until they are read. Whoever holds the lease reads them; where nobody
-does, this command. Exits with 1 where some could not be read.`,
+ring: makes lists due as an event would, and waits until they are read. The run that holds the lease reads them; if none
+does, this command does. Exits with 1 if some could not be read.`,
   examples: [
     ['shopsync events list', `the last ${usualNumber} events`],
-    ['shopsync events list --state waiting', 'those that no walk has settled yet'],
+    ['shopsync events list --state waiting', 'the ones that no walk has settled yet'],
     ['shopsync events list --tenant 101 --resource repair_orders --since 2h', 'of one list'],
     ['shopsync events ring --tenant 101 --resource repair_orders', 'reads one list now'],
   ],
@@ -27,10 +27,10 @@ does, this command. Exits with 1 where some could not be read.`,
       description: 'only events in this state',
       choices: ['waiting', 'settled', 'deleted', 'exists', 'unseen', 'ignored', 'left', 'unknown'],
     },
-    { flags: '--last <n>', description: `at most so many, the newest; ${usualNumber} without this flag` },
+    { flags: '--last <n>', description: `at most this many, the newest; ${usualNumber} without this flag` },
     {
       flags: '--since <time>',
-      description: 'received since then, all of them: 7d, 26h, 2026-01-31 or an ISO 8601 time',
+      description: 'all events received since then: 7d, 26h, 2026-01-31 or an ISO 8601 time',
     },
     ...choiceOptions,
   ],

@@ -110,6 +110,6 @@ export class DeletedEvents {
   #tellLeft(records: number, reason: string): void {
     const { key, warn } = this.cursor
     const hint = `shopsync reconcile --accept-deletes --tenant ${key.tenantId} --resource ${key.resource}`
-    warn('Records that events say were deleted were left alone', { records, reason, hint })
+    warn('Records that were deleted according to events were left alone', { records, reason, hint })
   }
 }

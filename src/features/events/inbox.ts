@@ -43,7 +43,7 @@ export class Inbox {
   static async open(warehouse: Pick<Warehouse, 'dialect'>, options: InboxOptions = {}): Promise<Inbox> {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
-      if (!dialect) throw new Bug('The inbox was not made')
+      if (!dialect) throw new Bug('The inbox was not created')
       await makeTables(dialect)
       return dialect
     }

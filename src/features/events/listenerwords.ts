@@ -8,30 +8,30 @@ interface Words {
   readonly advice: string
 }
 
-const other: Words = { found: 'is not ready', advice: 'See the log of shopsync listen' }
+const other: Words = { found: 'is not ready', advice: 'Check the log of shopsync listen' }
 
 /** By sync_listeners.trouble. */
 const words: Readonly<Record<string, Words>> = {
   database: {
-    found: 'takes no events: they cannot be stored',
-    advice: 'See whether the database answers, and the log of shopsync listen',
+    found: 'accepts no events: they cannot be stored',
+    advice: 'Check that the database answers, and read the log of shopsync listen',
   },
   disk_full: {
-    found: 'takes no events: the disk is nearly full',
-    advice: 'Make room: less than 256 MB are left',
+    found: 'accepts no events: the disk is nearly full',
+    advice: 'Free some space: less than 256 MB is left',
   },
   backlog: {
-    found: 'takes no events: 200,000 of them wait',
+    found: 'accepts no events: 200,000 of them wait',
     advice:
-      'See what keeps runs from reading the lists: shopsync status, shopsync events list --state waiting',
+      'Find out what keeps runs from reading the lists: type shopsync status and shopsync events list --state waiting',
   },
   certificate: {
     found: 'has a certificate that has expired',
-    advice: 'Renew its files: they are read again within seconds',
+    advice: 'Renew its files; they are read again within seconds',
   },
   wrong_secret: {
-    found: 'is sent wrong secrets, and no right one',
-    advice: 'The secret has been changed at one end: set api.secret, or events.secrets',
+    found: 'receives only wrong secrets',
+    advice: 'The secret was changed on one side: set api.secret, or events.secrets',
   },
 }
 
@@ -42,11 +42,11 @@ export const listenerCause = ({ state, trouble }: ListenerView): string =>
 export function listenerMessage({ state, address, host, seen_at, trouble }: ListenerView): string {
   const name = `The receiver of events at ${address} on ${host}`
   return state === 'lost'
-    ? `${name} ended without a word: it was last heard of at ${atSecond(seen_at)}`
+    ? `${name} died without reporting: it was last seen at ${atSecond(seen_at)}`
     : `${name} ${(words[trouble ?? ''] ?? other).found}`
 }
 
 export const listenerAdvice = ({ state, trouble }: ListenerView): string =>
   state === 'lost'
-    ? 'Start shopsync listen again: what it answered is stored, and every sync reads what it names'
+    ? 'Start shopsync listen again: every event that it answered is stored, and every sync reads what those name'
     : (words[trouble ?? ''] ?? other).advice

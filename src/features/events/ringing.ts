@@ -216,7 +216,7 @@ export class Ringing implements AsyncDisposable {
     const dueAt = pause === undefined ? null : fromMicros(now + BigInt(pause) * 1000n)
     await waitAgain(this.inbox, rows, { reason: walkFailed, tries: tries + 1, dueAt })
     if (dueAt === null)
-      observer.warning?.('A cursor failed each time that an event made it due: it is left to the next run', {
+      observer.warning?.('A cursor failed each time an event made it due; it is left for the next run', {
         tenant_id: task.tenantId,
         resource: task.resource.name,
       })
@@ -224,7 +224,7 @@ export class Ringing implements AsyncDisposable {
 
   /** Ends the running rings. They keep no progress; the next process that rings starts over. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort(new Stop('The ringing is to end', { exitCode: 1 }))
+    this.#ended.abort(new Stop('The ringing was told to end', { exitCode: 1 }))
     await Promise.all(this.#underWay)
   }
 

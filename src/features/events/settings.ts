@@ -38,16 +38,16 @@ const shape = section(
       .string({ error: pathError })
       .regex(/^\/[^\s?#]*$/, { error: pathError })
       .default('/webhooks')
-      .describe('Path of the address that is registered at the source.'),
+      .describe('Path of the address that is registered with the source.'),
     tls: z
       .strictObject({
-        cert: file('the certificate').describe('File of the certificate, its chain included.'),
-        key: file('the key').describe('File of the key.'),
+        cert: file('the certificate').describe('File with the certificate and its chain.'),
+        key: file('the key').describe('File with the key.'),
       })
       .optional()
       .describe('Certificate for https; read again when the files change. Without it, plain http.'),
     allowInsecure: flag(
-      'Plain http on an address that is not this machine alone: for a network in which something else ends TLS.',
+      'Allow plain http on an address that other machines can reach, for a network in which something else ends TLS.',
     ),
     secrets: z
       .array(secret('the API secret as the source sends it'), { error: 'a list of one or two secrets' })
@@ -55,15 +55,15 @@ const shape = section(
       .max(2, { error: 'a list of one or two secrets' })
       .optional()
       .describe(
-        'The secrets that an event may bear: two while one is replaced by another. Default: api.secret.',
+        'The secrets that an event may carry: two, while you replace one with another. Default: api.secret.',
       ),
     maxBodyBytes: whole(1024, 64 * 1024 * 1024)
       .default(4 * 1024 * 1024)
-      .describe('The largest event that is accepted, in bytes.'),
-    keep: durationLeaf('P30D', 'How long events are kept after they were settled.'),
+      .describe('Largest event to accept, in bytes.'),
+    keep: durationLeaf('P30D', 'How long events are kept after they are settled.'),
     lateAfter: durationLeaf(
       'PT15M',
-      'How long an event may be due without being settled before it alerts.',
+      'How long an event may be due and not settled before it alerts.',
       'P30D',
     ),
     settle: durationLeaf(
@@ -73,12 +73,12 @@ const shape = section(
     ),
     requestShare: share(1)
       .default(0.5)
-      .describe('The share of each rate window that these walks may take while planned work waits.'),
+      .describe('The share of each rate-limit window that these walks may take while planned work waits.'),
     also: z
       .record(z.string(), z.array(textLeaf('the name of a resource')))
       .optional()
       .describe(
-        'Which other lists are read when an event of a resource comes, by resource: those of lists that have no events. Default: docs/webhooks.md names them.',
+        'By resource: which other lists, ones without events of their own, an event of that resource also makes due. docs/webhooks.md has the defaults.',
       ),
   },
   "The source's events (docs/webhooks.md): used by `shopsync listen`, and by `schedule` where schedule.events is true.",

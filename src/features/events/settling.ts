@@ -81,7 +81,7 @@ class Settling {
       return await ask()
     } catch (error) {
       if (!(error instanceof Skip || error instanceof Retry)) throw error
-      this.cursor.warn('What events announced could not be asked for: a later walk asks again', {
+      this.cursor.warn('Could not fetch what events announced; a later walk tries again', {
         error: error.message,
       })
       await this.#notAsked(rows)

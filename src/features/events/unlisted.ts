@@ -56,12 +56,9 @@ export async function askUnlisted(
     }
   }
   if (stored.length > 0)
-    cursor.warn(
-      'Events announced records that the list does not show: they were asked for by id, and are stored',
-      {
-        records: stored.map(({ record_id }) => record_id),
-      },
-    )
+    cursor.warn('Events announced records that the list does not show; they were fetched by id and stored', {
+      records: stored.map(({ record_id }) => record_id),
+    })
   return { absent, stored, unseen, unread }
 }
 

@@ -6,7 +6,7 @@ import type { RungByHand } from './byhand.js'
 import type { ListedEvent } from './eventlist.js'
 
 export const nobodyListened =
-  'Nobody has received events for this warehouse yet. Type shopsync listen; docs/webhooks.md says how the source finds it'
+  'Nobody has received events for this warehouse yet. Type shopsync listen; docs/webhooks.md explains how to register it with the source'
 
 const kindOf = ({ type, action }: ListedEvent): string => (type === '' ? 'by hand' : `${type} ${action}`)
 
@@ -46,7 +46,7 @@ export function eventsText(events: readonly ListedEvent[], terminal: Terminal = 
 }
 
 export function rungText({ rung, settled, waiting }: RungByHand): string {
-  if (rung === 0) return 'No list was made due: none that is synced is chosen.'
-  if (waiting === 0) return `${plural(rung, 'list')} made due, and read.`
+  if (rung === 0) return 'No list was made due: the flags choose no list that is synced.'
+  if (waiting === 0) return `${plural(rung, 'list')} made due and read.`
   return `${plural(rung, 'list')} made due, ${count(settled)} read; ${count(waiting)} still wait: shopsync events list --state waiting`
 }

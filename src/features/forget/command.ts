@@ -4,23 +4,23 @@ import { listOf } from '../../shell/flags.js'
 
 export const forgetCommand: Command = {
   name: 'forget',
-  summary: "erase one tenant's rows and state, after its id was typed or --yes",
+  summary: "erase one tenant's rows and state, after you type its id or with --yes",
   help: `
-Erases every row of the tenant in every table, quarantine and history included, and what is left of them in the
-database's files: a SQLite file is written anew, tables of Postgres are vacuumed. Where another program that reads the
-SQLite file keeps shopsync from it, the exit code is 1. Backups are not touched.
+Erases every row of the tenant in every table, including quarantine and history, and what is left of them in the
+database's files: a SQLite file is rewritten, Postgres tables are vacuumed. If another program that reads the SQLite
+file prevents that, the exit code is 1. Backups are not touched.
 
 The tenant stays forgotten, granted or not: runs leave it out until --lift. After --lift, the next sync loads it again
 if it is granted.`,
   examples: [
     ['shopsync forget --tenant 101', 'asks for the id first'],
-    ['shopsync forget --tenant 101 --yes', 'without a question'],
-    ['shopsync forget --tenant 101 --lift', 'lets it back: the next sync loads it again'],
+    ['shopsync forget --tenant 101 --yes', 'without asking'],
+    ['shopsync forget --tenant 101 --lift', 'lets it back in: the next sync loads it again'],
   ],
   options: [
     { flags: '--tenant <id>', description: 'the tenant', repeatable: true },
-    { flags: '--yes', description: 'do not ask' },
-    { flags: '--lift', description: 'let a forgotten tenant back; erases nothing' },
+    { flags: '--yes', description: 'do not ask for confirmation' },
+    { flags: '--lift', description: 'let a forgotten tenant back in; erases nothing' },
   ],
   run: async (invocation) => {
     const [
@@ -70,7 +70,7 @@ if it is granted.`,
       const { model, clock } = context
       const { signal } = invocation.signals
       invocation.signals.resumesAt = () =>
-        'a part of the tenant may be erased already; the same command, given again, erases the rest'
+        'part of the tenant may be erased already; the same command again erases the rest'
       const tellThatItIsOver = await farewell(context, warehouse, tenantId)
       const besideTables = await besideTablesOf(invocation.features)
       const gone = await forgetTenant({ warehouse, model, clock, signal, besideTables }, tenantId)

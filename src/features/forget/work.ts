@@ -52,7 +52,7 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
   if (known.some(({ tenant_id }) => tenant_id === tenantId)) return
   if ((await tenantsWithTraces(warehouse)).includes(String(tenantId))) return
   refuseForgotten({ tenants: [tenantId], isTyped: true }, await forgottenTenants(warehouse))
-  throw new Stop(`The warehouse knows no tenant ${tenantId}`, {
+  throw new Stop(`The warehouse has no tenant ${tenantId}`, {
     exitCode: 2,
     hint: `Expected one of ${known.map(({ tenant_id }) => tenant_id).join(', ') || 'none: it is empty'}`,
   })
@@ -116,7 +116,7 @@ export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): P
   if (!forgotten.has(tenantId))
     throw new Stop(`Tenant ${tenantId} was not forgotten`, {
       exitCode: 2,
-      hint: `Expected one of ${[...forgotten].join(', ') || 'none: no tenant stays away'}`,
+      hint: `Expected one of ${[...forgotten].join(', ') || 'none: no tenant is forgotten'}`,
     })
   await using lease = await openLease(deps, 'forget')
   await lease.warehouse.write(liftForgotten(warehouse.db, tenantId))

@@ -8,17 +8,17 @@ const sandbox = { baseUrl: 'http://127.0.0.1:8080', partnerId: '42', secret: 'sa
 
 export const initCommand: Command = {
   name: 'init',
-  summary: 'ask for address, partner and secret; write config.json and shopsync.env; try them',
+  summary: 'ask for address, partner and secret; write config.json and shopsync.env; test them',
   help: `
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
-reads both by itself. Then it does what shopsync check does, prints lines for crontab, systemd units and a compose file, and
-ends with what to type next. Existing files are left alone without --force (exit 2).`,
+reads both automatically. Then runs shopsync check, prints crontab lines, systemd units and a compose file, and tells you
+what to type next. Existing files are left alone without --force (exit 2).`,
   examples: [
     ['shopsync init', 'asks for what it needs'],
-    ['shopsync init --sandbox --yes', 'for shopsync sandbox, without a question'],
+    ['shopsync init --sandbox --yes', 'for shopsync sandbox, without asking'],
     [
       'shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes',
-      'without a question',
+      'without asking',
     ],
   ],
   options: [
@@ -28,7 +28,7 @@ ends with what to type next. Existing files are left alone without --force (exit
     { flags: '--secret-stdin', description: 'read the secret from standard input' },
     {
       flags: '--warehouse <url>',
-      description: 'sqlite:PATH or postgres://…; where nobody is asked, sqlite:./warehouse.db is used',
+      description: 'sqlite:PATH or postgres://…; sqlite:./warehouse.db if it does not ask',
     },
     { flags: '--sandbox', description: 'for the local sandbox: shopsync sandbox' },
     { flags: '--yes', description: 'ask nothing' },
@@ -130,7 +130,7 @@ async function answersOf({ options, signals, io }: Invocation): Promise<Answers>
   const answers = compact(known)
   if (lacking.length > 0 && !isAsked)
     throw new Stop(
-      `Found no ${lacking.map(([, flag]) => flag).join(', no ')}, expected all of them: nobody is asked`,
+      `Found no ${lacking.map(([, flag]) => flag).join(', no ')}, expected all of them, because init cannot ask here`,
       {
         exitCode: 2,
         hint: 'Type shopsync init at a terminal to be asked, shopsync init --sandbox --yes for the sandbox, or give the flags',
@@ -178,5 +178,5 @@ async function secretOf(options: Invocation['options'], io: Io): Promise<string 
     },
   )
   if (secret.trim() !== '') return secret.trim()
-  throw new Stop(`Found nothing in ${file ?? 'standard input'}, expected the secret`, { exitCode: 2 })
+  throw new Stop(`${file ?? 'Standard input'} is empty, expected the secret`, { exitCode: 2 })
 }

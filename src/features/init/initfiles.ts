@@ -38,10 +38,10 @@ function line(name: string, value: string): string {
   const quote = ["'", '"'].find((mark) => !value.includes(mark))
   if (quote === undefined || /[\n\r\\]/.test(value) || (quote === '"' && /[$`]/.test(value)))
     throw new Stop(
-      `The value of ${name} holds quotes, backslashes or line ends that a file of variables cannot hold`,
+      `The value of ${name} contains quotes, backslashes or line breaks that an environment file cannot hold`,
       {
         exitCode: 2,
-        hint: `Write it to a file of its own, and {"file": "PATH"} in its place in ${configFile}`,
+        hint: `Write it to a file of its own, and write {"file": "PATH"} in its place in ${configFile}`,
       },
     )
   return `${name}=${quote}${value}${quote}`

@@ -20,9 +20,9 @@ export const warehouseJudged = (text: string): true | string => judged(warehouse
 export const partnerIdJudged = (text: string): true | string =>
   parseId(text) !== undefined
     ? true
-    : `Found ${JSON.stringify(text)}, expected the id of your partner: a positive whole number, such as 42`
+    : `Found ${JSON.stringify(text)}, expected your partner id: a positive whole number, such as 42`
 export const filledIn = (text: string): true | string =>
-  text.trim() === '' ? 'Found nothing, expected what the operator of the API has given you' : true
+  text.trim() === '' ? "Found an empty line, expected what the API's operator gave you" : true
 
 export const usualWarehouse = 'sqlite:./warehouse.db'
 
@@ -50,10 +50,10 @@ async function askAll(known: Partial<Answers>, signal: AbortSignal, { stdin, std
     known.baseUrl ??
     (await input({ message: 'Address of the API (https://…)', validate: baseUrlJudged }, context))
   const partnerId =
-    known.partnerId ?? (await input({ message: 'Id of your partner', validate: partnerIdJudged }, context))
+    known.partnerId ?? (await input({ message: 'Your partner id', validate: partnerIdJudged }, context))
   const secret =
     known.secret ??
-    (await password({ message: 'Secret (it is not shown)', mask: true, validate: filledIn }, context))
+    (await password({ message: 'Secret (not shown)', mask: true, validate: filledIn }, context))
   const message = 'Warehouse (sqlite:PATH or postgres://USER@HOST/DATABASE)'
   const warehouse =
     known.warehouse ?? (await input({ message, default: usualWarehouse, validate: warehouseJudged }, context))

@@ -149,7 +149,7 @@ export const wroteText = (files: readonly string[]): string => files.map((file) 
 export function waysToRun(start: Start): readonly { readonly says: string; readonly asItIs: string }[] {
   return [
     {
-      says: 'To let it run by itself, use one of these. With cron (crontab -e; PATH of cron does not matter):',
+      says: "To run it automatically, use one of these. With cron (crontab -e; cron's PATH does not matter):",
       asItIs: crontab(start).join('\n'),
     },
     {

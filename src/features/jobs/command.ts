@@ -6,14 +6,15 @@ const actions = ['list', 'show', 'validate'] as const
 
 const jobsCommand: Command = {
   name: 'jobs',
-  summary: 'the jobs there are, when they are due next, whether their files are right',
+  summary: 'list the jobs, show when they are due, and validate their files',
   help: `
-Jobs are files: those in jobs/ of the working directory, then those that come with shopsync. list says when each is due and
-how it last ended, show its steps and the next instants of its schedule. validate reads the files as a run would, and exits with 1 when one is wrong.`,
+Jobs are files: the ones in jobs/ of the working directory, then the ones that come with shopsync. list shows when each
+job is due and how it last ended; show prints its steps and the next instants of its schedule. validate reads the files
+as a run would, and exits with 1 if one is wrong.`,
   examples: [
     ['shopsync jobs list', 'every job'],
     ['shopsync jobs show nightly', 'the steps of one'],
-    ['shopsync jobs validate', 'whether the files are right'],
+    ['shopsync jobs validate', 'whether the files are valid'],
   ],
   argument: { name: 'action', description: 'list, show or validate', choices: actions },
   second: { name: 'name', description: 'name of a job', isOptional: true, names: 'jobs' },
@@ -26,7 +27,7 @@ how it last ended, show its steps and the next instants of its schedule. validat
         hint: 'Type shopsync jobs list',
       })
     if (action === 'show' && second === undefined)
-      throw new Stop('Found no name, expected that of a job', {
+      throw new Stop('Found no name, expected the name of a job', {
         exitCode: 2,
         hint: 'Type shopsync jobs list to see their names, then shopsync jobs show NAME',
       })

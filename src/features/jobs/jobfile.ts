@@ -70,11 +70,14 @@ function stepShape(resources: Resources, kinds: readonly StepKind[]) {
       command: choice(words, either(words.map((word) => `"${word}"`))).describe(
         kinds.map(({ command, does }) => `${command}: ${does}`).join(' '),
       ),
-      tenants: tenantChoice('Which tenants: all that the configuration names, or these.'),
-      resources: resourceChoice(resources, 'Which resources: all that the configuration names, or these.'),
+      tenants: tenantChoice('Which tenants: all that the configuration names, or only these.'),
+      resources: resourceChoice(
+        resources,
+        'Which resources: all that the configuration names, or only these.',
+      ),
       full: flag('sync: ignore watermarks and walk everything again; reconcile, verify: list every id.'),
       due: flag(
-        'sync, reconcile: only the lists that are due by their targets, best first (docs/freshness.md). What the rate limit, or timeLimit, leaves out waits for the next run, and is no failure.',
+        'sync, reconcile: only the lists that are due by their targets, best first (docs/freshness.md). What the rate limit or timeLimit leaves out waits for the next run and does not count as a failure.',
       ),
       ...Object.fromEntries(own.map(([name, { shape }]) => [name, shape])),
     },
@@ -95,7 +98,7 @@ function misfit(step: JobStep, kinds: readonly StepKind[]): ReturnType<NonNullab
   if (foreign) return [foreign[0], foreign[1].elsewhere]
   const kind = kinds.find(({ command }) => command === step.command)
   if (step.due && !kind?.takesDue) return ['due', `none: only ${either(dueWords(kinds))} may be due`]
-  if (step.due && step.full) return ['due', 'either "due" or "full": what is due is not read whole']
+  if (step.due && step.full) return ['due', 'either "due" or "full": due lists are not read in full']
   return kind?.misfit?.(step)
 }
 
@@ -105,7 +108,7 @@ const step = (resources: Resources, kinds: readonly StepKind[]) =>
       const found = misfit(value, kinds)
       if (found) context.addIssue({ code: 'custom', path: [found[0]], message: found[1] })
     })
-    .describe('One command, with the settings that its flags have on the command line.')
+    .describe('One command, with the same settings as its command-line flags.')
 
 const schedule = z
   .string({ error: 'five fields such as "0 * * * *"' })
@@ -120,9 +123,9 @@ const schedule = z
   })
 
 const waitText =
-  'How long the job waits for another run to end, before it ends with exit code 4. PT0S: not at all, as fits a job that comes again soon.'
+  'How long the job waits for another run to end before it gives up with exit code 4. PT0S: not at all, which suits a job that runs again soon.'
 
-const limitError = 'an ISO 8601 duration longer than nothing, such as "PT4H"'
+const limitError = 'an ISO 8601 duration longer than zero, such as "PT4H"'
 
 const limitLeaf = z
   .string({ error: limitError })
@@ -131,7 +134,7 @@ const limitLeaf = z
   .optional()
   .meta({
     description:
-      'How long all steps may take together. Then the job ends cleanly, and the next one goes on with the cursors that have waited longest; a snapshot or a report still has its turn. --time-limit goes before it.',
+      'How long all steps together may take. Then the job ends cleanly, and the next one starts with the cursors that have waited longest; a snapshot or a report still runs. --time-limit takes precedence.',
     examples: ['PT4H'],
   })
 
@@ -144,7 +147,7 @@ const heartbeatLeaf = z
   .optional()
   .meta({
     description:
-      'Called after each run of the job that came to its end, with its exit code as the parameter exit: a dead man\'s switch, for a service that says when the calls stay away. The address is a secret; "${NAME}" takes it from the environment.',
+      'Called after each run of the job that ended by itself, with its exit code as the parameter exit: a dead man\'s switch, for a service that notices when the calls stop. The address is a secret; "${NAME}" takes it from the environment.',
     examples: ['${NIGHTLY_HEARTBEAT}'],
   })
 
@@ -163,7 +166,7 @@ const jobShape = (resources: Resources, kinds: readonly StepKind[]) =>
       onFailure: choice(['continue', 'stop'], '"continue" or "stop"')
         .default('continue')
         .describe(
-          'After a step that did not do all of its work. continue: the next one runs all the same; where the API could not be reached, those do that ask it nothing. stop: no further step runs.',
+          'What to do after a step that did not finish its work. continue: run the next one anyway; if the API could not be reached, only steps that do not need it. stop: run no further step.',
         ),
       heartbeat: heartbeatLeaf,
     },

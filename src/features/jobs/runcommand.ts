@@ -4,12 +4,12 @@ export const runCommand: Command = {
   name: 'run',
   summary: 'run the job jobs/JOB.json: the command for cron',
   help: `
-The file is looked for in jobs/ below the working directory, then among the jobs that come with shopsync (hourly,
-nightly, weekly-verify, backfill, due). Its settings are described in schema/job.schema.json. Its "schedule" says when it is
-due: the scheduler keeps to it, and cron has to be told.`,
+Looks for the file in jobs/ below the working directory, then among the jobs that come with shopsync (hourly, nightly,
+weekly-verify, backfill, due). schema/job.schema.json describes its settings. Its "schedule" tells shopsync schedule when
+it is due; cron needs a line of its own.`,
   examples: [
     ['shopsync run hourly', 'what is new'],
-    ['shopsync run nightly --time-limit PT4H', 'ends cleanly after four hours; the next run goes on'],
+    ['shopsync run nightly --time-limit PT4H', 'stops cleanly after four hours; the next run continues'],
     ['0 * * * *  cd /srv/shopsync && shopsync run hourly --quiet', 'a line of a crontab'],
   ],
   argument: { name: 'job', description: 'name of the job, such as hourly', names: 'jobs' },

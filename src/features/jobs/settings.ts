@@ -8,7 +8,7 @@ const listenError = 'false, or an object such as {"host": "127.0.0.1", "port": 8
 const shape = section(
   {
     timeZone: timeZoneLeaf(
-      'The time zone that the schedules of jobs are meant in, by its IANA name. A fixed hour that daylight saving time skips is due when the gap ends, and one that comes twice is due once.',
+      "The time zone of the jobs' schedules, by its IANA name. A fixed hour that daylight saving time skips is due when the gap ends, and one that comes twice is due once.",
     ).prefault('UTC'),
     listen: z
       .union(
@@ -17,8 +17,10 @@ const shape = section(
           z.strictObject({
             host: textLeaf('a host name or an address such as "127.0.0.1"')
               .default('127.0.0.1')
-              .describe('Address to listen on. Whoever reaches it reads the report: there is no password.'),
-            port: whole(0, 65535).default(8788).describe('Port to listen on; 0: any that is free.'),
+              .describe(
+                'Address to listen on. Anyone who can reach it can read the report: there is no password.',
+              ),
+            port: whole(0, 65535).default(8788).describe('Port to listen on; 0: any free one.'),
           }),
         ],
         { error: listenError },
@@ -26,10 +28,10 @@ const shape = section(
       .prefault({})
       .describe('Where `shopsync schedule` serves health, metrics and the report; false: nowhere.'),
     events: flag(
-      "Receive the source's events beside the jobs, as `shopsync listen` does; the section events says where.",
+      "Receive the source's events next to the jobs, as `shopsync listen` does; the section events sets the address.",
     ),
   },
-  'What `shopsync schedule` goes by.',
+  'Settings of `shopsync schedule`.',
 )
 
 export const scheduleSection = configSection({ name: 'schedule', after: 'report', shape })

@@ -13,7 +13,8 @@ const lastInk = (last: string): Ink | undefined =>
 const doesInk = (does: string): Ink | undefined => (does.startsWith('✗') ? 'bad' : undefined)
 
 export function jobsText(files: readonly JobFile[], terminal: Terminal = plainTerminal): string {
-  if (files.length === 0) return 'There is no job. Write jobs/NAME.json; schema/job.schema.json says how.'
+  if (files.length === 0)
+    return 'There are no jobs. Write jobs/NAME.json; schema/job.schema.json describes it.'
   return table(
     [
       unbroken('job'),
@@ -28,7 +29,7 @@ export function jobsText(files: readonly JobFile[], terminal: Terminal = plainTe
       job?.schedule ?? '',
       next === undefined ? '' : atMinute(next),
       last?.started_at ? `${atMinute(last.started_at)}, ${last.status}` : '',
-      problem === null ? (job?.description ?? '') : '✗ shopsync jobs validate says what is wrong',
+      problem === null ? (job?.description ?? '') : '✗ type shopsync jobs validate to see what is wrong',
       file,
     ]),
     terminal,
@@ -55,7 +56,7 @@ function settingsOf({ timeLimit, wait, onFailure, heartbeat }: Job): string[] {
 
 export function jobText({ name, file, job, problem, next, last }: JobFile): string {
   if (job === null) return `${name} (${file})\n${indent(problem ?? '')}`
-  const due = job.schedule === undefined ? 'when it is called: it has no schedule' : job.schedule
+  const due = job.schedule === undefined ? 'only by hand: it has no schedule' : job.schedule
   return [
     `${name}: ${job.description}`,
     `file: ${file}`,

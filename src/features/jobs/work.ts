@@ -95,6 +95,6 @@ async function lockTroubles(context: CommandContext, { name, schedule }: Job): P
   const zone = scheduleSettings(context.config).timeZone
   if (!isTwoIntervalsAgo(schedule, zone, since, Number(context.clock.nowMicros() / 1000n))) return []
   return [
-    `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, longer than two intervals of this job, on ${holder.host}, pid ${holder.pid}`,
+    `${name}: another run (${holder.command ?? 'unknown'}) has held the lock since ${holder.claimed_at}, for more than two intervals of this job, on ${holder.host}, pid ${holder.pid}`,
   ]
 }

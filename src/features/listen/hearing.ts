@@ -31,14 +31,14 @@ export function checkListening(context: CommandContext, settings: EventSettings)
   const { host, port, tls, allowInsecure } = settings
   const { listen } = scheduleSettings(context.config)
   if (listen !== false && port !== 0 && listen.host === host && listen.port === port)
-    throw new Stop(`Port ${port} of ${host} is that of the report (schedule.listen), expected another one`, {
+    throw new Stop(`Port ${port} of ${host} is the report's (schedule.listen), expected a different one`, {
       exitCode: 2,
-      hint: 'Whoever reaches the report reads it, so that the source must not reach its port: type --port 8787',
+      hint: 'Anyone who reaches that port can read the report, so the source must not reach it: type --port 8787',
     })
   if (!tls && !allowInsecure && !isOwnMachine(host))
-    throw new Stop(`Events would come to ${host} in clear text, and with them the secret: expected https`, {
+    throw new Stop(`Events, and the secret with them, would reach ${host} in clear text; expected https`, {
       exitCode: 2,
-      hint: 'Type --tls-cert FILE --tls-key FILE, or --host 127.0.0.1 behind a proxy that ends TLS; "events": {"allowInsecure": true} if the network between is trusted',
+      hint: 'Type --tls-cert FILE --tls-key FILE, or --host 127.0.0.1 behind a proxy that ends TLS; or set "events": {"allowInsecure": true} if the network in between is trusted',
     })
 }
 
@@ -46,7 +46,7 @@ export function checkListening(context: CommandContext, settings: EventSettings)
 async function checkInbox(inbox: Inbox, source: string): Promise<void> {
   const owner = await inbox.source()
   if (owner === undefined || owner === source) return
-  throw new Stop(`The events in ${inbox.where} are of ${owner}, the configuration names ${source}`, {
+  throw new Stop(`The events in ${inbox.where} come from ${owner}, but the configuration names ${source}`, {
     exitCode: 2,
     hint: 'Move that file away if it belongs to another warehouse',
   })
@@ -123,7 +123,7 @@ export class Hearing {
   async #ring(): Promise<void> {
     const { listener } = this.parts
     if (!listener) return
-    await this.#again('Ringing failed', () => listener.run(this.#signal))
+    await this.#again('Making lists due failed', () => listener.run(this.#signal))
   }
 
   /** Other commands running at the same time change what is synced. */
@@ -144,7 +144,7 @@ export class Hearing {
     const { clock, invocation } = context
     while (!this.#signal.aborted) {
       for (const feature of invocation.features)
-        await this.#without('What people are told could not be brought up to date', async () =>
+        await this.#without('Alerts and metrics could not be updated', async () =>
           feature.whileListening?.(context),
         )
       await clock.sleep(betweenTellings, this.#signal)

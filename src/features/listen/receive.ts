@@ -50,7 +50,7 @@ function failureOf(error: unknown, call: ReceiverCall): FromThread {
   if (problem !== undefined)
     return {
       ...{ kind: 'failed', message: problem, exitCode: 2 },
-      hint: 'Type another one: --port 8786, or "events": {"port": 8786} in the configuration',
+      hint: 'Type another port: --port 8786, or set "events": {"port": 8786} in the configuration',
     }
   const { exitCode = 1, hint } = error instanceof Stop ? error : {}
   return { kind: 'failed', message: describeError(error), hint, exitCode }
@@ -163,7 +163,7 @@ class Receiver {
     this.#presence.wrote(error)
     if (error !== undefined && before === undefined)
       this.#log('error', 'Events are refused: they cannot be stored', { error: describeError(error) })
-    if (error === undefined && before === 'database') this.#log('info', 'Events are taken again')
+    if (error === undefined && before === 'database') this.#log('info', 'Events are accepted again')
   }
 
   get #troubled(): Troubled | undefined {
@@ -197,7 +197,7 @@ class Receiver {
       const pem = certificate.renewed()
       if (pem) {
         this.#http.renew(pem)
-        this.#log('info', 'The certificate was read again')
+        this.#log('info', 'The certificate was reloaded')
       }
       this.#lookAtCertificate()
     }

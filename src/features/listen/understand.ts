@@ -50,7 +50,7 @@ const keyOf = (id: string): string =>
 const time = (value: unknown): string | null => (typeof value === 'string' ? canonical(value) : null)
 
 function parse(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new NoEvent('Found bytes that are no UTF-8, expected JSON')
+  if (!isUtf8(body)) throw new NoEvent('Found bytes that are not UTF-8, expected JSON')
   try {
     return parseJson(body).value
   } catch {

@@ -15,7 +15,7 @@ export function settingsBy(flags: Flags, configured: EventSettings): EventSettin
   const port = wholeNumber('--port', flags['port'], { to: 65_535, example: 8787 })
   const [cert, key] = [text(flags['tlsCert']), text(flags['tlsKey'])]
   if ((cert === undefined) !== (key === undefined))
-    throw new Stop(`Found --tls-${cert === undefined ? 'key' : 'cert'} alone, expected both files`, {
+    throw new Stop(`Found --tls-${cert === undefined ? 'key' : 'cert'} only, expected both files`, {
       exitCode: 2,
       hint: 'Type --tls-cert FILE --tls-key FILE',
     })
@@ -32,9 +32,7 @@ export async function listenUntilEnd(context: CommandContext): Promise<number> {
   const rings = options['ring'] !== false
   const hearing = await Hearing.open(context, warehouse, { settings, rings })
   try {
-    out.print(
-      `Events are received at ${hearing.url}${rings ? '' : ', and nothing is rung'}. Stop with Ctrl-C.`,
-    )
+    out.print(`Events are received at ${hearing.url}${rings ? '' : 'and only stored'}. Stop with Ctrl-C.`)
     if (!signals.signal.aborted) await once(signals.signal, 'abort')
   } finally {
     await hearing.close()

@@ -4,13 +4,13 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: "bring the warehouse's tables up to date",
   help: `
-Adds tables, columns and indexes. Changes keys that another version made: no request is sent, every row stays, and what is
-in the way is named. Moves the values of fields that resources.NAME.columns names, or no longer names, between _extra and
-their columns. Recomputes tables that follow from others, such as the totals of repair orders, where their rule or
-settings have changed. The next sync fills what was added under existing rows: it reads those lists whole once. Commands
-that write migrate by themselves, unless warehouse.autoMigrate is false.`,
+Adds tables, columns and indexes. Changes keys that another version created: it sends no request, keeps every row, and
+names what is in the way. Moves the values of fields that resources.NAME.columns names, or no longer names, between
+_extra and their columns. Recomputes derived tables, such as the totals of repair orders, if their rule or settings have
+changed. The next sync fills what was added to existing rows: it reads those lists in full once. Commands that write
+migrate automatically, unless warehouse.autoMigrate is false.`,
   examples: [
-    ['shopsync plan', 'first: which changes there would be'],
+    ['shopsync plan', 'first, to see the changes'],
     ['shopsync migrate', 'makes them'],
   ],
   run: async (invocation) => {

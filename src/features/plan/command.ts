@@ -8,9 +8,9 @@ export const planCommand: Command = {
   name: 'plan',
   summary: 'the cost of a run before it runs: requests, records, minutes, table changes',
   help: `
-Sends one request for each tenant and resource at most, and writes nothing. Minutes are those at the present rate limit
-and api.rateReserve. The plan of a reconcile assumes that it finds nothing: each difference costs some requests more,
-and each row that has vanished from the warehouse one. Where answers are so slow that a run reads several pages at a
+Sends at most one request for each tenant and resource, and writes nothing. Minutes assume the present rate limit and
+api.rateReserve. The plan of a reconcile assumes that it finds nothing: each difference costs a few more requests, and
+each row that has vanished from the warehouse costs one. If responses are so slow that a run reads several pages at a
 time, the plan includes the requests that check those pages. It assumes the length of a rate-limit window, unless it has
 seen two of them.`,
   examples: [
@@ -27,9 +27,9 @@ seen two of them.`,
   },
   options: [
     ...choiceOptions,
-    { flags: '--full', description: 'as of sync and reconcile' },
-    { flags: '--from <time>', description: 'as of backfill', repeatable: true },
-    { flags: '--to <time>', description: 'as of backfill', repeatable: true },
+    { flags: '--full', description: 'as for sync and reconcile' },
+    { flags: '--from <time>', description: 'as for backfill', repeatable: true },
+    { flags: '--to <time>', description: 'as for backfill', repeatable: true },
   ],
   run: async (invocation) => showPlan(invocation, modeOf(invocation.argument)),
 }

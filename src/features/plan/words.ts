@@ -32,12 +32,12 @@ export function planText(
     obstaclesText(made.table_changes),
     viewsText(views),
     more,
-    `Nothing was written. This plan has cost ${plural(made.asked, 'request')}.`,
+    `Nothing was written. This plan cost ${plural(made.asked, 'request')}.`,
   ])
 }
 
 const minutesText = (minutes: number): string =>
-  minutes < 1 ? 'less than a minute' : `some ${count(Math.ceil(minutes))} minutes`
+  minutes < 1 ? 'less than a minute' : `about ${count(Math.ceil(minutes))} minutes`
 
 function limitText(rate: RunPlan['rate']): string {
   if (!rate) return 'no rate limit is known'
@@ -85,7 +85,7 @@ function refillsText(cursors: RunPlan['cursors']): string {
   if (lists.length === 0) return ''
   const sum = (name: 'requests' | 'records'): number => lists.reduce((all, list) => all + list[name], 0)
   const names = [...new Set(lists.map(({ resource }) => resource))].join(', ')
-  return `Of these, ${plural(sum('requests'), 'request')} and ${plural(sum('records'), 'record')} are to read ${plural(lists.length, 'list')} whole once (${names}). That comes after everything else, and a run that is cut short goes on with it later.`
+  return `Of these, ${plural(sum('requests'), 'request')} and ${plural(sum('records'), 'record')} are for reading ${plural(lists.length, 'list')} in full once (${names}). That comes after everything else; if a run is cut short, a later one resumes it.`
 }
 
 /** The changing keys, largest tables first: nothing is fetched for them, and nobody can write meanwhile. */
@@ -127,7 +127,7 @@ const isNew = (changes: RunPlan['table_changes']): boolean =>
   changes.some(({ table, what }) => table === 'sync_cursors' && what === 'create table')
 
 const changesText = (changes: RunPlan['table_changes']): string =>
-  isNew(changes) ? `There is no warehouse there yet: the run makes it. ${listOf(changes)}` : listOf(changes)
+  isNew(changes) ? `There is no warehouse there yet; the run creates it. ${listOf(changes)}` : listOf(changes)
 
 /** Changing keys have their own list. */
 function listOf(all: RunPlan['table_changes']): string {

@@ -117,7 +117,7 @@ async function recomputedTables({ warehouse, model }: Dependencies, changes: rea
       if (creates(changes, resource.name) || (!isWhole && tenants?.length === 0)) continue
       const records = await countRecords(warehouse, resource, isWhole ? undefined : tenants)
       if (records > 0)
-        found.push({ table: table.name, what: `compute anew from ${plural(records, 'stored record')}` })
+        found.push({ table: table.name, what: `recompute from ${plural(records, 'stored record')}` })
     }
   return found
 }
@@ -126,10 +126,10 @@ function moveText({ column, to, values, refills }: PendingMove): string {
   const what: Record<PendingMove['to'], string> = {
     column: `move the values of ${column} from _extra into its column`,
     _extra: `move ${values} values of ${column}, which is no longer configured, back into _extra`,
-    history: 'keep versions that end from now on',
-    'no history': 'keep no more versions that end',
+    history: 'keep ended versions from now on',
+    'no history': 'stop keeping ended versions',
   }
-  return refills ? `${what[to]}; then read the lists whole once` : what[to]
+  return refills ? `${what[to]}; then read the lists in full once` : what[to]
 }
 
 const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTableChange => ({

@@ -3,16 +3,13 @@ import { type Command, type CommandContext, choiceOptions, type Invocation } fro
 
 export const quarantineCommand: Command = {
   name: 'quarantine',
-  summary: 'values that could not be stored, and why; fetches them again and tries once more',
+  summary: 'list values that could not be stored, and why; fetch them again and retry',
   help: `
 Exits with 1 when replay leaves something in quarantine.`,
   examples: [
     ['shopsync quarantine list', 'every value, item and record that could not be stored as it came'],
-    [
-      'shopsync quarantine replay',
-      'asks for those records again, one request each, and stores what fits by now',
-    ],
-    ['shopsync quarantine list --resource customers --json', 'as a document: values, each of them whole'],
+    ['shopsync quarantine replay', 'fetches those records again, one request each, and stores what fits now'],
+    ['shopsync quarantine list --resource customers --json', 'as a document, with each value in full'],
   ],
   argument: { name: 'action', description: 'list or replay', choices: ['list', 'replay'] },
   options: choiceOptions,

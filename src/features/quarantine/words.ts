@@ -10,7 +10,7 @@ export const noWarehouseText = (where: string): string =>
   `There is no warehouse at ${where} yet, and nothing is in quarantine. Type shopsync sync`
 
 export const leftText = (left: number): string =>
-  `${plural(left, 'record')} could not be stored still: shopsync quarantine list`
+  `${plural(left, 'record')} still could not be stored: shopsync quarantine list`
 
 /** The document of --json contains complete values. */
 const shownOfValue = 40

@@ -82,13 +82,13 @@ async function forgetGone(
   { id, list }: { readonly id: Int64; readonly list: CursorList },
 ): Promise<string> {
   const row = (await new LiveRows(run.warehouse, record).versions([id])).get(id)
-  if (row?.deletedAt === null) return 'the source has it no longer: shopsync reconcile marks it deleted'
+  if (row?.deletedAt === null) return 'the source no longer has it: shopsync reconcile marks it deleted'
   const { total } = await list.fetch(epoch, 1, 1)
   const { probeId } = list
   const isById = probeId === undefined ? total === 0 : (await list.item(probeId)) !== undefined
-  if (!isById) return 'the source does not answer by id: whether it is gone is not known'
+  if (!isById) return 'the source does not answer by id, so it may be gone or not'
   await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)])
-  return 'the source has it no longer: forgotten'
+  return 'the source no longer has it: removed from quarantine'
 }
 
 async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
@@ -104,7 +104,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
   if (id === undefined)
     return done(
       'unreachable',
-      `it has no id to ask by: shopsync sync --full --resource ${resource.name} reads it again`,
+      `it has no id to fetch it by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
     const list = flatList({ ...run, ...record }, 'lookup')
@@ -119,7 +119,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
     const left = fetched.flattened.quarantine.length
     return left === 0
       ? done('stored', null)
-      : done('still bad', `${plural(left, 'value')} cannot be stored still`)
+      : done('still bad', `${plural(left, 'value')} still cannot be stored`)
   } catch (error) {
     if (error instanceof Skip) return done('failed', describeError(error))
     throw error
@@ -134,7 +134,7 @@ export async function replayQuarantine(deps: Dependencies, choice: CursorChoice)
   const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
   for (const record of records) {
     if (lease.signal.aborted) break
-    deps.observer.step?.('asking for each record again', outcomes.length, records.length)
+    deps.observer.step?.('fetching each record again', outcomes.length, records.length)
     outcomes.push(await replayOne({ ...deps, ...lease }, record))
   }
   lease.throwIfLost()

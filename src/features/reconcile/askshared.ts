@@ -177,7 +177,7 @@ export class SharedLook {
       stats.lookups += part.length
       const answer = await this.#confirmation.byId(part)
       if (!answer.isById) {
-        this.#note('The source does not answer by id: rows that two records show are counted, and stay')
+        this.#note('The source does not answer by id; rows that two records share are counted and stay')
         return undefined
       }
       await this.#storeAll(answer.moved)
@@ -203,7 +203,7 @@ export class SharedLook {
   async #older(ids: readonly Int64[]): Promise<void> {
     if (!this.options.followsBack) {
       this.#note(
-        'The source has older versions by id than the warehouse, which keeps its own: reconcile asks',
+        'By id, the source has older versions than the warehouse; the warehouse keeps its own, and reconcile checks them',
         {
           records: ids.length,
         },
@@ -236,11 +236,11 @@ export class SharedLook {
     const { warn } = this.cursor
     if (found.tooMany && !before.tooMany)
       warn(
-        'So many records share nested rows that the ids of these rows cannot be unique: they are counted, and the source is not asked which record has them',
+        'So many records share nested rows that the ids of these rows cannot be unique: they are only counted; no request asks which record has them',
         { rows: found.rows },
       )
     if (unread > 0)
-      warn('Records that share rows with others could not be asked for by id: the next run asks again', {
+      warn('Records that share rows with others could not be fetched by id; the next run tries again', {
         records: unread,
       })
   }

@@ -4,14 +4,14 @@ const reconcileCommand: Command = {
   name: 'reconcile',
   summary: 'find records that were deleted at the source, or that the warehouse lacks, and repair both',
   help: `
-First a sync. Then reconcile asks the source how many records are newer than a time, at a handful of times, and
-compares the answers with counts of its own. It lists records only where the counts differ. A record that the source
+Runs a sync first. Then reconcile asks the source how many records are newer than a given time, for a handful of times,
+and compares those counts with its own. It lists records only where the counts differ. A record that the source
 confirms as gone is marked deleted (_deleted_at); its row stays.
 
-If more than a fifth of the rows of one tenant and resource (reconcile.maxDeletes) would be marked, none of them is, and
-that cursor fails: --accept-deletes confirms that the records were really deleted.`,
+If more than a fifth of the rows of one tenant and resource (reconcile.maxDeletes) would be marked, none is, and that
+cursor fails. --accept-deletes confirms that the records were really deleted.`,
   examples: [
-    ['shopsync reconcile', 'every tenant and resource, as each night'],
+    ['shopsync reconcile', 'every tenant and resource, as the nightly job does'],
     ['shopsync reconcile --tenant 101 --full', 'lists every id of one tenant'],
     ['shopsync reconcile --resource notes --accept-deletes', 'after a large deletion at the source'],
   ],
@@ -19,7 +19,7 @@ that cursor fails: --accept-deletes confirms that the records were really delete
     ...choiceOptions,
     timeLimitOption,
     { flags: '--full', description: 'list every id instead of counting' },
-    { flags: '--accept-deletes', description: 'mark as deleted however many are gone' },
+    { flags: '--accept-deletes', description: 'mark records as deleted, however many are gone' },
   ],
   run: async (invocation) => {
     const [{ runOnce }, { beginReconcile }] = await Promise.all([

@@ -26,16 +26,16 @@ import type { Version } from '../../engine/warehouse/versionbatch.js'
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
 export const differingText = (records: number): string =>
-  `Of ${plural(records, 'record')} the source says different things by id and in its list, or from one answer to the next. Nothing of them was changed; the next reconcile asks once more`
+  `The source gives different answers about ${plural(records, 'record')} by id and in its list, or from one response to the next. Nothing was changed for ${records === 1 ? 'it' : 'them'}; the next reconcile checks again`
 
 export const unevenText = ({ source, warehouse }: ComparedCursor): string =>
-  `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. Differences that were found are repaired; the next reconcile looks again`
+  `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. The differences found are repaired; the next reconcile checks again`
 
 /** `more`: records that a filter by time hides. */
 export const beforeAllText = (more: number): string | undefined =>
   more === 0
     ? undefined
-    : `The source counts ${plural(more, 'record')} more without updated_after than with the earliest time that it takes: its list was read without it and compared whole. No sync sees these records change: tell the API's operator`
+    : `The source counts ${plural(more, 'record')} more without updated_after than with the earliest time that it accepts, so its list was read without it and compared in full. No sync sees these records change: tell the API's operator`
 
 /** The result of comparing one cursor, after the differences were handled. */
 export interface ComparedCursor extends Comparison {

@@ -60,7 +60,10 @@ export class Confirmation {
     if (this.#byId === false) return this.#readAgain(candidates)
     const { gone, moved, isById } = await this.byId(candidates)
     if (isById) return { gone, moved }
-    this.note('The source does not answer by id: what a second list misses too counts as deleted', {})
+    this.note(
+      'The source does not answer by id; a record that a second listing also lacks counts as deleted',
+      {},
+    )
     const asked = new Map(candidates.map((candidate) => [candidate.id, candidate]))
     const second = await this.#readAgain(gone.flatMap(({ id }) => asked.get(id) ?? []))
     return { gone: second.gone, moved: [...moved, ...second.moved] }

@@ -35,12 +35,12 @@ export async function recoverLostRows(parts: LostRowParts): Promise<readonly Mov
   const finding = await check.look(liveRows.counted)
   if (finding === 'sound' || finding === 'unknown') return []
   if (finding === 'many') {
-    warn('More rows have vanished from the warehouse, or were changed in it, than can be named', {})
+    warn('Too many rows have vanished from the warehouse, or were changed in it, to name them', {})
     return undefined
   }
   const { lost, strange } = await sortOut(liveRows, finding)
   if (lost.length + strange.length === 0) return []
-  warn('Rows have vanished from the warehouse, or were changed in it: asking the source about each', {
+  warn('Rows have vanished from the warehouse, or were changed in it; fetching each from the source', {
     vanished: lost.length,
     changed: strange.length,
   })

@@ -252,9 +252,12 @@ export class Reconciliation implements CursorWork, Repair {
     }
     this.#regressed += answer.older.length
     if (answer.older.length > 0)
-      this.#warn('The source went back to older versions: by id it says so twice, and they are stored', {
-        records: answer.older.length,
-      })
+      this.#warn(
+        'The source went back to older versions: it confirmed them twice by id, and they are stored',
+        {
+          records: answer.older.length,
+        },
+      )
     return moves
   }
 

@@ -5,27 +5,27 @@ const mostRuns = 100_000
 
 export const runsCommand: Command = {
   name: 'runs',
-  summary: 'what ran, when, how long, what it brought, what failed and why',
+  summary: 'what ran, when, for how long, what it fetched, what failed and why',
   help: `
-Asks the warehouse only. Runs are kept for history.keep; idle ones older than a week are thinned.`,
+Reads only the warehouse. Runs are kept for history.keep; idle ones older than a week are thinned out.`,
   examples: [
     ['shopsync runs', `the last ${usualNumber} runs`],
-    ['shopsync runs --since 7d', 'those of the last seven days'],
-    ['shopsync runs --events', 'also what events have made the listener read'],
-    ['shopsync runs --failed --last 5', 'the last five of which something failed'],
-    ['shopsync runs --tenant 101 --resource notes', 'those that worked on a tenant and a resource'],
+    ['shopsync runs --since 7d', 'the runs of the last seven days'],
+    ['shopsync runs --events', 'also what the listener read because of events'],
+    ['shopsync runs --failed --last 5', 'the last five with failures'],
+    ['shopsync runs --tenant 101 --resource notes', 'the runs that worked on one tenant and resource'],
   ],
   options: [
     {
       flags: '--last <n>',
-      description: `at most so many runs, the newest; ${usualNumber} without this flag`,
+      description: `at most this many runs, the newest; ${usualNumber} without this flag`,
     },
     {
       flags: '--since <time>',
-      description: 'runs since then, all of them: 7d, 26h, 2026-01-31 or an ISO 8601 time',
+      description: 'all runs since then: 7d, 26h, 2026-01-31 or an ISO 8601 time',
     },
-    { flags: '--failed', description: 'only runs of which something failed' },
-    { flags: '--events', description: 'also what events rang, one line an hour' },
+    { flags: '--failed', description: 'only runs with failures' },
+    { flags: '--events', description: 'also what events made due, one line per hour' },
     ...choiceOptions,
   ],
   run: async (invocation) => {

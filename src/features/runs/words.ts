@@ -26,7 +26,7 @@ function troubleOf({ error, reason, failures }: PastRun): string {
   const lines = firstOf(
     groupLines(
       failures,
-      ({ status, error: why, reason: code }) => `${status}: ${why ?? code ?? 'no word of why'}`,
+      ({ status, error: why, reason: code }) => `${status}: ${why ?? code ?? 'no reason given'}`,
     ),
     mostFailures,
     (line) => `✗ ${line}`,

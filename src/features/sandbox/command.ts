@@ -9,19 +9,19 @@ export const sandboxCommand: Command = {
   name: 'sandbox',
   summary: 'a local server of the whole API with generated data',
   help: `
-Prints its address, its credentials and a configuration to sync from it, with --json as one document, with --quiet
-nothing; runs until it is stopped (Ctrl-C).
-Faults and motion are scripted by a JSON file: see docs/sandbox.md.
-With --webhook it announces what changes, as the source does: its secret is in the header X-Api-Secret.`,
+Prints its address, its credentials and a configuration to sync from it: as one document with --json, nothing with
+--quiet. Runs until you stop it (Ctrl-C).
+A JSON file can script faults and changes: see docs/sandbox.md.
+With --webhook it announces changes as the source does, with its secret in the header X-Api-Secret.`,
   examples: [
-    ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that go on working'],
+    ['shopsync sandbox --port 8080 --tenants 3 --live', 'three businesses that keep working'],
     [
       'shopsync sandbox --faults faults.json --rate-limit 300',
       'with faults, and refusals beyond 300 requests a minute',
     ],
     [
       'shopsync sandbox --live --webhook http://127.0.0.1:8787/webhooks --events-drop 0.05 --events-delay 60000',
-      'announces changes to shopsync listen: one of twenty events is lost, the others come late and shuffled',
+      'announces changes to shopsync listen: one event in twenty is lost, the others arrive late and shuffled',
     ],
   ],
   options: [
@@ -30,12 +30,15 @@ With --webhook it announces what changes, as the source does: its secret is in t
     { flags: '--seed <n>', description: 'the same seed gives the same data (default: 1)' },
     {
       flags: '--read-only-tenant <id>',
-      description: 'this tenant grants reading alone; may be repeated',
+      description: 'this tenant grants only read access; may be repeated',
       repeatable: true,
     },
-    { flags: '--rate-limit <n>', description: 'requests a minute; more are answered 429 (default: 1000000)' },
-    { flags: '--live', description: 'the shops go on working while it runs' },
-    { flags: '--faults <file>', description: 'script of faults and motion' },
+    {
+      flags: '--rate-limit <n>',
+      description: 'requests per minute; more are answered with 429 (default: 1000000)',
+    },
+    { flags: '--live', description: 'the shops keep working while it runs' },
+    { flags: '--faults <file>', description: 'script of faults and changes' },
     ...eventFlags,
   ],
   run: async ({ options, out, signals, io }) => {
@@ -85,7 +88,7 @@ function checked(read: () => unknown): void {
     const { message } = wordsOf(error)
     throw new Stop(message.charAt(0).toUpperCase() + message.slice(1), {
       exitCode: 2,
-      hint: 'docs/sandbox.md describes what such a file may say',
+      hint: 'docs/sandbox.md describes what such a file can contain',
     })
   }
 }
@@ -93,9 +96,12 @@ function checked(read: () => unknown): void {
 function portTaken(error: unknown, port: number): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return error
-  return new Stop(`Port ${port} ${code === 'EACCES' ? 'may not be used' : 'is in use by another program'}`, {
-    exitCode: 3,
-    hint: 'Type shopsync sandbox --port 0 for a free one',
-    cause: error,
-  })
+  return new Stop(
+    `Port ${port} ${code === 'EACCES' ? 'is not available to this user' : 'is in use by another program'}`,
+    {
+      exitCode: 3,
+      hint: 'Type shopsync sandbox --port 0 for a free one',
+      cause: error,
+    },
+  )
 }

@@ -7,24 +7,24 @@ import { listOf, wholeNumber } from '../../shell/flags.js'
 export const eventFlags = [
   {
     flags: '--webhook <url>',
-    description: 'sends events to this address (https, or http on this machine); may be repeated',
+    description: 'send events to this address (https, or http on this machine); may be repeated',
     repeatable: true,
   },
   {
     flags: '--webhook-events <names>',
-    description: 'sends only these events, separated by commas (default: all 36)',
+    description: 'send only these events, separated by commas (default: all 36)',
   },
-  { flags: '--events-drop <share>', description: 'loses this share of the events, from 0 to 1 (default: 0)' },
-  { flags: '--events-twice <share>', description: 'sends this share of the events twice (default: 0)' },
+  { flags: '--events-drop <share>', description: 'lose this share of the events, from 0 to 1 (default: 0)' },
+  { flags: '--events-twice <share>', description: 'send this share of the events twice (default: 0)' },
   {
     flags: '--events-delay <ms>',
     description:
-      'each event waits up to so many milliseconds, by chance, so that they overtake each other (default: 0)',
+      'delay each event by a random time up to this many milliseconds, so they overtake each other (default: 0)',
   },
   {
     flags: '--events-retry <n>',
     description:
-      'repeats an event up to n times that is not answered with 2xx, after growing pauses (default: 0)',
+      'resend an event that is not answered with 2xx, up to n times, after growing pauses (default: 0)',
   },
 ]
 
@@ -41,7 +41,7 @@ export async function webhooksOf(
   const retry = wholeNumber('--events-retry', options['eventsRetry'], { to: 1000, example: 5 })
   const isAsked = [options['webhookEvents'], drop, twice, delayMs, retry].some((value) => value !== undefined)
   if (urls.length === 0 && isAsked)
-    throw new Stop('Found a flag of events and no --webhook, expected an address to send them to', {
+    throw new Stop('Found a flag for events but no --webhook, expected an address to send them to', {
       exitCode: 2,
       hint: 'Type for example --webhook http://127.0.0.1:8787/webhooks',
     })

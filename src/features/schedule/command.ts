@@ -2,22 +2,22 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const scheduleCommand: Command = {
   name: 'schedule',
-  summary: 'stays up and runs every job that has a schedule',
+  summary: 'stay up and run every job that has a schedule',
   help: `
-Takes the place of cron: runs each job of jobs/ when it is due, by the time zone that schedule.timeZone names (UTC), one
-after the other. A run that was missed, while another one ran or while nothing was up, is caught up once. Job files are
-read again when they change; the configuration is read once.
+Replaces cron: runs each job of jobs/ when it is due, in the time zone schedule.timeZone (default UTC), one after the
+other. A job that missed its time, because another one was running or nothing was up, is caught up once. Job files are
+reloaded when they change; the configuration is read once.
 
 Serves the report at http://127.0.0.1:8788/, the operator's page at /operations, the runs at /runs and /runs.json, and
 /dictionary, /metrics, /ready and /health; schedule.listen sets the address, or false for no server. There is no
 password: anyone who reaches the port can read the report.
 
-SIGTERM ends the job in hand after its transaction, and the program with exit code 0: what was cut short goes on when it
-is started again. Where the database does not answer, it ends ten seconds later with 143.`,
+SIGTERM stops the current job after its transaction and ends the program with exit code 0. What was cut short resumes when
+you start it again. If the database does not answer, it ends ten seconds later with 143.`,
   examples: [
     ['shopsync schedule', 'stays up'],
     ['shopsync jobs list', 'when each job is due, and how it last ended'],
-    ['curl --fail http://127.0.0.1:8788/ready', 'whether it is up and its warehouse answers'],
+    ['curl --fail http://127.0.0.1:8788/ready', 'whether it is up, and its warehouse answers'],
   ],
   run: async (invocation) => {
     const [{ withContext }, { stayUp }] = await Promise.all([

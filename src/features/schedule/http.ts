@@ -145,7 +145,7 @@ export async function serve({ host, port }: ListenAt, served: Served): Promise<L
   }
 }
 
-const setting = 'Write another one into the configuration: "schedule": {"listen": {"port": 8789}}, or'
+const setting = 'Write another port into the configuration: "schedule": {"listen": {"port": 8789}}, or'
 
 function notListening(error: unknown, at: ListenAt): unknown {
   const message = listenProblem(error, at)

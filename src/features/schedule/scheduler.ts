@@ -159,14 +159,14 @@ export class Schedule {
     const isSame = before?.schedule === job.schedule && before.time_zone === timeZone && !isFar
     const isMissed = before?.planned_at != null && before.planned_at <= now
     if (before && isMissed && Number(before.attempts ?? 0) < mostAttempts) {
-      log.info({ job: job.name, planned_at: before.planned_at }, 'Catching up a run that was missed')
+      log.info({ job: job.name, planned_at: before.planned_at }, 'Catching up on a missed run')
       this.#planned.set(job.name, { job, instants, row: { ...before, ...meant } })
       return
     }
     if (isMissed)
       log.warn(
         { job: job.name, planned_at: before.planned_at, next: fresh.planned_at },
-        `The run was cut short ${mostAttempts} times; it comes again when it is due next`,
+        `The run was cut short ${mostAttempts} times; it runs again when it is due next`,
       )
     const planned = before && isSame && !isMissed ? before : fresh
     const row = job.name === this.#first ? { ...planned, planned_at: now } : planned

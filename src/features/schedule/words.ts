@@ -30,7 +30,7 @@ export function scheduleText(
   })
   const where =
     url === undefined
-      ? 'No server listens.'
+      ? 'No server is listening.'
       : `Report, /operations, /runs, /metrics, /ready and /health: ${url}`
   const heard = events === undefined ? [] : [`Events: ${events}`]
   return [`${plural(jobs.length, 'job')}, in ${timeZone}:`, ...lines, where, ...heard].join('\n')

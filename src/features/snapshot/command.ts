@@ -2,19 +2,19 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const snapshotCommand: Command = {
   name: 'snapshot',
-  summary: 'keep how each shop stands today: stock, work in progress, receivables',
+  summary: 'record where each shop stands today: stock, work in progress, receivables',
   help: `
-Writes today's row of each shop into the table daily_snapshots, by the shop's own day: value of the stock and items below
-their minimum, orders in progress and estimates with what they would bring, receivables by age. The API keeps no history
-of these, so that a day without a snapshot can never be charted. Given again on the same day, it takes the place of the
-first. The nightly job does it after sync and reconcile.
+Writes today's row of each shop into the table daily_snapshots, by the shop's own day: the value of its stock and the
+items below their minimum, its orders in progress and estimates with their amounts, and its receivables by age. The API
+keeps no history of these, so a day without a snapshot can never be charted. A second snapshot on the same day replaces
+the first. The nightly job takes one after sync and reconcile.
 
 Sends no request.`,
   examples: [
     ['shopsync snapshot', 'today, of every shop'],
     [
       '30 2 * * *  cd /srv/shopsync && shopsync run nightly --quiet',
-      'a line of a crontab: the nightly job does it, too',
+      'a line of a crontab: the nightly job takes it, too',
     ],
   ],
   run: async (invocation) => {
@@ -28,7 +28,9 @@ Sends no request.`,
       ])
     return withContext(invocation, async (context) => {
       const taken = await withFollowing(context, { job: null, onRecord: false }, () =>
-        shown(context, { what: 'keeping how each shop stands' }, () => snapshotOf(context, context.choice)),
+        shown(context, { what: 'recording where each shop stands' }, () =>
+          snapshotOf(context, context.choice),
+        ),
       )
       await invocation.out.answer(taken, snapshotText(taken))
       return 0

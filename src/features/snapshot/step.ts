@@ -4,10 +4,10 @@ import type { StepKind } from '../../shell/command.js'
 
 export const snapshotAsStep: StepKind = {
   command: 'snapshot',
-  does: 'keep how each shop stands today; asks the API nothing.',
+  does: 'record where each shop stands today; sends no request.',
   misfit: ({ full, resources }) => {
-    if (full) return ['full', 'none: a snapshot is always whole']
-    return resources === 'all' ? undefined : ['resources', 'none: a snapshot is of whole shops']
+    if (full) return ['full', 'none: a snapshot is always complete']
+    return resources === 'all' ? undefined : ['resources', 'none: a snapshot covers whole shops']
   },
   prepare: async (context, { job, ...step }, tell) => {
     const [{ snapshotSettings, snapshotStep }, { refreshNow }, { snapshotText }, { reportOfNothing }] =

@@ -3,5 +3,5 @@ import type { Snapshot } from './work.js'
 
 export const snapshotText = ({ shops }: Snapshot): string =>
   shops === 0
-    ? 'snapshot: no shops yet, so that nothing was kept. Type shopsync sync first'
-    : `snapshot: kept how ${plural(shops, 'shop')} ${shops === 1 ? 'stands' : 'stand'} today, in daily_snapshots`
+    ? 'snapshot: no shops yet, so nothing was recorded. Type shopsync sync first'
+    : `snapshot: recorded where ${plural(shops, 'shop')} ${shops === 1 ? 'stands' : 'stand'} today, in daily_snapshots`

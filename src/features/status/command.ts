@@ -4,19 +4,18 @@ const statusCommand: Command = {
   name: 'status',
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
-Exits with 1 if anything is stale (older than status.staleAfter) or failing, if
-deletions were checked once and not for status.deletesUncheckedAfter, if a tenant's grant was taken away, if
-the last run ended without a word, if the snapshot or report failed when it was last tried, or while
-an incident is open: what alerts tell, whether anybody is told or not. Asks the warehouse only, not the API.
---json lists every tenant and resource.`,
+Exits with 1 if anything is stale (older than status.staleAfter) or failing; if deletions were checked once, but not for
+status.deletesUncheckedAfter; if a tenant's grant was revoked; if the last run died without reporting; if the last
+snapshot or report failed; or while an incident is open, whether an alert was sent or not. Reads only the warehouse, not
+the API. --json lists every tenant and resource.`,
   examples: [
-    ['shopsync status', 'what needs somebody first'],
+    ['shopsync status', 'what needs attention, first'],
     ['shopsync status --failing', 'only that'],
     ['shopsync status --tenant 101 --resource notes', 'one tenant and resource'],
     ['shopsync status --json', 'every tenant and resource, as a document'],
   ],
   options: [
-    { flags: '--failing', description: 'only the tenants and resources that need somebody' },
+    { flags: '--failing', description: 'only the tenants and resources that need attention' },
     ...choiceOptions,
   ],
   run: async (invocation) => {

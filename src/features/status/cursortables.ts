@@ -76,7 +76,7 @@ export function perTenant(
     rows.push(cellsOf(wellText(well.length, ill.length), well.flatMap(ofTenant).filter(isWalked), ''))
   const hidden = ill.length - Math.min(ill.length, shown.length)
   const rest =
-    hidden === 0 ? '' : `\n… and ${plural(hidden, 'tenant')} more that need somebody: shopsync status --json`
+    hidden === 0 ? '' : `\n… and ${plural(hidden, 'tenant')} more that need attention: shopsync status --json`
   return `${perGroup('tenant', rows, terminal)}${rest}`
 }
 

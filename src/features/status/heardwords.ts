@@ -16,11 +16,11 @@ export function heardText(events: EventsStatus | undefined, nowMicros: bigint): 
 
 function listenerText({ listener, last_received_at: last }: EventsStatus, nowMicros: bigint): string {
   const lately = last === null ? ', none yet' : `, last one ${ago(last, nowMicros)}`
-  if (listener === null) return `events: nobody listens${lately}`
+  if (listener === null) return `events: no listener${lately}`
   if (listener.state === 'listening')
     return `events: listening since ${clockTime(listener.since, nowMicros)}${lately}`
   if (listener.state === 'ended')
-    return `events: nobody listens since ${clockTime(listener.ended_at ?? listener.seen_at, nowMicros)}${lately}`
+    return `events: no listener since ${clockTime(listener.ended_at ?? listener.seen_at, nowMicros)}${lately}`
   return `✗ events: ${listenerMessage(listener)}${lately}`
 }
 
@@ -45,7 +45,7 @@ function todayText({ today }: EventsStatus): string {
   const after =
     today.settled_after_seconds === null
       ? ''
-      : ` after ${span(today.settled_after_seconds * 1000)} in the middle`
+      : ` after ${span(today.settled_after_seconds * 1000)} in the median`
   const deletions = today.deletions > 0 ? `, ${plural(today.deletions, 'deletion')}` : ''
   return `today (UTC) ${count(today.received)} received${again}, ${count(today.settled)} settled${after}${deletions}`
 }
@@ -56,5 +56,5 @@ function unannouncedText({ unannounced }: EventsStatus): string {
   const parts = found.map(
     ({ resource, changes, unannounced: silent }) => `${resource} ${count(silent)} of ${count(changes)}`,
   )
-  return `found by syncs without an event in 30 days: ${parts.join(', ')}`
+  return `found by syncs in 30 days without an event: ${parts.join(', ')}`
 }

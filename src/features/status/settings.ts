@@ -9,11 +9,11 @@ export const statusSection = configSection({
     {
       staleAfter: durationLeaf(
         'PT26H',
-        'A cursor whose last complete run is older is stale, and `status` exits with 1.',
+        'A cursor is stale if its last complete run is older than this; `status` then exits with 1.',
       ),
       deletesUncheckedAfter: durationLeaf(
         'P3D',
-        'Only `reconcile` sees deletions: a cursor whose deletions were checked once, and not for so long, makes `status` exit with 1.',
+        "Only `reconcile` sees deletions. If a cursor's deletions were checked once, but not for this long, `status` exits with 1.",
       ),
     },
     'When `shopsync status` exits with 1.',

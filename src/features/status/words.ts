@@ -33,7 +33,7 @@ export function statusText(
   const now = toMicros(report.checked_at)
   const troubled = report.cursors.filter(isTrouble)
   const text = paragraphs([
-    failing && whole.healthy ? `${whole.warehouse}: nothing needs somebody.` : headline(whole, troubled),
+    failing && whole.healthy ? `${whole.warehouse}: nothing needs attention.` : headline(whole, troubled),
     belonging(report),
     lastRun(report, now),
     lease(report, now),
@@ -71,7 +71,7 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
   const lately = `every cursor was complete ${span(oldest * 1000)} ago or later.`
   if (report.incidents.length > 0)
     return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
-  return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs somebody'}; ${lately}`
+  return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
 }
 
 function belonging({ belongs_to: owner }: StatusReport): string {
@@ -89,7 +89,7 @@ function lastRun({ last_run: run }: StatusReport, now: bigint): string {
 }
 
 const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
-  `The last run (${job ?? mode}, begun ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) ended without a word: it was killed, or its machine went down. What it stored is whole; the next run goes on where it stopped`
+  `The last run (${job ?? mode}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine went down. What it stored is complete; the next run resumes where it stopped`
 
 /** The tenants that are no longer granted, one per line. */
 const lostTenants = ({ tenants }: StatusReport): string[] =>
@@ -138,12 +138,12 @@ export function statusTroubles(report: StatusReport): string[] {
 function lease({ lease: holder }: StatusReport, now: bigint): string {
   if (holder === null) return ''
   const age = holder.since ? ` for ${span(since(holder.since, now))}` : ''
-  return `At work${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
+  return `Running${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
 }
 
 const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus): string => {
   if (cursor.deletes_unchecked && !isStateTrouble({ state }))
-    return `deletions were checked last at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
+    return `deletions were last checked at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
   const { last_success_at: last } = cursor
   const age =
     age_seconds !== null
@@ -187,7 +187,7 @@ const lateness = (report: StatusReport, terminal: Terminal): string => {
       : `${count(one.reconciled_records)}, ${seconds(one.reconciled_largest_seconds)}`,
   ])
   return table(
-    ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'by reconcile alone'],
+    ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'only by reconcile'],
     rows as string[][],
     terminal,
   )
@@ -208,12 +208,12 @@ function anomalies({ odd }: CursorStatus): string[] {
   const hole = first && `, the first between ${atSecond(first.after)} and ${atSecond(first.until)}`
   return [
     odd.unreadable > 0
-      ? `has ${plural(odd.unreadable, 'record')} that no answer shows${hole ?? ''}: each run tries again`
+      ? `has ${plural(odd.unreadable, 'record')} that no response shows${hole ?? ''}: each run tries again`
       : '',
     odd.not_shown > 0 ? `counts ${plural(odd.not_shown, 'record')} that it never shows` : '',
-    odd.listed_twice > 0 ? `shows a record again at ${plural(odd.listed_twice, 'place')}` : '',
+    odd.listed_twice > 0 ? `shows a record twice in ${plural(odd.listed_twice, 'place')}` : '',
     odd.no_true_total ? 'has no true total' : '',
-    odd.not_newest_first ? 'is not newest first: every run reads all of what is new' : '',
+    odd.not_newest_first ? 'is not sorted newest first: every run reads everything new' : '',
     odd.longer_without_filter ? 'is longer without updated_after: only reconcile sees the rest' : '',
   ].filter((text) => text !== '')
 }
@@ -232,7 +232,7 @@ const refills = ({ cursors }: StatusReport): string =>
     ({ refill, refill_progress: progress }) =>
       progress === null
         ? `the next sync reads the whole list, because ${refill}`
-        : `the whole list is being read, because ${refill}: ${count(progress.read)} of ${plural(progress.of, 'record')} so far; shopsync sync goes on`,
+        : `the whole list is being read, because ${refill}: ${count(progress.read)} of ${plural(progress.of, 'record')} so far; shopsync sync continues`,
   )
 
 const sharedServices = ({ tenants }: StatusReport): string =>
@@ -240,7 +240,7 @@ const sharedServices = ({ tenants }: StatusReport): string =>
     .filter(({ shared_services }) => shared_services > 0)
     .map(
       ({ tenant_id, shared_services: services }) =>
-        `! Tenant ${tenant_id}: ${plural(services, 'service')} under two live orders, and in the sums of both`,
+        `! Tenant ${tenant_id}: ${plural(services, 'service')} under two live orders, counted in the sums of both`,
     )
     .join('\n')
 
@@ -252,12 +252,12 @@ const quarantine = (report: StatusReport): string =>
 const forgotten = ({ forgotten: amount }: StatusReport): string =>
   amount === 0
     ? ''
-    : `Forgotten, and kept away: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back)`
+    : `Forgotten and left out: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back in)`
 
 function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
   if (report.cursors.length === 0) return 'Type shopsync sync'
   if (troubled.some((cursor) => cursor.state === 'failed'))
-    return 'To see what is wrong, type shopsync check; to try again, shopsync sync'
+    return 'To find out what is wrong, type shopsync check; to try again, shopsync sync'
   if (troubled.some(isStateTrouble)) return 'Type shopsync sync'
   const [incident] = report.incidents
   if (troubled.length === 0 && incident) return incident.advice

@@ -3,20 +3,20 @@ import { type Command, choiceOptions, type Feature, timeLimitOption } from '../.
 
 const syncCommand: Command = {
   name: 'sync',
-  summary: 'read what changed since the last run, of every tenant and resource',
+  summary: 'read what changed since the last run, for every tenant and resource',
   help: `
-The first run walks everything; later ones ask for records newer than the watermark of each tenant and resource.
-The next run goes on where a run was cut short, whatever cut it short. With --due it reads the lists that are due by the
-targets of the configuration, as many as the rate limit allows until the time limit, or within an hour; the others wait
-for the next one.`,
+The first run walks everything; later ones read only records newer than the watermark of each tenant and resource.
+If a run is cut short, for whatever reason, the next one resumes there. With --due it reads the lists that are due by the
+configured targets, as many as the rate limit allows until the time limit, or within an hour; the others wait for the
+next run.`,
   examples: [
     ['shopsync sync', 'everything that the configuration names'],
     ['shopsync sync --tenant 101 --tenant 102', 'two tenants'],
-    ['shopsync sync --resource notes --full', 'walks all of one resource again, whatever was seen before'],
+    ['shopsync sync --resource notes --full', 'walks one resource again from the start'],
     ['shopsync sync --due --time-limit PT4M', 'what is due by its target, every five minutes'],
     [
       'shopsync sync --time-limit PT45M --quiet',
-      'for cron: ends before the next one begins, and says only what needs somebody',
+      'for cron: stops before the next one starts, and prints only what needs attention',
     ],
   ],
   options: [
@@ -44,7 +44,7 @@ for the next one.`,
 }
 
 function refuseBoth(): never {
-  throw new Stop('Found --due and --full, expected one of them: what is due is not read whole', {
+  throw new Stop('Found --due and --full, expected one of them: due lists are not read in full', {
     exitCode: 2,
     hint: 'Type shopsync sync --due, or shopsync sync --full',
   })

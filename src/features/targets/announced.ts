@@ -41,7 +41,7 @@ export class Announcements {
     const { signal } = invocation.signals
     const inbox = await Inbox.there(warehouse, { clock, signal }).catch((error: unknown) => {
       if (!isExpected(error)) throw error
-      log.warn('The events that were received could not be opened: cursors are ranked without them')
+      log.warn('Could not open the received events; cursors are ranked without them')
       return undefined
     })
     if (!inbox) return undefined

@@ -8,19 +8,18 @@ import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.j
 import type { ChooseRound, Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
-import type { CursorTask } from '../../engine/run/tenant.js'
 import { zonesFirst } from '../../engine/run/zonesfirst.js'
 import type { CommandContext } from '../../shell/command.js'
 import { rateOf as limitOf } from '../plan/forecast.js'
 import { keepSeenLength } from '../plan/windowlength.js'
 import { Announcements } from './announced.js'
 import { chooseChecks } from './deletechecks.js'
-import { type DueLists, dueLists } from './duelists.js'
-import { boundOf, chooseLists } from './pollranking.js'
+import { type DueList, dueLists, heardOf, type ResourceTotals, totalsOf } from './duelists.js'
+import { boundOf, type ChoiceRules, meanRates, RoundChoice } from './pollranking.js'
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { readChecks } from './sql.js'
 import { keepRoom } from './stretchedbound.js'
-import { budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
+import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
 
@@ -43,7 +42,7 @@ function settingsFor({
   const settings = freshnessSettings(config)
   if (settings) return settings
   const what = invocation.command === 'sync' ? '--due' : '"due": true'
-  throw new Stop(`Found ${what}, and no targets in the configuration; expected targets`, {
+  throw new Stop(`Found ${what} but no targets in the configuration; expected targets`, {
     exitCode: 2,
     hint: `Add "targets": {"*": "PT6H"} to the configuration (docs/freshness.md), or leave ${what} out`,
   })
@@ -70,11 +69,13 @@ interface RoundNow {
 
 async function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): Promise<RoundNow> {
   const now = Number(run.clock.nowMicros() / 1000n)
-  const endsAt = roundEnd(now, { limit: run.endsAt, next: next?.(now) })
+  const instants = next?.(now)
+  const endsAt = roundEnd(now, { limit: run.endsAt, next: instants })
   const window = await windowNow(run)
+  const until = window ? budgetEnd(now, { endsAt, resetsAt: window.resetsAt, next: instants }) : endsAt
   return {
     ...{ now, endsAt },
-    budget: window && budgetOf(window, { now, until: endsAt, reserve }),
+    budget: window && budgetOf(window, { now, until, reserve }),
     windowAnHour: window && windowAnHour(window, reserve),
   }
 }
@@ -98,39 +99,50 @@ export function syncRound(
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
     const round = await roundNow(run, place, reserve)
+    const now = fromMicros(BigInt(round.now) * 1000n)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
+    const heard = await heardOf(announcements, now)
     const wanted = wantedLists(run, choice, granted)
-    const lists = await dueLists(run.warehouse, wanted, {
-      announcements,
-      now: fromMicros(BigInt(round.now) * 1000n),
-      targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast,
-    })
+    const rules = rulesOf(settings, round, { wanted, totals: await totalsOf(run.warehouse, heard) })
     // A round over some of the lists knows nothing of the others.
     if (choice.tenants === null && choice.resources === null)
-      await keepRoom(run.warehouse, settings, {
-        lists: lists.polled.length + lists.unread.length,
-        windowAnHour: round.windowAnHour,
-      })
-    const tasks = tasksOf(lists, settings, {
-      ...round,
+      await keepRoom(run.warehouse, settings, { lists: rules.lists, windowAnHour: round.windowAnHour })
+    const best = new RoundChoice<DueList>({
+      ...rules,
       budget: round.budget && Math.floor(round.budget * (place.isBeforeChecks ? 1 - forChecks : 1)),
     })
+    const unread = await dueLists(run.warehouse, wanted, {
+      ...{ heard, now, targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast },
+      take: (list) => best.take(list),
+    })
+    const chosen = best.chosen(unread)
+    const tasks = [...chosen.polled.map(({ task }) => task), ...zonesFirst(chosen.unread, () => true)]
     return { tasks, endsAt: round.endsAt }
   }
 }
 
-function tasksOf(
-  { polled, unread }: DueLists,
+interface AllLists {
+  readonly wanted: ReturnType<typeof wantedLists>
+  readonly totals: readonly ResourceTotals[]
+}
+
+/** Time in hours. */
+function rulesOf(
   settings: FreshnessSettings,
-  { budget, windowAnHour: window }: RoundNow,
-): readonly CursorTask[] {
-  const atLeast = settings.atLeast / hourMs
-  const chosen = chooseLists(polled, unread, {
+  { windowAnHour: window }: RoundNow,
+  { wanted: { tenants, resources }, totals }: AllLists,
+): Omit<ChoiceRules, 'budget'> & { readonly lists: number } {
+  const isWanted = new Set(resources.map(({ name }) => name))
+  const unavailable = totals
+    .filter(({ resource }) => isWanted.has(resource))
+    .reduce((sum, total) => sum + total.unavailable, 0)
+  const lists = Math.max(0, tenants.length * resources.length - unavailable)
+  return {
+    lists,
     targetOf: (resource) => (settings.targetOf(resource) ?? settings.atLeast) / hourMs,
-    bound: boundOf(atLeast, { lists: polled.length + unread.length, windowAnHour: window }),
-    budget,
-  })
-  return [...chosen.polled.map(({ task }) => task), ...zonesFirst(chosen.unread, () => true)]
+    meanOf: meanRates(totals),
+    bound: boundOf(settings.atLeast / hourMs, { lists, windowAnHour: window }),
+  }
 }
 
 /** The round of a reconcile: the lists whose deletions were not checked for longest. */

@@ -7,7 +7,7 @@ import type { CursorTask } from '../../engine/run/tenant.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
 import type { Announcements, WaitingEvents } from './announced.js'
 import type { PolledList } from './pollranking.js'
-import { allLists, type ListRow, readFailed } from './sql.js'
+import { allLists, type Listening, type ListRow, readFailed, readTotals } from './sql.js'
 
 const hourMs = 3_600_000
 /** A failed list is tried again after a quarter of its target, but not sooner than this. */
@@ -21,63 +21,113 @@ export interface DueList extends PolledList {
   readonly task: CursorTask
 }
 
-export interface DueLists {
-  readonly polled: readonly DueList[]
-  /** Lists with a started walk come first, then unknown lists, then failed ones. */
-  readonly unread: readonly CursorTask[]
-}
-
 interface Wanted {
   readonly resources: readonly ResourceModel[]
   readonly tenants: readonly Int64[]
 }
 
+/** What events tell of the lists. */
+interface Heard {
+  /** undefined where nobody listens. */
+  readonly listening?: Listening | undefined
+  /** By cursor. */
+  readonly waiting: ReadonlyMap<string, WaitingEvents>
+}
+
+export const nothingHeard: Heard = { waiting: new Map() }
+
+/** `now`: canonical timestamp. */
+export async function heardOf(announcements: Announcements | undefined, now: string): Promise<Heard> {
+  if (!announcements) return nothingHeard
+  const since = await announcements.upSince(now)
+  const names = Object.values(declared).flatMap(({ name, announced }) => (announced ? name : []))
+  return {
+    listening: since === null ? undefined : { since, names },
+    waiting: await announcements.waiting(now),
+  }
+}
+
 interface DueBy {
-  readonly announcements: Announcements | undefined
+  readonly heard: Heard
   /** Canonical timestamp. */
   readonly now: string
   /** In milliseconds. */
   targetOf(resource: string): number
+  /** Takes each list that was read before: all of them at once would take more memory than all else. */
+  take(list: DueList): void
 }
 
 const nameOf = ({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | 'resource'>): string =>
   cursorName({ tenantId, resource })
 
-/** The lists that may be polled, without those that the source doesn't offer or that failed just now. */
+/** Of all lists of a resource. */
+export interface ResourceTotals extends Pick<PolledList, 'resource' | 'news' | 'hours'> {
+  /** Lists that the source doesn't offer. */
+  readonly unavailable: number
+}
+
+/** What polls have found, per resource, in the lists of all tenants. */
+export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise<readonly ResourceTotals[]> {
+  const rows = await readTotals(warehouse, listening)
+  return rows.map(({ resource, news, hours, unavailable }) => ({
+    resource,
+    news: Number(news ?? 0),
+    hours: Number(hours ?? 0),
+    unavailable: Number(unavailable ?? 0),
+  }))
+}
+
+/**
+ * The lists that may be polled, without those that the source doesn't offer or that failed just now. Resolves to the lists
+ * that were never read: those with a started walk come first, then unknown lists, then failed ones.
+ */
 export async function dueLists(
   warehouse: Reader,
   { resources, tenants }: Wanted,
-  { announcements, now, targetOf }: DueBy,
-): Promise<DueLists> {
-  const upSince = (await announcements?.upSince(now)) ?? null
-  const waiting = (await announcements?.waiting(now)) ?? new Map<string, WaitingEvents>()
+  { heard, now, targetOf, take }: DueBy,
+): Promise<readonly CursorTask[]> {
   const nowMs = toMillis(now)
   const resting = await restingLists(warehouse, nowMs, targetOf)
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const isWanted = new Set(tenants)
-  const known = new Map(resources.map(({ name }) => [name, new Set<Int64>()]))
-  const polled: DueList[] = []
+  const known = new KnownLists(resources.length)
   const begun: CursorTask[] = []
   const failed: CursorTask[] = []
-  const take = (row: ListRow): void => {
+  const judge = (row: ListRow): void => {
     const resource = byName.get(row.resource)
     if (!resource || !isWanted.has(row.tenant_id)) return
-    known.get(row.resource)?.add(row.tenant_id)
+    known.add(row)
     const task = { tenantId: row.tenant_id, resource }
     if (row.status === 'unavailable' || (row.status === 'failed' && resting.has(nameOf(row)))) return
-    const at = row.polled_at ?? row.last_success_at
-    const events = waiting.size === 0 ? undefined : waiting.get(nameOf(row))
-    if (at !== null) polled.push(polledList(row, task, { at, nowMs, upSince, waiting: events }))
+    if (row.at !== null) take(polledList(row, task, nowMs - toMillis(row.at), heard.waiting))
     else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
-  for await (const rows of allLists(warehouse)) for (const row of rows) take(row)
+  for await (const rows of allLists(warehouse, heard.listening)) for (const row of rows) judge(row)
   const fresh = tenants.flatMap((tenantId) =>
-    resources.flatMap((resource) =>
-      known.get(resource.name)?.has(tenantId) ? [] : [{ tenantId, resource }],
-    ),
+    resources.flatMap((resource) => (known.has(tenantId, resource.name) ? [] : [{ tenantId, resource }])),
   )
-  return { polled, unread: [...begun, ...fresh, ...failed] }
+  return [...begun, ...fresh, ...failed]
+}
+
+/** Which lists have a cursor. Where each resource of a tenant has one, as nearly everywhere, a tenant takes no set of its own. */
+class KnownLists {
+  readonly #some = new Map<Int64, Set<string>>()
+  readonly #all = new Set<Int64>()
+
+  constructor(private readonly resources: number) {}
+
+  add({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | 'resource'>): void {
+    const names = this.#some.get(tenantId) ?? new Set()
+    this.#some.set(tenantId, names.add(resource))
+    if (names.size < this.resources) return
+    this.#all.add(tenantId)
+    this.#some.delete(tenantId)
+  }
+
+  has(tenantId: Int64, resource: string): boolean {
+    return this.#all.has(tenantId) || this.#some.get(tenantId)?.has(resource) === true
+  }
 }
 
 /** Lists that failed so recently that another try can wait. */
@@ -94,24 +144,16 @@ async function restingLists(
   return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))
 }
 
-interface PolledHow {
-  readonly at: string
-  readonly nowMs: number
-  readonly upSince: string | null
-  readonly waiting: WaitingEvents | undefined
-}
-
-function polledList(row: ListRow, task: CursorTask, { at, nowMs, upSince, waiting }: PolledHow): DueList {
-  const waited = nowMs - toMillis(at)
-  // If a listener was running all the time, polls are only for what nobody announced.
-  const isHeard = upSince !== null && upSince <= at && declared[row.resource]?.announced === true
+/** `waited`: in milliseconds. */
+function polledList(row: ListRow, task: CursorTask, waited: number, waiting: Heard['waiting']): DueList {
+  const events = waiting.size === 0 ? undefined : waiting.get(nameOf(row))
   return {
     task,
     resource: row.resource,
     waited: waited < -clocksApartMs ? forever : Math.max(0, waited) / hourMs,
-    news: Number((isHeard ? row.news_unannounced : row.news) ?? 0),
+    news: Number(row.news ?? 0),
     hours: Number(row.news_hours ?? 0),
-    events: waiting?.count ?? 0,
-    eventAges: waiting?.hours ?? 0,
+    events: events?.count ?? 0,
+    eventAges: events?.hours ?? 0,
   }
 }

@@ -6,7 +6,7 @@ import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
-import { dueLists } from './duelists.js'
+import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
@@ -58,20 +58,24 @@ async function expectedLists(
     ({ tenantId, revokedAt }) => revokedAt === null && isWanted(tenantId),
   )
   const targetOf = (resource: string): number => settings.targetOf(resource) ?? settings.atLeast
-  const found = await dueLists(
+  const polled: DueList[] = []
+  const unread = await dueLists(
     warehouse,
     { resources, tenants: tenants.map(({ tenantId }) => tenantId) },
-    { announcements: undefined, now: fromMicros(nowMicros), targetOf },
+    {
+      ...{ heard: nothingHeard, now: fromMicros(nowMicros), targetOf },
+      take: (list) => void polled.push(list),
+    },
   )
-  const meanOf = meanRates(found.polled)
+  const meanOf = meanRates(polled)
   const target = (resource: string): number => targetOf(resource) / hourMs
   return [
-    ...found.polled.map((list) => ({
+    ...polled.map((list) => ({
       resource: list.resource,
       rate: changeRate(list, meanOf(list.resource)),
       target: target(list.resource),
     })),
-    ...found.unread.map(({ resource: { name } }) => ({
+    ...unread.map(({ resource: { name } }) => ({
       resource: name,
       rate: meanOf(name),
       target: target(name),

@@ -75,30 +75,91 @@ export interface ChosenLists<L, U> {
   readonly unread: readonly U[]
 }
 
+/** The highest of very many, of which no more than about twice as many as are wanted are kept at a time. */
+class Highest<T> {
+  /** How many were taken. */
+  seen = 0
+  #kept: { readonly one: T; readonly value: number }[] = []
+  #least = Number.NEGATIVE_INFINITY
+
+  /** `rest` takes what is not among the highest. */
+  constructor(
+    private readonly most: number,
+    private readonly worth: (one: T) => number,
+    private readonly rest?: Highest<T>,
+  ) {}
+
+  take(one: T): void {
+    this.seen++
+    const value = this.worth(one)
+    if (value > this.#least) this.#kept.push({ one, value })
+    else this.rest?.take(one)
+    if (this.#kept.length > 2 * this.most + 100) this.#cut()
+  }
+
+  #cut(): void {
+    this.#kept.sort((a, b) => b.value - a.value)
+    for (const { one } of this.#kept.splice(this.most)) this.rest?.take(one)
+    this.#least = this.#kept[this.most - 1]?.value ?? this.#least
+  }
+
+  /** The highest first; among equals, what came first. */
+  end(): T[] {
+    this.#cut()
+    return this.#kept.map(({ one }) => one)
+  }
+}
+
+export interface ChoiceRules extends RoundRules {
+  /** See `meanRates`. */
+  meanOf(resource: string): number
+}
+
 /**
- * Chooses the lists of a round. First those that have reached the bound, longest wait first, at most half of the round.
- * Then lists that were never read, at most a quarter while anything else is due. Then the highest scores.
+ * Chooses the lists of a round, which it takes one by one. First those that have reached the bound, longest wait first, at
+ * most half of the round. Then lists that were never read, at most a quarter while anything else is due. Then the highest
+ * scores.
  */
+export class RoundChoice<L extends PolledList> {
+  readonly #budget: number
+  readonly #others: Highest<L>
+  readonly #overdue: Highest<L>
+
+  constructor(private readonly rules: ChoiceRules) {
+    const { targetOf, meanOf, budget = Number.POSITIVE_INFINITY } = rules
+    this.#budget = budget
+    this.#others = new Highest(budget, (list) =>
+      scoreOf(list, changeRate(list, meanOf(list.resource)), targetOf(list.resource)),
+    )
+    this.#overdue = new Highest(Math.ceil(budget / 2), ({ waited }) => waited, this.#others)
+  }
+
+  take(list: L): void {
+    const { targetOf, bound } = this.rules
+    if (!isCandidate(list, targetOf(list.resource))) return
+    const highest = list.waited >= bound ? this.#overdue : this.#others
+    highest.take(list)
+  }
+
+  /** All lists were taken. */
+  chosen<U>(unread: readonly U[]): ChosenLists<L, U> {
+    const budget = this.#budget
+    const first = this.#overdue.end()
+    const left = budget - first.length
+    const share = budget > 1 ? Math.max(1, Math.floor(budget / 4)) : 0
+    const forUnread = Math.min(unread.length, Math.max(Math.min(share, left), left - this.#others.seen))
+    const best = this.#others.end().slice(0, Math.max(0, left - forUnread))
+    return { polled: [...first, ...best], unread: unread.slice(0, forUnread) }
+  }
+}
+
+/** The same of lists that are all at hand. */
 export function chooseLists<L extends PolledList, U>(
   lists: readonly L[],
   unread: readonly U[],
-  { targetOf, bound, budget = Number.POSITIVE_INFINITY }: RoundRules,
+  rules: RoundRules,
 ): ChosenLists<L, U> {
-  const due = lists.filter((list) => isCandidate(list, targetOf(list.resource)))
-  const overdue = due.filter(({ waited }) => waited >= bound).toSorted((a, b) => b.waited - a.waited)
-  const first = overdue.slice(0, Math.ceil(budget / 2))
-  const left = budget - first.length
-  const isFirst = new Set(first)
-  const others = due.filter((list) => !isFirst.has(list))
-  const share = budget > 1 ? Math.max(1, Math.floor(budget / 4)) : 0
-  const forUnread = Math.min(unread.length, Math.max(Math.min(share, left), left - others.length))
-  const meanOf = meanRates(lists)
-  const scored = others
-    .map((list) => ({
-      list,
-      score: scoreOf(list, changeRate(list, meanOf(list.resource)), targetOf(list.resource)),
-    }))
-    .toSorted((a, b) => b.score - a.score)
-    .slice(0, Math.max(0, left - forUnread))
-  return { polled: [...first, ...scored.map(({ list }) => list)], unread: unread.slice(0, forUnread) }
+  const choice = new RoundChoice<L>({ ...rules, meanOf: meanRates(lists) })
+  for (const list of lists) choice.take(list)
+  return choice.chosen(unread)
 }

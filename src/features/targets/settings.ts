@@ -42,7 +42,7 @@ export const targetsSection = configSection({
     .record(z.string(), target, { error: 'an object such as {"*": "PT6H"}' })
     .optional()
     .describe(
-      'How soon a change of a resource is to be in the warehouse, by resource; "*": every resource without its own (docs/freshness.md). From PT1M to P30D. Without it: no targets.',
+      'How soon a change of a resource should be in the warehouse, by resource; "*": every resource without its own (docs/freshness.md). From PT1M to P30D. Without it: no targets.',
     ),
   problems: (targets) =>
     Object.keys(targets ?? {})
@@ -53,9 +53,9 @@ export const targetsSection = configSection({
 })
 
 const atLeastText =
-  'No list waits longer between two polls, however small its tenant is; not less than the largest target.'
+  'The longest time between two polls of any list, however small its tenant; at least the largest target.'
 const deletesText =
-  'Deletions of each list are checked at least this often; not more than status.deletesUncheckedAfter. Default: status.deletesUncheckedAfter.'
+  'How often to check each list for deletions, at least; at most status.deletesUncheckedAfter. Default: status.deletesUncheckedAfter.'
 const deletesError = 'an ISO 8601 duration longer than zero, such as "P3D"'
 
 export const pollingSection = configSection({

@@ -7,29 +7,37 @@ import type { Reader } from '../../engine/warehouse/cursors.js'
 import { withDelays } from './tables.js'
 
 /** Lists per statement: the rows of all of them at once would take more memory than everything else. */
-const listsAtOnce = 10_000
+const listsAtOnce = 2000
 
 interface LastList {
   readonly tenant_id: Int64
   readonly resource: string
 }
 
+/** Resources whose changes somebody has listened for since then. */
+export interface Listening {
+  readonly since: string
+  readonly names: readonly string[]
+}
+
+/** When the list was last read. */
+const at = sql<string | null>`coalesce(polled_at, last_success_at)`
+
+/** If a listener was running all the time, polls are only for what nobody announced. */
+const newsOf = (listening: Listening | undefined) =>
+  listening
+    ? sql<
+        number | null
+      >`case when resource in (${sql.join(listening.names)}) and ${at} >= ${listening.since} then news_unannounced else news end`
+    : sql<number | null>`news`
+
 /** `under_way`: 1 while an interrupted walk is to be resumed. */
-const readLists = (warehouse: Reader, after: LastList | undefined) =>
+const readLists = (warehouse: Reader, listening: Listening | undefined, after: LastList | undefined) =>
   warehouse.read((db) =>
     db
       .selectFrom('sync_cursors')
-      .select([
-        'tenant_id',
-        'resource',
-        'status',
-        'polled_at',
-        'last_success_at',
-        'news',
-        'news_unannounced',
-        'news_hours',
-        sql<number>`case when walk is null then 0 else 1 end`.as('under_way'),
-      ])
+      .select(['tenant_id', 'resource', 'status', 'news_hours', at.as('at'), newsOf(listening).as('news')])
+      .select(sql<number>`case when walk is null then 0 else 1 end`.as('under_way'))
       .$if(after !== undefined, (query) =>
         query.where((eb) =>
           eb(
@@ -48,14 +56,32 @@ const readLists = (warehouse: Reader, after: LastList | undefined) =>
 export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
 
 /** All lists in key order, a few thousand at a time. */
-export async function* allLists(warehouse: Reader): AsyncGenerator<readonly ListRow[]> {
+export async function* allLists(
+  warehouse: Reader,
+  listening: Listening | undefined,
+): AsyncGenerator<readonly ListRow[]> {
   for (let last: ListRow | undefined; ; ) {
-    const rows: ListRow[] = await readLists(warehouse, last)
+    const rows: ListRow[] = await readLists(warehouse, listening, last)
     yield rows
     last = rows.at(-1)
     if (rows.length < listsAtOnce) return
   }
 }
+
+/** By resource: what the polls of its lists have found, and how many lists the source does not offer. */
+export const readTotals = (warehouse: Reader, listening: Listening | undefined) =>
+  warehouse.read((db) =>
+    db
+      .selectFrom('sync_cursors')
+      .groupBy('resource')
+      .select('resource')
+      .select((eb) => [
+        eb.fn.sum<number | null>(newsOf(listening)).as('news'),
+        eb.fn.sum<number | null>('news_hours').as('hours'),
+        sql<number>`sum(case when status = 'unavailable' then 1 else 0 end)`.as('unavailable'),
+      ])
+      .execute(),
+  )
 
 export interface FailedList {
   readonly tenant_id: Int64

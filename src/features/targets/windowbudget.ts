@@ -46,3 +46,19 @@ export function roundEnd(
   const isLate = second !== undefined && first - now < (second - first) / 2
   return isLate ? second : first
 }
+
+/**
+ * Until when the budget of a round reaches. Of a window that outlasts the round, what lies between its time limit and the
+ * next planned instant of its job would be nobody's: the round takes that too.
+ */
+export function budgetEnd(
+  now: number,
+  {
+    endsAt,
+    resetsAt,
+    next = [],
+  }: { readonly endsAt: number; readonly resetsAt: number; readonly next?: readonly number[] | undefined },
+): number {
+  if (next.length === 0 || resetsAt <= endsAt) return endsAt
+  return Math.max(endsAt, Math.min(resetsAt, roundEnd(now, { next })))
+}

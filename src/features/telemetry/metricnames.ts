@@ -3,10 +3,10 @@ import { acceptRanges, settleRanges } from '../events/counts.js'
 
 /** Metrics of the warehouse's current state. */
 export const stateGauges = {
-  shopsync_build_info: { help: 'Always 1; the label says which version runs.', labels: ['version'] },
-  shopsync_cursors: { help: 'Cursors by their state, as `shopsync status` has it.', labels: ['state'] },
+  shopsync_build_info: { help: 'Always 1; the label shows which version is running.', labels: ['version'] },
+  shopsync_cursors: { help: 'Cursors by state, as `shopsync status` shows them.', labels: ['state'] },
   shopsync_cursors_deletes_unchecked: {
-    help: 'Cursors whose deletions were not looked for since status.deletesUncheckedAfter.',
+    help: 'Cursors whose deletions were not checked for status.deletesUncheckedAfter.',
     labels: [],
   },
   shopsync_cursor_watermark_timestamp_seconds: {
@@ -22,15 +22,15 @@ export const stateGauges = {
     labels: ['resource'],
   },
   shopsync_drift_fields: {
-    help: 'Unknown fields and values that the API sends and its document does not show.',
+    help: 'Unknown fields and values that the API sends but its documentation does not show.',
     labels: ['resource', 'kind'],
   },
   shopsync_incidents_open: {
-    help: 'Incidents that are open, as `shopsync status` has them: while there is one, it exits with 1.',
+    help: 'Open incidents, as `shopsync status` shows them; while there is one, it exits with 1.',
     labels: ['kind'],
   },
   shopsync_lease_age_seconds: {
-    help: 'For how long the run that is at work has held the lock; 0: none is at work.',
+    help: 'How long the current run has held the lock; 0: no run.',
     labels: [],
   },
 } as const
@@ -38,11 +38,11 @@ export const stateGauges = {
 /** Totals of events, in sync_event_counts. These and the following ones are shown if anyone has ever listened. */
 export const eventCounters = {
   shopsync_events_received_total: {
-    help: 'Events that were received, by what was answered: stored, double, ignored, unknown, unknown_tenant or forgotten, all with 200; else why they were refused.',
+    help: 'Events received, by outcome: stored, double, ignored, unknown, unknown_tenant or forgotten, all answered with 200; else why they were refused.',
     labels: ['type', 'action', 'answer'],
   },
   shopsync_events_settled_total: {
-    help: 'Events that are over, by the list that they made due and by what became of them.',
+    help: 'Settled events, by the list that they made due and by what became of them.',
     labels: ['resource', 'state'],
   },
 } as const satisfies Record<string, Metric>
@@ -67,7 +67,7 @@ export const eventGauges = {
     labels: [],
   },
   shopsync_events_unannounced_records: {
-    help: 'Changes of the last 30 days that walks brought and no event announced, while somebody listened.',
+    help: 'Changes of the last 30 days that walks found but no event announced, while a listener was up.',
     labels: ['resource'],
   },
 } as const satisfies Record<string, Metric>
@@ -82,11 +82,11 @@ export const targetCounters = {
 
 export const targetGauges = {
   shopsync_target_seconds: {
-    help: 'How soon a change of the resource is to be in the warehouse.',
+    help: 'How soon a change of the resource should be in the warehouse.',
     labels: ['resource'],
   },
   shopsync_oldest_poll_seconds: {
-    help: 'How long ago the list of the resource was read whose last poll is the longest ago.',
+    help: "The time since the last poll of the resource's least recently polled list.",
     labels: ['resource'],
   },
 } as const satisfies Record<string, Metric>

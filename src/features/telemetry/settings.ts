@@ -11,12 +11,12 @@ const shape = section(
     textfile: textLeaf('the path of a file such as "/var/lib/prometheus/node-exporter/shopsync.prom"')
       .optional()
       .describe(
-        'A file that is written after each run for the textfile collector of node_exporter, which takes names that end in .prom. Without it: none, and metrics come from `shopsync schedule` alone.',
+        'A file that is written after each run for the textfile collector of node_exporter, which takes names that end in .prom. Without it: none, and metrics come only from `shopsync schedule`.',
       ),
     maxTenants: whole(0, 100_000)
       .default(50)
       .describe(
-        'Up to so many tenants, each has series of its own for its watermarks; beyond, they tell the oldest of all tenants.',
+        'With up to this many tenants, each has its own series for its watermarks; with more, one series shows the oldest of all tenants.',
       ),
     labels: z
       .record(
@@ -25,11 +25,9 @@ const shape = section(
         { error: 'an object such as {"warehouse": "main"}' },
       )
       .prefault({})
-      .describe(
-        'Labels of every series: they tell several warehouses apart that one node_exporter collects.',
-      ),
+      .describe('Labels on every series, to tell apart several warehouses that one node_exporter collects.'),
   },
-  'What monitoring is given.',
+  'Settings for monitoring.',
 )
 
 export const metricsSection = configSection({

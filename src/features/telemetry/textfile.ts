@@ -28,7 +28,7 @@ export async function tryTextfile(file: string, workingDirectory: string): Promi
   const folder = resolve(workingDirectory, dirname(file))
   if (!file.endsWith('.prom'))
     throw new Stop(
-      `metrics.textfile is ${file}: node_exporter takes no file whose name does not end in .prom`,
+      `metrics.textfile is ${file}: node_exporter ignores a file whose name does not end in .prom`,
       {
         exitCode: 1,
         hint: `Write "textfile": "${join(dirname(file), 'shopsync.prom')}" into the configuration`,

@@ -5,8 +5,8 @@ const verifyCommand: Command = {
   name: 'verify',
   summary: 'compare the warehouse with the source and only report: exit 0 when equal, 1 when not',
   help: `
-As reconcile, but nothing is written. --sample N also compares N records of each tenant and resource, drawn at random,
-field by field, at the cost of one request each.`,
+Like reconcile, but writes nothing. --sample N also compares N random records of each tenant and resource, field by
+field, at the cost of one request each.`,
   examples: [
     ['shopsync verify', 'compares counts'],
     ['shopsync verify --tenant 101 --sample 20', 'and the content of 20 records of each list'],
@@ -18,7 +18,7 @@ field by field, at the cost of one request each.`,
     { flags: '--full', description: 'list every id instead of counting' },
     {
       flags: '--sample <n>',
-      description: 'compare the content of so many records of each cursor; default 0',
+      description: 'compare the content of this many records of each cursor; default 0',
     },
   ],
   run: async (invocation) => {

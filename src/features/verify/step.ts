@@ -9,14 +9,14 @@ interface VerifySettings extends StepSettings {
 
 export const verifyAsStep: StepKind = {
   command: 'verify',
-  does: 'only say whether anything differs.',
+  does: 'only report whether anything differs.',
   settings: {
     sample: {
       shape: z
         .int({ error: 'a whole number' })
         .min(0, { error: 'a whole number' })
         .optional()
-        .describe('verify: so many records of each tenant and resource are compared field by field.'),
+        .describe('verify: compare this many records of each tenant and resource field by field.'),
       elsewhere: 'none: only verify compares samples',
     },
   },

@@ -69,9 +69,10 @@ export interface VerifyWork extends CursorWork {
 
 function unsureText(differing: number, { holes = [] }: Memory): string {
   const records = holes.reduce((sum, hole) => sum + hole.records, 0)
-  if (differing > 0) return `Of ${differing} records the source says different things by id and in its list`
-  if (records > 0) return `All was compared but ${plural(records, 'record')} that no answer shows`
-  return 'Records kept moving while they were compared: verify once more'
+  if (differing > 0)
+    return `The source gives different answers about ${differing} records by id and in its list`
+  if (records > 0) return `Everything was compared except ${plural(records, 'record')} that no response shows`
+  return 'Records kept changing while they were compared: type shopsync verify again'
 }
 
 /** Verifies a cursor of records. */

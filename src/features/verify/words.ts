@@ -31,7 +31,7 @@ function changedSince({ cursors }: VerifyReport): string {
     cursors.reduce((sum, cursor) => sum + (cursor[of] ?? 0), 0),
   )
   if (!newer && !gone) return ''
-  return `Changed since the last sync, which is no difference: ${plural(newer ?? 0, 'record')} newer, ${plural(gone ?? 0, 'record')} gone`
+  return `Changed since the last sync (not a difference): ${plural(newer ?? 0, 'record')} newer, ${plural(gone ?? 0, 'record')} gone`
 }
 
 const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || reason === 'grants_incomplete'
@@ -51,7 +51,7 @@ function skipped(cursors: readonly VerifiedCursor[]): string[] {
 }
 
 const legend =
-  'missing and outdated: the source has the records; extra: the source has them no longer. Type shopsync reconcile to repair.'
+  'missing and outdated: the source has the records; extra: the source no longer has them. Type shopsync reconcile to repair.'
 
 /** More would push the legend and the failures off the screen. */
 const shownCursors = 40

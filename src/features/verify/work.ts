@@ -50,7 +50,7 @@ export interface VerifyReport {
   readonly cursors: readonly VerifiedCursor[]
 }
 
-const neverSynced = 'No sync of it has ended yet, so that there is nothing to compare. Type shopsync sync'
+const neverSynced = 'No sync of it has finished yet, so there is nothing to compare. Type shopsync sync'
 
 function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
   const { tenant_id, resource, requests, reason, error } = report

@@ -2,16 +2,16 @@ import { type Command, choiceOptions } from '../../shell/command.js'
 
 export const whyCommand: Command = {
   name: 'why',
-  summary: 'the history of one row: the request that brought it, its quarantine, the source now',
+  summary: 'the history of one row: the request that fetched it, its quarantine, the source now',
   help: `
-TABLE is any table of the warehouse. ID is the id of a row. A nested row is unique within its record only: its id alone
-tells of every record that shows it, RECORD/ID of one. Where nested rows have no id, ID is that of their record, and
-RECORD/POSITION names one row.
+TABLE is any table of the warehouse. ID is the id of a row. A nested row's id is unique only within its record: ID shows
+the rows of every record that has it, RECORD/ID the row of one record. If nested rows have no id, ID is their record's
+id, and RECORD/POSITION names one row.
 
-Costs one request a row; writes nothing. Exits with 1 when there is no such row.`,
+Costs one request per row; writes nothing. Exits with 1 if there is no such row.`,
   examples: [
     ['shopsync why customers 17 --tenant 101', 'of one tenant'],
-    ['shopsync why repair_order_parts 90012', 'of each order, of any tenant, that has such a row'],
+    ['shopsync why repair_order_parts 90012', 'of every order, of any tenant, that has such a row'],
     ['shopsync why repair_order_services 4711/812 --tenant 101', 'of the service 812 of the order 4711'],
   ],
   argument: { name: 'table', description: 'a table of the warehouse, such as customers', names: 'tables' },

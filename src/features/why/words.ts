@@ -19,8 +19,7 @@ export function whyText(why: Why): string {
   const { belongs_to: owner, rows, known_since } = why
   if (rows.length === 0) return missingText(why)
   const isForgotten = rows.some(({ brought }) => /^(unknown|run)$/.test(brought.certainty))
-  const since =
-    known_since !== null && isForgotten ? `\nNothing is known of what was before ${known_since}.` : ''
+  const since = known_since !== null && isForgotten ? `\nNothing before ${known_since} is recorded.` : ''
   const told = `${rows.map(rowText).join('\n\n')}${oneOfSeveral(rows)}${since}`
   if (owner === null) return told
   const source = `The warehouse belongs to ${owner.base_url} (partner ${owner.partner_id}).`
@@ -57,7 +56,7 @@ function rowText(told: Told): string {
     broughtText(brought),
     ...(brought.confirmed_at === brought.at
       ? []
-      : [`last seen so at ${brought.confirmed_at}${by(brought.confirmed_by)}`]),
+      : [`last seen unchanged at ${brought.confirmed_at}${by(brought.confirmed_by)}`]),
     ...(told.event ? [eventText(told.event)] : []),
     ...told.earlier.map(
       ({ run_id, step, started_at, rows_upserted }) =>
@@ -81,13 +80,13 @@ function rowText(told: Told): string {
 const by = (run: string | null): string => (run === null ? '' : `, by run ${run}`)
 
 function broughtText({ certainty, run_id, mode, way, at, page, request_id }: Told['brought']): string {
-  if (certainty === 'unknown') return 'the request that brought it is no longer on record'
+  if (certainty === 'unknown') return 'the request that fetched it is no longer on record'
   if (certainty === 'run')
-    return `brought or seen by run ${run_id} (${mode}); its request is no longer on record`
-  const shape = page === null ? 'asked for by its id' : `page ${page} of a list`
+    return `fetched or seen by run ${run_id} (${mode}); its request is no longer on record`
+  const shape = page === null ? 'fetched by its id' : `page ${page} of a list`
   const request = request_id === null ? '' : `, request id ${request_id}`
-  const sure = certainty === 'likely' ? ', going by its place in the list' : ''
-  return `brought at ${at} by ${way}, ${shape}${request}${by(run_id)}${mode === null ? '' : ` (${mode})`}${sure}`
+  const sure = certainty === 'likely' ? ', judging by its place in the list' : ''
+  return `fetched at ${at} by ${way}, ${shape}${request}${by(run_id)}${mode === null ? '' : ` (${mode})`}${sure}`
 }
 
 function eventText({
@@ -103,7 +102,7 @@ function eventText({
   const after = secondsBetween(received_at, settled_at)
   const end = after === null ? '' : ` after ${span(after * 1000)}${by(run_id)}`
   const why = reason === null ? '' : ` (${reason})`
-  return `rung last by event ${event_id} (${type} ${action}), received at ${received_at}: ${state}${why}${end}`
+  return `last made due by event ${event_id} (${type} ${action}), received at ${received_at}: ${state}${why}${end}`
 }
 
 const shown = (value: unknown): string => (value === null ? 'nothing' : toJson(value))
@@ -111,11 +110,11 @@ const shown = (value: unknown): string => (value === null ? 'nothing' : toJson(v
 function sourceText(source: Told['source']): string {
   if (source.answer !== 'exists') return `the source: ${source.answer}: ${source.reason}`
   if (source.differences.length === 0)
-    return `the source has the record as it is here, updated at ${source.updated_at}`
+    return `the source has the same version, updated at ${source.updated_at}`
   const differences = source.differences.map(({ table, row, column, ...values }) => {
     const place = `${table} ${row}${column === null ? '' : `, ${column}`}`
     return `${place}: ${shown(values.warehouse)} here, ${shown(values.source)} there`
   })
-  const head = `the source has the record, updated at ${source.updated_at}, otherwise than the warehouse:`
+  const head = `the source has the record, updated at ${source.updated_at}, and it differs from the warehouse:`
   return `${head}\n${indent(differences.join('\n'))}`
 }

@@ -160,7 +160,7 @@ async function askSource(
   id: Int64 | null,
 ): Promise<SourceNow> {
   if (id === null || resource.resource.list === 'strings')
-    return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the list whole' }
+    return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the whole list' }
   const cursor = { ...deps, tenantId, resource }
   const list = flatList(cursor, 'lookup')
   try {

@@ -20,7 +20,7 @@ const QUICK = [
 export type Recommendation = ReturnType<typeof propose>
 
 /**
- * A technician's recommendations: nearly always for what an inspection rated red, sometimes for yellow, seldom for
+ * A technician's recommendations: nearly always for what an inspection rated red, sometimes for yellow, rarely for
  * something else. If `decided`, the customer has responded to most of them a few minutes later.
  */
 export function advise(

@@ -50,7 +50,7 @@ test.each([
   ['["a, {', 7, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
   ['["a\nb"]', 2, 'found a string without its closing quote, or with a line break or a lone \\ in it'],
   ['/* a */ 1', 1, 'found a comment, which JSON does not have; remove it'],
-  ['{"a":1,"b":[{"a":1,"a":2}]}', 20, 'the key "a" stands there twice'],
+  ['{"a":1,"b":[{"a":1,"a":2}]}', 20, 'the key "a" appears twice'],
 ])('reports where %s breaks, what is there and what should be', (text, column, message) => {
   expect(() => parseDocument(text)).toThrow(expect.objectContaining({ line: 1, column, message }))
 })

@@ -67,7 +67,7 @@ describe('the model', () => {
   })
 
   test('rejects settings of a resource that does not exist', () => {
-    expect(() => model(resources, { vehicle: {} })).toThrow(/resources.vehicle is no resource/)
+    expect(() => model(resources, { vehicle: {} })).toThrow(/resources.vehicle is not a resource/)
   })
 
   test('embedded rows have the promoted columns of their own resource', () => {

@@ -117,7 +117,7 @@ describe.each(warehouses())('$name', (kind) => {
     const again = await refusal(run(warehouse, [quiet(turns)], { plannedAt }))
     expect(again).toMatchObject({
       exitCode: 4,
-      message: expect.stringContaining('Another program has run mine'),
+      message: expect.stringContaining('Another program already ran mine'),
     })
     expect([turns.length, await lastRun()]).toEqual([1, undefined])
     const runs = warehouse.db.updateTable('sync_runs').where('job', '=', 'mine')

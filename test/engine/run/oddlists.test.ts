@@ -197,7 +197,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ reason: 'listed_twice', requests: 5 })
       expect((await status(warehouse)).lines).toEqual([
-        '! tenant 1, notes: the list shows a record again at 1 place',
+        '! tenant 1, notes: the list shows a record twice in 1 place',
       ])
       sandbox.store.remove(1, 'notes', 9000)
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 5 })
@@ -393,7 +393,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(told.odd).toMatchObject({ unreadable: 2, holes: [{ records: 1 }, { records: 1 }] })
       expect(told.lines).toEqual([
         expect.stringMatching(
-          /the list has 2 records that no answer shows, the first between 2026-.* and 2026-/,
+          /the list has 2 records that no response shows, the first between 2026-.* and 2026-/,
         ),
       ])
       sandbox.store.remove(1, 'notes', 100)

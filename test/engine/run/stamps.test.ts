@@ -238,7 +238,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(found.cursors[0]).toMatchObject({ status: 'differs', missing: 1, outdated: 1, extra: 0 })
     expect(notices).toEqual([
       [
-        expect.stringContaining('The watermark lies ahead of the clocks'),
+        expect.stringContaining('The watermark is ahead of the clocks'),
         { tenant_id: 1, resource: 'notes', watermark: far, walks_from: later(-3600) },
       ],
     ])

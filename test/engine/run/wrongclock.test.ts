@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
     const text = statusText(report)
     expect(text).toMatch(/1 of 1 cursor stale or failing/)
-    expect(text).toMatch(/ended without a word/)
+    expect(text).toMatch(/died without reporting/)
     expect(text).toMatch(/complete at 20.*ahead of this machine's clock: how long ago is unknown/)
     const gauges = await readGauges({
       ...{ warehouse, resources: ['notes'], tenants: null, exceptTenants: [], maxTenants: 9, ...limits },
@@ -181,7 +181,7 @@ describe.each(warehouses())('$name', (kind) => {
       })
     await job(yearAhead)
     expect(await job()).toMatchObject({ job: 'mine' })
-    await expect(job()).rejects.toThrow('Another program has run mine')
+    await expect(job()).rejects.toThrow('Another program already ran mine')
   })
 
   it.each([

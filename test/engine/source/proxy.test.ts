@@ -61,8 +61,8 @@ describe('a proxy', () => {
       /answered 407 to CONNECT.*refuses the login/,
       /user and password in api\.proxy/,
     ],
-    ['HTTP/1.1 403 Forbidden', 'Skip', /answered 403 to CONNECT/, /who runs the proxy/],
-    ['HTTP/1.1 502 Bad Gateway', 'Skip', /answered 502 to CONNECT/, /who runs the proxy/],
+    ['HTTP/1.1 403 Forbidden', 'Skip', /answered 403 to CONNECT/, /proxy's administrator/],
+    ['HTTP/1.1 502 Bad Gateway', 'Skip', /answered 502 to CONNECT/, /proxy's administrator/],
     [
       null,
       'Skip',

@@ -146,7 +146,7 @@ it('a wait of the whole program is reported once, however often it is checked', 
   await clock.pass(601_000)
   ;(await Promise.race(waiting)).release(ok(clock))
   expect(waits).toMatchObject([
-    { who: 'every request', why: expect.stringContaining('nothing of 100 requests') },
+    { who: 'every request', why: expect.stringContaining('100 requests is used up') },
   ])
   for (const one of waiting) one.then((given) => given.release(ok(clock))).catch(() => {})
   await settled()

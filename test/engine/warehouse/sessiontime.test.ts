@@ -109,7 +109,7 @@ describe('a Postgres in Berlin', () => {
     const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
     const error = await refusal(warehouse.migrate())
     expect(error).toMatchObject({ name: 'Stop', exitCode: 3 })
-    expect(error.message).toContain('works in the time zone "Europe/Berlin", expected UTC')
+    expect(error.message).toContain('uses the time zone "Europe/Berlin", expected UTC')
     // What its transaction did isn't committed.
     const straight = await reopen({ url: berlin.href, schema: 'dropped' })
     expect(await straight.has('sync_meta')).toBe(false)

@@ -54,7 +54,7 @@ describe('a Postgres that only accepts encrypted connections', () => {
     ['127.0.0.1', `sslmode=verify-full&${ca}`, /over TLS.*127\.0\.0\.1.*→/],
     ['localhost', 'sslmode=verify-full', /over TLS.*→.*sslrootcert/],
     ['localhost', 'sslmode=verify-full&sslrootcert=system', /over TLS.*→.*sslrootcert/],
-    ['localhost', 'sslmode=disable', /takes encrypted connections alone.*→.*sslmode=verify-full/],
+    ['localhost', 'sslmode=disable', /accepts only encrypted connections.*→.*sslmode=verify-full/],
     ['localhost', 'sslmode=verify-full&sslrootcert=/not/there.pem', /\/not\/there\.pem.*ENOENT.*→/],
   ])('%s?%s', async (host, parameters, outcome) => {
     expect(await open(address(host, parameters))).toMatch(outcome)
@@ -62,7 +62,7 @@ describe('a Postgres that only accepts encrypted connections', () => {
 
   test('without TLS settings the server refuses, and the message tells you what to type', async () => {
     expect(await open(`postgres://postgres@localhost:${server.port}/postgres`)).toMatch(
-      /encrypted connections alone.*→.*\?sslmode=verify-full/,
+      /only encrypted connections.*→.*\?sslmode=verify-full/,
     )
   })
 

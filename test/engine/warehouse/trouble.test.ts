@@ -177,8 +177,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const notices: [string, Record<string, unknown>][] = []
     expect(await sync(sandbox, hurriedWarehouse, { resources, notices })).toMatchObject({ status: 'ok' })
     const told = notices.map(([words]) => words)
-    expect(told).toContain('The warehouse made no statistics')
-    expect(told).toContain('The history of runs was not put in order')
+    expect(told).toContain('The warehouse could not update its statistics')
+    expect(told).toContain('The history of runs could not be pruned')
     await warehouse.close()
   })
 })

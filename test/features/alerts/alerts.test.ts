@@ -201,7 +201,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     expect(opened).toEqual({
       type: 'opened',
       text: expect.stringMatching(
-        /^shopsync on \S+: needs somebody: tenant 101, notes: failed since \S+ \d\d:\d\d UTC: .*500/,
+        /^shopsync on \S+: needs attention: tenant 101, notes: failed since \S+ \d\d:\d\d UTC: .*500/,
       ),
       incidents: [
         {
@@ -233,7 +233,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     const [opened] = hook.take()
     expect(opened?.name).toBe('Berlin <main>')
     expect(opened?.text).toMatch(
-      /^shopsync on Berlin &lt;main&gt;: needs somebody: Main Street Auto &amp; Sons \(tenant 101\), notes: failed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC: Given up after 3 attempts: the request answered 500, expected 200\. The next run tries again\. Type shopsync check/,
+      /^shopsync on Berlin &lt;main&gt;: needs attention: Main Street Auto &amp; Sons \(tenant 101\), notes: failed since 20\d\d-\d\d-\d\d \d\d:\d\d UTC: Gave up after 3 attempts: the request answered 500, expected 200\. The next run tries again\. Type shopsync check/,
     )
     expect(opened?.text).not.toMatch(/GET|\/api\/|https?:|updated_after/)
     expect(opened?.incidents[0]?.message).toContain('GET /api/')
@@ -241,7 +241,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     await world.run()
     const [over] = hook.take()
     expect(over?.text).toMatch(
-      /^shopsync on Berlin &lt;main&gt;: is over: Main Street Auto &amp; Sons .*notes: failed since/,
+      /^shopsync on Berlin &lt;main&gt;: is resolved: Main Street Auto &amp; Sons .*notes: failed since/,
     )
     expect(over?.text).not.toContain('Type shopsync')
   })
@@ -269,7 +269,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     await world.run()
     // Out of the ten minutes that nobody would wait.
     expect(world.clock.nowMicros() - before).toBeLessThan(60_000_000n)
-    expect(world.notices).toMatchObject([['An alert was not taken; the next run tries again', {}]])
+    expect(world.notices).toMatchObject([['An alert was not accepted; the next run tries again', {}]])
     hook.status = 200
     hook.take()
     await world.run()
@@ -290,7 +290,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     expect(hook.got.length).toBeGreaterThan(1)
     expect(world.notices).toEqual([
       [
-        'An alert was not taken; the next run tries again',
+        'An alert was not accepted; the next run tries again',
         { rule: 'alerts.rules[0] (webhook)', found: expect.stringMatching(/^it answered 503/), incidents: 1 },
       ],
     ])

@@ -125,7 +125,7 @@ test('a run ended by SIGKILL calls nobody, and the next one reports it; one ende
       kind: 'failed',
       tenant_id: null,
       resource: null,
-      message: expect.stringContaining('ended without a word'),
+      message: expect.stringContaining('died without reporting'),
     },
   ])
   await run(['sync'])
@@ -147,7 +147,7 @@ test('SIGTERM at once ends a run that is waiting for a silent receiver; the next
     },
   })
   expect(code).toBe(143)
-  expect(stderr).toMatch(/no answer came before a signal ended the program.*An alert was not taken/)
+  expect(stderr).toMatch(/no answer came before a signal ended the program.*An alert was not accepted/)
   expect(stderr).not.toContain('in time')
   hook.status = 200
   hook.take()
@@ -179,9 +179,9 @@ test("check --alerts sends a test to every receiver, and shows who didn't accept
   writeFileSync(join(here.folder, 'jobs', 'beating.json'), JSON.stringify(beating()))
   expect(await run(['check', '--alerts'])).toBe(0)
   const text = said.at(-2)
-  expect(text).toMatch(/✓ {2}alerts\.rules\[0\] \(webhook\) +took the test: it answered 200/)
-  expect(text).toMatch(/✓ {2}alerts\.heartbeat +took the test/)
-  expect(text).toMatch(/✓ {2}heartbeat of beating +took the test/)
+  expect(text).toMatch(/✓ {2}alerts\.rules\[0\] \(webhook\) +accepted the test: it answered 200/)
+  expect(text).toMatch(/✓ {2}alerts\.heartbeat +accepted the test/)
+  expect(text).toMatch(/✓ {2}heartbeat of beating +accepted the test/)
   expect(hook.take()).toMatchObject([
     { type: 'opened', incidents: [], text: expect.stringContaining('a test') },
   ])
@@ -191,9 +191,9 @@ test("check --alerts sends a test to every receiver, and shows who didn't accept
   configure([{ command: ['sh', 'tell.sh'] }])
   hook.status = 404
   expect(await run(['check', '--alerts'])).toBe(1)
-  expect(said.at(-2)).toMatch(/✗ alerts\.rules\[0\] \(webhook\): did not take the test: it answered 404/)
+  expect(said.at(-2)).toMatch(/✗ alerts\.rules\[0\] \(webhook\): did not accept the test: it answered 404/)
   expect(said.at(-2)).toMatch(
-    /✗ alerts\.rules\[1\] \(command\): did not take the test: exit code 7: no {2}mail/,
+    /✗ alerts\.rules\[1\] \(command\): did not accept the test: exit code 7: no {2}mail/,
   )
   expect(said.at(-2)).toMatch(/✗ job broken: .*broken\.json/)
 })

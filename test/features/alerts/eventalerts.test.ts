@@ -75,7 +75,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await events.open()).toMatchObject([
       {
         ...{ kind: 'events', tenant_id: null, resource: null, since: well.seen_at },
-        message: expect.stringContaining('takes no events: the disk is nearly full'),
+        message: expect.stringContaining('accepts no events: the disk is nearly full'),
         advice: expect.stringContaining('256 MB'),
       },
     ])
@@ -92,7 +92,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await putListener(inbox, { up_at: events.ago(100), seen_at: events.ago(61) })
     await events.world.run()
     expect(events.hook.take().map(lineOf)).toEqual(['opened: events run'])
-    expect((await events.open())[0]?.message).toContain('ended without a word')
+    expect((await events.open())[0]?.message).toContain('died without reporting')
     await putListener(inbox, { listener_id: 'l2', up_at: events.ago(2), seen_at: events.ago(1) })
     expect(await events.look()).toEqual(['resolved: events run'])
     await putListener(inbox, { listener_id: 'l2', seen_at: events.ago(500), ended_at: events.ago(500) })

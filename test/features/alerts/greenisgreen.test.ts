@@ -77,7 +77,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(during.open).toBe('1')
     // Another tenant's list doesn't concern a request for this one only; this one does.
     const other = await run('status', '--resource', 'payments', '--failing')
-    expect([other.code, other.stdout.includes('nothing needs somebody')]).toEqual([1, false])
+    expect([other.code, other.stdout.includes('nothing needs attention')]).toEqual([1, false])
 
     sandbox.store.put(101, 'payments', payment(1250, '2026-01-03T00:00:00Z'))
     expect((await run('sync')).code).toBe(0)

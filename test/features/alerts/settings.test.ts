@@ -49,12 +49,8 @@ describe('alerts', () => {
   })
 
   test.each([
-    [
-      'neither',
-      { rules: [{}] },
-      /rules\[0\]\.webhook: found nothing, expected either "webhook" or "command"/,
-    ],
-    ['both', { rules: [{ webhook: hook, command: ['x'] }] }, /rules\[0\]\.command: .* expected none beside/],
+    ['neither', { rules: [{}] }, /rules\[0\]\.webhook: missing; expected either "webhook" or "command"/],
+    ['both', { rules: [{ webhook: hook, command: ['x'] }] }, /rules\[0\]\.command: .* expected none next to/],
     [
       'a kind',
       { rules: [{ on: ['stail'], command: ['x'] }] },
@@ -71,7 +67,11 @@ describe('alerts', () => {
       { rules: [{ webhook: hook, secret: 'my key!' }] },
       /secret: .*\(not shown\).*openssl rand -base64/,
     ],
-    ['a key for none', { rules: [{ command: ['x'], secret: key }] }, /secret: .*only a webhook is signed/],
+    [
+      'a key for none',
+      { rules: [{ command: ['x'], secret: key }] },
+      /secret: .*only messages to a webhook are signed/,
+    ],
     ['plain http', { rules: [{ webhook: 'http://hooks.example.com/hidden' }] }, /webhook: .*https:\/\//],
     ['no address', { heartbeat: 'hidden/path' }, /alerts\.heartbeat: .*not shown.*https:\/\//],
     ['a wait', { rules: [{ command: ['x'], after: '2 hours' }] }, /after: found "2 hours".*ISO 8601/],

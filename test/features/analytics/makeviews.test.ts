@@ -257,7 +257,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
       query: "select cast('x' as text) as other",
     }
     const trouble = await warehouse.transaction((session) => store.make((one) => session.run(one), changed))
-    expect(trouble?.message).toContain(`${schema}.mine stands on it`)
+    expect(trouble?.message).toContain(`${schema}.mine depends on it`)
     expect(trouble?.hint).toContain(`Drop ${schema}.mine`)
     expect(await query(warehouse, `select * from "${schema}".mine`)).toEqual([])
   })

@@ -36,7 +36,7 @@ interface Planned {
 it('plan and check list them beforehand, and migrate makes them once', async () => {
   const planned = (await here.run('plan', '--json')).json<Planned>().view_changes
   expect((await here.run('check')).stdout).toContain(
-    `${planned.length} views for analysts to be made or replaced, by the next run`,
+    `${planned.length} views for analysts to create or replace, by the next run`,
   )
   const first = (await here.run('migrate', '--json')).json<Migrated>()
   expect(first.changes).toContainEqual({ table: 'orders', what: 'create view' })
@@ -55,7 +55,7 @@ it('plan shows what changes, and what is in the way', async () => {
   expect(code).toBe(0)
   const made = (await here.run('plan', '--json')).json<Planned>().view_changes
   expect(made).toContainEqual({ table: 'dim_shops', what: 'replace view' })
-  expect(stdout).toContain(`${made.length} views for analysts to be made or replaced`)
+  expect(stdout).toContain(`${made.length} views for analysts to create or replace`)
   inFile((db) => db.exec('drop view dim_shops; create view dim_shops as select 1 as mine'))
   const taken = await here.run('plan')
   expect(taken.stdout).toMatch(/The view dim_shops was not made: .*\. Rename or drop dim_shops/)

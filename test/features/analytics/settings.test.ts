@@ -47,15 +47,15 @@ test('names are one field or several', () => {
 
 const zone = 'expected the name of a time zone such as "America/Chicago"'
 test.each([
-  [{ timeZone: 'UTC-6' }, `report.timeZone: found "UTC-6", ${zone}. Name a place`],
-  [{ timeZone: '-06:00' }, `report.timeZone: found "-06:00", ${zone}. Name a place`],
+  [{ timeZone: 'UTC-6' }, `report.timeZone: found "UTC-6", ${zone}. Use a place name`],
+  [{ timeZone: '-06:00' }, `report.timeZone: found "-06:00", ${zone}. Use a place name`],
   [{ timeZone: 'EST' }, `report.timeZone: found "EST", ${zone}. Did you mean "America/New_York"?`],
   [{ timeZone: 'Chicago' }, `report.timeZone: found "Chicago", ${zone}. Did you mean "America/Chicago"?`],
   [{ timeZone: 'europe/berlin' }, `found "europe/berlin", ${zone}. Did you mean "Europe/Berlin"?`],
   [{ timeZone: 'America/Chcago' }, 'Did you mean "America/Chicago"?'],
   [
     { shopTimeZones: { '101/3': 'GMT+2' } },
-    `report.shopTimeZones.101/3: found "GMT+2", ${zone}. Name a place`,
+    `report.shopTimeZones.101/3: found "GMT+2", ${zone}. Use a place name`,
   ],
   [{ shopTimeZones: { '101': 'UTC' } }, 'expected a tenant and a shop, such as "101/3"'],
   [{ timezone: 'UTC' }, 'The nearest known key is "timeZone"'],

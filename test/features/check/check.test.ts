@@ -47,7 +47,7 @@ test('a resource that answers 500 is reported once, not once for each tenant', a
     expect(more).toEqual([])
     expect(fault).toMatchObject({ what: `resource ${resource}` })
     expect(fault?.found).toContain('500')
-    expect(fault?.hint).toContain(`"enabled": false at resources.${resource}`)
+    expect(fault?.hint).toContain(`"enabled": false under resources.${resource}`)
   }
 })
 
@@ -83,7 +83,7 @@ test('the text shows each fault once, with its remedy', async () => {
   here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'status', status: 500 } }])
   const { stdout } = await here.run('check')
   expect(stdout.match(/answered 500/g)).toHaveLength(1)
-  expect(stdout).toContain('1 thing to mend:')
+  expect(stdout).toContain('1 thing to fix:')
 })
 
 test("the probe's findings are stored in an existing warehouse, and changes are reported", async () => {
@@ -126,7 +126,7 @@ describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
       .ended
     expect(full.code, full.stderr).toBe(1)
     expect(faultsOf(full.json<Checked>())).toMatchObject([
-      { what: 'warehouse', hint: expect.stringContaining('room that is left') },
+      { what: 'warehouse', hint: expect.stringContaining('free space') },
     ])
     const roomy = await shopsync(['check', '--json', '--config', config])
     expect(faultsOf(roomy.json<Checked>())).toEqual([])

@@ -36,7 +36,7 @@ test('a redirect, a stranger, an untrusted certificate, nobody at all', async ()
   )
   expect(redirect).toMatchObject([{ ok: false, found: 'answers 301, a redirect to https://b.example' }])
   const stranger = await found((_, response) => response.writeHead(200).end('hello'))
-  expect(stranger).toMatchObject([{ ok: false, found: 'answers 200, and not as shopsync listen does' }])
+  expect(stranger).toMatchObject([{ ok: false, found: 'answers 200, unlike shopsync listen' }])
   const untrusted = await found((_, response) => response.writeHead(405).end(), true)
   expect(untrusted).toMatchObject([
     { ok: false, found: expect.stringContaining('certificate is not trusted') },

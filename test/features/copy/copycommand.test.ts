@@ -121,16 +121,14 @@ describe.each(targets)('to %s', (name, words) => {
 test('SIGTERM ends it with 143, and it prints what to type', async () => {
   const ended = await cutShort(['--to', 'sqlite:./term.db'], 'SIGTERM', {})
   expect(ended.code, ended.stderr).toBe(143)
-  expect(ended.stderr).toMatch(
-    /Interrupted; (.*; the same command, given again, goes on there|nothing was copied)/,
-  )
+  expect(ended.stderr).toMatch(/Interrupted; (.*; the same command again resumes there|nothing was copied)/)
   const again = await run(['copy', '--to', 'sqlite:./term.db'])
   expect(again.code, again.stderr).toBe(0)
   expect(again.stdout).toContain('every value compared')
 })
 
 test.each([
-  [[], 'Found no --to, expected where the copy goes'],
+  [[], 'Found no --to, expected the address of the copy'],
   [['--to', 'sqlite:./data/warehouse.db'], 'Both sides are'],
 ])('%j: exit 2, nothing made', async (words, message) => {
   const ended = await run(['copy', ...words])

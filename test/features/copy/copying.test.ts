@@ -58,7 +58,7 @@ describe.each(warehouses())('into $name', (kind) => {
     const stranger = await original(sandbox, warehouses()[0]!)
     expect(await refusal(copyInto(stranger, to))).toMatchObject({
       exitCode: 2,
-      message: expect.stringMatching(/is an unfinished copy of sqlite:.*, expected one of sqlite:/),
+      message: expect.stringMatching(/is an unfinished copy of sqlite:.*, expected a copy of sqlite:/),
     })
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', resumed: true })
   })

@@ -18,7 +18,7 @@ test('accepts an address as in a configuration, with environment variables', () 
 })
 
 test.each([
-  [undefined, undefined, 'Found no --to, expected where the copy goes', '--to sqlite:./copy.db'],
+  [undefined, undefined, 'Found no --to, expected the address of the copy', '--to sqlite:./copy.db'],
   [
     'copy.db',
     undefined,
@@ -33,7 +33,12 @@ test.each([
     'Found sslmode=prefer as --to',
     'sslmode=verify-full',
   ],
-  ['sqlite:./copy.db', 'x', 'Found a schema as --to-schema, expected none, since SQLite has none', ''],
+  [
+    'sqlite:./copy.db',
+    'x',
+    'Found a schema as --to-schema, expected none, because SQLite has no schemas',
+    '',
+  ],
   ['postgres://db/x', 'No', 'Found "No" as --to-schema', '--to-schema shopsync'],
 ])('%s, %s is refused with what to type, and without any secret', (to, schema, message, hint) => {
   let refused: unknown

@@ -103,7 +103,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     })
     expect(heardText(seen, noon).split('\n')).toEqual([
       'events: listening since 09:00 UTC, last one 3.0 s ago; 2 cursors due, the oldest for 4.0 s',
-      '  today (UTC) 6 received (1 more than once), 3 settled after 3.0 s in the middle, 1 deletion',
+      '  today (UTC) 6 received (1 more than once), 3 settled after 3.0 s in the median, 1 deletion',
     ])
     const chosen = await readEventsStatus(warehouse, noon, { tenants: [101], resources: ['payments'] })
     expect([chosen?.waiting, chosen?.due_cursors]).toEqual([1, 1])
@@ -114,15 +114,15 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 
   it('status: a listener that has ended, and one that has gone silent', async () => {
     const text = async (): Promise<string> => heardText(await readEventsStatus(warehouse, noon), noon)
-    expect(await text()).toBe('events: nobody listens, none yet')
+    expect(await text()).toBe('events: no listener, none yet')
     await putListener(inbox, { up_at: at(-7200), seen_at: at(-61) })
     expect(await text()).toBe(
-      '✗ events: The receiver of events at http://127.0.0.1:8787/webhooks on here ended without a word: it was last heard of at 2026-05-05 11:58:59 UTC, none yet',
+      '✗ events: The receiver of events at http://127.0.0.1:8787/webhooks on here died without reporting: it was last seen at 2026-05-05 11:58:59 UTC, none yet',
     )
     await putListener(inbox, { up_at: at(-7200), seen_at: at(-61), ended_at: at(-61) })
-    expect(await text()).toBe('events: nobody listens since 11:58 UTC, none yet')
+    expect(await text()).toBe('events: no listener since 11:58 UTC, none yet')
     await putListener(inbox, { listener_id: 'l2', up_at: at(-9000), seen_at: at(-1), trouble: 'disk_full' })
-    expect(await text()).toContain('takes no events: the disk is nearly full')
+    expect(await text()).toContain('accepts no events: the disk is nearly full')
   })
 
   it('why: the last event that rang for a record, and none from another list', async () => {

@@ -81,7 +81,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await traces(warehouse)).toEqual(['sync_forgotten'])
     const status = await statusNow(warehouse)
     expect(status).toMatchObject({ healthy: true, forgotten: 1, tenants: [{ tenant_id: 102 }] })
-    expect(statusText(status)).toContain('Forgotten, and kept away: 1 tenant ')
+    expect(statusText(status)).toContain('Forgotten and left out: 1 tenant ')
   })
 
   it('nothing of its authorization is kept, whatever that contains', async () => {
@@ -227,7 +227,7 @@ describe('the commands', () => {
     const { code, stderr, stdout } = await here.run(...words, '--tenant', '101')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(
-      /Tenant 101 was forgotten and stays away[\s\S]*shopsync forget --tenant 101 --lift/,
+      /Tenant 101 was forgotten and is left out[\s\S]*shopsync forget --tenant 101 --lift/,
     )
   })
 

@@ -184,11 +184,8 @@ describe('it ends with what to type next', () => {
 
 test.each([
   [['init', '--yes'], 'no --base-url, no --partner-id, no --secret-file'],
-  [['init', '--sandbox', '--partner-id', 'abc'], 'expected the id of your partner: a positive whole number'],
-  [
-    ['init', '--sandbox', '--partner-id', '../42'],
-    'expected the id of your partner: a positive whole number',
-  ],
+  [['init', '--sandbox', '--partner-id', 'abc'], 'expected your partner id: a positive whole number'],
+  [['init', '--sandbox', '--partner-id', '../42'], 'expected your partner id: a positive whole number'],
   [['init', '--base-url', 'http://api.example.com', '--yes'], 'expected https'],
   [['init', '--sandbox', '--warehouse', 'mysql://x', '--yes'], 'begins with "mysql:"'],
   [[...given, '--secret-file', 'none.txt', '--yes'], 'none.txt'],
@@ -243,7 +240,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     const folder = folderOf()
     const { code, screen } = await typed(folder, [
       ['Address of the API', `${sandbox.url}\r`],
-      ['Id of your partner', `${sandbox.partnerId}\r`],
+      ['Your partner id', `${sandbox.partnerId}\r`],
       ['Secret', `${sandbox.secret}\r`],
       ['Warehouse', '\r'],
     ])

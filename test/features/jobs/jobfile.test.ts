@@ -95,9 +95,9 @@ describe('jobs', () => {
       [{ command: 'backfill', last: 'P1D', from: '2026-01-01T00:00:00Z' }, /either last, or from and to/],
       [{ command: 'backfill', last: 'PT6H' }, /last.*"PT6H", expected whole days such as "P30D"/],
       [{ command: 'backfill', last: 'P0D' }, /expected whole days/],
-      [{ command: 'backfill', last: 'P1D', full: true }, /full.*a backfill pulls its range/],
-      [{ command: 'snapshot', full: true }, /full.*a snapshot is always whole/],
-      [{ command: 'snapshot', resources: ['customers'] }, /resources.*a snapshot is of whole shops/],
+      [{ command: 'backfill', last: 'P1D', full: true }, /full.*a backfill reads its range/],
+      [{ command: 'snapshot', full: true }, /full.*a snapshot is always complete/],
+      [{ command: 'snapshot', resources: ['customers'] }, /resources.*a snapshot covers whole shops/],
       [{ command: 'verify', sample: -1 }, /sample.*a whole number/],
     ] as const
     for (const [step, message] of wrong)

@@ -64,7 +64,7 @@ test('hears a change, has it at once, and ends on SIGTERM with 0', async () => {
   const ready = await fetch(new URL('/ready', listening.url))
   expect([ready.status, await ready.json()]).toEqual([200, { ready: true, trouble: null }])
   const checked = await here.run('check', '--webhook-url', listening.url)
-  expect(checked.stdout).toContain('leads to shopsync listen; the source delivers to https alone')
+  expect(checked.stdout).toContain('leads to shopsync listen; the source delivers only to https')
   expect(checked.stdout).toContain('register these 36: assignment.created')
   listening.run.child.kill('SIGTERM')
   expect((await listening.run.ended).code).toBe(0)

@@ -84,10 +84,10 @@ test('nothing about events is shown if nobody has ever listened; then all of it 
   expect((await here.run('status', '--failing')).stdout).not.toContain('events:')
   const why = await here.run('why', 'repair_orders', String(id))
   expect(why.stdout).toMatch(
-    /rung last by event e1 \(RepairOrder updated\), received at \S+: settled after \S+ s, by run events-/,
+    /last made due by event e1 \(RepairOrder updated\), received at \S+: settled after \S+ s, by run events-/,
   )
   await end(listening)
-  expect((await here.run('status')).stdout).toMatch(/events: nobody listens since/)
+  expect((await here.run('status')).stdout).toMatch(/events: no listener since/)
   // A run writes them, too.
   expect((await here.run('sync')).code).toBe(0)
   expect(textfile().sum('events_received_total', { type: 'RepairOrder', answer: 'stored' })).toBe(1)

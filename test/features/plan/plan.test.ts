@@ -96,7 +96,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(planned.table_changes).toMatchObject([
       {
         table: 'vehicles',
-        what: expect.stringMatching(/^move [1-9]\d* values of vin, .*read the lists whole/),
+        what: expect.stringMatching(/^move [1-9]\d* values of vin, .*read the lists in full/),
       },
     ])
     const all = (await rowsOf(warehouse, 'vehicles')).length

@@ -24,7 +24,7 @@ describe('on a sandbox', () => {
     // Deletions since the first load are no difference; deletions that were not checked for long are.
     expect(await there.run('verify')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('which is no difference: 0 records newer, 1 record gone'),
+      stdout: expect.stringContaining('(not a difference): 0 records newer, 1 record gone'),
     })
     const db = new Sqlite(join(there.folder, 'data/warehouse.db'))
     db.exec("update sync_cursors set deletes_checked_at = '2020-01-01T00:00:00.000000Z'")
@@ -69,13 +69,13 @@ describe('on a sandbox', () => {
 })
 
 it.each([
-  [['backfill', '--from', '2026-03-01T00:00:00Z', '--to', '2026-02-01T00:00:00Z'], 'Exchange the two'],
+  [['backfill', '--from', '2026-03-01T00:00:00Z', '--to', '2026-02-01T00:00:00Z'], 'Swap the two'],
   [['backfill', '--from', '2026-01-01T00:00:00Z', '--to', '2999-02-01T00:00:00Z'], 'lies in the future'],
   [['backfill', '--from', '2026-01-01T00:00:00Z'], '1 times --from and 0 times --to'],
   [['backfill', ...range, '--resource', 'inventory'], 'Did you mean inventories?'],
-  [['backfill', ...range, '--tenant', '999'], 'Granted are: 101'],
-  [['reconcile', '--tenant', '999'], 'Granted are: 101'],
-  [['verify', '--tenant', '999'], 'Granted are: 101'],
+  [['backfill', ...range, '--tenant', '999'], 'Granted tenants: 101'],
+  [['reconcile', '--tenant', '999'], 'Granted tenants: 101'],
+  [['verify', '--tenant', '999'], 'Granted tenants: 101'],
   [['verify', '--sample', 'some'], 'Type for example --sample 10'],
   [['plan', 'dictionary'], 'expected one of sync, backfill, reconcile'],
   [['plan', 'backfill'], 'Such as --from'],
@@ -83,7 +83,7 @@ it.each([
   [['why', 'xxxxxxxxx', '1'], 'Expected one of'],
   [['why', 'customers', 'one'], 'expected a whole number'],
   [['forget', '--yes'], 'Type shopsync forget --tenant ID'],
-  [['forget', '--tenant', '999', '--yes'], 'The warehouse knows no tenant 999'],
+  [['forget', '--tenant', '999', '--yes'], 'The warehouse has no tenant 999'],
 ])('%j is refused with exit code 2, with how to type it', async (words, hint) => {
   const { code, stderr } = await there.run(...words)
   expect(stderr).toContain(hint)

@@ -319,7 +319,7 @@ describe.each(warehouses())('$name', (kind) => {
         status: 'failed',
         completeness: 'unproven',
         reason: 'source_went_back',
-        error: expect.stringContaining('3 records in an older version'),
+        error: expect.stringContaining('an older version of 3 records'),
       })
       expect(notices).toContainEqual([
         expect.stringContaining('type shopsync reconcile'),

@@ -267,7 +267,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await run(warehouse, { notices })).status).toBe('ok')
     expect(lookups()).toEqual(['7/1', '7/2'])
     expect(notices.map(([text]) => text)).toContain(
-      'The source does not answer by id: rows that two records show are counted, and stay',
+      'The source does not answer by id; rows that two records share are counted and stay',
     )
     expect(await sharedOf(warehouse)).toEqual({ 7: 1, 8: 0 })
     expect((await rowsOf(warehouse, orders)).every(({ _deleted_at }) => _deleted_at === null)).toBe(true)
@@ -284,7 +284,7 @@ describe.each(warehouses())('$name', (kind) => {
     const notices: [string, Record<string, unknown>][] = []
     await run(warehouse, { notices })
     expect(notices).toContainEqual([
-      'Records that share rows with others could not be asked for by id: the next run asks again',
+      'Records that share rows with others could not be fetched by id; the next run tries again',
       { tenant_id: 7, resource: orders, records: 1 },
     ])
     expect(await sharedOf(warehouse)).toEqual({ 7: 1, 8: 0 })

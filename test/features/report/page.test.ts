@@ -154,7 +154,7 @@ describe('the owner’s page and the operator’s', () => {
     ])
     expectIn(
       text,
-      'deletions were checked last 4 days ago. Type shopsync reconcile',
+      'deletions were last checked 4 days ago. Type shopsync reconcile',
       'listening since 06:00 UTC',
     )
     expectIn(text, 'failed: HTTP 500', 'All times are UTC')

@@ -248,7 +248,7 @@ export const sampleOperations: OperationsData = {
       tenant_id: 101,
       resource: 'notes',
       since: '2026-11-20T08:15:00.000000Z',
-      message: 'deletions were checked last 4 days ago',
+      message: 'deletions were last checked 4 days ago',
       advice: 'Type shopsync reconcile',
     },
   ],

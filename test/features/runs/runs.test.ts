@@ -79,7 +79,7 @@ describe.each(warehouses())('$name', (kind) => {
       return String(stored._synced_at)
     })
     expect(notices.splice(0).map(([text]) => text)).toContainEqual(
-      expect.stringContaining('Versions that end are kept from now on'),
+      expect.stringContaining('Ended versions are kept from now on'),
     )
 
     write(7, 5000, 'second')
@@ -104,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
       write(7, 6000, 'third')
       await run(warehouse, known)
       expect(notices.splice(0).map(([text]) => text)).toContainEqual(
-        expect.stringContaining('the history stays, and gets no more rows'),
+        expect.stringContaining('the existing history stays'),
       )
       write(7, 7000, 'fourth')
       await run(warehouse, known)

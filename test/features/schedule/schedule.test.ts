@@ -177,7 +177,7 @@ describe.each(warehouses())('$name', (kind) => {
     world.turns.length = 0
     await world.up(hour)
     expect(world.begun('hourly')).toEqual(['01-01T15:00', '01-01T16:00'])
-    expect(world.said).toContain('Catching up a run that was missed')
+    expect(world.said).toContain('Catching up on a missed run')
   })
 
   it('plans before anything has run, so that a run which is missed then is made up for, too', async () => {

@@ -144,7 +144,7 @@ describe.each(warehouses())('$name', (kind) => {
     await ended(next, 0)
     const [opened, ...more] = hook.take()
     expect(more).toEqual([])
-    expect(opened?.incidents).toMatchObject([{ message: expect.stringContaining('ended without a word') }])
+    expect(opened?.incidents).toMatchObject([{ message: expect.stringContaining('died without reporting') }])
     expect(beaten()).toEqual(['/all?exit=0', '/mine?exit=0'])
     const runs = (await rows('sync_runs')).map(({ job, status }) => [job, status])
     expect(runs.sort()).toEqual([

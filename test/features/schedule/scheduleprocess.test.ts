@@ -153,7 +153,7 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
   here.configure({ ...settings, schedule: { listen: { port } } })
   expect(await here.run('schedule')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/in use by another program, expected one that is free.*"listen": false/s),
+    stderr: expect.stringMatching(/in use by another program, expected a free one.*"listen": false/s),
   })
   server.close()
   here.configure({ ...settings, schedule: { timeZone: 'Europe/Berlim' } })
@@ -165,7 +165,7 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
   writeJob(here.folder, 'mine', { schedule: '0 0 31 2 *' })
   expect(await here.run('schedule')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/"0 0 31 2 \*", expected a day that comes/s),
+    stderr: expect.stringMatching(/"0 0 31 2 \*", expected a day that exists/s),
   })
   writeJob(here.folder, 'mine')
   expect(await here.run('schedule')).toMatchObject({

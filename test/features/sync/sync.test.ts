@@ -113,7 +113,7 @@ describe('every failure gets its exit code and a way out', () => {
     expect((await here.run('sync', '--tenant', 'x')).stderr).toContain('Found --tenant "x", expected the id')
     const tenant = await here.run('sync', '--tenant', '999')
     expect(tenant).toMatchObject({ code: 2 })
-    expect(tenant.stderr).toContain(`Granted are: ${here.sandbox.tenantIds.join(', ')}`)
+    expect(tenant.stderr).toContain(`Granted tenants: ${here.sandbox.tenantIds.join(', ')}`)
   })
 
   test('2: a resource that is switched off', async () => {

@@ -52,10 +52,10 @@ describe('refused with exit 2, and what to type', () => {
     here.configure({})
     const flag = await here.run('sync', '--due')
     expect(flag).toMatchObject({ code: 2 })
-    expect(flag.stderr).toMatch(/Found --due, and no targets.*[\s\S]*Add "targets": \{"\*": "PT6H"\}/)
+    expect(flag.stderr).toMatch(/Found --due but no targets.*[\s\S]*Add "targets": \{"\*": "PT6H"\}/)
     const step = await here.run('run', 'due')
     expect(step).toMatchObject({ code: 2 })
-    expect(step.stderr).toMatch(/Found "due": true, and no targets/)
+    expect(step.stderr).toMatch(/Found "due": true but no targets/)
   })
 
   it('together with --full', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { addMicros, toMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { countDelays } from '../../../src/features/targets/delays.js'
-import { dueLists } from '../../../src/features/targets/duelists.js'
+import { type DueList, dueLists, nothingHeard } from '../../../src/features/targets/duelists.js'
 import { planFreshness, readFreshness } from '../../../src/features/targets/freshnessplan.js'
 import { readChecks } from '../../../src/features/targets/sql.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -33,8 +33,12 @@ function prepare(): void {
   for (let id = 1; id <= 3; id++) sandbox.store.put(1, 'notes', template('notes', id, later(-id)))
 }
 
-const due = (warehouse: Warehouse, hours: number, tenants = [1, 2, 3]) =>
-  dueLists(warehouse, { resources, tenants }, { announcements: undefined, now: later(hours), targetOf })
+async function due(warehouse: Warehouse, hours: number, tenants = [1, 2, 3]) {
+  const polled: DueList[] = []
+  const take = (list: DueList): void => void polled.push(list)
+  const how = { heard: nothingHeard, now: later(hours), targetOf, take }
+  return { unread: await dueLists(warehouse, { resources, tenants }, how), polled }
+}
 
 describe.each(warehouses())('$name', (kind) => {
   it('lists that were polled, what they found, and those that were never read', async () => {

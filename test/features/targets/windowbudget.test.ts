@@ -1,6 +1,6 @@
 /** What a round may plan to send, and when it ends. */
 import { describe, expect, it } from 'vitest'
-import { budgetOf, roundEnd, windowAnHour } from '../../../src/features/targets/windowbudget.js'
+import { budgetEnd, budgetOf, roundEnd, windowAnHour } from '../../../src/features/targets/windowbudget.js'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -43,5 +43,19 @@ describe('a round ends', () => {
 
   it('else after an hour', () => {
     expect(roundEnd(minute, {})).toBe(minute + hour)
+  })
+})
+
+describe('the budget of a round reaches', () => {
+  const next = [15 * minute, 30 * minute]
+
+  it('to the next planned instant, even if a time limit ends the round sooner', () => {
+    expect(budgetEnd(0, { endsAt: 4 * minute, resetsAt: hour, next })).toBe(15 * minute)
+    expect(budgetEnd(0, { endsAt: 4 * minute, resetsAt: 9 * minute, next })).toBe(9 * minute)
+  })
+
+  it('only to its end if its job has no plan, or if the window ends sooner', () => {
+    expect(budgetEnd(0, { endsAt: 4 * minute, resetsAt: hour })).toBe(4 * minute)
+    expect(budgetEnd(0, { endsAt: 4 * minute, resetsAt: 3 * minute, next })).toBe(4 * minute)
   })
 })

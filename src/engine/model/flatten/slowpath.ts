@@ -175,7 +175,8 @@ export class SlowPath {
 
   /** An item of a list of plain strings, where each item is a record. null if it can't be stored. */
   stringItem(item: unknown, site: DeclaredValue): Value {
-    if (item === null || item === undefined) return this.badRecord(item, null, 'null where a text is due')
+    if (item === null || item === undefined)
+      return this.badRecord(item, null, 'null where a text is expected')
     this.recordId = digest(item)
     const value = this.value(item, site)
     if (value === null) this.findings.unstorable++
@@ -203,11 +204,11 @@ export class SlowPath {
   /** Whether a value of a set can be stored and isn't in the set already. */
   isNew(seen: Set<Value>, value: Value, item: unknown, path: string): boolean {
     if (value === null) {
-      if (item === null) this.quarantine(path, item, 'null where a value is due')
+      if (item === null) this.quarantine(path, item, 'null where a value is expected')
       return false
     }
     if (seen.has(value)) {
-      this.quarantine(path, item, 'duplicate: the same value stands before it')
+      this.quarantine(path, item, 'duplicate: the same value comes before it')
       return false
     }
     seen.add(value)

@@ -62,7 +62,7 @@ function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelo
   // Some sources answer a page past the end with their last one, and say so.
   const isBehind = (page - 1) * perPage >= total && (count(current) ?? page) < page
   if (isBehind) return { records: [], total, totalPages }
-  throw new Retry(`Asked for page ${page}, the answer calls itself page ${shown(current)}`)
+  throw new Retry(`Requested page ${page}, but the response says it is page ${shown(current)}`)
 }
 
 /** A full page may be followed by another. */

@@ -40,8 +40,8 @@ const spent = 'The rate limit is used up: try again later, or find out what else
 function hintOf(status: number): string {
   if (status === 404) return 'The tenant is not granted to this partner, or the API does not offer this path'
   if (status === 403) return 'Ask the API operator what this partner may read'
-  if (status < 400) return 'Redirects are not followed; set api.baseUrl to the address that answers by itself'
-  return 'The API does not accept this request; look at api.baseUrl and resources.NAME.path'
+  if (status < 400) return 'Redirects are not followed; set api.baseUrl to the address they lead to'
+  return 'The API does not accept this request; check api.baseUrl and resources.NAME.path'
 }
 
 const KNOWN: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'the connection timed out',
   UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
   UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
-  UND_ERR_BODY_TIMEOUT: 'the body stopped coming',
+  UND_ERR_BODY_TIMEOUT: 'the body stopped arriving',
   REQUEST_DEADLINE: 'the answer did not end within api.timeouts.request',
   UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
@@ -116,7 +116,7 @@ function refusedTunnel(what: string, status: number, details: FailureDetails, vi
       exitCode: 3,
       hint: `Check user and password in ${via.from}: http://USER:PASSWORD@${via.label}`,
     })
-  const hint = `Ask who runs the proxy whether it lets connections to the API's host pass; it is named by ${via.from}`
+  const hint = `Ask the proxy's administrator whether it allows connections to the API's host; ${via.from} names the proxy`
   if (status >= 500 || status === 429) return new Retry(`${what}: ${told}`, { ...details, hint })
   return new Skip(`${what}: ${told}`, { ...details, reason: 'failed', hint })
 }

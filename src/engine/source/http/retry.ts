@@ -52,7 +52,7 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
       const now = Number(loop.clock.nowMicros()) / 1000
       if (waitMs > loop.maxWait)
         throw tooLong(
-          `Given up, since the API asks to wait (${error.message})`,
+          `Gave up because the API asks to wait (${error.message})`,
           { until: now + waitMs, now, maxWait: loop.maxWait },
           error.details,
         )
@@ -70,5 +70,5 @@ export function backoff(options: RetryOptions, attempt: number, random: () => nu
 }
 
 function givenUp(last: Retry, when: string): Skip {
-  return new Skip(`Given up ${when}: ${last.message}`, { ...last.details, reason: 'failed' })
+  return new Skip(`Gave up ${when}: ${last.message}`, { ...last.details, reason: 'failed' })
 }

@@ -182,7 +182,7 @@ export function parseTarget(baseUrl: string, allowInsecure: boolean): ApiTarget 
     throw refused('The API base URL has a query or fragment', 'Set api.baseUrl without ? and #')
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname))
     throw refused(
-      `Plain http to ${url.host} would send the secret readable`,
+      `Plain http to ${url.host} would send the secret in clear text`,
       'Use https in api.baseUrl, or set api.allowInsecure to true',
     )
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') }
@@ -191,7 +191,8 @@ export function parseTarget(baseUrl: string, allowInsecure: boolean): ApiTarget 
 /** A value that is allowed in a header. The message never contains it. */
 export function checkCredential(name: string, value: string): string {
   if (/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(value)) return value
-  const found = value === '' ? 'is empty' : 'holds spaces at its ends, line breaks or characters beyond ASCII'
+  const found =
+    value === '' ? 'is empty' : 'contains leading or trailing spaces, line breaks or non-ASCII characters'
   throw refused(`${name} ${found}`, `Set ${name} to the value that the API operator issued`)
 }
 

@@ -99,7 +99,7 @@ export class Budget {
   decide(now: number): Decision {
     if (this.#inflight >= this.#concurrency.level) return FULL
     if (now < this.#pausedUntil)
-      return { kind: 'wait', at: this.#pausedUntil, why: 'the API answered 429 and asks for it' }
+      return { kind: 'wait', at: this.#pausedUntil, why: 'the API answered 429 and asked to wait' }
     if (!this.#answered && this.#inflight > 0) return FULL
     let at = Number.NEGATIVE_INFINITY
     let why = ''
@@ -109,7 +109,7 @@ export class Budget {
       const end = rule.endsAt ?? this.#unknownEnd(rule)
       if (end <= at) continue
       at = end
-      why = `the rate limit leaves nothing of ${rule.limit} requests until then`
+      why = `the rate limit of ${rule.limit} requests is used up until then`
     }
     if (at === Number.NEGATIVE_INFINITY) return SEND
     return at === Number.POSITIVE_INFINITY ? FULL : { kind: 'wait', at, why }

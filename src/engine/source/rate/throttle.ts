@@ -220,7 +220,7 @@ export class Throttle {
     const milliseconds = at - now
     if (milliseconds > this.#maxWait) {
       const times = { until: at, now, maxWait: this.#maxWait }
-      const refusal = tooLong(`The request was not sent, since ${why}`, times)
+      const refusal = tooLong(`The request was not sent, because ${why}`, times)
       for (const waiter of this.#queue.drain()) waiter.refuse(refusal)
       this.#wake()
       return

@@ -63,7 +63,7 @@ export function tooLong(
       ...details,
       reason: 'failed',
       code: 'told_to_wait',
-      hint: 'The next run looks again, with one request. To sit out longer waits, raise api.maxWait',
+      hint: 'The next run looks again, with one request. To allow longer waits, raise api.maxWait',
     },
   )
 }

@@ -32,7 +32,7 @@ const standingOn = (db: Db, relation: string, constraint: string) =>
 
 function hintOf({ what, is }: Dependent, relation: string, key: readonly string[]): string {
   if (is === 'identity') return `Type alter table ${relation} replica identity default`
-  return `Drop ${what}${is === 'foreign key' ? `; one on (${key.join(', ')}) can follow` : ', and make it again afterwards'}`
+  return `Drop ${what}${is === 'foreign key' ? `; one on (${key.join(', ')}) can be added afterwards` : ', and create it again afterwards'}`
 }
 
 /** Names everything that depends on the existing key. Postgres itself would refuse, naming one table at a time. */
@@ -51,7 +51,7 @@ export async function changeKey(
   return {
     statements: [statement.compile(db)],
     obstacles: rows.map((one) => ({
-      problem: `${one.what} stands on its key`,
+      problem: `${one.what} depends on its key`,
       hint: hintOf(one, relation, key),
     })),
   }

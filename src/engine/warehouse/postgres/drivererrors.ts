@@ -11,19 +11,18 @@ const refused: Record<string, string> = {
   '28': 'Check user and password in warehouse.url',
   '3D': 'Create the database, or name another in warehouse.url',
   '42501': 'Grant this user CREATE on the database or the schema, and read and write on its tables',
-  '25006': 'Expected a database that can be written, not a standby: check warehouse.url',
+  '25006': 'Expected a writable database, not a standby: check warehouse.url',
 }
 
-const unwanted =
-  'Drop it: the data come from the API as they are, and a rule of the database cannot mend them'
+const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
-  'Expected the table as shopsync made it: undo the change to it, or rename it and run shopsync sync'
+  'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 
 /**
  * Problems with the rows of one table, by the beginning of the server's code. The other tables can still be written.
  */
 const troubles: Record<string, string> = {
-  '23502': `Expected columns that take null: alter table … alter column … drop not null. ${foreign}`,
+  '23502': `Expected columns that allow null: alter table … alter column … drop not null. ${foreign}`,
   '23505': `Drop the unique index or constraint that was added. ${unwanted}`,
   '23': `Drop the constraint that was added. ${unwanted}`,
   '44': foreign,
@@ -41,7 +40,7 @@ const troubles: Record<string, string> = {
   '0A': foreign,
   '09': foreign,
   P0: 'Drop the trigger or rule that was added to the table',
-  XX: 'Look into the log of the database server; reindex or restore the table',
+  XX: "Check the database server's log; reindex or restore the table",
 }
 
 /**
@@ -67,22 +66,19 @@ export const classify = (error: unknown, where: string): Error =>
     if (/does not support SSL|SSL is not enabled|certificate/.test(message))
       return new Stop(`The warehouse ${where} cannot be reached over TLS: ${message}`, {
         exitCode: 3,
-        hint: 'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; within one machine or a private network leave sslmode out',
+        hint: 'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; on one machine or a private network, leave sslmode out',
         cause,
       })
     if (/unsupported startup parameter/.test(message))
-      return new Stop(
-        `The warehouse ${where} is behind a pooler that refuses settings of a session: ${message}`,
-        {
-          exitCode: 3,
-          hint: 'Type "pooler": true in warehouse, for a pooler in transaction mode',
-          cause,
-        },
-      )
-    if (code === '28000' && /no encryption|SSL off/.test(message))
-      return new Stop(`The warehouse ${where} takes encrypted connections alone: ${message} (${code})`, {
+      return new Stop(`The warehouse ${where} is behind a pooler that refuses session settings: ${message}`, {
         exitCode: 3,
-        hint: 'Put ?sslmode=verify-full behind the database in warehouse.url; sslmode=require trusts any certificate',
+        hint: 'Set "warehouse": {"pooler": true} if the pooler runs in transaction mode',
+        cause,
+      })
+    if (code === '28000' && /no encryption|SSL off/.test(message))
+      return new Stop(`The warehouse ${where} accepts only encrypted connections: ${message} (${code})`, {
+        exitCode: 3,
+        hint: 'Add ?sslmode=verify-full after the database in warehouse.url; sslmode=require trusts any certificate',
         cause,
       })
     // 55P03: another session has locked a table. If it stays locked, only that table has a problem.

@@ -24,14 +24,14 @@ export const utcLocally = "set local timezone = 'UTC'; set local datestyle = 'IS
 export const askZone = 'show timezone'
 
 const hint =
-  'Connect to the server itself, or let the pooler keep settings for a transaction (PgBouncer: pool_mode = transaction)'
+  'Connect directly to the server, or let the pooler keep settings for a transaction (PgBouncer: pool_mode = transaction)'
 
 /** Throws if the answer to `askZone` isn't UTC: rows would be written under a setting that nobody asked for. */
 export function checkZone(answer: { readonly rows: readonly unknown[] } | undefined, where: string): void {
   const zone = Object.values((answer?.rows[0] ?? {}) as Record<string, unknown>)[0]
   if (zone === 'UTC') return
   throw new Stop(
-    `The warehouse ${where} works in the time zone ${JSON.stringify(zone)}, expected UTC, which every transaction sets`,
+    `The warehouse ${where} uses the time zone ${JSON.stringify(zone)}, expected UTC, which every transaction sets`,
     { exitCode: 3, hint },
   )
 }

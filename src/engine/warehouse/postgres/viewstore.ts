@@ -35,12 +35,12 @@ function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | u
   const { role, may_create, may_use } = rights
   if (may_use === false)
     return {
-      message: `The views for analysts were not made: the role ${role} may not make views in the schema ${schema}`,
+      message: `The views for analysts were not created: the role ${role} may not create views in the schema ${schema}`,
       hint: `As a superuser, or as the schema's owner, type: grant usage, create on schema ${schema} to ${role}; then shopsync migrate`,
     }
   if (may_create) return undefined
   return {
-    message: `The views for analysts were not made: there is no schema ${schema}, and the role ${role} may not make one`,
+    message: `The views for analysts were not created: there is no schema ${schema}, and the role ${role} may not create one`,
     hint: `As a superuser type: create schema ${schema} authorization ${role}; then shopsync migrate`,
   }
 }
@@ -115,7 +115,7 @@ async function make(
     const dependents = await standingOn(db, run, regclass)
     if (dependents.length > 0)
       return {
-        message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependents.join(', ')} ${dependents.length > 1 ? 'stand' : 'stands'} on it`,
+        message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependents.join(', ')} ${dependents.length > 1 ? 'depend' : 'depends'} on it`,
         hint: `Drop ${dependents.join(', ')}, type shopsync migrate, and create ${dependents.length > 1 ? 'them' : 'it'} again`,
       }
     before.push(`drop view ${name}`)
@@ -142,7 +142,7 @@ function troubleOf(error: unknown, schema: string): ViewTrouble | undefined {
   const code = codeOf(cause)
   if (code !== '42501' && code !== '2BP01') return undefined
   return {
-    message: `The views for analysts stay as they were: ${cause.message} (${code})`,
+    message: `The views for analysts were left as they were: ${cause.message} (${code})`,
     hint: `Expected the schema ${schema} and its views to belong to the role that runs shopsync: alter schema … owner to …, alter view … owner to …; then type shopsync migrate`,
   }
 }

@@ -41,7 +41,7 @@ function foreignKeys(raw: BetterSqlite3.Database, { name, key }: Table): Obstacl
     .all(name)
   return found.map(({ table, columns }) => ({
     problem: `the foreign key (${columns}) of the table ${table} refers to it`,
-    hint: `Make ${table} again without that foreign key; one on (${key.join(', ')}) can follow`,
+    hint: `Create ${table} again without that foreign key; one on (${key.join(', ')}) can be added afterwards`,
   }))
 }
 
@@ -50,8 +50,8 @@ const storedColumns = (raw: BetterSqlite3.Database, table: string): string[] =>
   raw.prepare<[string], string>('select name from pragma_table_xinfo(?) where hidden = 0').pluck().all(table)
 
 const strange = (table: string): Obstacle => ({
-  problem: 'shopsync has not made it as it is',
-  hint: `Rename or drop ${table}: migrate makes it again, and the next sync fills it`,
+  problem: 'shopsync did not create it in this form',
+  hint: `Rename or drop ${table}: migrate creates it again, and the next sync fills it`,
 })
 
 export function changeKey(

@@ -8,13 +8,12 @@ const hints: Record<string, string> = {
   SQLITE_READONLY: 'Expected a file and folder that this user may write: check their permissions',
   SQLITE_FULL: 'Free some space and run the same command again: what is committed is complete',
   SQLITE_CORRUPT: 'Restore the file from a backup, or delete it and sync again',
-  SQLITE_IOERR: 'Check the disk and the room that is left on it; what is committed is complete',
+  SQLITE_IOERR: 'Check the disk and its free space; what is committed is complete',
 }
 
-const unwanted =
-  'Drop it: the data come from the API as they are, and a rule of the database cannot mend them'
+const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
-  'Expected the table as shopsync made it: undo the change to it, or rename it and run shopsync sync'
+  'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 
 /** Problems with the rows of one table, by the beginning of SQLite's code. The other tables can still be written. */
 const troubles: Record<string, string> = {
@@ -24,7 +23,7 @@ const troubles: Record<string, string> = {
   SQLITE_CONSTRAINT_TRIGGER: 'Drop the trigger that was added to the table',
   SQLITE_CONSTRAINT_UNIQUE: `Drop the unique index that was added. ${unwanted}`,
   SQLITE_MISMATCH: foreign,
-  SQLITE_TOOBIG: 'The row is larger than SQLite takes: compare with shopsync quarantine',
+  SQLITE_TOOBIG: 'The row is larger than SQLite allows: see shopsync quarantine list',
 }
 
 /**

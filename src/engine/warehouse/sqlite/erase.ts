@@ -30,14 +30,13 @@ export function withoutTraces(raw: BetterSqlite3.Database): Traces {
     raw.pragma('busy_timeout = 1000')
     emptyLog(raw)
     raw.exec('vacuum')
-    return emptyLog(raw) ? { left: null, elsewhere } : left(raw, 'another program reads an older state of it')
+    return emptyLog(raw)
+      ? { left: null, elsewhere }
+      : left(raw, 'another program is reading an older state of it')
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
     const isBusy = String(error.code).startsWith('SQLITE_BUSY') || error.code === 'SQLITE_LOCKED'
-    return left(
-      raw,
-      isBusy ? 'another program is using it' : `it could not be written anew: ${error.message}`,
-    )
+    return left(raw, isBusy ? 'another program is using it' : `it could not be rewritten: ${error.message}`)
   } finally {
     raw.pragma('busy_timeout = 5000')
   }

@@ -53,7 +53,7 @@ function targetsHtml({ targets, stretched }: OperationsData): Piece {
   return tableHtml({
     id: 'targets',
     title: 'Targets, last 24 hours',
-    heads: ['resource', ' target', 'changes', 'in time', ' oldest poll'],
+    heads: ['resource', ' target', 'changes', ' in time', ' oldest poll'],
     rows: targets.map(({ resource, target_seconds, met, missed, oldest_poll_at }) =>
       rowHtml(resource, [
         wordsCell(span(target_seconds * 1000)),

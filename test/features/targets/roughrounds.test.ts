@@ -1,0 +1,71 @@
+/** Rounds of `due` while the machine's clock jumps, and while the source allows less than it did: nothing is lost, no list starves. */
+import { afterEach, expect, it } from 'vitest'
+import { PlayedDay } from '../../support/playedday.js'
+import { catchUp } from '../../support/playedfigures.js'
+import { warehouses } from '../../support/warehouse.js'
+
+const hour = 3_600_000
+const [kind] = warehouses()
+let day: PlayedDay
+
+const begin = async (): Promise<void> => {
+  if (!kind) throw new Error('There is no warehouse')
+  const shops = { tenants: 2, repairOrders: 4, begin: '2026-03-02T15:00:00Z', seed: 7 }
+  const targets = { repair_orders: 'PT15M', '*': 'PT1H' }
+  day = await PlayedDay.open(kind, { ...shops, targets, polling: { atLeast: 'PT2H' } })
+  day.work(5)
+  day.rate.limit = 100
+  await day.passTo(day.clock.now + hour)
+}
+afterEach(() => day.close())
+
+/** Plays so many hours; the exit codes of the rounds, and how many lists each worked on. */
+async function rounds(hours: number): Promise<{ codes: number[]; lists: number[] }> {
+  const [codes, lists]: [number[], number[]] = [[], []]
+  await day.repeat('due', 5, hours, ({ code, report }) => {
+    codes.push(code)
+    lists.push(report.cursors.length)
+  })
+  return { codes, lists }
+}
+
+/** The longest wait of any list, in hours. All were read at one time at first, so they reach `atLeast` together. */
+const longestWait = (from: number): number => day.watch.longestWait(from, day.clock.now).milliseconds / hour
+const bound = 3
+
+it.each([
+  ['forward by a day', 24n],
+  ['back by an hour', -1n],
+])('a clock that jumps %s in the middle, and back again', async (_name, hours) => {
+  await begin()
+  const from = day.clock.now
+  const before = await rounds(1)
+  day.clock.skew = hours * 3_600_000_000n
+  const during = await rounds(1)
+  day.clock.skew = 0n
+  const after = await rounds(3)
+  const codes = [...before.codes, ...during.codes, ...after.codes]
+  expect(new Set(codes)).toEqual(new Set([0]))
+  // Work goes on while the clock is wrong, and when it is right again.
+  for (const { lists } of [during, after]) expect(lists.reduce((a, b) => a + b)).toBeGreaterThan(10)
+  expect(longestWait(from)).toBeLessThan(bound)
+  expect(await catchUp(day)).toBeGreaterThan(10_000)
+})
+
+it('a limit that falls to a tenth in the middle of a round, and in the rounds after it', async () => {
+  await begin()
+  const before = await rounds(1)
+  let left = 5
+  const stop = day.sandbox.onRequest(() => {
+    left -= 1
+    if (left === 0) day.rate.limit = 6
+  })
+  const during = await rounds(2)
+  stop()
+  expect(day.rate.limit).toBe(6)
+  day.rate.limit = 100
+  const after = await rounds(2)
+  expect(new Set([...before.codes, ...during.codes, ...after.codes])).toEqual(new Set([0]))
+  expect(after.lists.reduce((a, b) => a + b)).toBeGreaterThan(30)
+  expect(await catchUp(day)).toBeGreaterThan(10_000)
+})

@@ -1,0 +1,125 @@
+/** What a message tells people to type works as printed: commands parse and run, and settings are accepted. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { features } from '../../src/main.js'
+import { type Command, commandsOf } from '../../src/shell/command.js'
+import { globalOptions } from '../../src/shell/program.js'
+import { type Place, place } from '../support/place.js'
+import { textsIn } from '../support/texts.js'
+import { filesIn } from '../support/tree.js'
+
+const files = filesIn('src', '.ts').filter((file) => !/^src\/(sandbox|features\/report)\//.test(file))
+const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))
+const commands = new Map(commandsOf(features).map((command) => [command.name, command]))
+
+/** Values for what a message leaves to its reader. */
+const values: Readonly<Record<string, string>> = {
+  '--tenant': '101',
+  '--resource': 'notes',
+  '--out': 'out.html',
+  '--tls-cert': 'cert.pem',
+  '--tls-key': 'key.pem',
+  '--webhook-url': 'https://127.0.0.1:9/webhooks',
+}
+
+interface Typed {
+  readonly words: readonly string[]
+  readonly unknown: readonly string[]
+}
+
+const bare = (word: string): string => word.replace(/[.,;:)\]`'"]+$/, '')
+
+/** The words of one command that starts at a place of a text: it ends with the first word that is prose. */
+function typedAt({ name, argument, options = [] }: Command, rest: string): Typed {
+  const known = new Map(
+    [...globalOptions, ...options].map(({ flags }) => [/--[\w-]+/.exec(flags)?.[0] ?? '', flags]),
+  )
+  const [words, unknown]: [string[], string[]] = [[name], []]
+  const tokens = rest.trimStart().split(/\s+/)
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i] ?? ''
+    const flag = bare(token)
+    if (flag.startsWith('--')) {
+      const flags = known.get(flag)
+      if (flags === undefined) unknown.push(flag)
+      else words.push(flag)
+      if (flags?.includes('<')) words.push(values[flag] ?? bare(tokens[++i] ?? ''))
+      if (flags?.includes('<') && values[flag] !== undefined) i++
+    } else if (words.length === 1 && argument?.choices?.includes(flag)) words.push(flag)
+    else break
+    if (/[.,;:)]$/.test(token)) break
+  }
+  return { words, unknown }
+}
+
+const typed = texts.flatMap(({ file, text }) =>
+  [...text.matchAll(/\bshopsync ([a-z]+)\b/g)].flatMap(({ index, 0: whole, 1: name = '' }) => {
+    const command = commands.get(name)
+    return command ? [{ file, text, ...typedAt(command, text.slice(index + whole.length)) }] : []
+  }),
+)
+
+let here: Place
+beforeAll(async () => {
+  here = await place({ tenants: 1, repairOrders: 3 })
+  here.configure({ targets: { '*': 'PT6H' } })
+  expect((await here.run('sync', '--quiet')).code).toBe(0)
+})
+afterAll(() => here.remove())
+
+test('each flag that a message names is one of its command', () => {
+  expect(typed.length).toBeGreaterThan(100)
+  expect(typed.filter(({ unknown }) => unknown.length > 0)).toEqual([])
+})
+
+/** They stay up, or ask: their own tests run them. */
+const isRunElsewhere =
+  /^(schedule|listen|sandbox|demo|worker|init|run|report|dictionary|completion|backfill)$/
+
+/** Others need a name behind them, which the message puts there; `events ring` needs a listener (ring.test.ts). */
+const isWhole = ([name = '', ...rest]: readonly string[]): boolean =>
+  !isRunElsewhere.test(name) &&
+  !/^(why|copy|adopt|forget)$/.test(name) &&
+  rest[0] !== 'show' &&
+  rest[0] !== 'ring' &&
+  rest.every((word) => word !== '…')
+
+const lines = [
+  ...new Set(
+    typed
+      .map(({ words }) => words)
+      .filter(isWhole)
+      .map((words) => words.join(' ')),
+  ),
+]
+
+test.each(lines)('shopsync %s runs', async (line) => {
+  const { code, stderr } = await here.run(...line.split(' '))
+  expect(stderr).not.toMatch(/unknown|too many|missing|should not have happened/)
+  expect([0, 1]).toContain(code)
+})
+
+/** `"key": {…}` of the configuration, as messages print it: with a value where they leave one open. */
+const snippets = texts.flatMap(({ text }) =>
+  [...text.matchAll(/"([a-zA-Z]+)": (\{(?:[^{}]|\{[^{}]*\})*\})/g)].flatMap(
+    ({ 1: key = '', 2: value = '' }) => {
+      const isSetting = /^(api|warehouse|events|schedule|targets|status|resources|polling)$/.test(key)
+      return isSetting && !value.includes('…') ? [`{"${key}": ${value}}`] : []
+    },
+  ),
+)
+
+test.each([...new Set(snippets)])('%s is accepted', async (snippet) => {
+  const { url, partnerId, secret } = here.sandbox
+  const usual: Record<string, object> = {
+    api: { baseUrl: url, partnerId, secret },
+    warehouse: { url: 'sqlite:./data/warehouse.db' },
+  }
+  for (const [key, value] of Object.entries(JSON.parse(snippet) as Record<string, object>))
+    usual[key] = { ...usual[key], ...value }
+  writeFileSync(join(here.folder, 'snippet.json'), JSON.stringify(usual), { mode: 0o600 })
+  const { code, stderr } = await here.run('status', '--config', 'snippet.json')
+  expect(stderr).not.toContain('expected')
+  expect([0, 1]).toContain(code)
+})

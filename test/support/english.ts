@@ -1,0 +1,73 @@
+/** Phrases that read like a translation, and what to write instead. They hold for pages and for what the program prints. */
+
+/** A phrase that is never right, and what to write. */
+export type Phrase = readonly [RegExp, string]
+
+/** Not in pages, and not in what the program prints. */
+export const everywhere: readonly Phrase[] = [
+  [/\banew\b/i, 'again'],
+  [/\bonce more\b/i, 'again'],
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix'],
+  [/\bwhoever\b/i, 'anyone who, or if you'],
+  [/\bwithout a word\b/i, 'silently'],
+  [/\bneeds? somebody\b/i, 'needs attention'],
+  [/\bsomebody should act\b/i, 'needs attention'],
+  [/\bbe it\b/i, 'whether'],
+  [/\bgoes (?:first|before)\b/i, 'takes precedence'],
+  [/(?<!there )\bis no (?:terminal|figure|fault|incident|difference|second)\b/i, "isn't a …"],
+  [/\ba line each\b/i, 'one per line'],
+  [/\bone table a resource\b/i, 'one table per resource'],
+  [/\bsome (?:seconds|milliseconds|minutes)\b/i, 'a few …'],
+  [/\bwhere nothing (?:else )?is said\b/i, 'by default, unless noted'],
+  [/\bstands? in\b/i, 'is in, are in'],
+  [/\bstands still\b/i, "doesn't change, or stalls"],
+  [/\bis said\b/i, 'is reported'],
+  [/\bsays with numbers\b/i, 'shows'],
+  [/\bit still\?/i, 'still …?'],
+  [/\bits ways\b/i, 'how it behaves'],
+  [/\bthe source[’']s ways\b/i, 'how the source behaves'],
+  [/\bfound nothing, expected\b/i, 'missing; expected'],
+  [/\blonger than nothing\b/i, 'longer than zero'],
+  [/\bnot whole\b/i, 'incomplete'],
+  [/\bBeside (?:other|them|each)\b/, 'Compared with, next to'],
+  [/\b(?:terminals|eyes|tables|run|environment) alone\b/i, 'only'],
+  [/\bby that alone\b/i, 'that is enough'],
+  [/\bas ever\b/i, 'as always'],
+  [/\blicence\b/i, 'license'],
+  [/\bcolour/i, 'color'],
+]
+
+/** Not in what the program prints: help, settings, messages, hints, alerts and logs. */
+export const printed: readonly Phrase[] = [
+  ...everywhere,
+  [/\bnobody is there\b/i, "can't …"],
+  [/\bnothing that\b/i, 'no … that'],
+  [/\bis there (?:already|still)\b/i, 'already exists'],
+  [/\bthat (?:is|are) there\b/i, 'existing'],
+  [/\bneeds? anybody\b/i, 'needs attention'],
+  [/(?<=[a-z]) alone\b(?! is enough)(?<!leave (?:them|it) alone|left alone|leaves? them alone)/i, 'only'],
+  [/\basks? the API for\b/i, 'queries, requests'],
+  [/\b(?:asked|ask) for by id\b/i, 'fetched by id'],
+  [/\b(?:brings|brought)\b(?! (?:them |it )?up to date)/i, 'fetched, stored'],
+  [/\bgo(?:es|ing)? on (?:with|where|there)\b/i, 'continues, resumes'],
+  [/\bis to be (?!made|added)/i, 'should be'],
+  [/\bcut short by\b/i, 'stopped by'],
+  [
+    /(?<!there )\b(?:is|are) no (?:resource|terminal|regular|address|escape|valid|longer than)\b/i,
+    "isn't a …",
+  ],
+  [/\bsat out\b/i, 'waited for'],
+  [/\bby itself\b.*\bby itself\b/i, 'automatically'],
+  [/\bin hand\b/i, 'current'],
+  [/\bat first\b/i, 'at the start'],
+  [/\bstands? on\b/i, 'depends on'],
+  [/\bended without a word\b/i, 'died without reporting'],
+  [/\btell(?:s)? beforehand\b/i, 'shows in advance'],
+  [/\bread (?:whole|anew)\b/i, 'read in full'],
+  [/\b(?:than|as) is believed\b|\bnot believed\b/i, 'plausible'],
+  [/\bcomputed anew\b/i, 'recomputed'],
+  [/\bwho is granted\b|\bwhich tenants there are\b/i, 'the tenants'],
+  [/\bso that\b/i, 'so, to'],
+  [/\b(?:switched|switches|switch) (?:it|them|\w+ )?off\b/i, 'disable'],
+  [/\btake (?:it|them) out of\b/i, 'remove from'],
+]
