@@ -1,6 +1,6 @@
 /**
  * Law 6 (motion) and law 9 (no wrong `proven`): whatever happens at the source between any two requests, a sync after
- * it stands still leaves every record of it in the warehouse in its newest version, no version is ever rolled back,
+ * the source stops changing leaves every record of it in the warehouse in its newest version, no version is ever rolled back,
  * and no walk ever claims more than it has.
  *
  * A failure prints the shrunk script. To replay one (or a file of several, one JSON a line):

@@ -3,6 +3,9 @@
  * names exists. test/long/promises.test.ts checks whether they fail when a function is broken.
  */
 import { describe, expect, it } from 'vitest'
+import type * as send from '../../src/features/alerts/send.js'
+import { brokenProduct, load } from '../support/brokenproduct.js'
+import { HandClock } from '../support/clocks.js'
 import { promises } from '../support/promises/all.js'
 import { premises } from '../support/promises/premises.js'
 import { promisesFile, promisesTable } from '../support/promises/table.js'
@@ -41,6 +44,19 @@ describe('every premise', () => {
 it.each(promises)('the test that notices a program that $broken exists', ({ test, name }) => {
   const suites = targetsOf(test).filter((file) => file.startsWith('test/support/'))
   expect([test, ...suites].map(textOf).join('\n')).toContain(name)
+})
+
+it('a broken function is broken for the callers in its own file too', async () => {
+  const at = promises.findIndex(({ breakage }) => breakage.name === 'sendPatiently')
+  const table = ['test/support/promises/all.js', 'promises', at] as const
+  const { beat } = await load<typeof send>(
+    brokenProduct({ ...promises[at]!.breakage, table }),
+    'src/features/alerts/send.ts',
+  )
+  const clock = new HandClock('2026-01-01T00:00:00Z')
+  const begun = clock.micros
+  await beat('http://127.0.0.1:9/', 0, clock)
+  expect(clock.micros - begun).toBeGreaterThan(15_000_000n)
 })
 
 it('the table in docs/guarantees.md is up to date', () => {

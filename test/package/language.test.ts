@@ -7,10 +7,7 @@ import { everywhere, type Phrase, printed } from '../support/english.js'
 import { textsIn } from '../support/texts.js'
 import { filesIn, textOf } from '../support/tree.js'
 
-/** Pages that still have to be rewritten: take one out of the list when it is done. */
-const later = new Set<string>()
-
-const pages = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')].filter((page) => !later.has(page))
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesIn('docs', '.md')]
 
 /** The text with blocks of code, code in backticks, and what the build writes blanked out; its lines stay where they are. */
 function prose(text: string): string {
@@ -64,6 +61,29 @@ it('every message, hint, alert and log line reads like English', () => {
   const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))
   expect(texts.length).toBeGreaterThan(1000)
   expect(texts.flatMap(({ file, text }) => told(text, printed).map((line) => `${file}: ${line}`))).toEqual([])
+})
+
+it('the report, the dictionary and the state tables read like English', () => {
+  const files = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')].filter((file) => !isOfMessages(file))
+  const texts = files.flatMap((file) => textsIn(file).map((text) => ({ file, text })))
+  expect(texts.length).toBeGreaterThan(1000)
+  expect(texts.flatMap(({ file, text }) => told(text, everywhere).map((line) => `${file}: ${line}`))).toEqual(
+    [],
+  )
+})
+
+/** The comments of a file, each as one text. */
+const commentsIn = (file: string): string[] =>
+  [...textOf(file).matchAll(/^[ \t]*(?:\/\*[\s\S]*?\*\/|(?:\/\/.*\n[ \t]*)+)/gm)].map(([comment]) =>
+    comment.replaceAll(/^[ \t]*(?:\/\*\*?|\*\/?|\/\/)/gm, '').replaceAll(/`[^`]*`/g, ''),
+  )
+
+it.for(['src', 'schema', 'bench', 'test'])('the comments of %s read like English', (folder) => {
+  const comments = filesIn(folder, '.ts').flatMap((file) => commentsIn(file).map((text) => ({ file, text })))
+  expect(comments.length).toBeGreaterThan(100)
+  expect(
+    comments.flatMap(({ file, text }) => told(text, everywhere).map((line) => `${file}: ${line}`)),
+  ).toEqual([])
 })
 
 it('finds a phrase in a message', () => {

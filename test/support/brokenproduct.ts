@@ -4,12 +4,13 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
-  renameSync,
+  readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Breakage } from './breakage.js'
 import { scratch } from './scratch.js'
@@ -37,10 +38,11 @@ export function product(): string {
 /** The program with the broken function; returns the folder that replaces `dist/`. */
 export function brokenProduct({ module, name, table }: PlantedBreakage): string {
   const dist = product()
-  const broken = join(dist, module.replace(/\.ts$/, '.js'))
-  const sound = broken.replace(/\.js$/, '.sound.js')
-  renameSync(broken, sound)
-  writeFileSync(broken, facade({ name, table }, `./${basename(sound)}`, relative(dirname(broken), dist)))
+  const file = join(dist, module.replace(/\.ts$/, '.js'))
+  const text = broken(readFileSync(file, 'utf8'), { name, table }, relative(dirname(file), dist))
+  // It is a link: writing to it would break the sound program.
+  rmSync(file)
+  writeFileSync(file, text)
   return dist
 }
 
@@ -63,22 +65,31 @@ function linkOrCopy(old: string, now: string): void {
   }
 }
 
-/** Everything that the original file exports, except the broken function. */
-function facade(
+/**
+ * A compiled file with its function replaced in place: a facade around the file would miss the calls from inside it.
+ * Its lines keep their numbers.
+ */
+function broken(
+  text: string,
   { name, table: [file, exported, at] }: Pick<PlantedBreakage, 'name' | 'table'>,
-  sound: string,
   dist: string,
 ): string {
-  const lines = [
-    `import { ${exported} } from '${dist}/${file}'`,
-    `import { plant } from '${dist}/test/support/breakage.js'`,
-    `import * as sound from '${sound}'`,
-    `export * from '${sound}'`,
-    name.includes('.')
-      ? `plant(${exported}[${at}].breakage, sound)`
-      : `export const ${name} = ${exported}[${at}].breakage.broken(sound.${name})`,
-  ]
-  return `${lines.join('\n')}\n`
+  const lines = [`import { ${exported} } from '${dist}/${file}'`]
+  const [type = name] = name.split('.')
+  if (type !== name)
+    lines.push(
+      `import { plant } from '${dist}/test/support/breakage.js'`,
+      `plant(${exported}[${at}].breakage, { ${type} })`,
+    )
+  else lines.push(`export const ${name} = ${exported}[${at}].breakage.broken(sound$${name})`)
+  return [type === name ? withSound(text, name) : text, ...lines, ''].join('\n')
+}
+
+/** The file with its function under another name, and not exported. */
+function withSound(text: string, name: string): string {
+  const declared = new RegExp(`^export ((?:async )?function ?\\*? ?|const )${name}(?![\\w$])`, 'm')
+  if (!declared.test(text)) throw new Error(`No exported function ${name} is declared in the compiled file`)
+  return text.replace(declared, (_, kind: string) => `${kind}sound$${name}`)
 }
 
 /** Loads a file of a program, broken or not. */

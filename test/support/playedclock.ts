@@ -97,7 +97,7 @@ export class PlayedClock implements Clock {
     const end = work().finally(() => {
       isDone = true
     })
-    // Whoever awaits the work is told of its failure.
+    // The caller that awaits the work learns of its failure.
     end.catch(() => {})
     for (let quiet = 0; !isDone; ) {
       const before = this.#signs

@@ -19,7 +19,7 @@ export interface EnvFile {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 
-/** Where containers mount secrets. Their modes are set by whoever runs the container, and nobody else is in it. */
+/** Where containers mount secrets. Their modes are set by the person who runs the container, and nobody else is in it. */
 const mounted = /^(\/var)?\/run\/secrets\//
 
 /** Whether users other than its owner and group may read a file. */

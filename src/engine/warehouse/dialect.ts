@@ -160,7 +160,7 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    */
   growKey(table: Table, grown: GrownKey, anew: readonly CompiledQuery[]): CompiledQuery[]
   /**
-   * How a table with a different key gets the declared one. Rows, columns, indexes and triggers stay, whoever made
+   * How a table with a different key gets the declared one. Rows, columns, indexes and triggers stay, no matter who made
    * them. Anything made by others that would break is an obstacle, and is never dropped.
    */
   changeKey(table: Table, former: FormerKey): Promise<KeyChange>

@@ -1,6 +1,6 @@
 /*
  * What a cursor claims; `verify` only checks that. It claims to be complete up to some time, and whether its deletions
- * were checked recently. What came or went since then is no difference.
+ * were checked recently. What came or went since then does not count as a difference.
  */
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { ReadingCursor, Run } from '../../engine/run/tenant.js'

@@ -25,7 +25,7 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
   ])
 }
 
-/** What came and went since the last sync, which is no difference. */
+/** What came and went since the last sync, which does not count as a difference. */
 function changedSince({ cursors }: VerifyReport): string {
   const [newer, gone] = (['newer', 'gone'] as const).map((of) =>
     cursors.reduce((sum, cursor) => sum + (cursor[of] ?? 0), 0),

@@ -67,7 +67,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
 
     it('is not claimed while another command waits for it', async () => {
       await warehouse.want()
-      await expect(listening()).rejects.toThrow(/waits for/)
+      await expect(listening()).rejects.toThrow(/is waiting for/)
       expect(await held(holder)).not.toBeNull()
       const after = await listening()
       await after[Symbol.asyncDispose]()

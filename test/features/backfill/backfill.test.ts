@@ -206,7 +206,7 @@ describe.each(warehouses())('$name', (kind) => {
 describe('the words of a range', () => {
   const now = '2026-06-01T00:00:00.000000Z'
   it.each([
-    ['2026-03-01T00:00:00Z', '2026-02-01T00:00:00Z', /after --to.*Exchange/],
+    ['2026-03-01T00:00:00Z', '2026-02-01T00:00:00Z', /after --to.*Swap the two/],
     ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z', /the range is empty/],
     ['2026-03-01T10:00:00', '2026-03-02T00:00:00Z', /time zone.*2026-03-01T10:00:00Z/],
     ['yesterday', '2026-03-02T00:00:00Z', /"yesterday", expected/],

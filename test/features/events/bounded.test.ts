@@ -135,7 +135,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       world.clock.pass(3000)
       expect(await ring()).toBe(true)
     }
-    const told = notices.filter(([message]) => message.includes('left to the next run'))
+    const told = notices.filter(([message]) => message.includes('left for the next run'))
     expect(told.map(([, fields]) => fields)).toEqual([{ tenant_id: world.tenant, resource: list }])
     const rows = (await world.events.rows()).filter(
       ({ state, resource }) => state === 'waiting' && resource === list,

@@ -110,7 +110,9 @@ describe('every failure gets its exit code and a way out', () => {
     const resource = await here.run('sync', '--resource', 'custmers')
     expect(resource).toMatchObject({ code: 2, stdout: '' })
     expect(resource.stderr).toMatch(/Found the resource "custmers".*Did you mean customers\?/)
-    expect((await here.run('sync', '--tenant', 'x')).stderr).toContain('Found --tenant "x", expected the id')
+    expect((await here.run('sync', '--tenant', 'x')).stderr).toContain(
+      'Found --tenant "x", expected a tenant id',
+    )
     const tenant = await here.run('sync', '--tenant', '999')
     expect(tenant).toMatchObject({ code: 2 })
     expect(tenant.stderr).toContain(`Granted tenants: ${here.sandbox.tenantIds.join(', ')}`)
@@ -120,7 +122,7 @@ describe('every failure gets its exit code and a way out', () => {
     here.configure({ resources: { notes: { enabled: false } } })
     const { code, stderr } = await here.run('sync', '--resource', 'notes')
     expect(code).toBe(2)
-    expect(stderr).toContain('switches off')
+    expect(stderr).toContain('which the configuration disables')
   })
 
   test('2: tables out of date, and autoMigrate is false', async () => {
@@ -171,7 +173,7 @@ describe('every failure gets its exit code and a way out', () => {
     expect(code).toBe(4)
     for (const part of ['nightly', 'run-of-another', 'elsewhere', '2026-01-01'])
       expect(stderr).toContain(part)
-    expect((await here.run('status')).stdout).toMatch(/At work.*nightly, on elsewhere, pid 7/)
+    expect((await here.run('status')).stdout).toMatch(/Running for.*nightly, on elsewhere, pid 7/)
     db.close()
   })
 

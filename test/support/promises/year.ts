@@ -74,10 +74,10 @@ export const yearMutants: readonly YearMutant[] = [
     says: lost,
   },
   {
-    broken: 'finds deletions, but marks nothing',
+    broken: 'reports deletions, but marks nothing',
     breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
       'markDeleted',
-      () => async () => [],
+      () => async (_warehouse, _task, gone) => [...gone],
     ),
     from: 0,
     days: 2,
