@@ -34,7 +34,7 @@ const noticesOf = async (warehouse: Warehouse): Promise<unknown[]> => {
   const notices: [string, Record<string, unknown>][] = []
   await sync(sandbox, warehouse, { notices })
   return notices
-    .filter(([message]) => message.startsWith('Rows were computed anew'))
+    .filter(([message]) => message.startsWith('Derived rows were recomputed from'))
     .map(([, fields]) => fields)
 }
 

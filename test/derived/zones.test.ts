@@ -148,7 +148,7 @@ async function computedAnew(
   await runSync({ ...deps, config, besideRows: refreshBesideRows }, request)
   await close()
   return notices
-    .filter(([message]) => message.startsWith('Rows were computed anew'))
+    .filter(([message]) => message.startsWith('Derived rows were recomputed from'))
     .reduce((sum, [, { records }]) => sum + Number(records), 0)
 }
 

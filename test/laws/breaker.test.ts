@@ -35,7 +35,7 @@ async function law(warehouse: Warehouse, [, mode, rule]: Case): Promise<void> {
   })
   const [struck, other] = [1, 2].map((id) => report.cursors.find((cursor) => cursor.tenant_id === id))
   expect(struck).toMatchObject({ status: 'failed', completeness: 'unproven' })
-  expect(struck?.error).toContain('not believed')
+  expect(struck?.error).toContain('which is not plausible')
   expect(other).toMatchObject({ status: 'ok' })
   const watermark = (rows: Record<string, unknown>[]): unknown =>
     rows.find((row) => row.tenant_id === 1)?.watermark ?? null

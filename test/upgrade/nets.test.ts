@@ -118,7 +118,7 @@ describe.each(warehouses())('$name', (kind) => {
       for (const { name, computed } of lacked)
         expect(changes.filter(({ table }) => table === name)).toHaveLength(computed.length)
       expect(changes).toContainEqual({ table: 'order_lines', what: 'replace view' })
-      expect(changes.filter(({ what }) => what.startsWith('computed anew')).length).toBeGreaterThan(0)
+      expect(changes.filter(({ what }) => what.startsWith('recomputed')).length).toBeGreaterThan(0)
       expect(sandbox.requests).toHaveLength(asked)
 
       const after = await reopen(address)

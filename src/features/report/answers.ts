@@ -184,7 +184,7 @@ function periodFacts(answer: PeriodAnswer): Fact[] {
     tells(
       grossProfit,
       figureAmount(amounts, grossMargin) === null ? '' : `${amountText(amounts, grossMargin)} gross margin`,
-      without > 0 ? `without ${plural(without, 'invoice')}` : '',
+      without > 0 ? `leaves out ${plural(without, 'invoice')}` : '',
     ),
     tells(averageRepairOrder),
     tells(cars),
@@ -193,7 +193,7 @@ function periodFacts(answer: PeriodAnswer): Fact[] {
   ]
 }
 
-const sides = { up: 'above', down: 'below', level: 'like' } as const
+const sides = { up: 'above', down: 'below', level: 'the same as' } as const
 
 /** `, 3.0% above the year before (without 2 newer shops)`; nothing if there is nothing to compare. */
 export function comparedWords(answer: PeriodAnswer, figure: DeclaredFigure): string {
@@ -245,8 +245,8 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       'Late: an estimate or an order in progress past its promised time. Overdue: closed more than 30 days ago and not paid in full. Credits for overpayment are not subtracted. Undecided: recommended in the last 90 days, neither approved nor declined.',
     ],
     orders: [
-      { title: 'Longest late', about: 'days in the shop', list: needs.lateOrders },
-      { title: 'Largest overdue', about: 'days since closing', list: needs.overdueOrders },
+      { title: 'Longest past the promised time', about: 'days in the shop', list: needs.lateOrders },
+      { title: 'Largest overdue invoices', about: 'days since closing', list: needs.overdueOrders },
     ].filter(({ list }) => list.length > 0),
   }
 }

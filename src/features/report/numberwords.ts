@@ -89,9 +89,14 @@ export function daysInFull(from: string, to: string): string {
   return `${nameOfMonth(from)} ${first === end ? first : `${first} to ${end}`}, ${from.slice(0, 4)}`
 }
 
-/** `22 November 2026`. */
+/** `November 22, 2026`. */
 export const dayInFull = (day: string): string =>
-  `${Number(day.slice(8, 10))} ${nameOfMonth(day)} ${day.slice(0, 4)}`
+  `${nameOfMonth(day)} ${Number(day.slice(8, 10))}, ${day.slice(0, 4)}`
+/** `Nov 22`: on axes. */
+export const dayOfMonth = (day: string): string =>
+  `${nameOfMonth(day).slice(0, 3)} ${Number(day.slice(8, 10))}`
+/** `Nov 22, 2026`. */
+export const dayInShort = (day: string): string => `${dayOfMonth(day)}, ${day.slice(0, 4)}`
 
 /** How long one instant was before another, without a clock time: `12 minutes`, `3 hours`, `2 days`. */
 export function ageInWords(instant: string, madeAt: string): string {
@@ -101,9 +106,8 @@ export function ageInWords(instant: string, madeAt: string): string {
   return minutes < 2880 ? plural(Math.floor(minutes / 60), 'hour') : plural(Math.floor(minutes / 1440), 'day')
 }
 
-/** `22 November 2026, 08:15 UTC`: for operators. */
+/** `November 22, 2026, 08:15 UTC`: for operators. */
 export const instantInFull = (instant: string): string =>
   `${dayInFull(instant)}, ${instant.slice(11, 16)} UTC`
-/** `22 Nov 2026, 08:15`, in columns of instants. */
-export const instantInShort = (instant: string): string =>
-  `${Number(instant.slice(8, 10))} ${monthInShort(instant)}, ${instant.slice(11, 16)}`
+/** `Nov 22, 2026, 08:15`, in columns of instants. */
+export const instantInShort = (instant: string): string => `${dayInShort(instant)}, ${instant.slice(11, 16)}`

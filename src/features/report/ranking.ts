@@ -96,7 +96,7 @@ const named = (lines: readonly RankedLine[], nobody: string): RankedLine[] =>
   lines.map((line) => (line.key === null ? { ...line, name: nobody } : line))
 
 const comparedTo = ({ period }: PeriodAnswer): string =>
-  period.compared[0] ? `to ${period.compared[0].words}` : 'change'
+  period.compared[0] ? `vs. ${period.compared[0].words}` : 'change'
 
 export function shopsRanking(answer: PeriodAnswer): Ranking {
   const figures = [sales, grossProfit, grossMargin, averageRepairOrder, cars, hoursSold]
@@ -109,7 +109,7 @@ export function shopsRanking(answer: PeriodAnswer): Ranking {
     of: 'shop',
     columns: [...figures.map(({ label }) => label), comparedTo(answer)],
     rows: rowsOf(named(answer.shops, 'no shop'), figures, sales),
-    nothing: 'No invoice was closed.',
+    nothing: 'No invoices were closed.',
   }
 }
 
@@ -127,7 +127,7 @@ export function advisorsRanking({ period, advisors }: PeriodAnswer): Ranking {
     of: 'advisor',
     columns: figures.map(({ label }) => label),
     rows: rowsOf(shortened(named(advisors, 'no advisor'), 'advisors'), figures),
-    nothing: 'No invoice was closed.',
+    nothing: 'No invoices were closed.',
   }
 }
 
@@ -162,7 +162,7 @@ export function categoriesRanking({ period, categories }: PeriodAnswer): Ranking
   const lines = shortened(named(categories, 'no category'), 'categories')
   return {
     id: 'categories',
-    title: `Sales by category of service, ${period.label}`,
+    title: `Sales by service category, ${period.label}`,
     finding: '',
     definition: serviceSales.doc,
     leftOut: [],
@@ -191,7 +191,8 @@ export function marginRanking({ period, costBands }: PeriodAnswer): Ranking {
   return {
     id: 'parts-margin',
     title: `Parts margin by unit cost, ${period.label}`,
-    finding: figureAmount(sum, partsMargin) === null ? '' : `${amountText(sum, partsMargin)} over all parts.`,
+    finding:
+      figureAmount(sum, partsMargin) === null ? '' : `${amountText(sum, partsMargin)} across all parts.`,
     definition: partsMargin.doc,
     leftOut: leftOutText([sum], partsMargin),
     of: 'unit cost',
@@ -204,7 +205,7 @@ export function marginRanking({ period, costBands }: PeriodAnswer): Ranking {
         cells: [...row.cells, { text: moneyText(cents), value: (cents / 100).toFixed(2) }],
       }
     }),
-    nothing: 'No part was sold.',
+    nothing: 'No parts were sold.',
   }
 }
 
@@ -271,9 +272,9 @@ export function standingRanking(scope: ReportScope): Ranking {
         : '',
     definition:
       'All customers who ever had an invoice, by the date of their last one. Active: up to 180 days ago. Lapsing: up to a year ago. Lost: longer ago.',
-    leftOut: never > 0 ? [`${plural(never, 'customer')} with no invoice are left out.`] : [],
+    leftOut: never > 0 ? [`Left out: ${plural(never, 'customer')} with no invoice.`] : [],
     of: 'last visit',
-    columns: ['Customers', 'Sales so far'],
+    columns: ['Customers', 'Lifetime sales'],
     rows:
       visited === 0
         ? []

@@ -43,12 +43,12 @@ function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
     },
     {
       is: checked > 0 && 100 * agreeing < leastAgreeing * checked,
-      words: `on only ${percentOfAll(agreeing, checked)} of ${plural(checked, 'paid invoice')}, payments match the total`,
+      words: `payments match the total on only ${percentOfAll(agreeing, checked)} of ${plural(checked, 'paid invoice')}`,
       tone: 'bad',
     },
     {
       is: refilling.lists > 0,
-      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read again in full, and may lack rows until shopsync sync has done that`,
+      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read again in full and may be missing rows until shopsync sync has done that`,
       tone: 'watch',
     },
     { is: completeThrough === null, words: 'not every list has been read to its end', tone: 'watch' },
@@ -84,5 +84,5 @@ export function trustSentence(
     return { sentence: `Yes. The data is complete up to ${age} before this report.`, tone: 'good' }
   }
   const words = doubts.map((doubt) => doubt.words).join('; ')
-  return { sentence: `Not entirely: ${words}. Type shopsync status to see more.`, tone: worst.tone }
+  return { sentence: `Not entirely: ${words}. For details, run shopsync status.`, tone: worst.tone }
 }

@@ -42,7 +42,7 @@ describe('promoted columns', () => {
 
   test('reject a flattened name, a child array and an unknown kind, and tell you where to look', () => {
     const orders = resources.repair_orders!
-    expect(() => withColumns(orders, { label_text: 'text' })).toThrow(/label_text exists already/)
+    expect(() => withColumns(orders, { label_text: 'text' })).toThrow(/label_text already exists/)
     expect(() => withColumns(orders, { services: 'json' })).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('shopsync dictionary') }),
     )

@@ -126,13 +126,15 @@ describe.each(warehouses())('$name', (kind) => {
     const warehouse = await open(kind)
     const put = (cents: unknown, at: string): void =>
       sandbox.store.put(101, 'payments', { id: 1, amount_cents: cents, updated_at: at, created_at: at })
-    put(12.5, '2026-11-21T00:00:00.000001Z')
+    // Newer than the generated records, which end now.
+    const second = new Date().toISOString().slice(0, 19)
+    put(12.5, `${second}.000001Z`)
     const report = await sync(sandbox, warehouse, { resources: ['payments'] })
     expect(report).toMatchObject({ status: 'ok', quarantined: 1 })
     expect(await rowsOf(warehouse, 'sync_quarantine')).toMatchObject([
       { tenant_id: 101, resource: 'payments', record_id: '1', path: 'amount_cents', value: '12.5' },
     ])
-    put('1200.0', '2026-11-21T00:00:00.000002Z')
+    put('1200.0', `${second}.000002Z`)
     await sync(sandbox, warehouse, { resources: ['payments'] })
     expect(await rowsOf(warehouse, 'sync_quarantine')).toEqual([])
     const payment = (await rowsOf(warehouse, 'payments')).find((row) => row.id === 1)

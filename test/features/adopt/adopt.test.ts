@@ -53,7 +53,7 @@ test('adopt --same-data --yes: everything is kept, and the next sync is idle', a
   expect(adopted.code).toBe(0)
   expect(adopted.json()).toMatchObject({ changed: true, same_data: true, to: { base_url: other.url } })
   expect((await here.run('sync', '--json')).json()).toMatchObject({ status: 'ok', requests: 1 + 2 * 21 })
-  expect((await here.run('adopt')).stdout).toContain('already: nothing was done')
+  expect((await here.run('adopt')).stdout).toContain('already; nothing was changed')
 })
 
 test('adopt --yes: the next sync reads every list again', async () => {

@@ -47,9 +47,9 @@ describe('the page', () => {
       expect.arrayContaining([
         'Shops, October 2026',
         'Sales and gross profit by month and shop',
-        'The pace of November 2026',
+        'Sales pace, November 2026',
         'Average repair order',
-        'Sales by category of service, October 2026',
+        'Sales by service category, October 2026',
         'Gross profit by advisor, October 2026',
         'Gross profit per hour',
         'Effective labor rate',
@@ -167,7 +167,7 @@ describe('the owner’s page and the operator’s', () => {
     const calm = operations({ ...sampleOperations, incidents: [], events: [] })
     expectIn(calm, 'No incident is open.')
     expectNotIn(calm, '>Events<')
-    expectIn(runs([]), 'No run is on record yet.')
+    expectIn(runs([]), 'No runs on record yet.')
     expectIn(runs(Array(50).fill(sampleOperations.runs[0]!)), 'The 38 runs before')
   })
 
@@ -190,7 +190,7 @@ describe('any number of businesses', () => {
   it('one has no choice and no comparison', () => {
     const text = page(one)
     expectNotIn(text, 'data-pick="scope"')
-    expectNotIn(text, 'most sales first')
+    expectNotIn(text, 'highest sales first')
   })
 
   it('a business with few shops can be viewed by shop, without what only a business has', () => {
@@ -248,7 +248,12 @@ describe('little data', () => {
       ],
     }
     const text = page(none, true)
-    expectIn(text, 'No invoice has been closed yet.', 'Nothing is owed.', 'No day of this month is over yet.')
+    expectIn(
+      text,
+      'No invoice has been closed yet.',
+      'Nothing is owed.',
+      'No day of this month is complete yet.',
+    )
     expectNotIn(text, /NaN|undefined|Infinity/, '<select')
   })
 
@@ -264,7 +269,7 @@ describe('little data', () => {
       ...one,
       scopes: [{ ...scope, periods: [answer], months: scope.months.map(() => unknown) }],
     })
-    expectIn(text, '<dt>Gross profit</dt><dd><b>–</b>', 'without 4 invoices')
+    expectIn(text, '<dt>Gross profit</dt><dd><b>–</b>', 'leaves out 4 invoices')
     expectNotIn(text.split('Every figure')[0] ?? '', '– gross margin')
     expectIn(text, 'Not compared with the year before: no shop has data that far back.')
     expectNotIn(text, /NaN|undefined|Infinity/)
@@ -281,7 +286,7 @@ describe('can I trust it?', () => {
     [
       'totals that payments do not equal',
       { totals: { ...trust.totals, equal: 970, rounding: 9, more: 21 } },
-      'on only 97.9% of 1,000 paid invoices, payments match the total',
+      'payments match the total on only 97.9% of 1,000 paid invoices',
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
@@ -324,7 +329,7 @@ describe('shares and changes', () => {
     const of = (key: 'numerator' | 'denominator') => known.reduce((sum, value) => sum + (value[key] ?? 0), 0)
     const ranking = marginRanking(answer!)
     expect(ranking.finding).toBe(
-      `${((100 * of('numerator')) / of('denominator')).toFixed(1)}% over all parts.`,
+      `${((100 * of('numerator')) / of('denominator')).toFixed(1)}% across all parts.`,
     )
     expect(ranking.leftOut).toEqual(['Left out: 12 parts without a known price or cost.'])
     expect([trendOf(-5, 10), trendOf(5, -10), trendOf(-5, -10)]).toEqual([null, null, null])

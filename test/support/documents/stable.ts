@@ -29,7 +29,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\boldest: [\w ]+ of tenant \d+/g, '<oldest>'],
   [/\b(?:a moment|[\d,]+ (?:minute|hour|day)s?) (old|before this report)\b/g, '<age> $1'],
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<uuid>'],
-  [new RegExp(`\\b\\d{1,2} (${months}) 2\\d{3}\\b`, 'g'), '<day>'],
+  [new RegExp(`\\b(${months}) \\d{1,2}, 2\\d{3}\\b`, 'g'), '<day>'],
   [new RegExp(`\\b(${months}) 2\\d{3}\\b`, 'g'), '<month>'],
 ]
 

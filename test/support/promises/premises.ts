@@ -55,8 +55,8 @@ const unclassed = (error: unknown): Error => (error instanceof Error ? error : n
 
 export const premises: readonly Promised[] = [
   {
-    promise: 'stamps lie in the past',
-    broken: 'trusts the newest stamp of a response, whatever the clocks show',
+    promise: '`updated_at` is in the past',
+    broken: 'trusts the newest updated_at of a response, whatever the clocks show',
     breakage: breaking<typeof clocks>('src/engine/walk/clocks.ts').function(
       'ceilingOf',
       (sound) =>
@@ -68,7 +68,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'stamps lie after 1970',
+    promise: '`updated_at` is after 1970',
     broken: 'requests whole lists from 1970 on',
     breakage: breaking<typeof beginning>('src/engine/run/wholelists.ts').method(
       'Beginning',
@@ -80,7 +80,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a stored watermark was true',
+    promise: 'a stored watermark is correct',
     broken: 'walks from the stored watermark, whatever the clocks show',
     breakage: breaking<typeof stamps>('src/engine/run/stampsahead.ts').function(
       'believedWatermark',
@@ -91,7 +91,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'records come no later than the overlap',
+    promise: 'records become visible within the overlap',
     broken: "leaves the walk's own late records out of complete_through",
     breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').function(
       'completeThrough',
@@ -102,7 +102,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'nothing late in a zone of more than a page',
+    promise: 'no late record in a zone of more than a page',
     broken: 'reads the late zone again in every walk',
     breakage: breaking<typeof books>('src/engine/walk/books.ts').getter(
       'Book',
@@ -114,7 +114,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'authorizations keep their order',
+    promise: 'the list of authorizations keeps its order',
     broken: 'treats a tenant that is missing from a short list as revoked',
     breakage: breaking<typeof authorizations>('src/engine/run/authorizations.ts').function(
       'saysWhoIsGranted',
@@ -125,7 +125,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a tenant that answers 404',
+    promise: "a tenant doesn't answer 404",
     broken: "doesn't know which resources have ever answered",
     breakage: breaking<typeof absence>('src/engine/run/absence.ts').function(
       'explainAbsence',
@@ -138,7 +138,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'somebody is granted',
+    promise: 'at least one tenant has granted access',
     broken: 'accepts that nothing is granted',
     breakage: breaking<typeof grants>('src/engine/run/askauthorizations.ts').function(
       'firstAuthorizations',
@@ -149,7 +149,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'somebody looks',
+    promise: 'someone notices problems',
     broken: 'prints nothing with --quiet, not even what needs attention',
     breakage: breaking<typeof output>('src/shell/output.ts').method('Output', 'complain', () => () => {}),
     test: 'test/shell/quiet.test.ts',
@@ -157,7 +157,7 @@ export const premises: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'what only reads, makes nothing',
+    promise: 'commands that only read create nothing',
     broken: 'opens a warehouse for reading as if for writing',
     breakage: breaking<typeof context>('src/shell/commandcontext.ts').method(
       'OpenContext',
@@ -172,7 +172,7 @@ export const premises: readonly Promised[] = [
     on: ['sqlite'],
   },
   {
-    promise: 'what is in quarantine is counted once',
+    promise: 'values in quarantine are counted once',
     broken: 'counts what goes to quarantine again for every request',
     breakage: breaking<typeof runend>('src/engine/run/runend.ts').function(
       'withQuarantine',
@@ -194,7 +194,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'the source keeps behaving as it did',
+    promise: "the source's behavior doesn't change",
     broken: 'never notices that the source behaves differently',
     breakage: breaking<typeof probe>('src/features/check/probe.ts').function(
       'changesBetween',
@@ -216,7 +216,7 @@ export const premises: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'clocks: a lease expires when it says',
+    promise: 'a lease expires on time, whatever the clocks show',
     broken: 'believes every expiry, however far away',
     breakage: breaking<typeof lease>('src/engine/warehouse/lease.ts').function(
       'isOver',
@@ -239,7 +239,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'answers end',
+    promise: 'responses end',
     broken: 'waits for the end of a response as long as bytes come',
     breakage: breaking<typeof transport>('src/engine/source/http/transport.ts').method(
       'Transport',
@@ -256,7 +256,7 @@ export const premises: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'a table holds what its watermark says',
+    promise: 'a table holds everything below its watermark',
     broken: 'reads no list completely for a missing table or column',
     breakage: breaking<typeof layout>('src/engine/warehouse/layout.ts').function(
       'consequencesOf',
@@ -268,7 +268,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a column belongs to the configuration',
+    promise: 'columns follow the configuration',
     broken: 'leaves values where they were when the configuration changes',
     breakage: breaking<typeof columns>('src/engine/warehouse/migratecolumns.ts').function(
       'moveColumns',
@@ -279,7 +279,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'numbers arrive as sent',
+    promise: 'numbers are stored as sent',
     broken: "doesn't notice numbers that a double rounds",
     breakage: breaking<typeof longnumbers>('src/engine/source/http/longnumbers.ts').function(
       'mayRound',
@@ -290,7 +290,7 @@ export const premises: readonly Promised[] = [
     on: [],
   },
   {
-    promise: 'numbers arrive as sent',
+    promise: 'numbers are stored as sent',
     broken: 'uses the nearest double for a number, however far off it is',
     breakage: breaking<typeof numbertoken>('src/engine/base/numbertoken.ts').function(
       'nearDouble',
@@ -301,7 +301,7 @@ export const premises: readonly Promised[] = [
     on: ['sqlite'],
   },
   {
-    promise: "one table's trouble is that table's",
+    promise: 'a problem with one table affects no other',
     broken: "can't tell an error of one table from other errors of Postgres",
     breakage: breaking<typeof postgreserrors>('src/engine/warehouse/postgres/drivererrors.ts').function(
       'classify',
@@ -312,7 +312,7 @@ export const premises: readonly Promised[] = [
     on: ['postgres'],
   },
   {
-    promise: "one table's trouble is that table's",
+    promise: 'a problem with one table affects no other',
     broken: "can't tell an error of one table from other errors of SQLite",
     breakage: breaking<typeof sqliteerrors>('src/engine/warehouse/sqlite/drivererrors.ts').function(
       'classify',
@@ -323,7 +323,7 @@ export const premises: readonly Promised[] = [
     on: ['sqlite'],
   },
   {
-    promise: 'Postgres answers',
+    promise: 'Postgres responds',
     broken: 'waits forever on a connection that has gone silent',
     breakage: breaking<typeof silence>('src/engine/warehouse/postgres/silence.ts').function(
       'endSilentConnections',
@@ -345,7 +345,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'waits are sane',
+    promise: 'waits are bounded',
     broken: "doesn't report that it was told to wait too long",
     breakage: breaking<typeof wait>('src/engine/source/rate/wait.ts').function(
       'tooLong',
@@ -360,7 +360,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'forgotten is forgotten',
+    promise: 'erased data leaves no trace',
     broken: 'leaves deleted rows in the SQLite file, and reports that nothing is left',
     breakage: breaking<typeof sqliteerase>('src/engine/warehouse/sqlite/erase.ts').function(
       'withoutTraces',
@@ -371,7 +371,7 @@ export const premises: readonly Promised[] = [
     on: ['sqlite'],
   },
   {
-    promise: 'forgotten is forgotten',
+    promise: 'erased data leaves no trace',
     broken: 'leaves dead versions in the tables of Postgres, and reports that nothing is left',
     breakage: breaking<typeof postgreserase>('src/engine/warehouse/postgres/erase.ts').function(
       'vacuum',
@@ -382,7 +382,7 @@ export const premises: readonly Promised[] = [
     on: ['postgres'],
   },
   {
-    promise: 'who was forgotten stays away',
+    promise: 'forgotten tenants stay away',
     broken: "doesn't know who was forgotten",
     breakage: breaking<typeof tenants>('src/engine/warehouse/tenants.ts').function(
       'readForgotten',
@@ -404,7 +404,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'every record has one place',
+    promise: 'every record is listed once',
     broken: 'takes the second position of a record for that of another one, forever',
     breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
       'judgeReading',
@@ -420,7 +420,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'what is counted is shown',
+    promise: 'every record that is counted is shown',
     broken: 'forgets how often it has searched for records that are counted but never shown',
     breakage: breaking<typeof memory>('src/engine/walk/memory.ts').function(
       'recalled',
@@ -436,7 +436,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'totals are true',
+    promise: 'totals are correct',
     broken: 'reads nothing beyond the end that the total gives',
     breakage: breaking<typeof overrun>('src/engine/walk/closebooks.ts').function(
       'readToEnd',
@@ -447,7 +447,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a page shorter than asked is the last',
+    promise: 'a page shorter than requested is the last',
     broken: 'takes a page that is shorter than requested for the last one',
     breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
       'PageSize',
@@ -461,7 +461,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: '`total_pages` is right',
+    promise: '`total_pages` is correct',
     broken: 'ignores the page that exists according to total_pages',
     breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
       'PageSize',
@@ -476,8 +476,8 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'one page answers',
-    broken: "gives up a page that doesn't answer, with all its records",
+    promise: 'every page can be read',
+    broken: "gives up on a page that doesn't answer, with all its records",
     breakage: breaking<typeof isolate>('src/engine/run/isolate.ts').function(
       'isolate',
       () => (_source, _request, failure) => Promise.reject(failure),
@@ -487,7 +487,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'versions only grow',
+    promise: 'versions never go back',
     broken: "doesn't follow a source that was restored from a backup",
     breakage: breaking<typeof wentback>('src/features/reconcile/sourceregression.ts').function(
       'askForRegressions',
@@ -499,7 +499,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'verify compares what is claimed',
+    promise: 'verify compares only what is claimed',
     broken: "counts what came after a cursor's claim as a difference",
     breakage: breaking<typeof dryrun>('src/features/reconcile/dryrun.ts').method(
       'DryRun',
@@ -515,7 +515,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a backfill claims what it saw',
+    promise: 'a backfill claims only what it read',
     broken: 'calls a range complete without comparing with its count',
     breakage: breaking<typeof range>('src/engine/walk/range.ts').method(
       'RangeWalk',
@@ -531,7 +531,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a landslide of deletions is an error',
+    promise: 'mass deletions are an error',
     broken: 'believes any number of deletions',
     breakage: breaking<typeof breaker>('src/features/reconcile/deletionguard.ts').method(
       'DeletionGuard',
@@ -543,7 +543,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a record can be stored',
+    promise: 'every record can be stored',
     broken: 'reports nothing about records that could not be stored',
     breakage: breaking<typeof incremental>('src/engine/run/cursorwalk.ts').method(
       'CursorWalk',
@@ -558,7 +558,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: "a day is the shop's",
+    promise: "days follow the shop's time zone",
     broken: 'ignores the configured time zone',
     breakage: breaking<typeof zones>('src/features/analytics/zones.ts').function(
       'refreshZones',
@@ -569,7 +569,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'views are ours',
+    promise: 'views belong to shopsync',
     broken: "doesn't check what is in the place of a view",
     breakage: breaking<typeof viewstore>('src/engine/warehouse/sqlite/viewstore.ts').function(
       'viewStore',
@@ -581,7 +581,7 @@ export const premises: readonly Promised[] = [
     on: ['sqlite'],
   },
   {
-    promise: 'history ends',
+    promise: 'old history is removed',
     broken: 'removes nothing of the history of runs',
     breakage: breaking<typeof prune>('src/engine/run/prunehistory.ts').function(
       'pruneHistory',

@@ -94,7 +94,7 @@ export function paceFigure({ scope }: FigureInput): Figure {
   const told = now?.cents.findLastIndex((cents) => cents !== null) ?? -1
   return {
     id: 'pace',
-    title: now ? `The pace of ${now.name}` : 'The pace of this month',
+    title: now ? `Sales pace, ${now.name}` : 'Sales pace, this month',
     finding:
       answer && told >= 0
         ? `${answer.period.label}: ${moneyText(now?.cents[told] ?? 0)}${comparedWords(answer, sales)}.`
@@ -115,7 +115,7 @@ export function paceFigure({ scope }: FigureInput): Figure {
       })),
     },
     extra: [],
-    nothing: 'No day of this month is over yet.',
+    nothing: 'No day of this month is complete yet.',
   }
 }
 

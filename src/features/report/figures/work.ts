@@ -28,7 +28,7 @@ export function adviceFigure({ scope }: FigureInput): Figure {
       'By the month they were made. Sold later: declined or undecided at first, then added to an order.',
     leftOut: [
       ...(without > 0
-        ? [`${plural(without, 'recommendation')} without a known price are not in the values.`]
+        ? [`Not in the values: ${plural(without, 'recommendation')} without a known price.`]
         : []),
       ...aboutPartial(scope.span),
     ],
@@ -60,10 +60,10 @@ export function cycleFigure(input: FigureInput): Figure {
     finding: last
       ? `${last[0]}: ${amountText(last[1], shareLate)} of orders with a promised time were late.`
       : '',
-    definition: `Invoices by time from creating the order to picking up the car, as a percentage of the month they were closed in. Late: ${shareLate.doc}`,
+    definition: `The time from creating the order to picking up the car, as a percentage of the invoices closed in the month. Late: ${shareLate.doc}`,
     leftOut: [
       ...(without > 0
-        ? [`${plural(without, 'invoice')} not picked up yet, or with a missing time, are left out.`]
+        ? [`Left out: ${plural(without, 'invoice')} not picked up yet or with a missing time.`]
         : []),
       ...aboutPartial(scope.span),
     ],

@@ -39,12 +39,12 @@ export function comparisonHtml({ tenants, periods, madeAt }: ReportData): Html |
   const [shown] = periods
   const heads = [
     ...['business', sales.label],
-    shown?.compared[0] ? `to ${shown.compared[0].words}` : 'change',
+    shown?.compared[0] ? `vs. ${shown.compared[0].words}` : 'change',
     ...[grossMargin.label, averageRepairOrder.label, cars.label, 'late today', 'overdue'],
   ]
   const search = html`<label class="search">Find a business <input type="search" data-search autocomplete="off"></label>`
   return html`<details class="part" open><summary><h2>Businesses</h2></summary><section class="panel wide compare table" aria-labelledby="compare-title">
-<h3 id="compare-title">${plural(tenants.length, 'business')}, most sales first</h3>
+<h3 id="compare-title">${plural(tenants.length, 'business')}, highest sales first</h3>
 ${shown === undefined ? null : html`<p class="finding">${shown.label}.</p>`}
 ${tenants.length >= searched ? search : null}
 <div class="scroll tall" tabindex="0" role="region" aria-labelledby="compare-title"><table class="stack" data-searched>

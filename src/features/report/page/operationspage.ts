@@ -2,7 +2,14 @@
 import { count, plural, span } from '../../../engine/base/format.js'
 import type { ToldIncident } from '../../alerts/openincidents.js'
 import type { Figure } from '../chart.js'
-import { instantInFull, instantInShort, monthInShort, percentOfAll, unknownMark } from '../numberwords.js'
+import {
+  dayInShort,
+  dayOfMonth,
+  instantInFull,
+  instantInShort,
+  percentOfAll,
+  unknownMark,
+} from '../numberwords.js'
 import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
 import { neverSynced } from '../reporttext.js'
 import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
@@ -49,11 +56,11 @@ function freshnessHtml(resources: readonly ResourceFreshness[]): Html {
 function targetsHtml({ targets, stretched }: OperationsData): Piece {
   if (targets.length === 0) return null
   const caption =
-    'A change is in time if it was stored within the target after the source changed it. Oldest poll: the list of this resource that has waited longest.'
+    'A change is on time if it was stored within the target after the source changed it. Oldest poll: the list of this resource that has waited longest.'
   return tableHtml({
     id: 'targets',
     title: 'Targets, last 24 hours',
-    heads: ['resource', ' target', 'changes', ' in time', ' oldest poll'],
+    heads: ['resource', ' target', 'changes', ' on time', ' oldest poll'],
     rows: targets.map(({ resource, target_seconds, met, missed, oldest_poll_at }) =>
       rowHtml(resource, [
         wordsCell(span(target_seconds * 1000)),
@@ -67,13 +74,12 @@ function targetsHtml({ targets, stretched }: OperationsData): Piece {
   })
 }
 
-const dayTick = (day: string, index: number): string =>
-  index % 7 === 0 ? `${Number(day.slice(8, 10))} ${monthInShort(day).slice(0, 3)}` : ''
+const dayTick = (day: string, index: number): string => (index % 7 === 0 ? dayOfMonth(day) : '')
 
 function runFigures({ days }: OperationsData): readonly Figure[] {
   const over = {
     of: 'day (UTC)',
-    categories: days.map(({ day }) => `${Number(day.slice(8, 10))} ${monthInShort(day)}`),
+    categories: days.map(({ day }) => dayInShort(day)),
     ticks: days.map(({ day }, i) => dayTick(day, i)),
   }
   const limited = days.reduce((sum, day) => sum + day.rateLimited, 0)
@@ -90,22 +96,22 @@ function runFigures({ days }: OperationsData): readonly Figure[] {
         unit: 'count',
         ...over,
         series: [
-          { name: 'Whole', color: 'blue', values: days.map(({ ok }) => ok) },
+          { name: 'OK', color: 'blue', values: days.map(({ ok }) => ok) },
           { name: 'Partial', color: 'orange', values: days.map(({ partial }) => partial) },
           { name: 'Failed or interrupted', color: 'rust', values: days.map(({ failed }) => failed) },
         ],
       },
       extra: [],
-      nothing: 'No run is on record.',
+      nothing: 'No runs on record.',
     },
     {
       id: 'requests',
       title: 'Requests and rate limit',
       finding:
         limited === 0
-          ? 'No request was refused.'
+          ? 'No requests were refused.'
           : `${plural(limited, 'response')} said “too many requests”.`,
-      definition: 'Requests sent by runs. Requests refused with status 429 were sent again later.',
+      definition: 'Requests sent by runs. Requests refused with status 429 were retried later.',
       leftOut: [],
       chart: {
         shape: 'columns',
@@ -117,7 +123,7 @@ function runFigures({ days }: OperationsData): readonly Figure[] {
         ],
       },
       extra: [],
-      nothing: 'No request is on record.',
+      nothing: 'No requests on record.',
     },
   ]
 }
@@ -144,7 +150,7 @@ const eventsHtml = (lines: readonly string[]): Piece =>
   lines.length === 0
     ? null
     : html`<section class="panel wide" aria-labelledby="events"><h3 id="events">Events</h3>${lines.map((line) => html`<p class="finding">${line}</p>`)}
-<p class="caption">Every event: shopsync events list.</p></section>`
+<p class="caption">All events: shopsync events list.</p></section>`
 
 const quarantineHtml = ({ quarantine }: OperationsData): Html =>
   tableHtml({
@@ -166,7 +172,7 @@ const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
   tableHtml({
     id: 'drift',
     title: 'Drift',
-    heads: ['resource', ' where', ' what', ' example', ' first seen, UTC'],
+    heads: ['resource', ' path', ' kind', ' example', ' first seen, UTC'],
     rows: drift.map((line) =>
       rowHtml(line.resource, [
         wordsCell(line.path),
@@ -177,9 +183,9 @@ const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
     ),
     caption:
       driftSeen > drift.length
-        ? `Fields and values that are not in the API’s document: the newest ${count(drift.length)} of ${count(driftSeen)} (table sync_drift).`
-        : 'Fields and values that are not in the API’s document.',
-    nothing: 'Everything the API sends is in its document.',
+        ? `Fields and values that are not in the API’s documentation: the newest ${count(drift.length)} of ${count(driftSeen)} (table sync_drift).`
+        : 'Fields and values that are not in the API’s documentation.',
+    nothing: 'Everything the API sends is documented.',
   })
 
 const runsHtml = ({ runs }: OperationsData): Html =>
@@ -189,7 +195,7 @@ const runsHtml = ({ runs }: OperationsData): Html =>
     heads: runsHeads,
     rows: runs.map(runRow),
     caption: 'More: shopsync runs.',
-    nothing: 'No run is on record.',
+    nothing: 'No runs on record.',
   })
 
 /** On a phone, the parts are closed. */
@@ -219,6 +225,6 @@ export function operationsPage(data: OperationsData, draw: Draw, isServed: boole
     main: data.isEmpty
       ? html`<article class="panel empty"><h2>No data yet</h2><p>${neverSynced}</p></article>`
       : bodyHtml(data, draw),
-    footer: html`Made ${made} from ${data.warehouse}. All times are UTC. For the shops’ figures: <code>shopsync report</code>.`,
+    footer: html`Generated ${made} from ${data.warehouse}. All times are UTC. For the shops’ figures: <code>shopsync report</code>.`,
   })
 }

@@ -155,12 +155,12 @@ export const reportPage = (data: ReportData, draw: Draw): string =>
     title: `Shop report${data.scopes[0] ? `: ${data.scopes[0].title}` : ''}`,
     header: headerHtml(data),
     main: bodyHtml(data, draw),
-    footer: html`Made ${madeHtml(data)} from ${data.warehouse}. Days and months are in each shop’s time zone. The page loads nothing from the network. For what each number means: <code>shopsync dictionary</code>.`,
+    footer: html`Generated ${madeHtml(data)} from ${data.warehouse}. Days and months are in each shop’s time zone. The page loads nothing from the network. For what each number means: <code>shopsync dictionary</code>.`,
   })
 
 /** Shown by a sign and a word, not only by color. */
 const signs: Readonly<Record<Tone, readonly [sign: string, word: string]>> = {
-  good: ['✓', 'all well'],
+  good: ['✓', 'all good'],
   watch: ['–', 'worth a look'],
   bad: ['!', 'needs attention'],
 }

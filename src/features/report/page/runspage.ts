@@ -59,13 +59,13 @@ function tablesHtml(runs: readonly PastRun[]): Html {
   const table = (id: string, title: string, of: readonly PastRun[], caption: string): Html =>
     tableHtml({
       ...{ id, title, caption, heads: runsHeads, rows: of.map(runRow) },
-      nothing: 'No run is on record yet.',
+      nothing: 'No runs on record yet.',
     })
   const [newest, older] = [runs.slice(0, firstShown), runs.slice(firstShown)]
   const more = 'More runs: shopsync runs --last 500. Only failed ones: shopsync runs --failed.'
   if (older.length === 0) return table('runs', 'Last runs', newest, more)
   return html`${table('runs', 'Last runs', newest, '')}
-<details class="part" open><summary><h2>Older runs</h2></summary>${table('older-runs', `The ${count(older.length)} runs before those`, older, more)}</details>`
+<details class="part" open><summary><h2>Older runs</h2></summary>${table('older-runs', `The ${count(older.length)} runs before these`, older, more)}</details>`
 }
 
 /** The whole page as text; the newest run first. */
