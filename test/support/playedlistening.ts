@@ -50,7 +50,7 @@ export class PlayedListening {
     if (Number(own / 1000n) < this.#restsUntil) return false
     if ((await dueCursors(inbox, fromMicros(own))).length === 0) return false
     this.turns += 1
-    const settings = eventSettings(context.config)
+    const settings = { ...eventSettings(context.config), sharesAlways: true }
     const end = await takeTurn({ deps, inbox, settings, memory: this.#memory, asksAuthorizations: false })
     if (end.by === 'window') this.#restsUntil = end.resetsAt
     return true

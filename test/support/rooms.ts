@@ -45,7 +45,7 @@ const needs: Record<string, readonly string[]> = {
   demo: ['events', 'listen', 'reconcile', 'report', 'sync'],
   forget: ['alerts', 'telemetry'],
   init: ['check'],
-  listen: ['events', 'jobs'],
+  listen: ['events', 'jobs', 'targets'],
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'reconcile', 'targets'],
   quarantine: ['reconcile'],

@@ -50,6 +50,11 @@ export interface RingSettings {
   readonly settle: number
   /** The share of each rate window that rings may use while planned work waits. */
   readonly requestShare: number
+  /**
+   * Whether that holds all the time. With targets it does: due rounds share out the window by how long changes wait,
+   * and events count there too. Rings that spend a short window first would starve the lists without events.
+   */
+  readonly sharesAlways?: boolean
 }
 
 /** How many rings run at once. */
@@ -137,10 +142,20 @@ export class Ringing implements AsyncDisposable {
   get #isRoom(): boolean {
     if (this.#underWay.size >= mostRings) return false
     const { window } = this.#run.source.stats()
-    if (!window || !this.hands.isBusy(this.#underWay.size)) return true
+    if (!window || !(this.settings.sharesAlways || this.hands.isBusy(this.#underWay.size))) return true
+    return this.#hasShare(window)
+  }
+
+  /** When the window ends whose share is spent, in ms since the epoch; undefined while rings may go on. */
+  get restsUntil(): number | undefined {
+    const { window } = this.#run.source.stats()
+    return this.settings.sharesAlways && window && !this.#hasShare(window) ? window.resetsAt : undefined
+  }
+
+  #hasShare({ limit, resetsAt }: { readonly limit: number; readonly resetsAt: number }): boolean {
     // A running ring is only counted at its end. It takes at least one request.
-    const { requests } = this.#windowOf(window.resetsAt)
-    return requests + this.#underWay.size < window.limit * this.settings.requestShare
+    const { requests } = this.#windowOf(resetsAt)
+    return requests + this.#underWay.size < limit * this.settings.requestShare
   }
 
   /** Responses give the end of a window to the second, so it varies a little. */

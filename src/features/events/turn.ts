@@ -28,8 +28,8 @@ export interface TurnParts {
 const betweenLooks = 1000
 
 /**
- * `wanted`: someone else is waiting for the lease. `window`: the rate limit's window is used up; the next turn starts
- * when it resets.
+ * `wanted`: someone else is waiting for the lease. `window`: the rate limit's window, or the share of it that rings may
+ * use, is used up; the next turn starts when it resets.
  */
 export type TurnEnd =
   | { readonly by: 'done' | 'wanted' | 'ended' }
@@ -66,7 +66,7 @@ export async function takeTurn({
     if (deps.signal.aborted) return { by: 'ended' }
     if (wanted !== before) return { by: 'wanted' }
     if (ringing.underWay === 0 && (waiting === 0 || inMs > betweenLooks)) return { by: 'done' }
-    const window = spentWindow(run)
+    const window = spentWindow(run) ?? (ringing.underWay === 0 ? ringing.restsUntil : undefined)
     if (window !== undefined) return { by: 'window', resetsAt: window }
     const pause = new AbortController()
     const slept = deps.clock.sleep(
