@@ -73,7 +73,9 @@ const shape = section(
     ),
     requestShare: share(1)
       .default(0.5)
-      .describe('The share of each rate-limit window that these walks may take while planned work waits; with targets, at any time.'),
+      .describe(
+        'The share of each rate-limit window that these walks may take while planned work waits; with targets, at any time.',
+      ),
     also: z
       .record(z.string(), z.array(textLeaf('the name of a resource')))
       .optional()

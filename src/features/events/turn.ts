@@ -65,8 +65,10 @@ export async function takeTurn({
     lease.throwIfLost()
     if (deps.signal.aborted) return { by: 'ended' }
     if (wanted !== before) return { by: 'wanted' }
+    const share = waiting > 0 && ringing.underWay === 0 ? ringing.restsUntil : undefined
+    if (share !== undefined) return { by: 'window', resetsAt: share }
     if (ringing.underWay === 0 && (waiting === 0 || inMs > betweenLooks)) return { by: 'done' }
-    const window = spentWindow(run) ?? (ringing.underWay === 0 ? ringing.restsUntil : undefined)
+    const window = spentWindow(run)
     if (window !== undefined) return { by: 'window', resetsAt: window }
     const pause = new AbortController()
     const slept = deps.clock.sleep(

@@ -156,19 +156,21 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.events.states()).at(-1)).toBe('settled')
   })
 
+  /** A source whose rate limit is 20 requests a window. */
+  const around = (source: Source): Source =>
+    new Proxy(source, {
+      get: (its, name) => {
+        const window = { limit: 20, remaining: 10, resetsAt: Number(world.clock.micros / 1000n) + 60_000 }
+        if (name === 'stats') return () => ({ ...its.stats(), window })
+        if (name === 'tagged') return () => around(its.tagged())
+        const value = Reflect.get(its, name) as unknown
+        return typeof value === 'function' ? value.bind(its) : value
+      },
+    })
+
   it('leaves half of a window to planned work that waits, and uses all of it otherwise', async () => {
     const [id = 0] = world.orders
     world.events.settings = { settle: 0, requestShare: 0.1 }
-    const around = (source: Source): Source =>
-      new Proxy(source, {
-        get: (its, name) => {
-          const window = { limit: 20, remaining: 10, resetsAt: Number(world.clock.micros / 1000n) + 60_000 }
-          if (name === 'stats') return () => ({ ...its.stats(), window })
-          if (name === 'tagged') return () => around(its.tagged())
-          const value = Reflect.get(its, name) as unknown
-          return typeof value === 'function' ? value.bind(its) : value
-        },
-      })
     // A slow planned list: rings may send two requests meanwhile.
     let rings = 0
     await world.sync({
@@ -197,6 +199,22 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       await world.put({ id })
       await world.turn({ around })
     }
+    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+  })
+
+  it('keeps to that share at any time if due rounds divide the rest', async () => {
+    const [id = 0] = world.orders
+    world.events.settings = { settle: 0, requestShare: 0.1, sharesAlways: true }
+    const ends: string[] = []
+    for (let i = 0; i < 4; i++) {
+      await world.put({ id })
+      ends.push((await world.turn({ around })).by)
+    }
+    expect(world.requests()).toEqual({ lists: 2, items: 0 })
+    expect(ends).toEqual(['done', 'done', 'window', 'window'])
+    expect((await world.events.states()).filter((state) => state === 'waiting')).toHaveLength(2)
+    // A sync settles them, as a due round does.
+    await world.sync()
     expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
   })
 
