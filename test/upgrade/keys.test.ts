@@ -273,7 +273,7 @@ describe.each(warehouses())('$name', (kind) => {
     await make(warehouse, {}, known)
     // Its lists are proven by their counts, but rows of them may still be missing.
     expect(await answer()).toContain(
-      '2 of 2 lists must be read again in full, and may lack rows until shopsync sync has done that',
+      '2 of 2 lists must be read again in full and may be missing rows until shopsync sync has done that',
     )
     const after = await plan()
     expect(after.table_changes).toEqual([])
