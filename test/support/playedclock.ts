@@ -72,7 +72,8 @@ export class PlayedClock implements Clock {
   }
 
   pass(milliseconds: number): void {
-    this.passTo(this.now + milliseconds)
+    // Not from the whole milliseconds of `now`: a sleep that ends within the present one would never end.
+    this.passTo(Number(this.#micros) / 1000 + milliseconds)
   }
 
   /** Lets time pass, with all that happens on the way. Time does not go back. */

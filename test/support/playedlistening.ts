@@ -7,6 +7,7 @@ import { eventSettings } from '../../src/features/events/settings.js'
 import { takeTurn } from '../../src/features/events/turn.js'
 import { dueCursors } from '../../src/features/events/waiting.js'
 import { Presence } from '../../src/features/listen/presence.js'
+import { timesIn } from '../../src/features/targets/settings.js'
 import type { CommandContext } from '../../src/shell/command.js'
 import type { LossyPost } from './lossypost.js'
 
@@ -50,9 +51,9 @@ export class PlayedListening {
     if (Number(own / 1000n) < this.#restsUntil) return false
     if ((await dueCursors(inbox, fromMicros(own))).length === 0) return false
     this.turns += 1
-    const settings = { ...eventSettings(context.config), sharesAlways: true }
+    const settings = { ...eventSettings(context.config), targetOf: timesIn(context.config) }
     const end = await takeTurn({ deps, inbox, settings, memory: this.#memory, asksAuthorizations: false })
-    if (end.by === 'window') this.#restsUntil = end.resetsAt
+    if (end.by === 'window') this.#restsUntil = end.until
     return true
   }
 }

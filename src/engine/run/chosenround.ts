@@ -19,6 +19,8 @@ export interface ChosenRound {
   readonly tasks: readonly CursorTask[]
   /** No cursor starts after this time, in ms since the epoch. */
   readonly endsAt: number
+  /** In how many ms a change to this resource must be in the warehouse. */
+  targetOf(resource: string): number
 }
 
 /** Chooses a round's cursors, from tenants that are granted and selected. */

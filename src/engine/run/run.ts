@@ -27,7 +27,7 @@ import {
 } from './askauthorizations.js'
 import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
-import { type ChooseRound, grantedOf, readStates, workOnRound } from './chosenround.js'
+import { type ChooseRound, type ChosenRound, grantedOf, readStates, workOnRound } from './chosenround.js'
 import { type Begin, endingOfRun } from './cursor.js'
 import { CursorHands } from './cursorhands.js'
 import { endingOf } from './ending.js'
@@ -146,7 +146,7 @@ async function workOnChosen(
   const turns = run.timeLimited ? await lastTurns(run.warehouse, request.mode) : undefined
   const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
-  const ends = await workBeside(run, request, () => workOnAll(run, request, chosen, request.begin))
+  const ends = await workBeside(run, request, undefined, () => workOnAll(run, request, chosen, request.begin))
   await afterCursors(run)
   return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason, quarantined: run.stats.quarantined }
 }
@@ -179,16 +179,21 @@ async function workOnChosenRound(
   await readStates(run, chosen.tasks, cursors)
   await beforeCursors(run)
   const { ends, reason } = await workOnRound(run, chosen, (limited, tasks) =>
-    workBeside(limited, request, () => workOnAll(limited, request, tasks, request.begin)),
+    workBeside(limited, request, chosen, () => workOnAll(limited, request, tasks, request.begin)),
   )
   await afterCursors(run)
   return { ends, reason: reason ?? granted.reason, quarantined: run.stats.quarantined }
 }
 
 /** Does the planned work and, alongside it, whatever becomes due meanwhile. */
-async function workBeside<T>(run: WritingRun, { mode }: StepRequest, planned: () => Promise<T>): Promise<T> {
+async function workBeside<T>(
+  run: WritingRun,
+  { mode }: StepRequest,
+  round: ChosenRound | undefined,
+  planned: () => Promise<T>,
+): Promise<T> {
   const { beside, hands } = run
-  await using _ = beside && hands ? beside.during(run, { mode, hands }) : null
+  await using _ = beside && hands ? beside.during(run, { mode, hands, targetOf: round?.targetOf }) : null
   return await planned()
 }
 

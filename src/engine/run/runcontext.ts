@@ -45,6 +45,8 @@ export type WritingRun = Writing & Run<LeasedWarehouse>
 export interface PlannedWork {
   readonly mode: Mode
   readonly hands: CursorHands
+  /** In a round: in how many ms a change to this resource must be in the warehouse. */
+  readonly targetOf: ((resource: string) => number) | undefined
 }
 
 /**

@@ -67,7 +67,8 @@ class Beside implements AsyncDisposable {
 
   async #goOn(): Promise<void> {
     const { run, planned } = this
-    const { config, inbox, settings, memory } = this.parts
+    const { config, inbox, memory } = this.parts
+    const settings = { ...this.parts.settings, targetOf: planned.targetOf }
     const signal = AbortSignal.any([run.signal, this.#ended.signal])
     const synced = await readSynced(config, run.model, run.warehouse)
     await using ringing = new Ringing(run, planned.hands, inbox, synced, settings, memory)

@@ -123,7 +123,7 @@ export class Listener {
         deps: { ...deps, signal: its.signal },
       })
       if (asksAuthorizations) this.#asksAt = this.#now + betweenQuestions
-      if (end.by === 'window') return Math.max(betweenLooks, end.resetsAt - this.#now)
+      if (end.by === 'window') return Math.max(betweenLooks, end.until - this.#now)
       return end.by === 'wanted' ? betweenLooks : 0
     } catch (error) {
       if (signal.aborted || its.signal.aborted) return 0

@@ -3,7 +3,7 @@
  * work (beside.ts), or the listener in its turn (turn.ts).
  */
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
-import { fromMicros } from '../../engine/base/timestamp.js'
+import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { type Begin, workOnCursor } from '../../engine/run/cursor.js'
 import type { CursorHands } from '../../engine/run/cursorhands.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
@@ -13,6 +13,7 @@ import { type CursorKey, type CursorState, cursorName, readCursor } from '../../
 import { withSharedLook } from '../reconcile/askshared.js'
 import { walkOf } from '../reconcile/work.js'
 import type { Inbox } from './inbox.js'
+import { RingPace } from './ringpace.js'
 import { eventsRunId, recordRing } from './ringrecord.js'
 import { isSynced, type SyncedCursors } from './synced.js'
 import { type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
@@ -25,6 +26,8 @@ export class RingMemory {
   readonly #failedUntil = new Map<string, number>()
   /** The rate window, identified by its end, and the requests that rings have sent in it. */
   window = { resetsAt: 0, requests: 0 }
+  /** With targets. */
+  readonly pace = new RingPace()
 
   began(key: CursorKey, at: number): void {
     this.#beganAt.set(cursorName(key), at)
@@ -51,10 +54,10 @@ export interface RingSettings {
   /** The share of each rate window that rings may use while planned work waits. */
   readonly requestShare: number
   /**
-   * Whether that holds all the time. With targets it does: due rounds share out the window by how long changes wait,
-   * and events count there too. Rings that spend a short window first would starve the lists without events.
+   * With targets: in how many milliseconds a change to this resource must be in the warehouse. Rings then keep to that
+   * share all the time, spread it over the window (ringpace.ts), and start with what waits for longest, in targets.
    */
-  readonly sharesAlways?: boolean
+  readonly targetOf?: ((resource: string) => number) | undefined
 }
 
 /** How many rings run at once. */
@@ -110,7 +113,8 @@ export class Ringing implements AsyncDisposable {
     const now = Number(this.#run.clock.nowMicros() / 1000n)
     let waiting = 0
     let inMs = Number.POSITIVE_INFINITY
-    for (const due of await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()))) {
+    const all = await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()))
+    for (const due of this.#bestFirst(all, now)) {
       const task = await this.#taskOf(due)
       if (!task) continue
       const rests = this.memory.restsUntil(due, this.settings.settle) - now
@@ -122,6 +126,15 @@ export class Ringing implements AsyncDisposable {
       else waiting += 1
     }
     return { waiting, inMs }
+  }
+
+  /** As due rounds rank lists by their events: by the ages of all of them, counted in targets. */
+  #bestFirst(due: readonly DueCursor[], now: number): readonly DueCursor[] {
+    const { targetOf } = this.settings
+    if (!targetOf) return due
+    const worth = ({ resource, since, events }: DueCursor): number =>
+      (events * Math.max(1, now - toMillis(since))) / targetOf(resource)
+    return due.toSorted((a, b) => worth(b) - worth(a))
   }
 
   /**
@@ -142,20 +155,20 @@ export class Ringing implements AsyncDisposable {
   get #isRoom(): boolean {
     if (this.#underWay.size >= mostRings) return false
     const { window } = this.#run.source.stats()
-    if (!window || !(this.settings.sharesAlways || this.hands.isBusy(this.#underWay.size))) return true
-    return this.#hasShare(window)
+    if (this.settings.targetOf) return this.restsUntil === undefined
+    if (!window || !this.hands.isBusy(this.#underWay.size)) return true
+    // A running ring is only counted at its end. It takes at least one request.
+    const { requests } = this.#windowOf(window.resetsAt)
+    return requests + this.#underWay.size < window.limit * this.settings.requestShare
   }
 
-  /** When the window ends whose share is spent, in ms since the epoch; undefined while rings may go on. */
+  /** With targets: when the next ring may start, in ms since the epoch; undefined if it may now. */
   get restsUntil(): number | undefined {
     const { window } = this.#run.source.stats()
-    return this.settings.sharesAlways && window && !this.#hasShare(window) ? window.resetsAt : undefined
-  }
-
-  #hasShare({ limit, resetsAt }: { readonly limit: number; readonly resetsAt: number }): boolean {
-    // A running ring is only counted at its end. It takes at least one request.
-    const { requests } = this.#windowOf(resetsAt)
-    return requests + this.#underWay.size < limit * this.settings.requestShare
+    if (!this.settings.targetOf || !window) return undefined
+    const now = Number(this.#run.clock.nowMicros() / 1000n)
+    const next = this.memory.pace.nextAt(window, this.settings.requestShare, now)
+    return next > now ? next : undefined
   }
 
   /** Responses give the end of a window to the second, so it varies a little. */
@@ -168,6 +181,7 @@ export class Ringing implements AsyncDisposable {
     const hold = this.hands.tryHold(keyOf(task))
     if (!hold) return
     this.memory.began(keyOf(task), Number(this.#run.clock.nowMicros() / 1000n))
+    this.memory.pace.spent(1)
     const ring = this.#ring(task)
       .catch((error: unknown) => {
         if (!this.#run.signal.aborted) this.#failure ??= error
@@ -202,6 +216,7 @@ export class Ringing implements AsyncDisposable {
     }
     const end = await workOnCursor(new TenantRuns(run).of(task.tenantId), task.resource, beginRing)
     this.#windowOf(source.stats().window?.resetsAt ?? 0).requests += end.report.requests
+    this.memory.pace.spent(Math.max(0, end.report.requests - 1))
     if (end.interrupted) return
     await recordRing(run, runId, end)
     const moved = await readCursor(warehouse, key)

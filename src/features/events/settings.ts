@@ -74,7 +74,7 @@ const shape = section(
     requestShare: share(1)
       .default(0.5)
       .describe(
-        'The share of each rate-limit window that these walks may take while planned work waits; with targets, at any time.',
+        'The share of each rate-limit window that these walks may take while planned work waits; with targets, at any time, spread over the window.',
       ),
     also: z
       .record(z.string(), z.array(textLeaf('the name of a resource')))

@@ -28,12 +28,12 @@ export interface TurnParts {
 const betweenLooks = 1000
 
 /**
- * `wanted`: someone else is waiting for the lease. `window`: the rate limit's window, or the share of it that rings may
- * use, is used up; the next turn starts when it resets.
+ * `wanted`: someone else is waiting for the lease. `window`: the rate limit's window, or what rings may use of it by now,
+ * is used up; the next turn starts at `until`, in ms since the epoch.
  */
 export type TurnEnd =
   | { readonly by: 'done' | 'wanted' | 'ended' }
-  | { readonly by: 'window'; readonly resetsAt: number }
+  | { readonly by: 'window'; readonly until: number }
 
 /** Takes a turn. Throws LeaseHeld while someone else has the lease or is waiting for it. */
 export async function takeTurn({
@@ -66,10 +66,10 @@ export async function takeTurn({
     if (deps.signal.aborted) return { by: 'ended' }
     if (wanted !== before) return { by: 'wanted' }
     const share = waiting > 0 && ringing.underWay === 0 ? ringing.restsUntil : undefined
-    if (share !== undefined) return { by: 'window', resetsAt: share }
+    if (share !== undefined) return { by: 'window', until: share }
     if (ringing.underWay === 0 && (waiting === 0 || inMs > betweenLooks)) return { by: 'done' }
     const window = spentWindow(run)
-    if (window !== undefined) return { by: 'window', resetsAt: window }
+    if (window !== undefined) return { by: 'window', until: window }
     const pause = new AbortController()
     const slept = deps.clock.sleep(
       Math.min(betweenLooks, Math.max(1, inMs)),

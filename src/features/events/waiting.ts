@@ -37,6 +37,8 @@ export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey)
 export interface DueCursor extends CursorKey {
   /** Since when its oldest event has been due. */
   readonly since: string
+  /** How many events wait for it and are due. */
+  readonly events: number
 }
 
 /** Cursors at once. */
@@ -50,7 +52,7 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
     db
       .selectFrom('sync_events')
       .select(['tenant_id', 'resource'])
-      .select((eb) => eb.fn.min<string>('due_at').as('since'))
+      .select((eb) => [eb.fn.min<string>('due_at').as('since'), eb.fn.countAll<number>().as('events')])
       .where('state', '=', 'waiting')
       .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0), eb('tries', 'is', null)]))
       .groupBy(['tenant_id', 'resource'])
@@ -58,7 +60,9 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
       .limit(mostCursors)
       .execute(),
   )
-  return rows.map(({ tenant_id, resource, since }) => ({ tenantId: tenant_id, resource, since }))
+  return rows.map(({ tenant_id, resource, since, events }) => ({
+    ...{ tenantId: tenant_id, resource, since, events: Number(events) },
+  }))
 }
 
 interface Settlement extends Settled {

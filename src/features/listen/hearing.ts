@@ -12,7 +12,7 @@ import { Listener } from '../events/listener.js'
 import type { EventSettings } from '../events/settings.js'
 import { judgeUnannounced } from '../events/unannounced.js'
 import { scheduleSettings } from '../jobs/settings.js'
-import { freshnessSettings } from '../targets/settings.js'
+import { timesIn } from '../targets/settings.js'
 import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
 
 /** Milliseconds between two checks of what is synced. */
@@ -93,8 +93,8 @@ export class Hearing {
     const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
     context.onClose(() => inbox.close())
     await checkInbox(inbox, listenedTo(deps.source.address))
-    const sharing = { ...settings, sharesAlways: freshnessSettings(context.config) !== undefined }
-    const listener = rings ? new Listener({ deps, inbox, settings: sharing, log }) : undefined
+    const ringing = { ...settings, targetOf: timesIn(context.config) }
+    const listener = rings ? new Listener({ deps, inbox, settings: ringing, log }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))
   }

@@ -16,7 +16,7 @@ import { Announcements } from './announced.js'
 import { chooseChecks } from './deletechecks.js'
 import { type DueList, dueLists, heardOf, type ResourceTotals, totalsOf } from './duelists.js'
 import { boundOf, type ChoiceRules, meanRates, RoundChoice } from './pollranking.js'
-import { type FreshnessSettings, freshnessSettings } from './settings.js'
+import { type FreshnessSettings, freshnessSettings, timesOf } from './settings.js'
 import { readChecks } from './sql.js'
 import { keepRoom } from './stretchedbound.js'
 import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
@@ -112,12 +112,12 @@ export function syncRound(
       budget: round.budget && Math.floor(round.budget * (place.isBeforeChecks ? 1 - forChecks : 1)),
     })
     const unread = await dueLists(run.warehouse, wanted, {
-      ...{ heard, now, targetOf: (resource) => settings.targetOf(resource) ?? settings.atLeast },
+      ...{ heard, now, targetOf: timesOf(settings) },
       take: (list) => best.take(list),
     })
     const chosen = best.chosen(unread)
     const tasks = [...chosen.polled.map(({ task }) => task), ...zonesFirst(chosen.unread, () => true)]
-    return { tasks, endsAt: round.endsAt }
+    return { tasks, endsAt: round.endsAt, targetOf: timesOf(settings) }
   }
 }
 
@@ -151,7 +151,8 @@ export function checkRound(
   choice: CursorChoice,
   place: RoundPlace = {},
 ): ChooseRound {
-  const { deletes } = settingsFor(context)
+  const settings = settingsFor(context)
+  const { deletes } = settings
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
     const { now, endsAt, budget } = await roundNow(run, place, reserve)
@@ -166,6 +167,6 @@ export function checkRound(
       const model = byName.get(resource)
       return model ? [{ tenantId: tenant_id, resource: model }] : []
     })
-    return { tasks, endsAt }
+    return { tasks, endsAt, targetOf: timesOf(settings) }
   }
 }

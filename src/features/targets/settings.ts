@@ -161,3 +161,15 @@ export function freshnessSettings(config: WithSections): FreshnessSettings | und
     deletes: deletes ?? statusSettings(config).deletesUncheckedAfter,
   }
 }
+
+/** In how many milliseconds a change to a resource must be in the warehouse; without a target of its own: `atLeast`. */
+export const timesOf =
+  ({ targetOf, atLeast }: FreshnessSettings): ((resource: string) => number) =>
+  (resource) =>
+    targetOf(resource) ?? atLeast
+
+/** undefined without targets. */
+export function timesIn(config: WithSections): ((resource: string) => number) | undefined {
+  const settings = freshnessSettings(config)
+  return settings && timesOf(settings)
+}

@@ -202,17 +202,29 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
   })
 
-  it('keeps to that share at any time if due rounds divide the rest', async () => {
+  it('with targets, spreads its share over the window, and first reads what waits for longest in targets', async () => {
     const [id = 0] = world.orders
-    world.events.settings = { settle: 0, requestShare: 0.1, sharesAlways: true }
-    const ends: string[] = []
-    for (let i = 0; i < 4; i++) {
-      await world.put({ id })
-      ends.push((await world.turn({ around })).by)
-    }
-    expect(world.requests()).toEqual({ lists: 2, items: 0 })
-    expect(ends).toEqual(['done', 'done', 'window', 'window'])
-    expect((await world.events.states()).filter((state) => state === 'waiting')).toHaveLength(2)
+    const { tenant } = world
+    const targetOf = (resource: string): number => (resource === 'customers' ? minute : 60 * minute)
+    world.events.settings = { settle: 0, requestShare: 0.1, targetOf }
+    for (let i = 0; i < 3; i++) await world.put({ id })
+    world.clock.pass(10)
+    await world.events.put({ tenant, resource: 'customers', id: 1, type: 'Customer' })
+    world.clock.pass(10)
+    const read = (): string[] => world.sandbox.requests.map(({ path }) => path.split('/').at(-1) ?? '')
+    const turn = () => world.turn({ around })
+    expect(await turn()).toMatchObject({ by: 'window' })
+    expect(read()).toEqual(['customers'])
+    // A tenth of the ten requests that are left, over the minute that is left.
+    world.clock.pass(0.9 * minute)
+    expect(await turn()).toMatchObject({ by: 'window', until: expect.any(Number) })
+    expect(read()).toEqual(['customers'])
+    world.clock.pass(0.11 * minute)
+    expect(await turn()).toEqual({ by: 'done' })
+    expect(read()).toEqual(['customers', 'repair_orders'])
+    await world.put({ id })
+    expect(await turn()).toMatchObject({ by: 'window' })
+    expect((await world.events.states()).filter((state) => state === 'waiting')).toHaveLength(1)
     // A planned walk settles them, as one of a due round does.
     await world.sync({ beside: world.events.beside })
     expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])

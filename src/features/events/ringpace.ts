@@ -1,0 +1,42 @@
+/*
+ * How fast rings follow each other with targets. Rings that spent a short window at once would leave nothing to the
+ * lists without events, and to read a list at its first event leaves out those that follow. So rings take their share
+ * of what is left of the window bit by bit, until it ends. Where the window is large, a bit is enough for all of them.
+ * docs/freshness.md gives what this was measured to bring.
+ */
+
+/** The rate window as the source last described it. `resetsAt`: in ms since the epoch. */
+interface Window {
+  readonly remaining: number
+  readonly resetsAt: number
+}
+
+/** Rings that didn't take place may be caught up on for so many milliseconds. */
+const longestCatchUp = 300_000
+
+export class RingPace {
+  /** Requests that rings may send now. A ring of many pages makes it negative. */
+  #allowed = 1
+  #since: number | undefined
+
+  /** Rings have sent requests. */
+  spent(requests: number): void {
+    this.#allowed -= requests
+  }
+
+  /**
+   * When a ring may start, in ms since the epoch; `now` if it may at once. `share`: of the window, for rings, 0 to 1.
+   */
+  nextAt({ remaining, resetsAt }: Window, share: number, now: number): number {
+    // The next response describes a window that nobody knows yet. One ring brings it.
+    if (resetsAt <= now) this.#allowed = Math.max(1, this.#allowed)
+    const since = this.#since ?? now
+    this.#since = now
+    const forRings = share * remaining
+    const perMs = forRings / Math.max(1, resetsAt - now)
+    const most = Math.max(1, Math.min(forRings, perMs * longestCatchUp))
+    this.#allowed = Math.min(most, this.#allowed + perMs * Math.max(0, now - since))
+    if (this.#allowed >= 1) return now
+    return perMs === 0 ? resetsAt : Math.min(resetsAt, now + (1 - this.#allowed) / perMs)
+  }
+}
