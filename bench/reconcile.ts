@@ -44,7 +44,7 @@ async function million(trials: number, cause: 'lost' | 'neverStored'): Promise<v
   const share = (part: number): number => requests[Math.min(trials - 1, Math.floor(trials * part))] ?? 0
   const how = cause === 'lost' ? 'lost from the warehouse' : 'never stored'
   say(
-    `1,000,000 records, 3 deleted, 2 ${how}, ${trials} times (simulated): ${share(0.5)} requests in the median, ${share(0.95)} in 95 %, ${share(1)} at most; all five found in ${Math.round((complete / trials) * 100)} % of the runs`,
+    `1,000,000 records, 3 deleted, 2 ${how}, ${trials} times (simulated): median ${share(0.5)} requests, 95th percentile ${share(0.95)}, at most ${share(1)}; all five found in ${Math.round((complete / trials) * 100)} % of the runs`,
   )
 }
 

@@ -45,7 +45,7 @@ export default defineResource({
       'Code from an industry parts classification database, populated from eComm parts orders.',
     ),
     core_inventory_id: nullable(ref('inventories', 'CoreInventory.id.')),
-    supplier_extra_points: integer('Appears in responses. Description: not shown.'),
+    supplier_extra_points: integer("Appears in responses. The API documentation doesn't describe it."),
     tags: scalars(
       { table: 'tags', column: 'tag', key: 'position', of: text('Free-form staff tag.') },
       'Free-form staff tags of inventory items.',

@@ -76,7 +76,7 @@ export const openQuestions: readonly OpenQuestion[] = [
     answer: 'They count.',
   },
   {
-    question: "Services with a fixed price, which the document doesn't show",
+    question: "Services with a fixed price, which the API documentation doesn't show",
     answer: 'If a `fixed_price_cents` arrives, the formula ignores it, and `fixed_price_ignored` is true.',
   },
   {
@@ -95,7 +95,7 @@ export const openQuestions: readonly OpenQuestion[] = [
     setting: 'report.shopTimeZones',
   },
   {
-    question: "Names of shops, vehicles, statuses and vendors, which the document doesn't show",
+    question: "Names of shops, vehicles, statuses and vendors, which the API documentation doesn't show",
     answer: 'The fields named in the setting, otherwise `shop 3`, `vehicle 17`.',
     setting: 'report.names',
   },

@@ -231,8 +231,6 @@ function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: 
   return `case when ${known} > 0 then ${shown(`x.${name}`)} when ${left} = 0 then 0 end`
 }
 
-const lower = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
-
 /**
  * The columns of figures in a view by period. A figure that adds up, and a distinct count, has a column of its name; a
  * ratio has its numerator and its denominator; what they leave out is next to them.
@@ -241,12 +239,12 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
   const sql = (figure: DeclaredFigure, measure: Measure, name: string): string =>
     q === null ? '' : shownSum(q, figure, measure, name)
   return figures.flatMap((figure): PeriodColumn[] => {
-    const { name, label, doc, numerator, denominator, leavesOut } = figure
+    const { name, doc, numerator, denominator, leavesOut } = figure
     const left: PeriodColumn[] = leavesOut
       ? [
           {
             name: `${name}_left_out`,
-            column: col.count.always(`Left out of ${lower(label)}: ${leavesOut.what}.`),
+            column: col.count.always(`Left out of \`${name}\`: ${leavesOut.what}.`),
             sql: `coalesce(x.${name}_left, 0)`,
           },
         ]
@@ -258,8 +256,8 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
     })
     if (!denominator) return [column(name, numerator, `${name}_n`, doc), ...left]
     return [
-      column(`${name}_numerator`, numerator, `${name}_n`, `Numerator of ${lower(label)}. ${doc}`),
-      column(`${name}_denominator`, denominator, `${name}_d`, `Denominator of ${lower(label)}.`),
+      column(`${name}_numerator`, numerator, `${name}_n`, `Numerator of \`${name}\`. ${doc}`),
+      column(`${name}_denominator`, denominator, `${name}_d`, `Denominator of \`${name}\`.`),
       ...left,
     ]
   })

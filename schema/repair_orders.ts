@@ -73,9 +73,9 @@ export default defineResource({
   fields: {
     id: id('Id of the repair order.'),
     ...stamps,
-    number: integer('Appears in responses. Description: not shown.'),
-    odometer: nullable(integer('Appears in responses. Description: not shown.')),
-    odometer_out: nullable(integer('Appears in responses. Description: not shown.')),
+    number: integer("Appears in responses. The API documentation doesn't describe it."),
+    odometer: nullable(integer("Appears in responses. The API documentation doesn't describe it.")),
+    odometer_out: nullable(integer("Appears in responses. The API documentation doesn't describe it.")),
     state: oneOf(
       ['estimate', 'in_progress', 'invoice'],
       'estimate: not started. in_progress: started_at is set. invoice: closed_at is set.',

@@ -5,7 +5,7 @@ export default defineResource({
   singular: 'shop',
   entity: 'Shop',
   announced: true,
-  doc: 'Shops: the business locations of a tenant. Their fields are not shown in the document.',
+  doc: "Shops: the business locations of a tenant. The API documentation doesn't show their fields.",
   source: 'Resources: Other resources',
   grain: 'one shop of a tenant',
   documented: false,

@@ -5,7 +5,7 @@ export default defineResource({
   singular: 'status',
   entity: 'Status',
   announced: true,
-  doc: 'Statuses that repair orders can have. Their fields are not shown in the document.',
+  doc: "Statuses that repair orders can have. The API documentation doesn't show their fields.",
   source: 'Resources: Other resources',
   grain: 'one status of a tenant',
   documented: false,

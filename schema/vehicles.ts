@@ -5,7 +5,7 @@ export default defineResource({
   singular: 'vehicle',
   entity: 'Vehicle',
   announced: true,
-  doc: 'Vehicles, shared between the shops of a tenant. Their fields are not shown in the document.',
+  doc: "Vehicles, shared between the shops of a tenant. The API documentation doesn't show their fields.",
   source: 'Resources: Other resources',
   grain: 'one vehicle of a tenant',
   documented: false,

@@ -4,7 +4,7 @@ export default defineResource({
   name: 'vendors',
   singular: 'vendor',
   entity: 'Vendor',
-  doc: 'Vendors of parts and sublet work. The API document shows only their shop_id.',
+  doc: 'Vendors of parts and sublet work. The API documentation shows only their shop_id.',
   source: 'What the service does; Resources: Other resources',
   grain: 'one vendor of a tenant',
   documented: false,

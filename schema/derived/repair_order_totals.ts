@@ -90,7 +90,7 @@ const fields = {
     'true if the discount on labor or parts is above 0 and larger than the amount it applies to.',
   ),
   fixed_price_ignored: flag(
-    'true if a service came with a `fixed_price_cents`, which the API document does not show and the formula ignores.',
+    'true if a service came with a `fixed_price_cents`, which the API documentation does not show and the formula ignores.',
   ),
   lines_in_quarantine: integer(
     'Items and values of the formula that are in quarantine, and so in no sum. Above 0, the total is unknown.',

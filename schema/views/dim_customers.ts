@@ -2,8 +2,8 @@ import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
   name: 'dim_customers',
-  doc: 'Customers, with names. Other views refer to it by customer_key.',
-  grain: 'one customer of a tenant, from its own table or only referred to by other rows',
+  doc: 'Customers, with names. Other views refer to this one by customer_key.',
+  grain: 'one customer of a tenant, including those that only other rows refer to',
   columns: {
     customer_key: col.text.unique('Key of the customer: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,

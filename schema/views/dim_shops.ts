@@ -3,8 +3,8 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_shops',
-  doc: 'Shops, with names and time zones. Other views refer to it by shop_key.',
-  grain: 'one shop of a tenant, from its own table or only referred to by other rows',
+  doc: 'Shops, with names and time zones. Other views refer to this one by shop_key.',
+  grain: 'one shop of a tenant, including those that only other rows refer to',
   columns: {
     shop_key: col.text.unique('Key of the shop: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,

@@ -2,8 +2,8 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_staffs',
-  doc: 'Staff, with names. Other views refer to it by staff_key, technician_key or advisor_key.',
-  grain: 'one member of staff of a tenant, from its own table or only referred to by other rows',
+  doc: 'Staff, with names. Other views refer to this one by staff_key, technician_key or advisor_key.',
+  grain: 'one member of staff of a tenant, including those that only other rows refer to',
   columns: {
     staff_key: col.text.unique('Key of the member of staff: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,

@@ -3,7 +3,7 @@ import { col, common, defineView, takes } from '../view.js'
 
 export default defineView({
   name: 'dim_tenants',
-  doc: 'Tenants (repair businesses), with their names. Other views refer to it by tenant_id.',
+  doc: 'Tenants (repair businesses), with their names. Other views refer to this one by tenant_id.',
   grain: 'one tenant that grants access, or did in the past',
   columns: {
     tenant_key: col.text.unique('The tenant, as text. Unique.'),

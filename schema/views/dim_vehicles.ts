@@ -2,8 +2,8 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_vehicles',
-  doc: 'Vehicles, with names. Other views refer to it by vehicle_key.',
-  grain: 'one vehicle of a tenant, from its own table or only referred to by other rows',
+  doc: 'Vehicles, with names. Other views refer to this one by vehicle_key.',
+  grain: 'one vehicle of a tenant, including those that only other rows refer to',
   columns: {
     vehicle_key: col.text.unique('Key of the vehicle: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,

@@ -2,8 +2,8 @@ import { col, common, defineView } from '../view.js'
 
 export default defineView({
   name: 'dim_vendors',
-  doc: 'Vendors of parts and of sublet work, with names. Other views refer to it by vendor_key.',
-  grain: 'one vendor of a tenant, from its own table or only referred to by other rows',
+  doc: 'Vendors of parts and of sublet work, with names. Other views refer to this one by vendor_key.',
+  grain: 'one vendor of a tenant, including those that only other rows refer to',
   columns: {
     vendor_key: col.text.unique('Key of the vendor: TENANT-ID. Unique.'),
     tenant_id: common.tenant_id,

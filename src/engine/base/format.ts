@@ -112,3 +112,8 @@ export function firstOf<T>(
   if (items.length > most) lines.push(more(items.length - most))
   return indent(lines.join('\n'))
 }
+
+export const withArticle = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+
+/** `line item`, from `line_items`. */
+export const singularOf = (table: string): string => table.replaceAll('_', ' ').replace(/s$/, '')

@@ -1,5 +1,6 @@
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import { withArticle } from '../base/format.js'
 import { type Column, type Table, tablesOf } from './table.js'
 
 /**
@@ -57,7 +58,7 @@ export function historyTable(resource: Resource): Table | undefined {
     name,
     resource: resource.name,
     doc: `Versions of ${resource.name.replaceAll('_', ' ')} that shopsync saw replaced or deleted. The current one is in ${resource.name}.`,
-    grain: `one observed version, now ended, of ${root.grain.replace(/^one /, 'a ')}`,
+    grain: `one observed version, now ended, of ${withArticle(root.grain.replace(/^one /, ''))}`,
     role: 'history',
     columns: [...root.columns.filter((known) => known.name !== seenFrom.name), seenFrom, ...own],
     // If requests were under way at the same time, one may end a version at the instant at which it began, where the

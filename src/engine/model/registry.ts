@@ -117,7 +117,7 @@ export function withColumns(resource: Resource, columns: Readonly<Record<string,
     })
   }
   const fields = promoted.map(([name, kind]) => {
-    const doc = 'Not shown in the document; made a column by the configuration.'
+    const doc = 'Not in the API documentation; the configuration made it a column.'
     return [name, field(kind, doc, { nullable: true })] as const
   })
   return { ...resource, fields: { ...resource.fields, ...Object.fromEntries(fields) } }

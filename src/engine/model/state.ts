@@ -12,7 +12,7 @@ const cursor = { tenant_id: id('Tenant.'), resource: text('Resource.') }
  */
 export const stateTables = {
   tenants: define({
-    doc: 'Tenants that grant access, and those that did in the past. From the API document, Resources: Authorization.',
+    doc: 'Tenants that grant access, and those that did in the past. From the API documentation, Resources: Authorization.',
     key: ['tenant_id'],
     fields: {
       tenant_id: id('Tenant.'),
@@ -22,7 +22,7 @@ export const stateTables = {
       writable: boolean('true if write actions are enabled for this authorization.'),
       revoked_at: timestamp('When shopsync found that access was revoked. The rows are kept.'),
       _synced_at: timestamp('When the request that fetched this version was sent.'),
-      _extra: json("Fields the API sent that its document doesn't show."),
+      _extra: json("Fields the API sent that aren't in its documentation."),
     },
   }),
   sync_forgotten: define({
@@ -96,7 +96,7 @@ export const stateTables = {
       ...cursor,
       live_rows: integer('Number of live rows; null if unknown.'),
       sketch: text(
-        'A one-kilobyte sketch of their ids and versions. Comparing two sketches shows which rows differ.',
+        'A two-kilobyte sketch of their ids and versions. Comparing two sketches shows which rows differ.',
       ),
     },
   }),
@@ -129,7 +129,7 @@ export const stateTables = {
     },
   }),
   sync_drift: define({
-    doc: "Fields and enumeration values the API sends that its document doesn't show.",
+    doc: "Fields and enumeration values the API sends that aren't in its documentation.",
     key: ['resource', 'path', 'kind', 'detail'],
     fields: {
       resource: text('Resource.'),

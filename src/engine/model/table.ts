@@ -1,6 +1,7 @@
 import type { Derived } from '../../../schema/derive.js'
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import { singularOf, withArticle } from '../base/format.js'
 import { computedColumns } from './computedcolumns.js'
 import type { GrownKey } from './statetable.js'
 
@@ -77,7 +78,7 @@ const extra = column(
   '_extra',
   'json',
   true,
-  "Fields the API sent that its document doesn't show, by path; null if there are none.",
+  "Fields the API sent that aren't in its documentation, by path; null if there are none.",
 )
 
 /** Only if versions of the resource are kept (src/engine/model/historytable.ts). */
@@ -195,7 +196,7 @@ const childrenTable = (owner: Owner, child: Children): Table => {
     name: `${owner.resource.singular}_${child.table}`,
     resource: owner.resource.name,
     doc: child.doc,
-    grain: `one item of ${child.table.replaceAll('_', ' ')} of ${owner.grain}`,
+    grain: `one ${singularOf(child.table)} of ${owner.grain}`,
     role: 'child',
     columns: [
       tenantId,
@@ -247,7 +248,7 @@ const childTables = (owner: Owner, fields: Shape): Table[] =>
 function ownerBelow(owner: Owner, member: Children): Owner {
   const { resource, path } = owner
   const { table, ownerColumn, key, type } = member
-  const grain = `a ${table.replace(/s$/, '')} of ${owner.grain}`
+  const grain = `${withArticle(singularOf(table))} of ${owner.grain}`
   if (ownerColumn === undefined) return { ...owner, grain, ...(type === 'many' && { nameless: table }) }
   if (key !== 'id')
     throw new Bug(
@@ -263,7 +264,7 @@ export function tablesOf(resource: Resource): Table[] {
     resource,
     rootColumn: `${resource.singular}_id`,
     path: [],
-    grain: `a ${resource.singular.replaceAll('_', ' ')}`,
+    grain: withArticle(resource.singular.replaceAll('_', ' ')),
   }
   return [rootTable(resource), ...childTables(owner, resource.fields)]
 }

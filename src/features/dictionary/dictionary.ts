@@ -107,7 +107,7 @@ export interface Dictionary {
 /** The heading of these questions, and the text under it. */
 export const questionsTitle = 'What the document leaves open'
 export const questionsAbout =
-  "The API sends no totals, no days and few names. Where its document doesn't define them, the derived tables and the views work as follows."
+  "The API sends no totals, no days and few names. Where its documentation doesn't define them, the derived tables and the views work as follows."
 
 export const figuresTitle = 'Figures'
 export const figuresAbout =
@@ -165,10 +165,10 @@ export const dataTables = ({ tables }: Dictionary): DictionaryTable[] =>
 
 /** Where a resource's tables come from, as a sentence to append to the description; empty for all others. */
 export function originOf({ source, documented }: DictionaryTable): string {
-  const origin = source === '' ? '' : ` From the API document, ${source}.`
+  const origin = source === '' ? '' : ` From the API documentation, ${source}.`
   return documented
     ? origin
-    : `${origin} The document mentions this resource but not its path, so its path follows the others' convention.`
+    : `${origin} The API documentation mentions this resource but not its path, so its path follows the convention of the others.`
 }
 
 export const firstSentence = (text: string): string => /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text

@@ -23,7 +23,7 @@ export const eventTables = {
       received_at: timestamp('When it was first received.'),
       deliveries: integer('How many times it was received.'),
       state: text(
-        "`waiting`. `settled`: a walk that began after it has read its list. `deleted`: its record is confirmed gone. `exists`: it announced a deletion, but the record exists. `unseen`: its version was never seen except in the event. `ignored`: its cursor isn't synced. `left`: the next reconcile decides. `unknown`: its type or action isn't in the API's document.",
+        "`waiting`. `settled`: a walk that began after it has read its list. `deleted`: its record is confirmed gone. `exists`: it announced a deletion, but the record exists. `unseen`: its version was never seen except in the event. `ignored`: its cursor isn't synced. `left`: the next reconcile decides. `unknown`: its type or action isn't in the API documentation.",
       ),
       reason: text('Why it is still waiting or ended this way; null if that is obvious.'),
       tries: integer('Walks that did not settle it.'),

@@ -108,7 +108,7 @@ function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
       ),
     ],
     remarks: [
-      'A list is one kind of record of one business. Only lists behind these figures count here. A list is proven complete when the records read match the source’s count.',
+      'A list is one kind of record of one business. Only lists behind these figures count here. A list is proven complete when the records read match the source’s count. Values in quarantine could not be stored as sent.',
       `Payments are compared on invoices with a known total and a payment. Left out: ${plural(totals.unpaid, 'unpaid invoice')}, ${count(totals.unknown)} with an unknown total.`,
     ],
     orders: [],

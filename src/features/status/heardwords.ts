@@ -43,9 +43,7 @@ function todayText({ today }: EventsStatus): string {
   if (today.received === 0) return ''
   const again = today.received_again > 0 ? ` (${count(today.received_again)} more than once)` : ''
   const after =
-    today.settled_after_seconds === null
-      ? ''
-      : ` after ${span(today.settled_after_seconds * 1000)} in the median`
+    today.settled_after_seconds === null ? '' : ` (median ${span(today.settled_after_seconds * 1000)})`
   const deletions = today.deletions > 0 ? `, ${plural(today.deletions, 'deletion')}` : ''
   return `today (UTC) ${count(today.received)} received${again}, ${count(today.settled)} settled${after}${deletions}`
 }

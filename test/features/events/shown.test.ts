@@ -103,7 +103,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     })
     expect(heardText(seen, noon).split('\n')).toEqual([
       'events: listening since 09:00 UTC, last one 3.0 s ago; 2 cursors due, the oldest for 4.0 s',
-      '  today (UTC) 6 received (1 more than once), 3 settled after 3.0 s in the median, 1 deletion',
+      '  today (UTC) 6 received (1 more than once), 3 settled (median 3.0 s), 1 deletion',
     ])
     const chosen = await readEventsStatus(warehouse, noon, { tenants: [101], resources: ['payments'] })
     expect([chosen?.waiting, chosen?.due_cursors]).toEqual([1, 1])

@@ -38,7 +38,7 @@ export function aboutPartial(months: readonly ReportMonth[]): string[] {
   const names = months.filter(({ isPartial }) => isPartial).map(({ month }) => monthInFull(month))
   if (names.length === 0) return []
   return [
-    `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} incomplete: hatched, or a hollow point.`,
+    `${names.join(', ').replace(/, (?=[^,]*$)/, ' and ')} ${names.length === 1 ? 'is' : 'are'} incomplete, and shown hatched or as a hollow point.`,
   ]
 }
 

@@ -65,7 +65,7 @@ export function salesFigure(input: FigureInput): Figure {
         ? 'Sales and gross profit by month and shop'
         : 'Sales and gross profit by month',
     finding: last ? `${last[0]}: ${amountText(last[1], sales)} of sales${marginWords(last[1])}.` : '',
-    definition: `Sales: ${sales.doc} Gross profit: ${grossProfit.doc} It is before technicians’ pay, so it isn’t comparable with shop systems that subtract pay.`,
+    definition: `Sales: ${sales.doc} Gross profit: ${grossProfit.doc} It isn’t comparable with shop systems that subtract pay.`,
     leftOut: [
       ...leftOutText(scope.months, grossProfit),
       ...behindRemark(scope.behind, last?.[0] ?? 'the last month'),

@@ -60,7 +60,7 @@ export function cycleFigure(input: FigureInput): Figure {
     finding: last
       ? `${last[0]}: ${amountText(last[1], shareLate)} of orders with a promised time were late.`
       : '',
-    definition: `The time from creating the order to picking up the car, as a percentage of the invoices closed in the month. Late: ${shareLate.doc}`,
+    definition: `How long it took from creating the order to picking up the car, in percent of the invoices closed in the month. Late: ${shareLate.doc}`,
     leftOut: [
       ...(without > 0
         ? [`Left out: ${plural(without, 'invoice')} not picked up yet or with a missing time.`]
