@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
       page,
       "[...document.querySelectorAll('.question h2')].filter(one => one.checkVisibility()).map(one => one.textContent)",
     )
-    expect(asked).toEqual(['Can I trust it?', 'How were the last 12 months?', 'What needs me today?'])
+    expect(asked).toEqual(['Can I trust it?', 'How were the last 12 months?', 'What needs attention today?'])
     await page.reload()
     expect([await shown('scope'), await shown('period')]).toEqual([[shop], ['last-12-months']])
     expect(troubles).toEqual([])

@@ -315,7 +315,7 @@ test('demo fills a warehouse twice and answers three questions', async () => {
     const { code, stdout } = await shopsync(['demo'], { cwd: folder })
     expect(code).toBe(0)
     expect(stdout).toMatch(/^ +first sync +second sync$/m)
-    const titles = ['Can I trust it?', 'How was last month?', 'What needs me today?', 'The report']
+    const titles = ['Can I trust it?', 'How was last month?', 'What needs attention today?', 'The report']
     const places = titles.map((title) => stdout.indexOf(`── ${title} ─`))
     expect(places).toEqual([...places].sort((a, b) => a - b))
     expect(places[0]).toBeGreaterThan(0)

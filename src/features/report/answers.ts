@@ -217,7 +217,7 @@ function todayOf({ needs }: ReportScope): QuestionAnswer {
       : ''
   return {
     id: 'today',
-    question: 'What needs me today?',
+    question: 'What needs attention today?',
     ...todaySentence(needs),
     facts: [
       fact(

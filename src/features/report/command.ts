@@ -2,7 +2,7 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const reportCommand: Command = {
   name: 'report',
-  summary: 'one page that answers: can I trust the data, how was last month, what needs me today',
+  summary: 'one page that answers: can I trust the data, how was last month, what needs attention today',
   help: `
 Writes a self-contained HTML page for the owner of the shops: it loads nothing from elsewhere, so you can mail or keep it.
 Below the three answers are charts of sales, work and customers, each with its definition, what it leaves out, and its

@@ -101,7 +101,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stdout).toContain('Can I trust it?')
     expect(ended.stdout).toContain('How was last month?')
-    expect(ended.stdout).toContain('What needs me today?')
+    expect(ended.stdout).toContain('What needs attention today?')
     expect(ended.stdout).toMatch(/The report: .*report\.html/)
     expect(page.startsWith('<!doctype html>')).toBe(true)
   })

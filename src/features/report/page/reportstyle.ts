@@ -122,7 +122,7 @@ figcaption, .caption { color: var(--muted); font-size: 13px; line-height: 1.5; m
 .tall thead th { position: sticky; top: 0; background: var(--paper); box-shadow: inset 0 -1px var(--rule) }
 table { border-collapse: collapse; width: 100%; font-size: 13px }
 th, td { padding: 6px 0 6px 14px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; vertical-align: top }
-th:first-child, td:first-child { padding-left: 0; text-align: left } th { font-weight: 500 } thead th { color: var(--muted); white-space: normal; vertical-align: bottom }
+th:first-child, td:first-child { padding-left: 0; text-align: left } th { font-weight: 500 } thead th { color: var(--muted); white-space: normal; vertical-align: bottom } thead th::first-letter { text-transform: uppercase }
 th.text, td.text { text-align: left; white-space: normal; min-width: 7em } tbody tr:last-child > * { border-bottom: 0 }
 td .sign { width: 16px; height: 16px; font-size: 10px; vertical-align: -3px }
 .empty { padding: 64px 24px; text-align: center } .empty p { margin-top: 8px; color: var(--muted) }
