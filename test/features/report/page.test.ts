@@ -41,7 +41,12 @@ describe('the page', () => {
     const text = page(one, true)
     const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
     expect(headings.slice(0, 4)).toEqual([
-      ...['Can I trust it?', 'How was last month?', 'How is this month going?', 'What needs attention today?'],
+      ...[
+        'Can I trust it?',
+        'How was last month?',
+        'How is this month going?',
+        'What needs attention today?',
+      ],
     ])
     expect(headings).toEqual(
       expect.arrayContaining([
