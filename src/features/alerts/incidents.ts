@@ -95,7 +95,7 @@ const behindIncident = ({ resource, met, missed, target, since }: BehindTarget):
   ...{ kind: 'behind_target', tenantId: 0, resource, since, cause: null, lasts: 'state' },
   message: cursorMessage(
     { tenant_id: 0, resource },
-    `${count(missed)} of ${plural(met + missed, 'change')} came later than ${durationText(target)}`,
+    `${count(missed)} of ${plural(met + missed, 'change')} missed the target of ${durationText(target)}`,
   ),
   advice: adviceOf('behind_target', { tenantId: 0, resource }),
 })

@@ -144,8 +144,8 @@ export function figureFacts(figure: DictionaryFigure): (readonly [name: string, 
           ? ''
           : `Column ${sql(snapshot)} of \`daily_snapshots\`, written by the nightly job.`,
       ],
-      ['Kept in', lists(figure.columns)],
-      ['Rests on', lists(figure.lists)],
+      ['Columns', lists(figure.columns)],
+      ['Based on', lists(figure.lists)],
     ] as const
   ).filter(([, content]) => content !== '')
 }

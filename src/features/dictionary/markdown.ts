@@ -107,7 +107,7 @@ const figureMarkdown = (figure: DictionaryFigure, around: Around): string[] => [
   ),
   '',
   ...example(figure.example),
-  ...(figure.instead.length === 0 ? [] : ['What people type instead, and why it is wrong:', '']),
+  ...(figure.instead.length === 0 ? [] : ['Common mistakes, and why they are wrong:', '']),
   ...figure.instead.flatMap(({ sql, why }) => ['```sql', sql, '```', '', why, '']),
 ]
 

@@ -105,7 +105,7 @@ describe('the alert behind_target', () => {
     here.configure({ targets, alerts: { rules: [{ on: ['behind_target'], command }] } })
     await changed(9002, 41)
     expect(readFileSync(file, 'utf8')).toMatch(
-      /"opened".*repair_orders: 2 of 2 changes came later than PT15M/,
+      /"opened".*repair_orders: 2 of 2 changes missed the target of PT15M/,
     )
     expect((await here.run('status')).code).toBe(1)
     for (const id of [9003, 9004, 9005]) await changed(id, 1)

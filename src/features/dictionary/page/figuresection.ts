@@ -22,7 +22,7 @@ const fact = (name: string, content: string): string => `<div><dt>${name}</dt><d
 const mistakes = ({ instead }: DictionaryFigure): string =>
   instead.length === 0
     ? ''
-    : `<h4>What people type instead, and why it is wrong</h4>${instead
+    : `<h4>Common mistakes, and why they are wrong</h4>${instead
         .map(({ sql, why }) => exampleMarkup({ title: why, sql }))
         .join('')}`
 
@@ -31,7 +31,7 @@ export function figureSection(figure: DictionaryFigure, known: ReadonlySet<strin
   const facts = figureFacts(figure).map(([name, content]) =>
     fact(
       name,
-      name === 'Relation' || name === 'Rests on' || name === 'Past days'
+      name === 'Relation' || name === 'Based on' || name === 'Past days'
         ? linked(content, known)
         : prose(content),
     ),
