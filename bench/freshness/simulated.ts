@@ -151,7 +151,12 @@ function chosenBy(
     })
   const bound = boundOf(atLeast, { lists: lists.length + unread.length, windowAnHour })
   const targets = new Map(lists.map(({ resource, target }) => [resource, target]))
-  return chooseLists(lists, unread, { targetOf: (name) => targets.get(name) ?? atLeast, bound, budget })
+  return chooseLists(lists, unread, {
+    targetOf: (name) => targets.get(name) ?? atLeast,
+    bound,
+    windowAnHour,
+    budget,
+  })
 }
 
 export function simulate({

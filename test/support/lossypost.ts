@@ -37,6 +37,7 @@ export class LossyPost {
   constructor(
     private readonly random: () => number,
     readonly tally: PostTally,
+    private readonly forged: number = way.forged,
   ) {}
 
   /** Sends the event of a change, if there is one. `now`: in microseconds since the epoch. */
@@ -49,7 +50,7 @@ export class LossyPost {
       triggeredAt: fromMicros(now),
     }
     this.#send(event, now)
-    if (action === 'deleted' || this.random() > way.forged) return
+    if (action === 'deleted' || this.random() > this.forged) return
     this.tally.forged += 1
     const lie =
       this.random() < 0.5

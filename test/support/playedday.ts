@@ -207,7 +207,7 @@ export class PlayedDay {
 
   /** From now on events come, by a way on which some get lost, and a listener takes turns. */
   async listen(): Promise<void> {
-    const post = new LossyPost(randomFrom(this.options.seed + 2), this.tally)
+    const post = new LossyPost(randomFrom(this.options.seed + 2), this.tally, 0)
     const { store } = this.sandbox
     store.onChange((change) =>
       post.changed(change, versionOf(store, change), BigInt(Math.round(this.clock.now * 1000))),

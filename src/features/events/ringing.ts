@@ -128,12 +128,12 @@ export class Ringing implements AsyncDisposable {
     return { waiting, inMs }
   }
 
-  /** As due rounds rank lists by their events: by the ages of all of them, counted in targets. */
+  /** As due rounds rank lists by their events: by the ages of what was announced, counted in targets. */
   #bestFirst(due: readonly DueCursor[], now: number): readonly DueCursor[] {
     const { targetOf } = this.settings
     if (!targetOf) return due
-    const worth = ({ resource, since, events }: DueCursor): number =>
-      (events * Math.max(1, now - toMillis(since))) / targetOf(resource)
+    const worth = ({ resource, since, announced }: DueCursor): number =>
+      (announced * Math.max(1, now - toMillis(since))) / targetOf(resource)
     return due.toSorted((a, b) => worth(b) - worth(a))
   }
 

@@ -2,8 +2,8 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
-import type { CursorKey } from '../../engine/warehouse/cursors.js'
-import { countSettled } from './counts.js'
+import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
+import { countSettled, isOwnEvent } from './counts.js'
 import type { Inbox } from './inbox.js'
 import type { EventDb, eventTables } from './tables.js'
 
@@ -37,8 +37,8 @@ export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey)
 export interface DueCursor extends CursorKey {
   /** Since when its oldest event has been due. */
   readonly since: string
-  /** How many events wait for it and are due. */
-  readonly events: number
+  /** How many of its own records events announced; 0 if only other resources' events made it due. */
+  readonly announced: number
 }
 
 /** Cursors at once. */
@@ -51,18 +51,26 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
   const rows = await inbox.read((db) =>
     db
       .selectFrom('sync_events')
-      .select(['tenant_id', 'resource'])
-      .select((eb) => [eb.fn.min<string>('due_at').as('since'), eb.fn.countAll<number>().as('events')])
+      .select(['tenant_id', 'resource', 'type'])
+      .select((eb) => [
+        eb.fn.min<string>('due_at').as('since'),
+        eb.fn.count<number>('record_id').distinct().as('records'),
+      ])
       .where('state', '=', 'waiting')
       .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0), eb('tries', 'is', null)]))
-      .groupBy(['tenant_id', 'resource'])
+      .groupBy(['tenant_id', 'resource', 'type'])
       .orderBy('since')
       .limit(mostCursors)
       .execute(),
   )
-  return rows.map(({ tenant_id, resource, since, events }) => ({
-    ...{ tenantId: tenant_id, resource, since, events: Number(events) },
-  }))
+  const found = new Map<string, DueCursor>()
+  for (const { tenant_id: tenantId, resource, type, since, records } of rows) {
+    const name = cursorName({ tenantId, resource })
+    const { since: first = since, announced = 0 } = found.get(name) ?? {}
+    const own = isOwnEvent(type, resource) ? Number(records) : 0
+    found.set(name, { tenantId, resource, since: first, announced: announced + own })
+  }
+  return [...found.values()]
 }
 
 interface Settlement extends Settled {

@@ -66,11 +66,15 @@ export interface Rate {
 
 const usual = [1, 10, 60, 300, 600, 900, 1800, 3600, 86_400]
 
+/** How much longer a window may seem than it is: the source's clock is only known to the second, and drifts. */
+const seemsLonger = 1.1
+
 /** Windows start and end with the clock: the shortest usual length that fits the end of this one. */
 function windowSeconds(resetsAt: number, now: number): number {
   const left = Math.max(1, Math.ceil((resetsAt - now) / 1000))
   const end = Math.round(resetsAt / 1000)
-  return usual.find((length) => length >= left && end % length === 0) ?? usual.find((l) => l >= left) ?? left
+  const fitting = usual.filter((length) => length * seemsLonger >= left)
+  return fitting.find((length) => end % length === 0) ?? fitting[0] ?? left
 }
 
 export function rateOf(stats: SourceStats, reserve: number, now: number): Rate | null {

@@ -12,6 +12,8 @@ const markName = 'rate window'
 interface SeenWindow {
   readonly limit: number
   readonly seconds: number
+  /** When the last one seen ends, in ms since the epoch; 0 if an older version kept the length. */
+  readonly resetsAt: number
 }
 
 async function readSeen(warehouse: ReadingWarehouse): Promise<SeenWindow | undefined> {
@@ -19,7 +21,9 @@ async function readSeen(warehouse: ReadingWarehouse): Promise<SeenWindow | undef
   const row = await warehouse.read((db) =>
     db.selectFrom('sync_meta').select('value').where('name', '=', markName).executeTakeFirst(),
   )
-  return row?.value == null ? undefined : (JSON.parse(row.value) as SeenWindow)
+  return row?.value == null
+    ? undefined
+    : { resetsAt: 0, ...(JSON.parse(row.value) as Omit<SeenWindow, 'resetsAt'>) }
 }
 
 const lengthened = (rate: Rate, seen: SeenWindow | undefined): Rate =>
@@ -31,12 +35,24 @@ const lengthened = (rate: Rate, seen: SeenWindow | undefined): Rate =>
 export const withSeenLength = async (warehouse: ReadingWarehouse, rate: Rate): Promise<Rate> =>
   lengthened(rate, await readSeen(warehouse))
 
-/** The same; and stores the length for later runs if this one knows better. */
-export async function keepSeenLength(warehouse: Writer, rate: Rate): Promise<Rate> {
+/** Windows whose ends differ by less are the same one: the source tells its end to the second. */
+const sameWindowMs = 2000
+
+/** What was seen, unless this window's end shows that it was too long: between two ends lies a whole window, or several. */
+function corrected(seen: SeenWindow | undefined, resetsAt: number): SeenWindow | undefined {
+  const between = seen ? resetsAt - seen.resetsAt : 0
+  if (!seen || between < sameWindowMs || seen.seconds * 1000 < between + sameWindowMs) return seen
+  return { ...seen, seconds: Math.round(between / 1000) }
+}
+
+/** The same; and stores the length for later runs if this one knows better. `resetsAt`: in ms since the epoch. */
+export async function keepSeenLength(warehouse: Writer, rate: Rate, resetsAt: number): Promise<Rate> {
   const seen = await readSeen(warehouse)
-  const now = lengthened(rate, seen)
-  if (seen?.limit === now.limit && seen.seconds === now.window_seconds) return now
-  const value = JSON.stringify({ limit: now.limit, seconds: now.window_seconds } satisfies SeenWindow)
+  const now = lengthened(rate, corrected(seen, resetsAt))
+  const isSame = seen?.limit === now.limit && Math.abs(resetsAt - seen.resetsAt) < sameWindowMs
+  if (isSame && seen.seconds === now.window_seconds) return now
+  const kept: SeenWindow = { limit: now.limit, seconds: now.window_seconds, resetsAt }
+  const value = JSON.stringify(kept)
   const statement = warehouse.db
     .insertInto('sync_meta')
     .values({ name: markName, value })

@@ -21,7 +21,10 @@ const silence = 60_000_000n
 /** How many events are used to rank cursors; rings take care of the rest. */
 const mostWaiting = 10_000
 
-/** The events that wait for a cursor, and the sum of their ages. */
+/**
+ * What events announced of a cursor and waits for a walk: how many records, and the sum of their ages. Another resource's
+ * event makes this cursor due (`events.also`) without announcing anything of it, so it adds no age.
+ */
 export interface WaitingEvents {
   readonly count: number
   readonly hours: number
@@ -91,26 +94,35 @@ export class Announcements {
     return row?.at ?? null
   }
 
-  /** The waiting events, by cursor: only the oldest ones, if there are very many. */
+  /**
+   * The waiting events, by cursor: only the oldest ones, if there are very many. Each record counts once, by its first
+   * event, and one that a walk has looked for in vain doesn't count until it is looked for again.
+   */
   async waiting(now: string): Promise<ReadonlyMap<string, WaitingEvents>> {
     const rows = await this.#reading((inbox) =>
       inbox.read((db) =>
         db
           .selectFrom('sync_events')
-          .select(['tenant_id', 'resource', 'received_at'])
+          .select(['tenant_id', 'resource', 'type', 'record_id', 'received_at'])
           .where('state', '=', 'waiting')
+          .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0), eb('tries', 'is', null)]))
           .orderBy('received_at')
           .limit(mostWaiting)
           .execute(),
       ),
     )
     const found = new Map<string, { count: number; hours: number }>()
-    for (const { tenant_id: tenantId, resource, received_at } of rows ?? []) {
+    const seen = new Set<string>()
+    for (const { tenant_id: tenantId, resource, type, record_id, received_at } of rows ?? []) {
       const name = cursorName({ tenantId, resource })
+      const record = `${name} ${type} ${record_id}`
+      if (seen.has(record)) continue
+      seen.add(record)
       const sum = found.get(name) ?? { count: 0, hours: 0 }
       sum.count += 1
-      sum.hours += Math.max(0, toMillis(now) - toMillis(received_at ?? now)) / 3_600_000
       found.set(name, sum)
+      if (isOwnEvent(type, resource))
+        sum.hours += Math.max(0, toMillis(now) - toMillis(received_at ?? now)) / 3_600_000
     }
     return found
   }

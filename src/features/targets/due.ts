@@ -53,8 +53,8 @@ async function windowNow({ source, clock, warehouse }: WritingRun): Promise<Wind
   const stats = source.stats()
   const told = limitOf(stats, 0, Number(clock.nowMicros() / 1000n))
   if (!told || !stats.window) return undefined
-  const limit = await keepSeenLength(warehouse, told)
   const { resetsAt } = stats.window
+  const limit = await keepSeenLength(warehouse, told, resetsAt)
   return { limit: limit.limit, remaining: limit.remaining, resetsAt, length: limit.window_seconds * 1000 }
 }
 
@@ -142,6 +142,7 @@ function rulesOf(
     targetOf: (resource) => (settings.targetOf(resource) ?? settings.atLeast) / hourMs,
     meanOf: meanRates(totals),
     bound: boundOf(settings.atLeast / hourMs, { lists, windowAnHour: window }),
+    windowAnHour: window,
   }
 }
 

@@ -64,6 +64,8 @@ export interface RoundRules {
   targetOf(resource: string): number
   /** See `boundOf`. */
   readonly bound: number
+  /** Requests an hour that the rate limit gives; undefined if no limit is known. */
+  readonly windowAnHour?: number | undefined
   /** Requests; undefined if no limit is known. */
   readonly budget: number | undefined
 }
@@ -110,41 +112,91 @@ class Highest<T> {
   }
 }
 
+/** How finely `Deadlines` tells waits apart. */
+const parts = 200
+/** The share of the window that lists near the bound can count on: half of what a round polls, less what it sets aside. */
+const forOldest = 0.4
+
+/**
+ * How many of the longest waiting lists a round must poll so that none exceeds the bound. Lists that were all read in the
+ * same hour reach it in the same hour: if it waited until then, the last of them would come hours late. So those of them
+ * that later rounds have no room for are polled earlier. Of lists that have waited for less than half of the bound, too many
+ * will be polled for their changes to plan so far ahead.
+ */
+class Deadlines {
+  /** Lists by their wait; the last counts those at the bound and beyond. */
+  readonly #counts = new Array<number>(parts + 1).fill(0)
+
+  constructor(
+    private readonly bound: number,
+    private readonly windowAnHour = Number.POSITIVE_INFINITY,
+  ) {}
+
+  isNear(waited: number): boolean {
+    return waited >= this.bound / 2
+  }
+
+  take(waited: number): void {
+    const part = Math.min(parts, Math.floor((waited / this.bound) * parts))
+    this.#counts[part] = (this.#counts[part] ?? 0) + 1
+  }
+
+  /** Lists that this round must poll; more than it can, maybe. */
+  get needed(): number {
+    let lists = this.#counts[parts] ?? 0
+    let needed = lists
+    for (let part = parts - 1; part >= 0; part--) {
+      lists += this.#counts[part] ?? 0
+      const left = this.bound * (1 - (part + 1) / parts)
+      if (left > 0) needed = Math.max(needed, lists - forOldest * this.windowAnHour * left)
+      else needed = lists
+    }
+    return Math.ceil(needed)
+  }
+}
+
 export interface ChoiceRules extends RoundRules {
   /** See `meanRates`. */
   meanOf(resource: string): number
 }
 
 /**
- * Chooses the lists of a round, which it takes one by one. First those that have reached the bound, longest wait first, at
+ * Chooses the lists of a round, which it takes one by one. First those that would exceed the bound, longest wait first, at
  * most half of the round. Then lists that were never read, at most a quarter while anything else is due. Then the highest
  * scores.
  */
 export class RoundChoice<L extends PolledList> {
   readonly #budget: number
   readonly #others: Highest<L>
-  readonly #overdue: Highest<L>
+  readonly #oldest: Highest<L>
+  readonly #deadlines: Deadlines
 
   constructor(private readonly rules: ChoiceRules) {
-    const { targetOf, meanOf, budget = Number.POSITIVE_INFINITY } = rules
+    const { targetOf, meanOf, budget = Number.POSITIVE_INFINITY, bound, windowAnHour } = rules
     this.#budget = budget
+    this.#deadlines = new Deadlines(bound, windowAnHour)
     this.#others = new Highest(budget, (list) =>
       scoreOf(list, changeRate(list, meanOf(list.resource)), targetOf(list.resource)),
     )
-    this.#overdue = new Highest(Math.ceil(budget / 2), ({ waited }) => waited, this.#others)
+    this.#oldest = new Highest(Math.ceil(budget / 2), ({ waited }) => waited, this.#others)
   }
 
   take(list: L): void {
-    const { targetOf, bound } = this.rules
-    if (!isCandidate(list, targetOf(list.resource))) return
-    const highest = list.waited >= bound ? this.#overdue : this.#others
-    highest.take(list)
+    if (!isCandidate(list, this.rules.targetOf(list.resource))) return
+    if (!this.#deadlines.isNear(list.waited)) {
+      this.#others.take(list)
+      return
+    }
+    this.#deadlines.take(list.waited)
+    this.#oldest.take(list)
   }
 
   /** All lists were taken. */
   chosen<U>(unread: readonly U[]): ChosenLists<L, U> {
     const budget = this.#budget
-    const first = this.#overdue.end()
+    const oldest = this.#oldest.end()
+    const first = oldest.slice(0, this.#deadlines.needed)
+    for (const list of oldest.slice(first.length)) this.#others.take(list)
     const left = budget - first.length
     const share = budget > 1 ? Math.max(1, Math.floor(budget / 4)) : 0
     const forUnread = Math.min(unread.length, Math.max(Math.min(share, left), left - this.#others.seen))

@@ -79,7 +79,7 @@ test('nothing about events is shown if nobody has ever listened; then all of it 
   await until(async () => (await settled()) === 1)
   const status = await here.run('status')
   expect(status.stdout).toMatch(
-    /\nevents: listening since \d\d:\d\d UTC, last one \S+ s ago\n {2}today \(UTC\) 1 received, 1 settled after/,
+    /\nevents: listening since \d\d:\d\d UTC, last one \S+ s ago\n {2}today \(UTC\) 1 received, 1 settled \(median/,
   )
   expect((await here.run('status', '--failing')).stdout).not.toContain('events:')
   const why = await here.run('why', 'repair_orders', String(id))

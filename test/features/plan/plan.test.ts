@@ -188,6 +188,17 @@ describe('minutes', () => {
     expect(minutesFor(800, rate, 1)).toBeCloseTo(800 / 60)
   })
 
+  it("don't take an hour for a day if the source's clock is a little behind", () => {
+    const lateEvening = Date.parse('2026-03-04T23:00:00Z')
+    const { window, ...rest } = stats(0)
+    const rate = (ms: number) =>
+      rateOf({ ...rest, window: { ...window, resetsAt: lateEvening + ms } }, 0, lateEvening)
+    expect(rate(3_600_000)).toMatchObject({ window_seconds: 3600 })
+    expect(rate(3_602_000)).toMatchObject({ window_seconds: 3600 })
+    expect(rate(61_000)).toMatchObject({ window_seconds: 60 })
+    expect(rate(4_500_000)).toMatchObject({ window_seconds: 86_400 })
+  })
+
   it('use the length of the window if two resets have shown it', () => {
     const { window, ...rest } = stats(0)
     expect(rateOf(stats(0), 0, now)).toMatchObject({ window_seconds: 60, window_known: false })

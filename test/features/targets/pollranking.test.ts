@@ -189,7 +189,27 @@ function longestWait(rates: readonly number[], neverRead: number, spare: number)
   return longest
 }
 
+/** Hourly rounds for three days, over lists that were all read in the same hour. */
+function waitAfterOneHour(rates: readonly number[], budget: number): number {
+  const all = rates.map((rate, id) => ({ ...list(id, { resource: rate > 0 ? 'a' : 'c', waited: 0 }), rate }))
+  const rules = { targetOf, bound: 24, windowAnHour: budget, budget }
+  let longest = 0
+  for (let hour = 0; hour < 72; hour++) {
+    for (const one of all) one.waited += 1
+    longest = Math.max(longest, ...all.map(({ waited }) => waited))
+    for (const one of chooseLists(all, [], rules).polled)
+      Object.assign(one, { news: one.news + one.rate * one.waited, hours: one.hours + one.waited, waited: 0 })
+  }
+  return longest
+}
+
 describe('the bound', () => {
+  it('holds for lists that were all read in the same hour: they are polled in the hours before it', () => {
+    const quiet = Array.from({ length: 200 }, () => 0)
+    const busy = Array.from({ length: 60 }, () => 4)
+    expect(waitAfterOneHour([...quiet, ...busy], 40)).toBeLessThanOrEqual(24)
+  })
+
   it('is as configured while that takes half of the window, and longer for all if it takes more', () => {
     expect(boundOf(24, { lists: 1200, windowAnHour: 100 })).toBe(24)
     expect(boundOf(24, { lists: 2400, windowAnHour: 100 })).toBe(48)

@@ -118,7 +118,7 @@ describe.each(warehouses())('$name', (kind) => {
     configure()
     expect(states(await status())).toEqual(['ok'])
     rate.limit = 100_000
-    await seen({ limit: 100_000, seconds: 3600 })
+    await seen({ limit: 100_000, seconds: 3600, resetsAt: 0 })
     expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
     await age(63)
     expect(states(await status())).toEqual(['stale'])
@@ -128,13 +128,19 @@ describe.each(warehouses())('$name', (kind) => {
     await begin(kind, 1000)
     const length = async (): Promise<unknown> =>
       (await here.run('plan', '--json')).json<{ rate: { window_seconds: number } }>().rate.window_seconds
-    await seen({ limit: 1000, seconds: 86_400 })
+    await seen({ limit: 1000, seconds: 86_400, resetsAt: 0 })
     expect(await length()).toBe(86_400)
-    await seen({ limit: 999, seconds: 86_400 })
+    await seen({ limit: 999, seconds: 86_400, resetsAt: 0 })
     expect(await length()).toBeLessThanOrEqual(3600)
     expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
     const row = warehouse.db.selectFrom('sync_meta').select('value').where('name', '=', 'rate window')
-    expect(JSON.parse((await row.executeTakeFirst())?.value ?? '')).toMatchObject({ limit: 1000 })
+    const kept = async (): Promise<{ limit: number; seconds: number }> =>
+      JSON.parse((await row.executeTakeFirst())?.value ?? '')
+    expect(await kept()).toMatchObject({ limit: 1000 })
+    // The end of a later window shows that windows aren't that long.
+    await seen({ limit: 1000, seconds: 86_400, resetsAt: Date.now() - 3_600_000 })
+    expect(await here.run('sync', '--due')).toMatchObject({ code: 0 })
+    expect((await kept()).seconds).toBeLessThan(7300)
   })
 
   it('a round over some lists takes nothing back', async () => {
