@@ -2,6 +2,7 @@
  * Shops at work on a simulated clock, and a warehouse that follows them within a small window, as cron would have it: the
  * real HTTP server, the shipped jobs, a real warehouse. A few shops are large, and they are open in four time zones.
  */
+import { setMaxListeners } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
@@ -26,6 +27,9 @@ import { randomFrom } from './random.js'
 import { known } from './run.js'
 import { root } from './tree.js'
 import { type Kind, reopen } from './warehouse.js'
+
+// As the program itself does (src/entry.ts): a run's signal has a listener for each request under way.
+setMaxListeners(100)
 
 const minute = 60_000
 const hour = 60 * minute

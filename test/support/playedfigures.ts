@@ -24,7 +24,7 @@ export interface PlayedPolicy extends PlayedOptions {
   readonly job: 'due' | 'hourly'
   /** Minutes from one beginning of the job to the next. */
   readonly every: number
-  /** Whether events come. */
+  /** Whether events come once the policy begins. */
   readonly hears?: boolean
   /** Requests an hour. */
   readonly limit: number
@@ -75,8 +75,8 @@ export async function playPolicy(kind: Kind, policy: PlayedPolicy): Promise<Play
     day.rate.limit = limit
     const codes = new Set<number>()
     const ended = ({ code }: PlayedRun): void => void codes.add(code)
-    if (policy.hears) await day.listen()
     await day.repeat('hourly', 60, learning, ended)
+    if (policy.hears) await day.listen()
     await day.repeat(job, every, left(from), ended)
     const proven: number[] = []
     let runs = 0
