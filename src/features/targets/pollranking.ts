@@ -115,13 +115,13 @@ class Highest<T> {
 /** How finely `Deadlines` tells waits apart. */
 const parts = 200
 /** The share of the window that lists near the bound can count on: half of what a round polls, less what it sets aside. */
-const forOldest = 0.4
+const forOldest = 0.45
 
 /**
  * How many of the longest waiting lists a round must poll so that none exceeds the bound. Lists that were all read in the
  * same hour reach it in the same hour: if it waited until then, the last of them would come hours late. So those of them
- * that later rounds have no room for are polled earlier. Of lists that have waited for less than half of the bound, too many
- * will be polled for their changes to plan so far ahead.
+ * that later rounds have no room for are polled earlier, but not before 60 % of the bound. Planning further ahead costs
+ * more than it saves: most of the other lists will be polled for their changes before.
  */
 class Deadlines {
   /** Lists by their wait; the last counts those at the bound and beyond. */
@@ -133,7 +133,7 @@ class Deadlines {
   ) {}
 
   isNear(waited: number): boolean {
-    return waited >= this.bound / 2
+    return waited >= 0.6 * this.bound
   }
 
   take(waited: number): void {
