@@ -23,6 +23,9 @@ import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './w
 
 const hourMs = 3_600_000
 
+/** See `collectAt`. A round reads many rows to choose among, and stores few: memory would buy it no time. */
+const heapGrowth = 100
+
 /** What a round is part of. */
 export interface RoundPlace {
   /** The next planned instants of its job, in ms since the epoch. */
@@ -98,6 +101,7 @@ export function syncRound(
   const settings = settingsFor(context)
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
+    context.invocation.io.collectAt(heapGrowth)
     const round = await roundNow(run, place, reserve)
     const now = fromMicros(BigInt(round.now) * 1000n)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
