@@ -13,7 +13,7 @@ import { Ids } from './ids.js'
 import { Repeats, servedSize } from './pagesize.js'
 import type { WalkOutcome, WalkPage } from './types.js'
 import { type Basis, movesWatermark } from './verdict.js'
-import type { WalkState } from './walkstate.js'
+import { mayReadOn, type WalkState } from './walkstate.js'
 
 /** Why a list is read this way: it isn't newest first, or it has no reliable total. */
 export type PlainCause = 'order' | 'no_count'
@@ -47,8 +47,11 @@ interface PlainState {
  * pushed the others back, or ties change their order.
  */
 const mostQuiet = 5
-/** After this many consecutive readings that find nothing new, ties that change their order hide nothing more. */
-const steadyReadings = 2
+/**
+ * After this many consecutive readings that find nothing new, ties that change their order hide nothing more. If earlier
+ * readings have found something, the ties hide much, and more readings have to find nothing.
+ */
+const steadyReadings = { atFirst: 2, later: 5 }
 
 /** Without a limit, a source that makes up pages would be read forever. */
 const mostPages = 1_000_000
@@ -63,6 +66,7 @@ class PlainWalk<P> {
   /** The ids of all readings, and how many consecutive readings found nothing new. */
   readonly #all = new Ids()
   #steady = 0
+  #readings = 0
   /** The list isn't newest first. */
   readonly #isUnordered: boolean
 
@@ -79,8 +83,8 @@ class PlainWalk<P> {
     let before: StillList | undefined
     let read: Ids | undefined
     let outcome: WalkOutcome | undefined
-    for (let i = 0; i < size.sizes.length; i++) {
-      const perPage = size.sizes[i] ?? begin.perPage
+    for (let i = 0; this.#mayRead(i, outcome); i++) {
+      const perPage = size.sizes[i % size.sizes.length] ?? begin.perPage
       const reading = await this.#read(i === 0 ? begin : { from: 1, pages: [], perPage })
       const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
       outcome = this.#judge(reading, now, { ...(before && { still: before }), ...(read && { ids: read }) })
@@ -92,6 +96,12 @@ class PlainWalk<P> {
     }
     if (!outcome) throw new Bug('A walk needs a page size')
     return outcome
+  }
+
+  /** `outcome`: of the readings so far, which are `number`. */
+  #mayRead(number: number, outcome: WalkOutcome | undefined): boolean {
+    if (number < this.walk.size.sizes.length) return true
+    return outcome?.reason === 'ties' && mayReadOn(number + 1, this.#all.distinct)
   }
 
   /** undefined: the two readings don't show the same versions in the same order, or the total didn't change. */
@@ -135,6 +145,7 @@ class PlainWalk<P> {
       reading.totals.add(last.total)
     }
     this.#steady = reading.news === 0 ? this.#steady + 1 : 0
+    this.#readings++
     return { last, isSteady: reading.totals.size === 1, isEnded: end !== undefined, ids: reading.ids }
   }
 
@@ -185,8 +196,11 @@ class PlainWalk<P> {
     const isUncounted = this.cause === 'no_count'
     const shown = isUncounted || !now ? ids.numbers(last.total, before.ids) : now
     if (!isEnded) return this.#outcome({ by: 'nothing', reason: 'moving' }, shown)
-    if (isUncounted)
-      return this.#outcome({ by: 'end', mayHide: ids.mayHide && this.#steady < steadyReadings }, shown)
+    if (isUncounted) {
+      const { atFirst, later } = steadyReadings
+      const enough = this.#readings > this.walk.size.sizes.length ? later : atFirst
+      return this.#outcome({ by: 'end', mayHide: ids.mayHide && this.#steady < enough }, shown)
+    }
     const union = this.#union.numbers(last.total)
     const isKnown = isKnownMismatch(shown, this.walk.plan.known, false)
     const isSame =

@@ -11,12 +11,7 @@ import { readPlainly, readUnsteady } from './plain.js'
 import { Reading } from './reading.js'
 import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
 import { movesWatermark } from './verdict.js'
-import { WalkState } from './walkstate.js'
-
-/** The most readings of a list whose only fault is that ties hide records. */
-const mostReadings = 25
-/** A longer list isn't worth that many readings: it is read once with each page size. */
-const oftenUpTo = 5000
+import { mayReadOn, WalkState } from './walkstate.js'
 
 /** The result of one reading. */
 interface ReadingEnd {
@@ -67,7 +62,7 @@ export class Walk<P> {
 
   #mayRead(number: number, joint: Book | undefined): boolean {
     if (number <= this.#state.size.sizes.length) return true
-    return joint !== undefined && number <= mostReadings && joint.last <= oftenUpTo
+    return joint !== undefined && mayReadOn(number, joint.last)
   }
 
   /** Reads the list once: begins, reads to its end, closes the books, judges. */

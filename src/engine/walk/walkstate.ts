@@ -8,6 +8,15 @@ import { PageSize } from './pagesize.js'
 import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
 import { type Evidence, verdict } from './verdict.js'
 
+/** The most readings of a list whose only fault is that ties hide records. */
+const mostReadings = 25
+/** A longer list isn't worth that many readings: it is read once with each page size. */
+const oftenUpTo = 5000
+
+/** Whether a list whose only fault is that ties hide records may be read once more. */
+export const mayReadOn = (number: number, records: number): boolean =>
+  number <= mostReadings && records <= oftenUpTo
+
 /** What all readings of one walk share. */
 export class WalkState<P> {
   /** The newest `updated_at` that any reading has stored, not counting those in the future. */

@@ -9,6 +9,7 @@ import type * as evidence from '../../../src/engine/walk/evidence.js'
 import type * as olderpart from '../../../src/engine/walk/olderpart.js'
 import type * as ties from '../../../src/engine/walk/ties.js'
 import type { Balance, Counted } from '../../../src/engine/walk/verdict.js'
+import type * as walkstate from '../../../src/engine/walk/walkstate.js'
 import type * as drift from '../../../src/engine/warehouse/drift.js'
 import type * as register from '../../../src/engine/warehouse/register/register.js'
 import type * as session from '../../../src/engine/warehouse/session.js'
@@ -177,6 +178,15 @@ export const laws: readonly LawMutant[] = [
     broken: "doesn't read again what ties hide",
     breakage: Book.getter('Book', 'isShort', () => () => false),
     pin: 'ties-not-read-again',
+  },
+  {
+    ...motion,
+    broken: "doesn't read a list without a count often enough for what ties hide",
+    breakage: breaking<typeof walkstate>('src/engine/walk/walkstate.ts').function(
+      'mayReadOn',
+      () => () => false,
+    ),
+    pin: 'no-count-and-ties',
   },
   {
     ...unknown,
