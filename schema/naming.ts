@@ -1,6 +1,6 @@
 /**
  * Which fields make up a record's name if the configuration (`report.names`) doesn't say: the first of these lists that
- * yields a text. A field is read from its column, or from `_extra` if the API's document doesn't show it. A record
+ * yields a text. A field is read from its column, or from `_extra` if the API documentation doesn't show it. A record
  * without a name is called by its kind and id, such as `shop 3`. Used by views and by the check of the configuration.
  */
 export const nameFields: Readonly<Record<string, readonly (readonly string[])[]>> = {

@@ -1,5 +1,5 @@
 /**
- * What the API's document leaves open about the total of an order, and what shopsync does: each is a row in the
+ * What the API documentation leaves open about the total of an order, and what shopsync does: each is a row in the
  * dictionary. schema/derived/bill.ts implements what it says here.
  */
 

@@ -48,7 +48,7 @@ export interface Field<K extends Kind = Kind> {
   readonly kind: K
   readonly doc: string
   /**
-   * The API's document says that the value may be null. Every column outside the key may still be null: a value that
+   * The API documentation says that the value may be null. Every column outside the key may still be null: a value that
    * can't be stored goes to quarantine and leaves null behind.
    */
   readonly nullable: boolean

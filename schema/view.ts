@@ -95,7 +95,7 @@ export interface ViewWords {
   enabled(resources: readonly string[]): string[]
   /** How many rows of a resource's table exist at the source. */
   liveRows(tenant: string, resource: string): string
-  /** A field that the API's document doesn't show, as text: from its column or `_extra`, null if neither has it. */
+  /** A field that the API documentation doesn't show, as text: from its column or `_extra`, null if neither has it. */
   field(resource: string, alias: string, field: string): string
   /** The time zone of a shop; `report.timeZone` if the shop is null. */
   zone(tenant: string, shop: string): string

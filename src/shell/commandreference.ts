@@ -1,6 +1,6 @@
 /*
- * docs/commands.md: every command, flag and exit code, from the declarations that the help is made from. Used by the
- * build.
+ * docs/commands.md and the pages that continue it: every command, flag and exit code, from the declarations that the
+ * help is made from. Used by the build.
  */
 import type { Argument, Command, Option } from './command.js'
 import { exitCodes, globalOptions } from './program.js'
@@ -32,31 +32,63 @@ function section({ name, summary, help, argument, second, options = [], examples
   ].join('\n\n')
 }
 
-/** The whole page. */
-export function commandReference(commands: readonly Command[]): string {
-  const parts = [
+/** The most lines of a page: nobody scrolls through more. */
+const mostLines = 390
+
+export interface ReferencePage {
+  /** In docs/. */
+  readonly file: string
+  readonly text: string
+}
+
+/** The commands in order, on as many pages as they need. The first page has what all commands share. */
+export function commandReference(commands: readonly Command[]): readonly ReferencePage[] {
+  const sections = commands.map((command) => ({ name: command.name, text: section(command) }))
+  const linesOf = (text: string): number => text.split('\n').length + 1
+  const pages: (typeof sections)[] = [[]]
+  let lines = linesOf(beginning(commands, () => ''))
+  for (const one of sections) {
+    if (lines + linesOf(one.text) > mostLines) {
+      pages.push([])
+      lines = 4
+    }
+    pages.at(-1)?.push(one)
+    lines += linesOf(one.text)
+  }
+  const fileOf = (i: number): string => (i === 0 ? 'commands.md' : `commands-${i + 1}.md`)
+  const placeOf = (name: string): string => {
+    const at = pages.findIndex((page) => page.some((one) => one.name === name))
+    return `${at === 0 ? '' : fileOf(at)}#shopsync-${name}`
+  }
+  return pages.map((page, i) => {
+    const head =
+      i === 0
+        ? beginning(commands, placeOf)
+        : `# Commands, page ${i + 1}\n\n[commands.md](commands.md) lists all commands, the flags they share, and their exit codes.`
+    return { file: fileOf(i), text: `${[head, ...page.map(({ text }) => text)].join('\n\n')}\n` }
+  })
+}
+
+function beginning(commands: readonly Command[], placeOf: (name: string) => string): string {
+  const exits = [
+    ...exitCodes.map(([code, meaning]) => [code, meaning]),
+    [
+      '130, 143',
+      'stopped by SIGINT, SIGTERM: the current transaction is committed, and a message tells you where the next run resumes',
+    ],
+  ]
+  return [
     '# Commands',
     'The build writes this page from the same declarations that `shopsync COMMAND --help` prints.',
     table(
       ['command', 'does'],
-      commands.map(({ name, summary }) => [`[\`shopsync ${name}\`](#shopsync-${name})`, summary]),
+      commands.map(({ name, summary }) => [`[\`shopsync ${name}\`](${placeOf(name)})`, summary]),
     ),
     '## Flags of every command',
     'They can come before or after the command.',
     table(['flag', 'means'], globalOptions.map(flagRow)),
     'With `--json`, the document of a command that could not do its work is `{"error": {"message", "hint", "exit_code"}}`; the exit code is the same as without it. Logs go to stderr: text on a terminal, else one JSON object per line (`log.format`).',
     '## Exit codes',
-    table(
-      ['code', 'means'],
-      [
-        ...exitCodes.map(([code, meaning]) => [code, meaning]),
-        [
-          '130, 143',
-          'stopped by SIGINT, SIGTERM: the current transaction is committed, and a message tells you where the next run resumes',
-        ],
-      ],
-    ),
-    ...commands.map(section),
-  ]
-  return `${parts.join('\n\n')}\n`
+    table(['code', 'means'], exits),
+  ].join('\n\n')
 }

@@ -11,7 +11,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 export const reasonReference = (): string =>
   table(
-    ['code', 'says', 'exit', 'do'],
+    ['code', 'meaning', 'exit', 'what to do'],
     Object.entries(reasons).map(([code, words]) => {
       const [exit, advice] = actionOf[code as Reason]
       return [`\`${code}\``, cell(words), exit, cell(advice)]

@@ -1,6 +1,6 @@
 /**
  * The totals of repair orders, computed by hand from docs/totals.md: each sentence of the formula, and each question
- * that the API's document leaves open, has a case. Amounts are cents. Unless a case says otherwise, an order is taxable
+ * that the API documentation leaves open, has a case. Amounts are cents. Unless a case says otherwise, an order is taxable
  * at 10 percent and has no supply fee.
  */
 import {

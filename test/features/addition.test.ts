@@ -177,6 +177,7 @@ it('its configuration section is accepted, and checked with the others', {
 it('the generated references include it', () => {
   expect(read('schema/config.schema.json')).toContain('The word that greets.')
   expect(read('docs/configuration.md')).toContain('`greetings.word`')
-  expect(read('docs/commands.md')).toContain('## shopsync greet')
+  expect(read('docs/commands.md')).toContain('[`shopsync greet`](')
+  expect(read('docs/commands.md') + read('docs/commands-2.md')).toContain('## shopsync greet')
   expect(read('schema/dictionary/README.md')).toContain('sync_greetings')
 })

@@ -1,6 +1,6 @@
 import type { ProbeAnswers } from '../../src/features/check/probe.js'
 
-/** What a probe finds for a source that follows the API's document. */
+/** What a probe finds for a source that follows the API documentation. */
 export const usualWays = {
   order: 'newest_first',
   beyond_end: 'empty',

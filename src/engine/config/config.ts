@@ -7,7 +7,7 @@ export interface ResourceConfig {
   readonly enabled: boolean
   /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
   readonly path: string | undefined
-  /** Fields that aren't in the API's document and get their own columns. */
+  /** Fields that aren't in the API documentation and get their own columns. */
   readonly columns: Readonly<Record<string, Kind>>
   /** Whether replaced or deleted versions are kept. */
   readonly history: boolean

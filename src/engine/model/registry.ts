@@ -102,7 +102,7 @@ function problem(resource: Resource, name: string, kind: string): string | undef
 }
 
 /**
- * The resource with additional fields from the configuration. They aren't in the API's document, and without the
+ * The resource with additional fields from the configuration. They aren't in the API documentation, and without the
  * configuration their values would be in `_extra`. They are nullable.
  */
 export function withColumns(resource: Resource, columns: Readonly<Record<string, Kind>>): Resource {

@@ -13,7 +13,7 @@ export interface Column {
   readonly kind: Kind
   /** false for keys and versions, which every row must have. A value that goes to quarantine leaves null behind. */
   readonly nullable: boolean
-  /** The API's document says that the value may be null. Absent on columns that don't come from the API. */
+  /** The API documentation says that the value may be null. Absent on columns that don't come from the API. */
   readonly mayBeNull?: boolean
   readonly doc: string
   /** The documented values of an enumeration. */

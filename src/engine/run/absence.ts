@@ -15,7 +15,7 @@ export interface Explained {
   readonly text: string
   readonly status: 'failed' | 'skipped'
   readonly reason: Reason
-  /** A 404 on a resource whose path the API's document doesn't have, and that never answered. */
+  /** A 404 on a resource whose path the API documentation doesn't have, and that never answered. */
   readonly absent: boolean
 }
 

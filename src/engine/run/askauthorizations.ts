@@ -3,7 +3,7 @@
  * authorizations can say that a tenant is revoked, and they must say so twice in one run. A list that shows less than
  * it counts revokes nobody: a run that silently stops fetching rows but stays green was judged worse than a run that
  * fails. The result is recorded: the table `tenants` follows it, and values that couldn't be stored as they came, or
- * that aren't in the API's document, are kept like those of any other record.
+ * that aren't in the API documentation, are kept like those of any other record.
  */
 
 import { authorizations } from '../../../schema/authorizations.js'

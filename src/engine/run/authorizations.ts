@@ -18,7 +18,7 @@ import type { Dependencies } from './runcontext.js'
 /** What one or more readings of the list showed. */
 export interface AuthorizationList {
   readonly rows: ReadonlyMap<Int64, AuthorizationRow>
-  /** Authorizations with values that couldn't be stored as they came, or that the API's document doesn't have. */
+  /** Authorizations with values that couldn't be stored as they came, or that the API documentation doesn't have. */
   readonly findings: readonly FlatAuthorization[]
   /** Authorizations that can't be told apart count as the same one, on however many pages they appear. */
   readonly ids: ReadonlySet<string>
@@ -175,7 +175,7 @@ const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolea
   [...one.ids].every((name) => other.ids.has(name))
 
 /**
- * Reads the list. The API's document promises no order: an authorization may appear on two pages of one reading, and
+ * Reads the list. The API documentation promises no order: an authorization may appear on two pages of one reading, and
  * another on none. A list that falls short of its total is read again, and both readings count together. If both show
  * the same duplicates, the list really has them.
  */

@@ -57,7 +57,7 @@ export interface CursorEnd {
   readonly finishedAt: string
   readonly quarantined: number
   readonly books: unknown
-  /** A 404 on a resource whose path the API's document doesn't have: "not offered", if the tenant answers otherwise. */
+  /** A 404 on a resource whose path the API documentation doesn't have: "not offered", if the tenant answers otherwise. */
   readonly absent: boolean
   /** The run was told to end: stored rows stay, and the next run continues from here. This isn't a failure. */
   readonly interrupted: boolean

@@ -56,7 +56,7 @@ function refuseUnfinished(meta: Meta, where: string): void {
   if (!copy) return
   throw new Stop(`The warehouse ${where} is an unfinished copy of ${copy.from}, started at ${copy.since}`, {
     exitCode: 2,
-    hint: 'With the configuration of the original, type the same shopsync copy again: it resumes where it was cut short',
+    hint: 'With the configuration of the original, type the same shopsync copy again: it continues where it stopped',
   })
 }
 

@@ -59,7 +59,7 @@ const rule = z
         .min(1, { error: kindsError })
         .prefault(usualKinds)
         .describe(
-          'Which kinds of trouble this rule reports; all by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it.',
+          'What this rule reports; everything by default. failed: a cursor or a whole run failed. unproven: something may be missing. stale: no complete run for status.staleAfter. deletes_unchecked: deletions not checked for status.deletesUncheckedAfter. revoked: a tenant is no longer granted. drift: fields or values seen for the first time. quarantine: values that could not be stored. events: an event receiver that accepts none or has ended, events that wait, records that events announce but no list shows. behind_target: for an hour, most changes of a resource came later than its target; reported only to rules that name it.',
         ),
       command: z
         .array(textLeaf('the program, then its arguments, such as ["/usr/local/bin/notify", "ops"]'), {
@@ -72,7 +72,7 @@ const rule = z
         ),
       webhook: secret('an address such as "https://hooks.example.com/services/…"').optional().meta({
         description:
-          'The address to POST the message to, as JSON. The address is a secret: it is shown nowhere; take it from the environment.',
+          'The address to POST the message to, as JSON. The address is a secret and is never shown; take it from the environment.',
       }),
       secret: secret('a key in base64 such as "whsec_…"').optional().meta({
         description:

@@ -1,6 +1,6 @@
 /*
  * The probe of `shopsync check`: asks how the source behaves, on one list, in 15 requests at most. It doesn't try what
- * the API's document forbids (a stamp without a zone, a page of more than 100). The answers are kept in sync_source.
+ * the API documentation forbids (a stamp without a zone, a page of more than 100). The answers are kept in sync_source.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../../engine/base/errors.js'

@@ -25,7 +25,7 @@ export interface DictionaryColumn {
   readonly unique?: true
 }
 
-/** `only when absent or unusable`: in the API's document it always has a value, so in practice there is one. */
+/** `only when absent or unusable`: in the API documentation it always has a value, so in practice there is one. */
 export type Nulls = 'never' | 'only when absent or unusable' | 'yes'
 
 /** How a row finds the row it refers to in another table: the columns on both sides, pair by pair. */
@@ -48,7 +48,7 @@ export interface DictionaryTable {
   readonly resource: string
   readonly description: string
   readonly grain: string
-  /** The section of the API's document that shows the resource; empty for the product's own tables. */
+  /** The section of the API documentation that shows the resource; empty for the product's own tables. */
   readonly source: string
   /** false: the document refers to the resource but doesn't show its path. */
   readonly documented: boolean
@@ -100,7 +100,7 @@ export interface DictionaryFigure {
 export interface Dictionary {
   readonly tables: readonly DictionaryTable[]
   readonly figures: readonly DictionaryFigure[]
-  /** What the API's document leaves open about the numbers, and how they are computed. */
+  /** What the API documentation leaves open about the numbers, and how they are computed. */
   readonly questions: readonly OpenQuestion[]
 }
 

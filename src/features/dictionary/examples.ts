@@ -25,7 +25,7 @@ const telling = ({ columns, key }: Queried): DictionaryColumn[] =>
       !/^_|^(tenant_id|position|(created|updated)_at)$/.test(name),
   )
 
-/** The column by which people recognize a row; undefined if the API's document shows none. */
+/** The column by which people recognize a row; undefined if the API documentation shows none. */
 const labelOf = (table: Queried): string | undefined =>
   telling(table).find(
     ({ name, values }) => !values && /(^|_)(name|number|title|description|text)$/.test(name),

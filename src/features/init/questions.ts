@@ -16,7 +16,7 @@ const judged = (problem: Problem | undefined): true | string =>
 
 export const baseUrlJudged = (text: string): true | string => judged(baseUrlProblem(text, text, false))
 export const warehouseJudged = (text: string): true | string => judged(warehouseProblem(text))
-/** The API's document only allows whole numbers. */
+/** The API documentation only allows whole numbers. */
 export const partnerIdJudged = (text: string): true | string =>
   parseId(text) !== undefined
     ? true

@@ -28,7 +28,7 @@ const actions: ReadonlySet<string> = new Set(['created', 'updated', 'deleted'])
 
 type Known = Pick<ReceiverCall, 'resources' | 'also'>
 
-/** The 12 types and 3 actions of the API's document; all others share one label in the counts. */
+/** The 12 types and 3 actions of the API documentation; all others share one label in the counts. */
 export const isDocumented = ({ resources }: Known, { type, action }: ReceivedEvent): boolean =>
   resources.has(type) && actions.has(action)
 

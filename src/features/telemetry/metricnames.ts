@@ -110,7 +110,7 @@ export const metricNames = [
 /** The table of docs/operations.md. Used by the build. */
 export const metricReference = (): string =>
   [
-    '| metric | type | labels | says |',
+    '| metric | type | labels | meaning |',
     '| --- | --- | --- | --- |',
     ...metricNames.map(
       ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.join(', ')} | ${help} |`,

@@ -41,14 +41,17 @@ class World {
   readonly overlap: number
   readonly isLate: boolean
   /**
-   * Came late or back with an old time; came back with a new one; was deleted without a fall of the total to show it.
+   * Came late or back with an old time; came back with a new one; was deleted without a fall of the total to show it;
+   * was deleted like that as another came late.
    */
   readonly late = new Set<number>()
   returned = 0
   masked = 0
+  exchanged = 0
   readonly #buried: Live[] = []
   #total = 0
   #deleted = false
+  #hasLate = false
   /** Ceilings of first pages that didn't show everything that may be late. */
   readonly wide = new Set<string>()
 
@@ -127,12 +130,16 @@ class World {
   #late(record: Live): void {
     this.live.set(record.id, record)
     this.late.add(record.id)
+    this.#hasLate = true
   }
 
   /** Before a response: whether something was deleted since the previous one without a fall to show it. */
   look(): void {
-    if (this.#deleted && this.live.size >= this.#total) this.masked++
+    const isMasked = this.#deleted && this.live.size >= this.#total
+    if (isMasked) this.masked++
+    if (isMasked && this.#hasLate) this.exchanged++
     this.#deleted = false
+    this.#hasLate = false
     this.#total = this.live.size
   }
 
@@ -176,14 +183,25 @@ class World {
     return (id) => before.get(Number(id))
   }
 
-  /** Live records at or before the watermark that the walk hasn't stored in that version. */
+  /** How many live records at or before the watermark the walk hasn't stored in that version. */
   missing(watermark: string | null, floor: string): number {
+    return this.#missed(watermark, floor).length
+  }
+
+  /** Whether each of them shares its time with others, and the source changes their order. */
+  mayBeHidden(watermark: string | null, floor: string): boolean {
+    const times = [...this.live.values()].map(({ updated }) => updated)
+    const isTied = ({ updated }: Live): boolean => times.filter((time) => time === updated).length > 1
+    return this.shuffle && this.#missed(watermark, floor).every(isTied)
+  }
+
+  #missed(watermark: string | null, floor: string): readonly Live[] {
     return [...this.live.values()].filter(({ id, updated }) => {
       const version = text(updated)
       // The next walk reads late records again, because its floor is older.
       if (this.late.has(id) && watermark !== null && version > this.nextFloor(watermark)) return false
       return watermark !== null && version > floor && version <= watermark && this.stored.get(id) !== version
-    }).length
+    })
   }
 }
 
@@ -219,6 +237,8 @@ class Paged extends World {
   readonly most: number
   readonly count: (typeof counts)[number]
   readonly #cap: number
+  #wasAboveCap = false
+  #fellBelowCap = false
   readonly beyond: 'empty' | 'last' | 'refused'
 
   constructor(seed: number, count: number, ties: number, overlap: number) {
@@ -235,8 +255,12 @@ class Paged extends World {
     return this.count === 'page' ? shown : all
   }
 
-  /** A source that serves less than requested and counts only that looks like one with a short list. */
+  /**
+   * A source that serves less than requested and counts only that looks like one with a short list. A list that falls
+   * below the cap of its count looks like one that lost fewer records.
+   */
   get isHopeless(): boolean {
+    if (this.#fellBelowCap) return true
     return this.most < 5 && this.live.size > this.most && this.#total(this.live.size, this.most) === this.most
   }
 
@@ -247,6 +271,8 @@ class Paged extends World {
     if (page > last && this.beyond === 'refused') throw new Skip('no such page', { reason: 'absent' })
     const shown = super.page(floor, page > last && this.beyond === 'last' ? last : page, size)
     const total = this.#total(all, shown.records)
+    this.#wasAboveCap ||= this.count === 'capped' && all > this.#cap
+    this.#fellBelowCap ||= this.#wasAboveCap && all < this.#cap
     const isUncounted = this.count === 'none'
     return {
       ...shown,
@@ -349,8 +375,14 @@ interface Tally {
   wrong: string[]
 }
 
-/** A deletion that no total shows, plus a record that came back from deletion and looks like an update. */
-const isBeyond = (world: World): boolean => world.masked > 0 && world.returned > 0
+/**
+ * A deletion that no total shows, plus a record that came back from deletion and looks like an update; or the deletion was
+ * offset by a late record, and ties hide what is missing.
+ */
+function isBeyond(world: World, { ceiling, verdict }: WalkOutcome, floor: string): boolean {
+  if (world.masked > 0 && world.returned > 0) return true
+  return verdict === 'repaired' && world.exchanged > 0 && world.mayBeHidden(ceiling, floor)
+}
 
 /** Whether it was a swap in a wide zone, and the next walk of the unchanged source fetches what was missed. */
 async function isHealed(world: World, { ceiling, verdict }: WalkOutcome, setting: Setting): Promise<boolean> {
@@ -395,7 +427,7 @@ async function campaign(
     const outcome = await walk(world, floor, setting, die)
     tally[outcome.verdict]++
     const isWrong = outcome.verdict !== 'unproven' && world.missing(outcome.ceiling, floor) > 0
-    if (isWrong && isBeyond(world)) tally.beyond++
+    if (isWrong && isBeyond(world, outcome, floor)) tally.beyond++
     else if (isWrong && (await isHealed(world, outcome, setting))) tally.traceless++
     else if (isWrong) tally.wrong.push(`${again(seed)}: ${outcome.verdict}, ${JSON.stringify(outcome)}`)
     if (!world.moved && !world.shuffle && outcome.verdict !== 'proven' && !die)
@@ -497,7 +529,7 @@ describe('a walk of a list in memory', () => {
         // If nothing counts, a deletion may pull a record past the walk, and ties may hide one: it isn't called proven.
         const mayMiss = outcome.verdict === 'listed' && (motion > 0 || world.shuffle)
         const isWrong = outcome.verdict !== 'unproven' && missing > 0 && !mayMiss
-        if (isWrong && !isBeyond(world) && !world.isHopeless)
+        if (isWrong && !isBeyond(world, outcome, epoch) && !world.isHopeless)
           wrong.push(`seed ${seed}: ${key}, ${JSON.stringify(outcome)}`)
       }
       console.log(`paged: ${JSON.stringify(tally)}`)

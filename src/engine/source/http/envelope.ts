@@ -85,7 +85,7 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** A whole number from 0 up. The API's document says number; a numeric string loses nothing, so it is accepted too. */
+/** A whole number from 0 up. The API documentation says number; a numeric string loses nothing, so it is accepted too. */
 function count(value: unknown): number | undefined {
   const isText = typeof value === 'string' && /^\d{1,15}$/.test(value)
   const number = isText ? Number(value) : value instanceof NumberToken ? Number(value.text) : value
