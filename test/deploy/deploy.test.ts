@@ -47,7 +47,7 @@ describe.skipIf(!hasSystemd)('systemd', () => {
     (path) => path.split('/').at(-1) ?? '',
   )
 
-  test('takes every unit without a word', async () => {
+  test('takes every unit silently', async () => {
     const folder = scratch()
     for (const unit of units) {
       const text = readFileSync(join(root, 'deploy/systemd', unit), 'utf8')

@@ -86,6 +86,29 @@ it.for(['src', 'schema', 'bench', 'test'])('the comments of %s read like English
   ).toEqual([])
 })
 
+/** The titles of the tests and groups of a file. */
+const titlesIn = (file: string): string[] =>
+  [...textOf(file).matchAll(/^\s*(?:it|test|describe)\b[\w.]*\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`]*)`)/gm)].map(
+    ([, quoted, template]) => quoted ?? template ?? '',
+  )
+
+it('the titles of the tests read like English', () => {
+  const titles = filesIn('test', '.ts').flatMap((file) => titlesIn(file).map((text) => ({ file, text })))
+  expect(titles.length).toBeGreaterThan(1000)
+  expect(
+    titles.flatMap(({ file, text }) => told(text, everywhere).map((line) => `${file}: ${line}`)),
+  ).toEqual([])
+})
+
+it('no page is too long to read', () => {
+  const most = (page: string): number => (page === 'README.md' ? 150 : 400)
+  const long = pages
+    .filter((page) => page !== 'CHANGELOG.md')
+    .map((page) => ({ page, lines: textOf(page).trimEnd().split('\n').length }))
+    .filter(({ page, lines }) => lines > most(page))
+  expect(long).toEqual([])
+})
+
 it('finds a phrase in a message', () => {
   expect(told('The rows are read\nanew', printed)).toHaveLength(2)
   expect(told('The rows are read again', printed)).toEqual([])

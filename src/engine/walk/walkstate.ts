@@ -13,7 +13,7 @@ const mostReadings = 25
 /** A longer list isn't worth that many readings: it is read once with each page size. */
 const oftenUpTo = 5000
 
-/** Whether a list whose only fault is that ties hide records may be read once more. */
+/** Whether a list whose only fault is that ties hide records may be read again. */
 export const mayReadOn = (number: number, records: number): boolean =>
   number <= mostReadings && records <= oftenUpTo
 

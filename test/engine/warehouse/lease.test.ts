@@ -55,7 +55,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
   describe('of a listener', () => {
     const listening = () => openLease({ warehouse, clock: systemClock }, listenCommand)
 
-    it('is waited for, and released to whoever wants it', async () => {
+    it('is waited for, and released to the process that wants it', async () => {
       const listener = await listening()
       const claimed = held(holder)
       await expect.poll(async () => (await lockHolder(warehouse))?.wanted_at).not.toBeNull()
