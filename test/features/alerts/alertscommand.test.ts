@@ -98,7 +98,7 @@ test('a job calls its own heartbeat and the configured one, once each, whether i
   ])
 })
 
-test('a run ended by SIGKILL calls nobody, and the next one reports it; one ended by SIGTERM isn't an incident', async () => {
+test('a run ended by SIGKILL calls nobody, and the next one reports it; one ended by SIGTERM is not an incident', async () => {
   const endWith = async (signal: NodeJS.Signals): Promise<void> => {
     here.sandbox.script([{ when: { resource: 'notes' }, fault: { kind: 'stall' } }])
     here.sandbox.resetRequests()
