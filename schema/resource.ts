@@ -17,7 +17,7 @@
  * - boundary:  of a walk: how far down it has got; everything between ceiling and boundary is stored.
  * - run:       one execution of a command; it has an id that rows of the state tables refer to.
  * - tombstone: a row with `_deleted_at` set: the record no longer exists at the source.
- * - drift:     what the API sends but its document doesn't show: unknown fields, unknown enumeration values.
+ * - drift:     what the API sends but its documentation doesn't show: unknown fields, unknown enumeration values.
  * - verdict:   what a walk can claim about its completeness: `proven`, `repaired` or `unproven`.
  */
 

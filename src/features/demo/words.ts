@@ -21,13 +21,23 @@ const changedOf = (report: RunReport): number =>
 export const afterSync = (report: RunReport): string =>
   `  ${changedText(report)}, in ${span(elapsed(report))}.`
 
-export function work(changes: readonly { readonly action: string }[]): string {
+/** What happened at the source: `tenant`, `resource` and `id` name the record. */
+type Change = Readonly<Record<'action' | 'resource', string> & Record<'tenant' | 'id', number>>
+
+/** How many records were created and deleted again: no sync has seen them. */
+function passing(changes: readonly Change[]): number {
+  const nameOf = ({ tenant, resource, id }: Change): string => `${tenant} ${resource} ${id}`
+  const created = new Set(changes.filter(({ action }) => action === 'created').map(nameOf))
+  return changes.filter((change) => change.action === 'deleted' && created.has(nameOf(change))).length
+}
+
+export function work(changes: readonly Change[]): string {
   const amount = (action: string): string =>
     count(changes.filter((change) => change.action === action).length)
   return `
 The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
-  ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted.
-  (A sync cannot see deletions: they come below.)
+  ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted, ${count(passing(changes))} of them right after they were created.
+  A sync cannot see deletions. The reconcile below finds them.
 
 Second sync: only what changed.`
 }
@@ -53,7 +63,7 @@ export function sideBySide(first: RunReport, second: RunReport, terminal: Termin
 
 export const afterReconcile = (report: RunReport): string => `
 Reconcile, as the nightly job does it: it finds deletions by counting, without reading any list again.
-  ${plural(report.rows_deleted, 'row')} removed, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
+  ${plural(report.rows_deleted, 'record')} marked deleted, by ${plural(report.requests, 'request')} in ${span(elapsed(report))}.`
 
 export const heard = ({ seconds, completeness }: HeardChange): string =>
   seconds === undefined

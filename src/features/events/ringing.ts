@@ -254,7 +254,7 @@ export class Ringing implements AsyncDisposable {
 
   /** Ends the running rings. They keep no progress; the next process that rings starts over. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort(new Stop('The ringing was told to end', { exitCode: 1 }))
+    this.#ended.abort(new Stop('The listener is shutting down', { exitCode: 1 }))
     await Promise.all(this.#underWay)
   }
 

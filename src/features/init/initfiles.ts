@@ -24,7 +24,7 @@ export function refuseToOverwrite(folder: string, force: boolean): void {
   if (there.length === 0 || force) return
   throw new Stop(`Found ${there.join(' and ')} in ${folder}, expected none; nothing was written`, {
     exitCode: 2,
-    hint: 'Type shopsync check to try what is there, or shopsync init --force to overwrite',
+    hint: 'Type shopsync check to test the existing files, or shopsync init --force to overwrite them',
   })
 }
 

@@ -27,9 +27,9 @@ seen two of them.`,
   },
   options: [
     ...choiceOptions,
-    { flags: '--full', description: 'as for sync and reconcile' },
-    { flags: '--from <time>', description: 'as for backfill', repeatable: true },
-    { flags: '--to <time>', description: 'as for backfill', repeatable: true },
+    { flags: '--full', description: 'the cost of sync --full or reconcile --full' },
+    { flags: '--from <time>', description: 'start of the range, as in backfill', repeatable: true },
+    { flags: '--to <time>', description: 'end of the range, as in backfill', repeatable: true },
   ],
   run: async (invocation) => showPlan(invocation, modeOf(invocation.argument)),
 }

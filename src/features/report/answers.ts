@@ -81,6 +81,7 @@ function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
       fact(
         'Proven complete',
         `${count(sure)} of ${count(lists)} lists`,
+        'the lists behind these figures',
         listed,
         refillNote(trust.refilling),
         oldest ? `oldest: ${oldest.resource} of ${oldest.tenant}` : '',

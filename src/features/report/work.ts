@@ -88,7 +88,7 @@ async function write(path: string, text: string): Promise<void> {
     if (!isDevice) await rm(fresh, { force: true })
     throw new Stop(`The report could not be written to ${path} (${codeOf(error)})`, {
       exitCode: 1,
-      hint: 'Look whether the disk is full, or name another file with --out',
+      hint: 'Check whether the disk is full, or name another file with --out',
     })
   }
 }

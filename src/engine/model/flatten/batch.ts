@@ -18,7 +18,7 @@ export interface QuarantineEntry {
   readonly reason: string
 }
 
-/** A field or value that the API sends and its document doesn't have. */
+/** A field or value that the API sends and its documentation doesn't have. */
 export interface DriftEntry {
   readonly resource: string
   /** Path without array positions, such as `services[].parts[].warranty`. */

@@ -66,7 +66,7 @@ export async function withData<T>(
 const unknownTenants = ({ tenants }: ReportOptions): Stop =>
   new Stop(`Found no data of tenant ${(tenants ?? []).join(', ')}, expected one that has been synced`, {
     exitCode: 2,
-    hint: 'Type shopsync status to see the tenants there are, or shopsync sync to bring their data',
+    hint: 'Type shopsync status to see which tenants the warehouse has, or shopsync sync to load more',
   })
 
 /** Whether anything was ever synced. */
