@@ -220,7 +220,7 @@ export class Play {
         this.#tally.traceless++
         return
       }
-      if (this.#isBeyond(standing.micros, cursor.completeness)) {
+      if (this.#isBeyond(standing.micros)) {
         this.#tally.beyond[cursor.completeness]++
         console.log(`${cursor.completeness}, beyond counting: ${JSON.stringify(this.#script)}`)
         this.#misled = true
@@ -240,13 +240,11 @@ export class Play {
 
   /**
    * What no counting can know (docs/guarantees.md): a record was deleted without any total decreasing, another made up
-   * for it by coming back or by coming late, and ties may hide a third.
+   * for it by coming back, and ties may hide a third.
    */
-  #isBeyond(missing: bigint, verdict: Verdict): boolean {
-    const { masked, returned, late } = this.#world
-    const exchanged = masked.filter((at) => late.includes(at))
-    const isOffset = this.#during(returned) || (verdict === 'repaired' && this.#during(exchanged))
-    return this.#during(masked) && isOffset && this.#world.isTied(missing)
+  #isBeyond(missing: bigint): boolean {
+    const { masked, returned } = this.#world
+    return this.#during(masked) && this.#during(returned) && this.#world.isTied(missing)
   }
 
   /** A record was deleted and another came late after it, when more than a page may be late. */
