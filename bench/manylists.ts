@@ -33,16 +33,16 @@ const { values: options } = parseArgs({
 const known = model(resources)
 const names = known.list.filter(({ resource }) => resource.scope === 'tenant').map(({ name }) => name)
 const tenants = Number(options.tenants)
-/** A round of a minute may take the sixtieth part of an hour's limit, less a tenth for pages beyond the first. */
+/** A one-minute round may use a sixtieth of the hourly limit, minus a tenth for pages beyond the first. */
 const limit = Math.round((Number(options.polls) * 60) / 0.9)
 
 const ago = (hours: number): string =>
   new Date(Date.now() - hours * 3_600_000).toISOString().replace('Z', '000Z')
 
-/** So many kinds of lists: they differ in how often they change, and when they were polled. */
+/** How many kinds of lists there are: they differ in how often they change and when they were polled. */
 const kinds = 97
 
-/** Lists that runs have worked on for months, and that nothing comes to. The authorizations are of yesterday. */
+/** Lists that runs have polled for months without finding anything. The authorizations are a day old. */
 async function fill(warehouse: Warehouse): Promise<void> {
   const { db } = warehouse
   const run = (text: string): Promise<unknown> => sql.raw(text).execute(db)

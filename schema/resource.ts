@@ -15,10 +15,10 @@
  * - floor:     of a walk: records at or before it are not requested (watermark minus overlap).
  * - ceiling:   of a walk: the newest `updated_at` of its first response; the next watermark.
  * - boundary:  of a walk: how far down it has got; everything between ceiling and boundary is stored.
- * - run:       one execution of a command; it has an id that rows of the state tables refer to.
+ * - run:       one execution of a command; rows of the state tables refer to its id.
  * - tombstone: a row with `_deleted_at` set: the record no longer exists at the source.
  * - drift:     what the API sends but its documentation doesn't show: unknown fields, unknown enumeration values.
- * - verdict:   what a walk can claim about its completeness: `proven`, `repaired` or `unproven`.
+ * - verdict:   what a walk can claim about its completeness: `proven`, `repaired`, `listed` or `unproven`.
  */
 
 /** The meaning of a value; each warehouse dialect has one column type for each kind (docs/api.md, Values and types). */

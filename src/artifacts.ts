@@ -21,7 +21,7 @@ import { commandsOf, sectionsOf, stateTablesOf, stepsOf } from './shell/command.
 import { commandReference } from './shell/commandreference.js'
 import { messageReference, reasonReference } from './shell/messagereference.js'
 
-/** Replaces the text between the two marks of that name in a page that people write. */
+/** Replaces the text between the two marks of that name in a hand-written page. */
 function writeBetween(file: URL, name: string, text: string): void {
   const page = readFileSync(file, 'utf8')
   const [before, after] = [`<!-- ${name}: written by the build -->`, `<!-- end of ${name} -->`]

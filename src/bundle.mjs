@@ -42,7 +42,7 @@ const input = {
   writerthread: 'src/engine/warehouse/sqlite/thread/writerthread.js',
 }
 const [start, thread] = [input.shopsync, input.writerthread].map((file) => loadedBy(dist + file))
-// It waits for the command to end, and nothing that the command loads may wait for it.
+// The entry awaits the command (top-level await): a chunk that imported the entry would wait for itself.
 start.delete(dist + input.shopsync)
 const isCommander = (file) => /node_modules\/(commander|fastest-levenshtein)\//.test(file)
 
@@ -58,7 +58,7 @@ const { output } = await bundle.write({
   dir: `${dist}bin`,
   format: 'esm',
   chunkFileNames: '[name]-[hash].js',
-  // What every start loads is one file, and what a thread shares with it another one.
+  // One file for what every start loads, and another for what a start shares with the writer thread.
   codeSplitting: {
     groups: [
       { name: 'shared', test: (file) => start.has(file) && thread.has(file) },

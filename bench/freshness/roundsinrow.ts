@@ -1,6 +1,6 @@
 /**
  * Rounds of `shopsync sync --due`, one after the other in this process, as `shopsync schedule` has them. Arguments: the
- * folder of the configuration, and how many rounds. Prints a line of JSON a round. Started by bench/manylists.ts.
+ * folder of the configuration, and how many rounds. Prints one line of JSON per round. Started by bench/manylists.ts.
  */
 import { Readable, Writable } from 'node:stream'
 import type { ChooseRound } from '../../src/engine/run/chosenround.js'
@@ -14,11 +14,11 @@ import type { Command } from '../../src/shell/command.js'
 import { runOnce } from '../../src/shell/execute.js'
 import type { Io } from '../../src/shell/io.js'
 
-/** What one round has taken. */
+/** The cost of one round. */
 export interface RoundInRow {
   readonly polls: number
   readonly requests: number
-  /** To choose the lists: on the clock, and of the processor. Then the whole run. */
+  /** Choosing the lists: elapsed and processor time. Then the same for the whole run. */
   readonly choosing: number
   readonly choosingCpu: number
   readonly seconds: number
@@ -42,7 +42,7 @@ const timed =
     return chosen
   }
 
-/** As `shopsync sync --due` has it. */
+/** The same as in `shopsync sync --due`. */
 const run: Command['run'] = (invocation) =>
   runOnce(invocation, (context) => ({
     mode: 'sync',

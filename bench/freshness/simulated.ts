@@ -43,7 +43,7 @@ export interface SimulatedOptions {
   readonly policy: Policy
   readonly seed: number
   readonly days?: number
-  /** Days before those: what polls find is kept, but nothing is counted. */
+  /** Warm-up days: what polls find is kept, but nothing is counted. */
   readonly daysBefore?: number
   /** The share of the lists that nobody has read at the start. */
   readonly neverRead?: number
@@ -195,7 +195,7 @@ export function simulate({
     lists.push(...chosen.unread)
     if (chosen.unread.length > 0) unread = unread.filter((list) => !chosen.unread.includes(list))
   }
-  // What still waits and is already late.
+  // Changes that still wait and are already late.
   for (const { waiting, target } of lists)
     counts.missed += waiting.filter((minute) => (last - minute) / 60 > target).length
   const openShare = (closes - opens) / 24

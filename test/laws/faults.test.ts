@@ -94,7 +94,7 @@ describe.each(warehouses())('$name', (kind) => {
     it.each(faults)('%s', (_name, fault) => law(fault, times, options))
   })
 
-  it('would notice a response that was cut off and is taken for everything', async () => {
+  it('would notice a cut-off response that counts as complete', async () => {
     // Whatever is in between: an unreadable page is assumed to be empty, and the books are ignored.
     const around = (source: Source): Source => {
       let last: Page | undefined

@@ -80,7 +80,7 @@ describe('postgres', () => {
     await warehouse.close()
   })
 
-  it('would notice a transaction that broke and is taken for done', async () => {
+  it('would notice a broken transaction that counts as committed', async () => {
     class Careless extends Warehouse {
       override async apply(batch: Batch): Promise<Applied> {
         const once = new Warehouse({ dialect: this.dialect, model: known, retryWaits: [] })

@@ -180,7 +180,7 @@ describe.skipIf(!hasPromtool)('promtool', () => {
     expect((await run('promtool', ['check', 'rules', file])).stdout).toContain(`${rules.length} rules found`)
   })
 
-  test.each(stories)('%s fires under its fault, alone, and is over after it', async (rule, story) => {
+  test.each(stories)('only %s fires during its fault, and it is over afterwards', async (rule, story) => {
     watch = await Watch.open()
     const firing = await story(watch)
     expect(Object.values(firing).flat()).toContain(rule)

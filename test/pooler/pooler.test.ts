@@ -140,7 +140,7 @@ describe.skipIf(missing !== undefined)('a pooler in transaction mode', () => {
       expect(row).toEqual({ left: '0', waits: '0', scans: 'on', path: '"$user", public' })
   })
 
-  test('is told of, where the configuration does not name it', async () => {
+  test('is reported if the configuration does not name it', async () => {
     here.configure({ warehouse: { url: bouncer.url, schema } })
     const { code, stderr } = await here.run('status')
     expect(code).toBe(3)

@@ -1,12 +1,12 @@
 import { Bug } from './errors.js'
 
-/** Something that can name what it comes after. */
+/** An item that can name the item it follows. */
 interface Placed {
-  /** The name of the one it follows. Default: the one before it in its group, or the last one. */
+  /** The name of the item it follows. Default: the item before it in its group, or the last item. */
   readonly after?: string
 }
 
-/** Named things and groups of further ones, each put in its place. */
+/** Merges groups of named items into one ordered list, each item right after the one it names. */
 export function arrange<T extends Placed>(
   own: Readonly<Record<string, T>>,
   groups: readonly Readonly<Record<string, T>>[],

@@ -52,7 +52,7 @@ export interface Comparison {
   readonly listed: number
 }
 
-/** Records that were shown in a different version from their row's, and that storing them didn't move. */
+/** Records shown in a different version from their row's, whose rows didn't move when they were stored. */
 export const notTaken = (other: readonly ObservedRecord[], moves: readonly Move[]): Int64[] => {
   const taken = new Set(moves.map(({ after }) => after))
   return other.flatMap(({ id, updatedAt }) => (typeof id === 'string' || taken.has(updatedAt) ? [] : [id]))

@@ -121,7 +121,7 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
   } catch (error) {
     if (!(error instanceof Skip)) throw error
     const { code = 'unreachable', status } = error.details
-    // An API that tells us to wait has been reached and has already said what it wants.
+    // An API that tells us to wait can be reached: a hint to check the address would mislead.
     const isBusy = code === 'told_to_wait' || status === 429
     throw new Stop(`The API did not return the list of tenants: ${describeError(error)}`, {
       exitCode: 3,

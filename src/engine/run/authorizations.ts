@@ -46,7 +46,7 @@ export const isShort = ({ ids, again, isConsistent, total }: AuthorizationList):
 export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && list.unusable === 0
 
 /**
- * Whether a tenant that no authorization names is surely not granted. A list with duplicates can't show that: the
+ * Whether a tenant that no authorization names is definitely not granted. A list with duplicates can't show that: the
  * second place may be that of the missing one. Nor can a list that shows more than it counts.
  */
 export const saysWhoIsGranted = (list: AuthorizationList): boolean =>

@@ -56,7 +56,7 @@ export async function readOnlyRun<W extends ReadingWarehouse>(
     authorizations: new AuthorizationWatch(ask),
   }
   const { tasks, left } = planTasks(run, choice, { resources, authorizations })
-  // Nothing records whose turn is next, so the order starts at a random place. That way no cursor is always too late.
+  // Nothing records whose turn is next. From a random start, the time limit doesn't cut off the same cursors each time.
   const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
   const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }
   const ends = await workOnCursors(run, turned, begin)

@@ -107,7 +107,7 @@ class Steps {
     private readonly limited: TimeLimit,
   ) {}
 
-  /** Carries out the steps whose turn comes. Returns what cut them short, or throws it. */
+  /** Runs the steps in order. Returns what cut them short, or throws it. */
   async carryOut(): Promise<Ending | null> {
     const left: number[] = []
     for (const [i, work] of this.plan.steps.entries()) {

@@ -26,7 +26,7 @@ export const believedUntil = (clocks: Clocks | undefined): string => {
   return clocks.source !== null && clocks.source < clocks.own ? clocks.source : clocks.own
 }
 
-/** The time at the source when it answered: a later stamp is no news of this moment. */
+/** The time at the source when it answered: a record stamped later didn't change just now. */
 export const sourceTime = (clocks: Clocks | undefined): string => clocks?.source ?? clocks?.own ?? forever
 
 /** The later of the two clocks: a watermark beyond it can't be true. */

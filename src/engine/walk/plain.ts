@@ -36,7 +36,7 @@ interface PlainState {
   perPage: number
   /** Consecutive pages that showed nothing new. */
   quiet: number
-  /** Records that no earlier reading showed, and that are no news of this moment. */
+  /** Records that no earlier reading showed, and that didn't change just now. */
   news: number
   /** The page size the source seems to use, from a first page that is shorter than requested. */
   presumed?: number | undefined

@@ -1,6 +1,6 @@
 /**
  * Recomputes what follows from stored records, using their stored rows, after a rule or its settings have changed
- * (recompute.ts). It is part of the caller's transaction.
+ * (recompute.ts). Runs in the caller's transaction.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { RuleSettings, Stored, StoredRow } from '../../../schema/derive.js'

@@ -1,5 +1,5 @@
 /*
- * What a warehouse is for in addition to its rows: the snapshot of a day, the report. A failure is remembered in
+ * What is made from the rows of a warehouse: the snapshot of a day, the report. A failure is remembered in
  * sync_meta until it succeeds, since successful runs in between would cover it up. Used where these are made, and by
  * status, check and alerts.
  */

@@ -1,5 +1,5 @@
 /*
- * What forget, adopt and copy do to the inbox, which is separate from the tables of the warehouse: it contains record
+ * What forget, adopt and copy do to the inbox, which is separate from the tables of the warehouse and contains record
  * ids and which source they belong to.
  */
 import { createHash } from 'node:crypto'

@@ -14,7 +14,10 @@ import { DeletionGuard, deletionLimit } from '../reconcile/deletionguard.js'
 import { markDeleted } from '../reconcile/tombstone.js'
 import type { EventRow } from './waiting.js'
 
-/** The guard counts deletions over this period together, in microseconds: each event would be a landslide of one. */
+/**
+ * The guard counts deletions over this period together, in microseconds: one by one, no event would ever look like a
+ * landslide.
+ */
 const hour = 3_600_000_000n
 
 export interface AskedDeletions {

@@ -2,7 +2,7 @@
  * How fast rings follow each other with targets. Rings that spent a short window at once would leave nothing to the
  * lists without events, and to read a list at its first event leaves out those that follow. So rings take their share
  * of what is left of the window bit by bit, until it ends. Where the window is large, a bit is enough for all of them.
- * docs/freshness.md gives what this was measured to bring.
+ * docs/freshness.md has the measurements.
  */
 
 /** The rate window as the source last described it. `resetsAt`: in ms since the epoch. */
@@ -11,7 +11,7 @@ interface Window {
   readonly resetsAt: number
 }
 
-/** Rings that didn't take place may be caught up on for so many milliseconds. */
+/** For how many milliseconds rings that were not used can be caught up on. */
 const longestCatchUp = 300_000
 
 export class RingPace {
@@ -28,7 +28,7 @@ export class RingPace {
    * When a ring may start, in ms since the epoch; `now` if it may at once. `share`: of the window, for rings, 0 to 1.
    */
   nextAt({ remaining, resetsAt }: Window, share: number, now: number): number {
-    // The next response describes a window that nobody knows yet. One ring brings it.
+    // Nothing is known of the next window until a response describes it: one ring gets that response.
     if (resetsAt <= now) this.#allowed = Math.max(1, this.#allowed)
     const since = this.#since ?? now
     this.#since = now

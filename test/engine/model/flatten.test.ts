@@ -81,7 +81,7 @@ test('an empty text is not an unknown value of an enumeration', () => {
   expect(flat.drift).toEqual([])
 })
 
-test('one bad value costs one column and one bad item one row, but neither costs the record', () => {
+test('a bad value loses one column and a bad item one row, but neither loses the record', () => {
   const record = {
     id: 1,
     ...stamps,

@@ -287,7 +287,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: null })
   })
 
-  it('a partner that was never granted anything is told so', async () => {
+  it('reports that a partner was never granted anything', async () => {
     for (const tenant of [101, 102]) sandbox.store.revoke(tenant)
     expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'no_grants', cursors: [] })
   })

@@ -93,7 +93,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('a limit that is reached when everything is done has ended nothing', async () => {
+  it('a limit that is reached when everything is done cuts nothing short', async () => {
     const warehouse = await open(kind)
     expect(await limited(warehouse, 100)).toMatchObject({ status: 'ok', reason: null })
     await warehouse.close()

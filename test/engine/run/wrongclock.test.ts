@@ -143,7 +143,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await lastOfJobs(warehouse, ['mine'])).get('mine')?.status).toBe('running')
   })
 
-  it('a run after it takes as long as it takes, and its rows are stamped later than earlier ones', async () => {
+  it('a run after it shows its real duration, and its rows are stamped later than earlier ones', async () => {
     await run(warehouse, { clock: yearAhead })
     const stamp = async () => String((await rowsOf(warehouse, 'notes'))[0]?._synced_at)
     const ahead = await stamp()
@@ -156,7 +156,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await stamp()) > again).toBe(true)
   })
 
-  it('cursors take turns by the recorded runs, not by what a wrong clock said', async () => {
+  it('cursors take turns by the recorded runs, not by the times of a wrong clock', async () => {
     const turn = (resource: string, clock?: Clock) =>
       run(warehouse, { resources: [resource], ...(clock && { clock }) })
     await turn('notes', yearAhead)

@@ -41,7 +41,7 @@ describe('against a simulated server the throttle', () => {
     },
   )
 
-  it.each([0.1, 0.25, 0.5])('next to others who use %d of the limit, is seldom refused', (others) => {
+  it.each([0.1, 0.25, 0.5])('is seldom refused while others use %d of the limit', (others) => {
     for (const limit of [10, 100, 1000]) {
       const windows = 20_000 / limit
       const tally = simulate({ ...base, limit, others, windows })

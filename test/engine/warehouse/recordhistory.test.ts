@@ -170,7 +170,7 @@ describeBothWays((kind) => {
     expect(read.repair_order_labors!.map((row) => row.hours)).toEqual(hours)
   })
 
-  it('keeps tags that stand inside other records', async () => {
+  it('keeps tags that are inside other records', async () => {
     await wipe(warehouse)
     const tagged = (id: number, value: string, second: number) => ({
       ...at(second, order(id, [])),
@@ -407,7 +407,7 @@ describe('a wrong way of keeping is caught:', () => {
     expect(await isCaught(early)).toBe(true)
   })
 
-  it('a record whose own values differ under the same updated_at is taken for unchanged', async () => {
+  it('a record whose own values differ under the same updated_at counts as unchanged', async () => {
     const alike = (session: Session): Partial<Session> => ({
       countAlike: async (of, tenantId, rows) =>
         of.role === 'root' ? rows.owners.length : session.countAlike(of, tenantId, rows),

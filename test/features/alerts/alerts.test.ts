@@ -259,7 +259,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     expect(news?.text).not.toMatch(/[<>]|&(?!(?:amp|lt|gt);)/)
   })
 
-  it('a webhook that is down delays nobody who is waiting, and hears about it from the next run', async () => {
+  it('a webhook that is down delays nobody who is waiting, and gets the message from the next run', async () => {
     const { world, sandbox, hook } = await worldOf(kind)
     await world.run()
     world.settings = { isAwaited: true, budgetMs: 600_000 }
@@ -276,7 +276,7 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/notes'])
   })
 
-  it('keeps what nobody accepted, reports it in the next run under the same id, and reports no end of it before', async () => {
+  it('keeps what nobody accepted, sends it in the next run under the same id, and never sends its end first', async () => {
     const { world, sandbox, warehouse, hook } = await worldOf(kind)
     await world.run()
     hook.status = 503

@@ -97,7 +97,7 @@ describe.each(warehouses())('$name', (kind) => {
     )
   })
 
-  it('where somebody listens, what nobody announced is the news of resources that have events', async () => {
+  it('while a listener runs, only unannounced news counts for resources that have events', async () => {
     await set({ news: 9, news_unannounced: 2, news_hours: 5 }, first, 'notes')
     await set({ news: 7, news_unannounced: 3, news_hours: 5 }, first, 'shops')
     await set({ polled_at: '2026-01-03T00:00:00.000000Z', news: 4, news_unannounced: 1 }, second, 'notes')

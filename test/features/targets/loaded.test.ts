@@ -20,11 +20,11 @@ const ofTargets = (...sources: string[]): string[] =>
     .filter((file) => !file.startsWith('..'))
     .toSorted()
 
-it('the start of the program loads the list of what the feature has, and nothing of it', () => {
+it('the start of the program loads only the manifest of the feature', () => {
   expect(ofTargets('src/entry.ts')).toEqual(['feature.js'])
 })
 
-it('a run without targets loads the configuration and the table besides', () => {
+it('a run without targets also loads its settings and its table', () => {
   const plain = ['src/shell/execute.ts', 'src/features/sync/work.ts', 'src/features/reconcile/work.ts']
   const asked = ['src/features/targets/settings.ts', 'src/features/targets/tables.ts']
   expect(ofTargets('src/entry.ts', ...plain, ...asked)).toEqual(['feature.js', 'settings.js', 'tables.js'])

@@ -57,7 +57,7 @@ describe('plan', () => {
     )
   })
 
-  it('shows nothing of it without targets, for other runs, and if there was no run yet', async () => {
+  it('omits that without targets, for other runs, and before the first run', async () => {
     await begin(6000, 60)
     here.configure({})
     expect(await plan()).toBeUndefined()

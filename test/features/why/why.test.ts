@@ -115,7 +115,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it('shows every order with a service, and a single one if both are named', async () => {
+  it('shows every order that has a service, or only one if both ids are given', async () => {
     const warehouse = await prepared(1, 'repair_orders')
     for (const id of [8, 9]) {
       const record = template('repair_orders', id, timeOf(id))
