@@ -25,14 +25,14 @@ function enclosed(text: string, from: number): string {
   for (let i = from; i < text.length; i++) {
     const at = text[i] ?? ''
     const inside = open.at(-1)
-    if (inside === "'" || inside === '`') {
+    if (inside === "'" || inside === '`' || inside === '"') {
       if (at === '\\') i++
       else if (at === inside) open.pop()
       else if (inside === '`' && text.startsWith('${', i)) {
         open.push('}')
         i++
       }
-    } else if (at === "'" || at === '`') open.push(at)
+    } else if (at === "'" || at === '`' || at === '"') open.push(at)
     else if (closing[at] !== undefined) open.push(closing[at])
     else if (at === inside) open.pop()
     if (open.length === 0) return text.slice(from, i + 1)
@@ -40,11 +40,22 @@ function enclosed(text: string, from: number): string {
   return text.slice(from)
 }
 
+/** What the separators divide outside quotes and brackets: the arguments of a call, the branches of a choice. */
+function split(text: string, separator: RegExp): string[] {
+  const found = ['']
+  for (let i = 0; i < text.length; i++) {
+    const part = /['"`([{]/.test(text[i] ?? '') ? enclosed(text, i) : (text[i] ?? '')
+    if (separator.test(text.slice(i, i + 2))) found.push('')
+    else found[found.length - 1] += part
+    i += part.length - 1
+  }
+  return found.map((part) => part.trim())
+}
+
 /** A text of the source as it is shown: `…` in place of inserted values. undefined if it isn't a plain text. */
 function shown(source: string): string | undefined {
-  const text = source.trim()
-  if (!/^['`]/.test(text)) return undefined
-  const literal = enclosed(text, 0)
+  if (!/^['"`]/.test(source)) return undefined
+  const literal = enclosed(source, 0)
   let out = ''
   for (let i = 1; i < literal.length - 1; i++) {
     if (literal[i] === '\\') out += literal[++i] === 'n' ? ' ' : literal[i]
@@ -56,6 +67,17 @@ function shown(source: string): string | undefined {
   return out
 }
 
+/** The texts that an argument can be: its own, one per branch, or that of a constant of its file. */
+function textsOf(argument: string, file: string): string[] {
+  const [, ...branches] = split(argument, /^[?:]\s/)
+  if (branches.length > 0) return branches.flatMap((branch) => textsOf(branch, file))
+  const name = /^\w+/.exec(argument)?.[0]
+  const named =
+    name && new RegExp(`const ${name} =(?: \\([^)]*\\): string =>)?\\s+(['"\`][^]*)`).exec(file)?.[1]
+  const text = shown(named || argument)
+  return text === undefined ? [] : [text]
+}
+
 /** Messages that only contain what the caller has put together mean nothing here. */
 const isTelling = (text: string): boolean => /[A-Za-z]{3}/.test(text.replaceAll('…', ''))
 
@@ -65,21 +87,35 @@ interface StopText {
   readonly hint: string
 }
 
-function stopsIn(text: string): StopText[] {
-  return [...text.matchAll(/new Stop\(/g)].flatMap(({ index }) => {
-    const call = enclosed(text, index + 'new Stop'.length)
-    const message = shown(call.slice(1))
-    if (message === undefined || !isTelling(message)) return []
-    const hint = /\bhint: (['`][\s\S]*)/.exec(call)?.[1]
-    return [
-      {
-        message,
-        exit: /exitCode: (\d)/.exec(call)?.[1] ?? '',
-        hint: (hint === undefined ? undefined : shown(hint)) ?? '',
-      },
-    ]
+/** The functions and classes of a file that make a Stop of a message and a hint, with its exit code. */
+const makersIn = (file: string): (readonly [name: string, exit: string])[] =>
+  [
+    ...file.matchAll(/\b(?:const|function) (\w+)[ =]*\(message: string[^)]*\): Stop\b[^]*?exitCode: (\d)/g),
+    ...file.matchAll(/\bclass (\w+) extends Stop [^]*?exitCode: (\d)/g),
+  ].map(([, name = '', exit = '']) => [name, exit])
+
+function stopsOf(file: string, maker: string, exit?: string): StopText[] {
+  return [...file.matchAll(new RegExp(`\\b${maker}\\(`, 'g'))].flatMap(({ index, 0: { length } }) => {
+    const call = enclosed(file, index + length - 1)
+    const [message = '', given = ''] = split(call.slice(1, -1), /^,/)
+    const property = /\bhint(?:: |(?=[ ,}]))([^]*)/.exec(given)
+    const [own = ''] = split(property?.[1]?.trim() ?? '', /^[,}]/)
+    const hint = exit === undefined ? own : given
+    const [advice = ''] = /^\w+ \?/.test(hint) ? [] : textsOf(hint, file)
+    return textsOf(message, file)
+      .filter(isTelling)
+      .map((text) => ({
+        message: text,
+        exit: exit ?? /exitCode: (\d)/.exec(given)?.[1] ?? '',
+        hint: advice,
+      }))
   })
 }
+
+const stopsIn = (file: string): StopText[] => [
+  ...stopsOf(file, 'new Stop'),
+  ...makersIn(file).flatMap(([name, exit]) => stopsOf(file, name, exit)),
+]
 
 /** `sources`: the texts of the program's files. The same message in several places is one row. */
 export function messageReference(sources: readonly string[]): string {

@@ -36,7 +36,7 @@ async function filled(
   return found
 }
 
-const elsewhere = 'Name another address or --to-schema, or drop what is there'
+const elsewhere = 'Name another address or --to-schema, or drop the tables in it'
 
 /** The state of a target before the copy touches it. */
 export interface TargetState {
