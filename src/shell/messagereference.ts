@@ -73,7 +73,7 @@ function textsOf(argument: string, file: string): string[] {
   if (branches.length > 0) return branches.flatMap((branch) => textsOf(branch, file))
   const name = /^\w+/.exec(argument)?.[0]
   const named =
-    name && new RegExp(`const ${name} =(?: \\([^)]*\\): string =>)?\\s+(['"\`][^]*)`).exec(file)?.[1]
+    name && new RegExp(`const ${name} =(?: \\([^)]*\\): string =>)?\\s+(['"\`][\\s\\S]*)`).exec(file)?.[1]
   const text = shown(named || argument)
   return text === undefined ? [] : [text]
 }
@@ -90,15 +90,17 @@ interface StopText {
 /** The functions and classes of a file that make a Stop of a message and a hint, with its exit code. */
 const makersIn = (file: string): (readonly [name: string, exit: string])[] =>
   [
-    ...file.matchAll(/\b(?:const|function) (\w+)[ =]*\(message: string[^)]*\): Stop\b[^]*?exitCode: (\d)/g),
-    ...file.matchAll(/\bclass (\w+) extends Stop [^]*?exitCode: (\d)/g),
+    ...file.matchAll(
+      /\b(?:const|function) (\w+)[ =]*\(message: string[^)]*\): Stop\b[\s\S]*?exitCode: (\d)/g,
+    ),
+    ...file.matchAll(/\bclass (\w+) extends Stop [\s\S]*?exitCode: (\d)/g),
   ].map(([, name = '', exit = '']) => [name, exit])
 
 function stopsOf(file: string, maker: string, exit?: string): StopText[] {
   return [...file.matchAll(new RegExp(`\\b${maker}\\(`, 'g'))].flatMap(({ index, 0: { length } }) => {
     const call = enclosed(file, index + length - 1)
     const [message = '', given = ''] = split(call.slice(1, -1), /^,/)
-    const property = /\bhint(?:: |(?=[ ,}]))([^]*)/.exec(given)
+    const property = /\bhint(?:: |(?=[ ,}]))([\s\S]*)/.exec(given)
     const [own = ''] = split(property?.[1]?.trim() ?? '', /^[,}]/)
     const hint = exit === undefined ? own : given
     const [advice = ''] = /^\w+ \?/.test(hint) ? [] : textsOf(hint, file)
