@@ -220,7 +220,7 @@ function nextSteps(report: RunReport, failed: readonly CursorReport[]): string {
   )
   const steps = [
     report.quarantined > 0
-      ? `${plural(report.quarantined, 'value')} could not be stored as sent: see the table sync_quarantine.`
+      ? `${plural(report.quarantined, 'value')} could not be stored as sent: see shopsync quarantine list.`
       : '',
     unproven
       ? 'Some walks could not be proven complete. Their watermarks stay, and the next run reads those lists again.'

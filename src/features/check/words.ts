@@ -142,7 +142,7 @@ function resourceWords({ error, resource }: Extract<Trial, { of: 'resource' }>):
 }
 
 function probeWords({ probe, changes }: Extract<Trial, { of: 'probe' }>): Words {
-  const what = "source's ways"
+  const what = 'source behavior'
   const news = changes.length === 0 ? '' : `changed since the last check: ${changesText(changes)}`
   const fault = probeFault(probe)
   if (!fault) return { what, found: news || `${probe.resource} of tenant ${probe.tenant_id}: see below` }

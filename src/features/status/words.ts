@@ -68,7 +68,7 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
     return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
     return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
-  const lately = `every cursor was complete ${span(oldest * 1000)} ago or later.`
+  const lately = `every cursor completed within the last ${span(oldest * 1000)}.`
   if (report.incidents.length > 0)
     return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
   return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
@@ -187,7 +187,7 @@ const lateness = (report: StatusReport, terminal: Terminal): string => {
       : `${count(one.reconciled_records)}, ${seconds(one.reconciled_largest_seconds)}`,
   ])
   return table(
-    ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'only by reconcile'],
+    ['late in the last 30 days', right('records'), 'largest', '99.9%', 'only by reconcile'],
     rows as string[][],
     terminal,
   )
@@ -247,7 +247,7 @@ const sharedServices = ({ tenants }: StatusReport): string =>
 const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0
     ? ''
-    : `In quarantine: ${plural(Number(report.quarantined), 'value')} (table sync_quarantine)`
+    : `In quarantine: ${plural(Number(report.quarantined), 'value')} (shopsync quarantine list)`
 
 const forgotten = ({ forgotten: amount }: StatusReport): string =>
   amount === 0
