@@ -130,7 +130,7 @@ function revokedWords(tenantId: Int64): Words {
 }
 
 function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
-  const where = whom.startsWith('alerts.') ? 'the section alerts of the configuration' : 'the file of the job'
+  const where = whom.startsWith('alerts.') ? 'the alerts section of the configuration' : 'the file of the job'
   const hint = ok ? null : `Nobody is notified there: fix it in ${where}`
   return { what: whom, found: `${ok ? 'accepted the test' : 'did not accept the test'}: ${found}`, hint }
 }

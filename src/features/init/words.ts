@@ -102,10 +102,10 @@ Type=oneshot
 User=${start.user}
 WorkingDirectory=${start.folder.replaceAll('%', '%%')}
 ExecStart=${[start.node, '--', start.program, 'run'].map(inCommand).join(' ')} %i
-# 4: another run is at work; 143: systemctl stop ended it. Neither is a failure.
+# 4: another run is in progress; 143: systemctl stop ended it. Neither is a failure.
 SuccessExitStatus=4 143
 TimeoutStopSec=90
-# The program needs its folder, the network, and nothing else on this machine.
+# The program only needs its folder and the network.
 ${hardened(start).join('\n')}
 
 ${timer('hourly', '*-*-* *:00:00')}
