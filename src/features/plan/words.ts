@@ -1,4 +1,5 @@
 import { bytesText, count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
+import { modeText } from '../../engine/run/runreport.js'
 import { groupsText } from '../../shell/grouped.js'
 import { changeLine, viewChangesText } from '../../shell/tablechanges.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
@@ -18,7 +19,7 @@ export function planText(
 ): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
   return paragraphs([
-    `${made.of === 'full' ? 'sync --full' : made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
+    `${modeText(made.of)}: ${total.join(', ')} (${limitText(made.rate)})`,
     firstOf(
       made.tenants.toSorted((a, b) => b.requests - a.requests),
       shownLines,

@@ -13,12 +13,14 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
   const sampled = equal.reduce((sum, cursor) => sum + (cursor.sampled ?? 0), 0)
   const fields = sampled === 0 ? '' : `, ${count(sampled)} of them compared field by field`
   return paragraphs([
-    `verify: ${report.status} after ${plural(report.requests, 'request')}: ${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}${fields}`,
+    `verify: ${report.status} after ${plural(report.requests, 'request')}: ${equal.length === 0 ? 'no cursor is equal' : `${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}${fields}`}`,
     [reasonText(report.reason), ...lost(report)]
       .filter((line) => line !== '')
       .map((line) => `✗ ${line}`)
       .join('\n'),
-    ...(different.length > 0 ? [differences(different, terminal), legend] : []),
+    ...(different.length > 0
+      ? [differences(different, terminal), different.some(isRepairable) ? legend : '']
+      : []),
     changedSince(report),
     groupLines(failed, ({ error }) => error ?? 'no reason given')
       .map((line) => `✗ ${line}`)
@@ -51,6 +53,10 @@ function skipped(cursors: readonly VerifiedCursor[]): string[] {
     return `${plural(amount, 'cursor')} not compared: ${why}`
   })
 }
+
+/** Reconcile repairs these; a record that cannot be stored has another way. */
+const isRepairable = ({ missing = 0, outdated = 0, extra = 0 }: VerifiedCursor): boolean =>
+  missing + outdated + extra > 0
 
 const legend =
   'missing and outdated: the source has the records; extra: the source no longer has them. Type shopsync reconcile to repair.'
