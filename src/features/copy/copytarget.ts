@@ -47,15 +47,16 @@ export interface TargetState {
 }
 
 /** Stops if the target holds anything but an unfinished copy of this source. */
-export const checkTarget = (
+export async function checkTarget(
   target: Pick<Warehouse, 'dialect' | 'where' | 'tables' | 'read'>,
   from: string,
-): Promise<TargetState> =>
-  target
-    .read(() => stateOf(target, from))
-    .catch((error: unknown) => {
-      throw ofFlag(error)
-    })
+): Promise<TargetState> {
+  try {
+    return await target.read(() => stateOf(target, from))
+  } catch (error) {
+    throw ofFlag(error)
+  }
+}
 
 /** Hints about a warehouse name `warehouse.url`; this one's address was typed after `--to`. */
 function ofFlag(error: unknown): unknown {

@@ -78,6 +78,8 @@ it.each([
   [['verify', '--tenant', '999'], 'Granted tenants: 101'],
   [['verify', '--sample', 'some'], 'Type for example --sample 10'],
   [['plan', 'dictionary'], 'expected sync, backfill or reconcile'],
+  [['plan', 'sync', ...range], 'Found --from with plan sync, expected it only with plan backfill'],
+  [['plan', 'backfill', ...range, '--full'], 'Found --full with plan backfill'],
   [['plan', 'backfill'], 'Type for example --from'],
   [['why', 'customer', '1'], 'Did you mean customers?'],
   [['why', 'xxxxxxxxx', '1'], 'Expected one of'],
