@@ -69,7 +69,7 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
     return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
     return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
-  const lately = `every cursor completed within the last ${span(oldest * 1000)}.`
+  const lately = `every cursor completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}.`
   if (report.incidents.length > 0)
     return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
   return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
