@@ -24,7 +24,7 @@ export interface WholeRecord {
 
 /** What a rule may use besides the record. */
 export interface RuleSettings {
-  /** How a tax rate of 8.25 % is sent: 8.25, or 0.0825. */
+  /** How a tax rate of 8.25% is sent: 8.25, or 0.0825. */
   readonly taxRates: 'percent' | 'fraction'
   /** The shop's own day of an instant; null if the calendar has none. */
   dayOf(shopId: Stored, instant: string): string | null

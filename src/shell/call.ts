@@ -73,7 +73,8 @@ export async function call(features: readonly Feature[], words: readonly string[
     return exitCode
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    const problem = usageProblem(error)
+    const named = words.find((word) => root.commands.some((command) => command.name() === word))
+    const problem = usageProblem(error, named)
     if (!problem) return 0
     // Commander stops at the first wrong word, so it hasn't seen a --json after it.
     const globals = { ...globalsOf(root), json: words.includes('--json') }

@@ -239,7 +239,7 @@ export async function withContext<T>(
 /** Warns of files with secrets that everybody can read. */
 export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
   for (const { file, keys } of files) {
-    const what = keys.join(', ') || 'the secret'
+    const what = keys.join(' and ') || 'the secret'
     log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
   }
 }

@@ -14,7 +14,7 @@ export function wholeNumber(
   if (value === undefined) return undefined
   const number = /^\d+$/.test(String(value)) ? Number(value) : Number.NaN
   if (number >= from && number <= (to ?? Number.MAX_SAFE_INTEGER)) return number
-  const range = to === undefined ? '' : ` from ${from} to ${to}`
+  const range = to !== undefined ? ` from ${from} to ${to}` : from > 0 ? `, ${from} or more` : ''
   throw new Stop(`Found ${flag} "${value}", expected a whole number${range}`, {
     exitCode: 2,
     hint: `Type ${to === undefined ? 'for example ' : ''}${flag} ${example}`,

@@ -77,7 +77,7 @@ const sentenceFor = ({ sentence, cursors }: Group<Named>): string => {
   if (cursors.length === 1) return short
   return short
     .replaceAll(/GET [^\s,:)]+(, page \d+)?/g, 'the request')
-    .replace(/\bcomplete [^:]+ ago/, '$& or later')
+    .replace(/\bcomplete [^:]+ ago/, '$& or more recently')
 }
 
 /** The cursors, and their sentence once. */

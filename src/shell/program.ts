@@ -141,8 +141,11 @@ function suggestion(found: string, meant: string | undefined): string | undefine
   return meant !== undefined && costly.has(meant) && !isSlip(word, meant) ? undefined : meant
 }
 
-/** The message for words that commander rejects. undefined if commander only printed help or the version. */
-export function usageProblem(error: CommanderError): { message: string; hint: string } | undefined {
+/** The message for words that commander rejects; `command`: the one that was typed, if it is known. undefined if commander only printed help or the version. */
+export function usageProblem(
+  error: CommanderError,
+  command?: string,
+): { message: string; hint: string } | undefined {
   if (error.exitCode === 0) return undefined
   if (error.code === 'commander.help' || error.message === '(outputHelp)') {
     return { message: 'No command was given', hint: 'Type shopsync --help to list the commands' }
@@ -152,7 +155,11 @@ export function usageProblem(error: CommanderError): { message: string; hint: st
   const message = found.charAt(0).toUpperCase() + found.slice(1).replace(/\.$/, '')
   return {
     message,
-    hint: meant ? `Did you mean ${meant}?` : 'Type shopsync --help, or shopsync help COMMAND',
+    hint: meant
+      ? `Did you mean ${meant}?`
+      : command
+        ? `Type shopsync ${command} --help`
+        : 'Type shopsync --help, or shopsync help COMMAND',
   }
 }
 

@@ -110,7 +110,7 @@ const bar = (share: number, columns: number): string => {
   return '━'.repeat(full) + '─'.repeat(columns - full)
 }
 
-const percent = (share: number): string => `${Math.floor(share * 100)} %`
+const percent = (share: number): string => `${Math.floor(share * 100)}%`
 
 /** The parts that fit, first ones first. */
 function fitted(parts: readonly string[], columns: number): string {

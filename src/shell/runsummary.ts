@@ -6,7 +6,7 @@ import { count, paragraphs, plural, span } from '../engine/base/format.js'
 import { reasons } from '../engine/base/reasons.js'
 import { toMicros } from '../engine/base/timestamp.js'
 import { reasonText } from '../engine/run/reasontext.js'
-import type { CursorReport, RunReport } from '../engine/run/runreport.js'
+import { type CursorReport, modeText, type RunReport } from '../engine/run/runreport.js'
 import { type Verdict, worstFirst } from '../engine/walk/verdict.js'
 import { groupLines, groupsText } from './grouped.js'
 import { type Ink, plainTerminal, type Terminal } from './terminal.js'
@@ -40,7 +40,7 @@ export const failureText = ({ error }: CursorReport): string => error ?? 'no rea
 
 /** Everything about a run that needs attention, one per line. */
 export function runTroubles(report: RunReport): string[] {
-  const title = report.job ?? report.mode
+  const title = report.job ?? modeText(report.mode)
   const failed = groupLines(failedCursors(report), failureText)
   const more = failed.length - shownLines
   const undone = report.cursors.filter(
@@ -117,7 +117,7 @@ function headline(report: RunReport): string {
     report.retries > 0 ? `${count(report.retries)} of them retries` : '',
   ].filter((part) => part !== '')
   const requests = plural(report.requests, 'request') + (extra.length > 0 ? ` (${extra.join(', ')})` : '')
-  const title = report.job ? `${report.job} (${report.mode})` : report.mode
+  const title = report.job ? `${report.job} (${report.mode})` : modeText(report.mode)
   const amounts = [changedText(report), plural(tenants, 'tenant'), requests].join(', ')
   return `${title}: ${outcome(report)} in ${span(elapsed(report))}: ${amounts}`
 }
@@ -220,7 +220,7 @@ function nextSteps(report: RunReport, failed: readonly CursorReport[]): string {
   )
   const steps = [
     report.quarantined > 0
-      ? `${plural(report.quarantined, 'value')} could not be stored as sent: see the table sync_quarantine.`
+      ? `${plural(report.quarantined, 'value')} could not be stored as sent: see shopsync quarantine list.`
       : '',
     unproven
       ? 'Some walks could not be proven complete. Their watermarks stay, and the next run reads those lists again.'

@@ -42,6 +42,8 @@ const leastOfWords = 12
 /** Longer words may be broken. */
 const longWord = 24
 
+const keepsCells = ({ unbroken: whole, align }: Heading): boolean => whole === true || align === 'right'
+
 interface Column extends Heading {
   readonly at: number
   /** What the cells need to fit on one line each. */
@@ -62,13 +64,29 @@ function columnsOf(headings: readonly (string | Heading)[], rows: readonly (read
     const most = (of: (cell: string) => number): number =>
       rows.reduce((size, row) => Math.max(size, of(row[at] ?? '')), 0)
     const cells = most(widthOf)
-    const keeps = heading.unbroken === true || heading.align === 'right'
-    const words = keeps
+    const words = keepsCells(heading)
       ? cells
       : Math.min(cells, Math.max(leastOfWords, Math.min(most(longestWord), longWord)))
     const least = Math.max(longestWord(heading.title), words)
     return { ...heading, at, cells, least, widest: Math.max(cells, widthOf(heading.title)) }
   })
+}
+
+/** If even the minimum is too much, the widest columns of words break longer words, down to the usual minimum. */
+function squeezed(columns: readonly Column[], room: number): Column[] {
+  const narrow = [...columns]
+  while (total(narrow, ({ least }) => least) > room) {
+    const canShrink = (column: Column): boolean =>
+      !keepsCells(column) &&
+      !column.keepWords &&
+      column.least > Math.max(leastOfWords, widest(column.title.split(' ')))
+    const sizes = narrow.map((column) => (canShrink(column) ? column.least : 0))
+    const at = sizes.indexOf(Math.max(...sizes))
+    const column = narrow[at]
+    if (!column || sizes[at] === 0) break
+    narrow[at] = { ...column, least: column.least - 1 }
+  }
+  return narrow
 }
 
 const total = (columns: readonly Column[], of: (column: Column) => number): number =>
@@ -133,14 +151,16 @@ export function table(
 ): string {
   const cells = rows.map((row) => row.map(visible))
   const all = columnsOf(headings, cells)
-  const columns = kept(all, terminal.columns)
+  const columns = squeezed(kept(all, terminal.columns), terminal.columns)
   const isWide = total(columns, ({ widest: most }) => most) <= terminal.columns
   const widths = isWide ? columns.map(({ widest: most }) => most) : widthsOf(columns, terminal.columns)
   const drawing = { columns, widths, terminal }
   const titles = all.map(({ title }) => title)
   const rule = painted(terminal, 'faint', widths.map((size) => '─'.repeat(size)).join(' '.repeat(gap)))
   const head = titles.every((title) => title === '') ? [] : [...linesOf(titles, drawing, 'title'), rule]
-  const missing = all.filter((column) => !columns.includes(column)).map(({ title }) => title)
+  const missing = all
+    .filter((column) => !columns.some(({ at }) => at === column.at))
+    .map(({ title }) => title)
   const foot =
     missing.length === 0
       ? []

@@ -51,7 +51,10 @@ describe('shopsync sandbox --webhook', () => {
       ['--webhook', 'https://a.example/', '--webhook-events', 'note.created'],
       /"note.created", expected names/,
     ],
-    [Array(21).fill(['--webhook', 'https://a.example/']).flat(), /21 times --webhook, expected at most 20/],
+    [
+      Array(21).fill(['--webhook', 'https://a.example/']).flat(),
+      /--webhook 21 times, expected it at most 20 times/,
+    ],
   ])('reports what is wrong with %j', async (flags, said) => {
     const { code, stderr } = await shopsync(['sandbox', '--port', '0', ...flags])
     expect(stderr).toMatch(said)

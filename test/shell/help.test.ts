@@ -38,10 +38,10 @@ test('--help lists every command and the exit codes, and --version shows the ver
 test.each([
   [['sinc'], "Unknown command 'sinc'", 'Did you mean sync?'],
   [['sync', '--tennant', '4'], "Unknown option '--tennant'", 'Did you mean --tenant?'],
-  [['sync', 'now'], 'Too many arguments', 'shopsync help COMMAND'],
-  [['run'], "Missing required argument 'job'", 'shopsync help COMMAND'],
-  [['sync', '--log-level', 'loud'], "argument 'loud' is invalid", 'shopsync help COMMAND'],
-  [['dictionary', '--format', 'xml'], "argument 'xml' is invalid", 'shopsync help COMMAND'],
+  [['sync', 'now'], 'Too many arguments', 'Type shopsync sync --help'],
+  [['run'], "Missing required argument 'job'", 'Type shopsync run --help'],
+  [['sync', '--log-level', 'loud'], "argument 'loud' is invalid", 'Type shopsync sync --help'],
+  [['dictionary', '--format', 'xml'], "argument 'xml' is invalid", 'Type shopsync dictionary --help'],
   [
     ['sandbox', '--read-only-tenant', '7'],
     'expected a whole number from 101 to 103',

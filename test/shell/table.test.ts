@@ -52,6 +52,19 @@ test('a table breaks titles first, leaves out what is spare, and breaks words la
   )
 })
 
+test('if columns still do not fit, long words break instead of the terminal breaking lines', () => {
+  const cells = [['?0e9cbfb6fcab6879', 'a record without a usable id', '{"id":null,"first_name":"Karen"}']]
+  expect(table([unbroken('record'), 'reason', 'value'], cells, wide(48))).toBe(
+    [
+      'record             reason        value',
+      '─────────────────  ────────────  ───────────────',
+      '?0e9cbfb6fcab6879  a record      {"id":null,"fir',
+      '                   without a     st_name":"Karen',
+      '                   usable id     "}',
+    ].join('\n'),
+  )
+})
+
 test('colors mark titles and cells, and take no space', () => {
   const state: Heading = { title: 'state', ink: (cell) => (cell === 'ok' ? 'good' : 'bad') }
   const drawn = table(['of', state], [['a', 'ok']], { columns: 80, colours: true })

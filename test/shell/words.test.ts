@@ -90,7 +90,7 @@ describe('the summary of a run', () => {
     expect(text).toMatch(/^notes +2 .*1 proven, 1 unproven$/m)
     expect(text).toContain('✗ tenant 1, vendors: GET vendors answered 500')
     expect(text).toContain('Not offered by the API (404): shops')
-    expect(text).toContain('2 values could not be stored as sent: see the table sync_quarantine')
+    expect(text).toContain('2 values could not be stored as sent: see shopsync quarantine list')
     expect(text).toContain('shopsync check')
   })
 })
@@ -150,20 +150,20 @@ describe('the progress line', () => {
     const { tracker, progress } = start(120)
     tracker.planned(2, 4)
     expect(progress.line(1500)).toBe(
-      '─────────────────────── 0 % · 0 of 4 cursors · 400 of 1,000 requests left',
+      '─────────────────────── 0% · 0 of 4 cursors · 400 of 1,000 requests left',
     )
     tracker.begun({ tenantId: 1, resource: 'notes' })
     tracker.page(page)
     tracker.cursor(cursor({ tenant_id: 2, resource: 'shops' }))
     tracker.cursor(cursor({ tenant_id: 2, resource: 'vendors' }))
     expect(progress.line(6000)).toBe(
-      '━━━━─────────────────── 18 % · about 22 s to go · tenant 1, notes · 2 of 4 cursors · 100 records',
+      '━━━━─────────────────── 18% · about 22 s to go · tenant 1, notes · 2 of 4 cursors · 100 records',
     )
     progress.stop()
     const narrow = start(60)
     narrow.tracker.planned(2, 4)
     narrow.tracker.page(page)
-    expect(narrow.progress.line(6000)).toBe('━────────── 6 % · about 1 min 15 s to go · tenant 1, notes')
+    expect(narrow.progress.line(6000)).toBe('━────────── 6% · about 1 min 15 s to go · tenant 1, notes')
     narrow.progress.stop()
   })
 
@@ -173,7 +173,7 @@ describe('the progress line', () => {
     tracker.step('drawing the page', 0, 0)
     expect(progress.line(4000)).toBe('drawing the page … 3.0 s')
     tracker.step('fetching each record again', 12, 48)
-    expect(progress.line(4000)).toBe('━━━━─────────── 25 % · fetching each record again · 12 of 48')
+    expect(progress.line(4000)).toBe('━━━━─────────── 25% · fetching each record again · 12 of 48')
     tracker.begun({ tenantId: 1, resource: 'notes' })
     tracker.planned(1, 1)
     expect(progress.line(4000)).toContain('0 of 1 cursors')

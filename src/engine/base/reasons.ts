@@ -6,7 +6,7 @@
 export const reasons = {
   read_again: 'doubtful parts of the list were read again',
   ties: 'records with the same updated_at change their order, and were read again',
-  future_stamps: 'records are stamped ahead of the source’s own clock',
+  future_stamps: "records are stamped ahead of the source's own clock",
   order: 'the list is not sorted newest first',
   listed_twice: 'the list shows some records twice',
   counted_not_shown: 'the source counts records that it never shows',

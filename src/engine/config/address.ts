@@ -28,7 +28,7 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
     return problem('the address without api/v1, which shopsync adds', `Type "baseUrl": "${parsed.origin}"`)
   }
   if (parsed.protocol === 'http:' && !allowInsecure && !isLoopback(parsed.hostname)) {
-    const secure = `Type "https://${parsed.host}", or set "api.allowInsecure": true if the secret may cross the network in clear text`
+    const secure = `Type "baseUrl": "https://${parsed.host}", or set "api": {"allowInsecure": true} if the secret may cross the network in clear text`
     return problem('https, because plain http exposes the secret to the network', secure)
   }
   return undefined
@@ -53,7 +53,7 @@ export function addressProblem(path: string, url: string, allowInsecure: boolean
     path,
     found: 'an address that begins with http:// (not shown)',
     expected,
-    hint: 'Plain http exposes the message to the network; set "api.allowInsecure": true if that is acceptable',
+    hint: 'Plain http exposes the message to the network; set "api": {"allowInsecure": true} if that is acceptable',
   }
 }
 

@@ -71,7 +71,7 @@ function fillIn(
       path,
       found: `\${${name}}, but the environment variable ${name} ${state}`,
       expected: 'its value in the environment',
-      hint: `Type export ${name}=... in the shell, or set it in whatever starts shopsync`,
+      hint: `Type export ${name}=... in the shell, or add ${name}=... to shopsync.env next to the configuration`,
     })
     return whole
   })
@@ -87,6 +87,12 @@ function fromFile(
   const place = resolve(folder, file)
   try {
     const text = readFileSync(place, 'utf8').trim()
+    if (text === '')
+      problems.push({
+        path: `${path}.file`,
+        found: `an empty file at ${place}`,
+        expected: 'a file that holds the secret and nothing else',
+      })
     files.push({ file: place, key: path })
     return text
   } catch (error) {

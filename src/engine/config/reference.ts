@@ -54,7 +54,10 @@ function valueText(schema: SettingSchema): string {
   if (anyOf) return [...new Set(anyOf.map(valueText))].join(' or ')
   if (schema.const !== undefined) return code(schema.const)
   if (words) return words.length > 10 ? `one of ${words.length} names` : words.map(code).join(', ')
-  if (schema.properties) return `{${Object.keys(schema.properties).map((name) => `"${name}": …`)}}`
+  if (schema.properties)
+    return `{${Object.keys(schema.properties)
+      .map((name) => `"${name}": …`)
+      .join(', ')}}`
   if (items) return `list of: ${items.properties ? 'objects' : valueText(items)}`
   if (typeof additionalProperties === 'object') return `object of: ${valueText(additionalProperties)}`
   if (typeof schema.default === 'string' && /^-?P[\dT]/.test(schema.default)) return 'duration'

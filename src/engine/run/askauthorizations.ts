@@ -8,7 +8,7 @@
 
 import { authorizations } from '../../../schema/authorizations.js'
 import type { Int64 } from '../../../schema/resource.js'
-import { describeError, Skip, Stop } from '../base/errors.js'
+import { Skip, Stop, wordsOf } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/drift.js'
@@ -114,6 +114,9 @@ function reasonOf(
   return isAlone ? 'no_grants' : null
 }
 
+const noList =
+  'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check'
+
 /** Asks at the beginning of a run. Throws Stop if the API doesn't answer: no run can start. */
 export async function firstAuthorizations(ask: () => Promise<Authorizations>): Promise<Authorizations> {
   try {
@@ -123,12 +126,15 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
     const { code = 'unreachable', status } = error.details
     // An API that tells us to wait can be reached: a hint to check the address would mislead.
     const isBusy = code === 'told_to_wait' || status === 429
-    throw new Stop(`The API did not return the list of tenants: ${describeError(error)}`, {
+    const { message, hint: own } = wordsOf(error)
+    // Without a status no response came, and the error's own hint is about the connection.
+    const ofConnection =
+      own !== undefined && status === undefined ? `${own}, or type shopsync check` : undefined
+    const hint = isBusy ? own : (ofConnection ?? noList)
+    throw new Stop(`The API did not return the list of tenants: ${message.replace(/^Gave up/, 'gave up')}`, {
       exitCode: 3,
       code,
-      ...(!isBusy && {
-        hint: 'Expected a list of authorizations: check api.baseUrl and api.partnerId, or type shopsync check',
-      }),
+      ...(hint !== undefined && { hint }),
       cause: error,
     })
   }

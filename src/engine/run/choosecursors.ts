@@ -47,7 +47,7 @@ export function chooseTenants(
   if (authorizations.reason === 'no_grants') return chosen.filter((tenant) => known.includes(tenant))
   throw new Stop(`Tenant ${unknown.join(', ')} is not granted to this partner`, {
     exitCode: 2,
-    hint: `Granted tenants: ${authorizations.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or name another --tenant`,
+    hint: `Granted tenants: ${authorizations.granted.slice(0, 20).join(', ') || 'none'}. Ask the tenant's owner for a grant, or ${choice.tenants ? 'name another --tenant' : 'remove the tenant from sync.tenants'}`,
   })
 }
 

@@ -17,6 +17,10 @@ export type Mode =
   | 'job'
   | 'events'
 
+/** The mode as a person types it. */
+export const modeText = <T extends string | null>(mode: T): T | 'sync --full' =>
+  mode === 'full' ? 'sync --full' : mode
+
 /** What a reconcile found and repaired in one cursor. */
 export interface Reconciled {
   /** By counts at cut points, or by a list of every record, whichever costs fewer requests. */

@@ -32,7 +32,7 @@ export async function believedWatermark(
 export function warnOfStamps({ state, warn }: CursorRun, { ahead }: WalkOutcome): void {
   if (!ahead || state?.stampsAheadUntil) return
   warn(
-    'Records are stamped ahead of the source’s clock; every run reads them again until that time has passed',
+    "Records are stamped ahead of the source's clock; every run reads them again until that time has passed",
     { ...ahead },
   )
 }

@@ -126,7 +126,7 @@ export class LeaseHeld extends Stop {
 
 function heldBy(holder: LeaseHolder, where: string): LeaseHeld {
   return new LeaseHeld(
-    `Another run (${holder.command ?? 'unknown'}, ${holder.owner}) has held ${where} since ${holder.claimed_at}, on ${holder.host}, pid ${holder.pid}`,
+    `Another run (${holder.command === 'full' ? 'sync --full' : (holder.command ?? 'unknown')}, ${holder.owner}) has held ${where} since ${holder.claimed_at}, on ${holder.host}, pid ${holder.pid}`,
     `Wait for that run to end; if its process is gone, its lease expires by itself at ${holder.expires_at}`,
     holder.command === listenCommand,
   )

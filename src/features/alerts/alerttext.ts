@@ -152,7 +152,7 @@ export function headline(
   const words = type === 'opened' ? 'needs attention' : 'is resolved'
   const shown = incidents.slice(0, shownIncidents).map((incident) => sentenceOf(type, incident, tenantNames))
   const more = incidents.length - shownIncidents
-  const rest = more > 0 ? ` … and ${plural(more, 'incident')} more` : ''
+  const rest = more > 0 ? ` … and ${plural(more, 'more incident')}` : ''
   const line = `shopsync on ${name}: ${words}: ${shown.join(' | ')}${rest}`
   return escapedForChats(visible(line.replaceAll(/\s+/g, ' ')))
 }

@@ -5,7 +5,7 @@
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
 import type { LastRun } from '../../engine/run/lastrun.js'
 import { reasonAdvice, reasonText } from '../../engine/run/reasontext.js'
-import type { RunReport } from '../../engine/run/runreport.js'
+import { modeText, type RunReport } from '../../engine/run/runreport.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 
 export interface WholeTrouble {
@@ -84,7 +84,7 @@ export function killedTrouble(last: EarlierRun | undefined, holder: string | nul
     {
       cause: 'killed',
       ...(started_at !== null && { since: started_at }),
-      message: `The run before this one (${job ?? mode}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
+      message: `The run before this one (${job ?? modeText(mode)}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
       advice:
         'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
       lasts: 'state',

@@ -12,7 +12,7 @@ export interface ReportConfig {
   readonly timeZone: string
   /** By TENANT/SHOP. */
   readonly shopTimeZones: Readonly<Record<string, string>>
-  /** How a tax rate of 8.25 % is sent: 8.25, or 0.0825. */
+  /** How a tax rate of 8.25% is sent: 8.25, or 0.0825. */
   readonly taxRates: 'percent' | 'fraction'
   /** Postgres schema of the views; undefined: the tables' schema plus `_analytics`. */
   readonly schema: string | undefined
@@ -26,7 +26,7 @@ const fieldName = /^[A-Za-z]\w{0,62}$/
 const fieldError = 'the name of a field as the API sends it'
 const field = textLeaf(fieldError).regex(fieldName, { error: fieldError })
 
-const nameError = `${fieldError}, or a list of such names that are joined by blanks`
+const nameError = `${fieldError}, or a list of such names that are joined by spaces`
 
 /** One field or several, as a list. */
 const nameOf = (resource: string) =>
@@ -35,7 +35,7 @@ const nameOf = (resource: string) =>
     .transform((fields) => (typeof fields === 'string' ? [fields] : fields))
     .optional()
     .describe(
-      `Which fields make up the name of one of ${resource}; default: ${(nameFields[resource] ?? []).map((fields) => fields.join(' ')).join(', else ')}.`,
+      `Which fields make up the names of ${resource}; default: ${(nameFields[resource] ?? []).map((fields) => fields.join(' ')).join(', else ')}.`,
     )
 
 const shopKey = /^[1-9]\d{0,18}\/[1-9]\d{0,18}$/
@@ -59,7 +59,7 @@ const shape = section(
       ),
     taxRates: choice(['percent', 'fraction'], '"percent" or "fraction"')
       .default('percent')
-      .describe('What the API sends for a tax of 8.25 %: 8.25 ("percent") or 0.0825 ("fraction").'),
+      .describe('What the API sends for a tax of 8.25%: 8.25 ("percent") or 0.0825 ("fraction").'),
     schema: z
       .string({ error: schemaError })
       .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: schemaError })

@@ -43,6 +43,10 @@ export function parseRange(
   )
 }
 
+/** How often a flag was typed. */
+const times = (flag: string, typed: readonly string[]): string =>
+  typed.length === 0 ? `no ${flag}` : typed.length === 1 ? `one ${flag}` : `${flag} ${typed.length} times`
+
 /** Several ranges: the nth --from belongs to the nth --to. */
 export function parseRanges(
   froms: readonly string[],
@@ -52,8 +56,8 @@ export function parseRanges(
 ): TimeRange[] {
   if (froms.length === 0 || froms.length !== tos.length)
     throw usage(
-      `Found ${froms.length} times --from and ${tos.length} times --to, expected one of each, or as many of both`,
-      'Such as --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
+      `Found ${times('--from', froms)} and ${times('--to', tos)}, expected one of each, or as many of both`,
+      'Type for example --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
     )
   return froms.map((from, i) =>
     parseRange(from, tos[i] ?? '', now, timeZone === undefined ? {} : { timeZone }),

@@ -1,5 +1,5 @@
 /* The probe's findings of `shopsync check` in words. Used by src/features/check/words.ts. */
-import { count } from '../../engine/base/format.js'
+import { plural } from '../../engine/base/format.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
 import type { Probe, ProbeAnswers, ProbeChange } from './probe.js'
@@ -25,7 +25,7 @@ const words: Words = {
   order: { newest_first: 'newest first', other: 'not newest first: verdicts are at best repaired' },
   beyond_end: { empty: 'are empty', refused: 'are refused', records: 'show records' },
   updated_after: {
-    strict: 'leaves out the time it names',
+    strict: 'excludes the time it names',
     inclusive: 'includes the time it names',
     other: 'follows no rule that was recognized',
   },
@@ -36,7 +36,7 @@ const words: Words = {
     coarser: 'with fewer digits than are printed',
   },
   totals: {
-    equal: 'are the same with updated_after and without',
+    equal: 'are the same with and without updated_after',
     more_without_filter: 'are larger without updated_after: no sync reads the rest',
     fewer_without_filter: 'are smaller without updated_after',
     missing: 'are not sent: verdicts are at best listed',
@@ -76,7 +76,7 @@ export function probeText(
     return [titles[question], said(question, probe.answers[question]), news]
   })
   const { tenant_id, resource, records, requests } = probe
-  const head = `How the source behaves, by ${requests} requests for ${resource} of tenant ${tenant_id} (${count(records)} records):`
+  const head = `How the source behaves, from ${plural(requests, 'request')} for ${resource} of tenant ${tenant_id} (${plural(records, 'record')}):`
   return `${head}\n${table(['asked', 'found', ...(changes.length > 0 ? ['news'] : [])], rows, terminal)}`
 }
 

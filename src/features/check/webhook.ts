@@ -53,7 +53,9 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     return trial(
       `${url.origin} does not answer: ${wordsFor(cause)}`,
-      'The source rejects a certificate that is self-signed or whose chain is incomplete. Check that shopsync listen is up, and that the proxy forwards to it',
+      isOfCertificate.test(codeOf(cause) ?? '')
+        ? 'The source rejects a certificate that is self-signed or whose chain is incomplete: use one from a public authority, with its chain'
+        : 'Check the address, that shopsync listen is up, and that the proxy forwards to it',
       1,
     )
   }

@@ -130,7 +130,7 @@ function revokedWords(tenantId: Int64): Words {
 }
 
 function alertWords({ whom, found }: Extract<Trial, { of: 'alert' }>, ok: boolean): Words {
-  const where = whom.startsWith('alerts.') ? 'the section alerts of the configuration' : 'the file of the job'
+  const where = whom.startsWith('alerts.') ? 'the alerts section of the configuration' : 'the file of the job'
   const hint = ok ? null : `Nobody is notified there: fix it in ${where}`
   return { what: whom, found: `${ok ? 'accepted the test' : 'did not accept the test'}: ${found}`, hint }
 }
@@ -142,7 +142,7 @@ function resourceWords({ error, resource }: Extract<Trial, { of: 'resource' }>):
 }
 
 function probeWords({ probe, changes }: Extract<Trial, { of: 'probe' }>): Words {
-  const what = "source's ways"
+  const what = 'source behavior'
   const news = changes.length === 0 ? '' : `changed since the last check: ${changesText(changes)}`
   const fault = probeFault(probe)
   if (!fault) return { what, found: news || `${probe.resource} of tenant ${probe.tenant_id}: see below` }

@@ -33,7 +33,7 @@ Put the script where the shell looks for completions. It knows commands, flags, 
     ])
     const shell = shells.find((name) => name === argument)
     if (shell === undefined)
-      throw new Stop(`Found completion ${argument}, expected ${shells.join(', ')}`, {
+      throw new Stop(`Found completion ${argument}, expected bash, zsh or fish`, {
         exitCode: 2,
         hint: 'Type shopsync completion bash',
       })

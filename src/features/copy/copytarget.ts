@@ -48,6 +48,27 @@ export interface TargetState {
 
 /** Stops if the target holds anything but an unfinished copy of this source. */
 export async function checkTarget(
+  target: Pick<Warehouse, 'dialect' | 'where' | 'tables' | 'read'>,
+  from: string,
+): Promise<TargetState> {
+  try {
+    return await target.read(() => stateOf(target, from))
+  } catch (error) {
+    throw ofFlag(error)
+  }
+}
+
+/** Hints about a warehouse name `warehouse.url`; this one's address was typed after `--to`. */
+function ofFlag(error: unknown): unknown {
+  if (!(error instanceof Stop) || !error.hint?.includes('warehouse.url')) return error
+  return new Stop(error.message, {
+    ...error.details,
+    exitCode: error.exitCode,
+    hint: error.hint.replaceAll('warehouse.url', '--to'),
+  })
+}
+
+async function stateOf(
   target: Pick<Warehouse, 'dialect' | 'where' | 'tables'>,
   from: string,
 ): Promise<TargetState> {

@@ -43,7 +43,13 @@ export function copyPlace(
   const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
   const typed = atHome(String(value), homedir())
   const url = inFolder(typed, workingDirectory)
-  const problem = problems[0] ?? warehouseProblem(typed)
+  const [unset] = problems
+  if (unset)
+    throw new Stop(`Found ${unset.found}; expected ${unset.expected}, because --to names it`, {
+      exitCode: 2,
+      ...(unset.hint && { hint: unset.hint }),
+    })
+  const problem = warehouseProblem(typed)
   if (problem)
     throw refuse('--to', {
       ...problem,

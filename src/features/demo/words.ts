@@ -36,7 +36,7 @@ export function work(changes: readonly Change[]): string {
     count(changes.filter((change) => change.action === action).length)
   return `
 The shops work: cars come in, estimates become invoices, stock moves. ${plural(changes.length, 'change')}:
-  ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted, ${count(passing(changes))} of them right after they were created.
+  ${amount('created')} created, ${amount('updated')} updated, ${amount('deleted')} deleted, ${count(passing(changes))} of them right after being created.
   A sync cannot see deletions. The reconcile below finds them.
 
 Second sync: only what changed.`

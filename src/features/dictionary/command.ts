@@ -111,7 +111,7 @@ Postgres).`,
   options: [
     {
       flags: '--format <format>',
-      description: 'md (default), json, html, dbt or superset',
+      description: 'format of the output (default: md)',
       choices: ['md', 'json', 'html', 'dbt', 'superset'],
     },
     { flags: '--out <folder>', description: 'write a folder instead: pages (md), a project (dbt)' },

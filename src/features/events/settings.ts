@@ -47,7 +47,7 @@ const shape = section(
       .optional()
       .describe('Certificate for https; read again when the files change. Without it, plain http.'),
     allowInsecure: flag(
-      'Allow plain http on an address that other machines can reach, for a network in which something else ends TLS.',
+      'Allow plain http on an address that other machines can reach, for a network in which something else terminates TLS.',
     ),
     secrets: z
       .array(secret('the API secret as the source sends it'), { error: 'a list of one or two secrets' })
@@ -63,7 +63,7 @@ const shape = section(
     keep: durationLeaf('P30D', 'How long events are kept after they are settled.'),
     lateAfter: durationLeaf(
       'PT15M',
-      'How long an event may be due and not settled before it alerts.',
+      'How long an event may be due and not settled before an alert is sent.',
       'P30D',
     ),
     settle: durationLeaf(

@@ -19,7 +19,7 @@ const stateOf = ({ state, reason }: ListedEvent): string =>
   reason === null ? `${state}` : `${state}: ${reason}`
 
 export function eventsText(events: readonly ListedEvent[], terminal: Terminal = plainTerminal): string {
-  if (events.length === 0) return 'No such event.'
+  if (events.length === 0) return 'No events found.'
   return table(
     [
       unbroken('received'),

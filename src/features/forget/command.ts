@@ -45,7 +45,7 @@ if it is granted.`,
       const named = listOf(options.tenant).length > 0 ? context.choice.tenants : null
       const [tenantId, ...more] = named ?? []
       if (tenantId === undefined || more.length > 0)
-        throw new Stop(`Found ${named?.length ?? 0} times --tenant, expected one`, {
+        throw new Stop(`Found ${named ? `${named.length} tenants` : 'no --tenant'}, expected one`, {
           exitCode: 2,
           hint: 'Type shopsync forget --tenant ID',
         })

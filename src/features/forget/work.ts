@@ -54,7 +54,10 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
   refuseForgotten({ tenants: [tenantId], isTyped: true }, await forgottenTenants(warehouse))
   throw new Stop(`The warehouse has no tenant ${tenantId}`, {
     exitCode: 2,
-    hint: `Expected one of ${known.map(({ tenant_id }) => tenant_id).join(', ') || 'none: it is empty'}`,
+    hint:
+      known.length === 0
+        ? 'It is empty: there is nothing to erase'
+        : `Expected one of ${known.map(({ tenant_id }) => tenant_id).join(', ')}`,
   })
 }
 
@@ -116,7 +119,10 @@ export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): P
   if (!forgotten.has(tenantId))
     throw new Stop(`Tenant ${tenantId} was not forgotten`, {
       exitCode: 2,
-      hint: `Expected one of ${[...forgotten].join(', ') || 'none: no tenant is forgotten'}`,
+      hint:
+        forgotten.size === 0
+          ? 'No tenant is forgotten: there is nothing to lift'
+          : `Expected one of ${[...forgotten].join(', ')}`,
     })
   await using lease = await openLease(deps, 'forget')
   await lease.warehouse.write(liftForgotten(warehouse.db, tenantId))

@@ -130,7 +130,7 @@ async function answersOf({ options, signals, io }: Invocation): Promise<Answers>
   const answers = compact(known)
   if (lacking.length > 0 && !isAsked)
     throw new Stop(
-      `Found no ${lacking.map(([, flag]) => flag).join(', no ')}, expected all of them, because init cannot ask here`,
+      `Found no ${lacking.map(([, flag]) => flag).join(', no ')}, expected ${lacking.length === 1 ? 'it' : 'them'}, because init cannot ask here`,
       {
         exitCode: 2,
         hint: 'Type shopsync init at a terminal to be asked, shopsync init --sandbox --yes for the sandbox, or give the flags',

@@ -9,10 +9,13 @@ import type { Problem } from '../../engine/config/problems.js'
 import type { Io } from '../../shell/io.js'
 import type { Answers } from './initfiles.js'
 
+/** Hints quote the setting in the file; at a prompt or a flag, its value alone is what to type. */
 const judged = (problem: Problem | undefined): true | string =>
   problem === undefined
     ? true
-    : `Found ${problem.found}, expected ${problem.expected}. ${problem.hint ?? ''}`.trim()
+    : `Found ${problem.found}, expected ${problem.expected}. ${problem.hint ?? ''}`
+        .trim()
+        .replace(/Type "(baseUrl|url)": "([^"]*)"/, 'Type $2')
 
 export const baseUrlJudged = (text: string): true | string => judged(baseUrlProblem(text, text, false))
 export const warehouseJudged = (text: string): true | string => judged(warehouseProblem(text))

@@ -102,10 +102,10 @@ Type=oneshot
 User=${start.user}
 WorkingDirectory=${start.folder.replaceAll('%', '%%')}
 ExecStart=${[start.node, '--', start.program, 'run'].map(inCommand).join(' ')} %i
-# 4: another run is at work; 143: systemctl stop ended it. Neither is a failure.
+# 4: another run is in progress; 143: systemctl stop ended it. Neither is a failure.
 SuccessExitStatus=4 143
 TimeoutStopSec=90
-# The program needs its folder, the network, and nothing else of this machine.
+# The program only needs its folder and the network.
 ${hardened(start).join('\n')}
 
 ${timer('hourly', '*-*-* *:00:00')}
@@ -157,7 +157,7 @@ export function waysToRun(start: Start): readonly { readonly says: string; reado
       asItIs: systemdUnits(start),
     },
     {
-      says: 'With compose (docker compose up --detach), where the program keeps time itself and serves its report on http://127.0.0.1:8788, as shopsync schedule does without Docker:',
+      says: 'With compose (docker compose up --detach), which runs shopsync schedule and serves the report at http://127.0.0.1:8788:',
       asItIs: `# compose.yaml\n${composeFile(start)}`,
     },
   ]

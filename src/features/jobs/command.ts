@@ -22,7 +22,7 @@ as a run would, and exits with 1 if one is wrong.`,
     const { argument = '', second, out } = invocation
     const action = actions.find((name) => name === argument)
     if (action === undefined)
-      throw new Stop(`Found jobs ${argument}, expected ${actions.join(', ')}`, {
+      throw new Stop(`Found jobs ${argument}, expected list, show or validate`, {
         exitCode: 2,
         hint: 'Type shopsync jobs list',
       })

@@ -6,6 +6,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { describeError, Stop } from '../../engine/base/errors.js'
+import { codeOf } from '../../engine/source/http/failure.js'
 import type { TlsFiles } from './threadmessages.js'
 
 export interface Pem {
@@ -17,7 +18,7 @@ const read = (file: string, what: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Stop(`The ${what} cannot be read: ${describeError(error)}`, {
+    throw new Stop(`The ${what} ${file} cannot be read (${codeOf(error)})`, {
       exitCode: 2,
       hint: 'Expected events.tls.cert and events.tls.key, or --tls-cert and --tls-key, to name two files in PEM',
     })
@@ -26,7 +27,7 @@ const read = (file: string, what: string): string => {
 
 /** Throws Stop if the two can't be used. */
 export function readPem({ cert, key }: TlsFiles): Pem {
-  const pem = { cert: read(cert, 'certificate'), key: read(key, 'key of the certificate') }
+  const pem = { cert: read(cert, 'certificate'), key: read(key, 'key') }
   try {
     createSecureContext(pem)
   } catch (error) {

@@ -39,7 +39,7 @@ export function checkListening(context: CommandContext, settings: EventSettings)
   if (!tls && !allowInsecure && !isOwnMachine(host))
     throw new Stop(`Events, and the secret with them, would reach ${host} in clear text; expected https`, {
       exitCode: 2,
-      hint: 'Type --tls-cert FILE --tls-key FILE, or --host 127.0.0.1 behind a proxy that ends TLS; or set "events": {"allowInsecure": true} if the network in between is trusted',
+      hint: 'Type --tls-cert FILE --tls-key FILE, or --host 127.0.0.1 behind a proxy that terminates TLS; or set "events": {"allowInsecure": true} if the network in between is trusted',
     })
 }
 

@@ -5,7 +5,7 @@
 import { performance } from 'node:perf_hooks'
 import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../engine/base/clock.js'
-import { describeError, Stop } from '../../engine/base/errors.js'
+import { describeError, Stop, wordsOf } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { openDialect } from '../../engine/warehouse/openwarehouse.js'
 import { listenProblem, urlOf } from '../../shell/listenproblem.js'
@@ -52,8 +52,8 @@ function failureOf(error: unknown, call: ReceiverCall): FromThread {
       ...{ kind: 'failed', message: problem, exitCode: 2 },
       hint: 'Type another port: --port 8786, or set "events": {"port": 8786} in the configuration',
     }
-  const { exitCode = 1, hint } = error instanceof Stop ? error : {}
-  return { kind: 'failed', message: describeError(error), hint, exitCode }
+  const { message, hint } = wordsOf(error)
+  return { kind: 'failed', message, hint, exitCode: error instanceof Stop ? error.exitCode : 1 }
 }
 
 class Receiver {

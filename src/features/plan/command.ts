@@ -31,16 +31,36 @@ seen two of them.`,
     { flags: '--from <time>', description: 'start of the range, as in backfill', repeatable: true },
     { flags: '--to <time>', description: 'end of the range, as in backfill', repeatable: true },
   ],
-  run: async (invocation) => showPlan(invocation, modeOf(invocation.argument)),
+  run: async (invocation) => {
+    const mode = modeOf(invocation.argument)
+    refuseForeignFlags(mode, invocation.options)
+    return showPlan(invocation, mode)
+  },
 }
 
 function modeOf(word = 'sync'): (typeof modes)[number] {
   const mode = modes.find((name) => name === word)
   if (mode) return mode
-  throw new Stop(`Found plan ${word}, expected one of ${modes.join(', ')}`, {
+  throw new Stop(`Found plan ${word}, expected sync, backfill or reconcile`, {
     exitCode: 2,
     hint: 'Type shopsync plan sync',
   })
+}
+
+/** Stops at a flag that this plan would ignore: it would show the cost of another run than the one that was meant. */
+function refuseForeignFlags(mode: (typeof modes)[number], options: Invocation['options']): void {
+  const isRange = mode === 'backfill'
+  const flag = (isRange ? ['full'] : ['from', 'to']).find((name) => options[name] !== undefined)
+  if (flag === undefined) return
+  throw new Stop(
+    `Found --${flag} with plan ${mode}, expected it only with ${isRange ? 'plan sync or plan reconcile' : 'plan backfill'}`,
+    {
+      exitCode: 2,
+      hint: isRange
+        ? 'Leave --full out: a backfill always reads its whole range'
+        : 'Type shopsync plan backfill --from 7d --to 1d, or leave --from and --to out',
+    },
+  )
 }
 
 /** Also does the work of `backfill --dry-run`. */

@@ -1,4 +1,5 @@
 import { bytesText, count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
+import { modeText } from '../../engine/run/runreport.js'
 import { groupsText } from '../../shell/grouped.js'
 import { changeLine, viewChangesText } from '../../shell/tablechanges.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
@@ -18,12 +19,12 @@ export function planText(
 ): string {
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
   return paragraphs([
-    `${made.of}: ${total.join(', ')} (${limitText(made.rate)})`,
+    `${modeText(made.of)}: ${total.join(', ')} (${limitText(made.rate)})`,
     firstOf(
       made.tenants.toSorted((a, b) => b.requests - a.requests),
       shownLines,
       tenantText,
-      (others) => `… and ${plural(others, 'tenant')} more with as many requests or fewer: --json`,
+      (others) => `… and ${plural(others, 'more tenant')} with as many requests or fewer: --json lists them`,
     ),
     cursorsText(made.cursors, terminal),
     refillsText(made.cursors),
@@ -42,8 +43,9 @@ const minutesText = (minutes: number): string =>
 function limitText(rate: RunPlan['rate']): string {
   if (!rate) return 'no rate limit is known'
   const { window_seconds: seconds, window_known: isKnown } = rate
-  const window = `${seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`}${isKnown ? '' : ' (assumed)'}`
-  return `${plural(rate.limit, 'request')} ${window}, of which ${count(rate.remaining)} are left now`
+  const window = seconds === 60 ? 'a minute' : `in ${span(seconds * 1000)}`
+  const limit = `${isKnown ? '' : 'assuming '}${plural(rate.limit, 'request')} ${window}`
+  return `${limit}, ${count(rate.remaining)} of them left now`
 }
 
 const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]): string =>
@@ -67,9 +69,9 @@ function cursorsText(cursors: RunPlan['cursors'], terminal: Terminal): string {
     rows.length > 0
       ? table([right('tenant'), 'resource', right('requests'), right('records')], rows, terminal)
       : '',
-    more > 0 ? `… and ${plural(more, 'cursor')} more with as many requests or fewer: --json` : '',
+    more > 0 ? `… and ${plural(more, 'more cursor')} with as many requests or fewer: --json lists them` : '',
     idle.length > 0
-      ? `${plural(idle.length, 'cursor')} with one request at most: ${plural(read, 'record')} in all.`
+      ? `${plural(idle.length, 'cursor')} with at most one request: ${plural(read, 'record')} in all.`
       : '',
     groupsText(
       cursors.filter(({ status }) => status !== 'ok'),

@@ -18,7 +18,15 @@ const shownOfValue = 40
 export function quarantineText(entries: readonly Quarantined[], terminal: Terminal = plainTerminal): string {
   if (entries.length === 0) return empty
   return table(
-    [right('tenant'), 'resource', 'record', 'path', 'reason', 'value', unbroken('last seen', { spare: 1 })],
+    [
+      right('tenant'),
+      'resource',
+      unbroken('record'),
+      'path',
+      'reason',
+      'value',
+      unbroken('last seen', { spare: 1 }),
+    ],
     entries.map((entry) => [
       String(entry.tenant_id),
       entry.resource,

@@ -56,7 +56,7 @@ export class DeletionGuard {
     const all = this.#marked + more
     const percent = Math.round((all / Math.max(1, live)) * 100)
     throw new Skip(
-      `${all} records of ${live} (${percent} %) are gone at the source; expected at most ${Math.round(share * 100)} %. None of these was marked deleted`,
+      `${all} records of ${live} (${percent}%) are gone at the source; expected at most ${Math.round(share * 100)}%. None of these was marked deleted`,
       {
         reason: 'suspicious',
         code: 'breaker',

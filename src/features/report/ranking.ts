@@ -268,7 +268,9 @@ export function standingRanking(scope: ReportScope): Ranking {
     title: 'Customers by their last visit',
     finding:
       visited > 0
-        ? `${percentOf((100 * (counts[1] ?? 0)) / visited)} are lapsing. A call may bring them back.`
+        ? counts[1] === 0
+          ? 'Nobody is lapsing.'
+          : `${percentOf((100 * (counts[1] ?? 0)) / visited)} are lapsing. A call may bring them back.`
         : '',
     definition:
       'All customers who ever had an invoice, by the date of their last one. Active: up to 180 days ago. Lapsing: up to a year ago. Lost: longer ago.',

@@ -15,5 +15,5 @@ export function operationsText({ data, file }: WrittenOperations): string {
     : incidents.length === 0
       ? 'No incident is open.'
       : `${plural(incidents.length, 'incident')} open: ${incidents.map(({ message }) => message).join('; ')}`
-  return `${found}\n\nThe operator’s page: ${file}`
+  return `${found}\n\nThe operator's page: ${file}`
 }

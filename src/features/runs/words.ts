@@ -8,6 +8,7 @@ import {
   shortRequests,
   span,
 } from '../../engine/base/format.js'
+import { modeText } from '../../engine/run/runreport.js'
 import { groupLines } from '../../shell/grouped.js'
 import { type Ink, plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
@@ -36,7 +37,7 @@ function troubleOf({ error, reason, failures }: PastRun): string {
 }
 
 const nameOf = ({ job, mode, started_at, run_id }: PastRun): string =>
-  `${job ?? mode ?? 'run'} of ${started_at === null ? 'an unknown time' : atMinute(started_at)} (${run_id})`
+  `${job ?? modeText(mode) ?? 'run'} of ${started_at === null ? 'an unknown time' : atMinute(started_at)} (${run_id})`
 
 /** What failed in each run. The same failure in several runs is shown once. */
 function troubles(inTime: readonly PastRun[]): string[] {
@@ -89,7 +90,7 @@ export function runsText(
     ],
     inTime.map((run) => [
       run.run_id,
-      run.job ?? run.mode ?? '',
+      run.job ?? modeText(run.mode) ?? '',
       run.started_at === null ? '' : atMinute(run.started_at),
       run.took_ms === null ? '' : span(run.took_ms),
       run.status ?? '',

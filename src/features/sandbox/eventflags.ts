@@ -91,5 +91,7 @@ async function checkAddresses(urls: readonly string[]): Promise<void> {
       hint: 'Type for example --webhook http://127.0.0.1:8787/webhooks',
     })
   if (urls.length > MOST_WEBHOOKS)
-    throw new Stop(`Found ${urls.length} times --webhook, expected at most ${MOST_WEBHOOKS}`, { exitCode: 2 })
+    throw new Stop(`Found --webhook ${urls.length} times, expected it at most ${MOST_WEBHOOKS} times`, {
+      exitCode: 2,
+    })
 }

@@ -26,7 +26,8 @@ const states = (cursors: readonly CursorStatus[]): string => {
   const amounts = new Map<string, number>()
   for (const { state } of cursors) amounts.set(state, (amounts.get(state) ?? 0) + 1)
   if (amounts.size === 1) return [...amounts.keys()].join()
-  return [...amounts].map(([state, amount]) => `${count(amount)} ${state}`).join(', ')
+  const wellFirst = [...amounts].toSorted(([a], [b]) => Number(b === 'ok') - Number(a === 'ok'))
+  return wellFirst.map(([state, amount]) => `${count(amount)} ${state}`).join(', ')
 }
 
 const rowsOf = (cursors: readonly CursorStatus[]): string =>
@@ -76,7 +77,9 @@ export function perTenant(
     rows.push(cellsOf(wellText(well.length, ill.length), well.flatMap(ofTenant).filter(isWalked), ''))
   const hidden = ill.length - Math.min(ill.length, shown.length)
   const rest =
-    hidden === 0 ? '' : `\n… and ${plural(hidden, 'tenant')} more that need attention: shopsync status --json`
+    hidden === 0
+      ? ''
+      : `\n… and ${plural(hidden, 'more tenant')} that ${hidden === 1 ? 'needs' : 'need'} attention: shopsync status --json`
   return `${perGroup('tenant', rows, terminal)}${rest}`
 }
 

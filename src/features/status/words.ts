@@ -3,6 +3,7 @@ import { ago, atSecond, count, paragraphs, plural, since, span } from '../../eng
 import { toMicros } from '../../engine/base/timestamp.js'
 import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
+import { modeText } from '../../engine/run/runreport.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
@@ -68,7 +69,7 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
     return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
     return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
-  const lately = `every cursor was complete ${span(oldest * 1000)} ago or later.`
+  const lately = `every cursor completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}.`
   if (report.incidents.length > 0)
     return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
   return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
@@ -82,14 +83,14 @@ function belonging({ belongs_to: owner }: StatusReport): string {
 
 function lastRun({ last_run: run }: StatusReport, now: bigint): string {
   if (!run?.started_at) return ''
-  const name = run.job ? `${run.job} (${run.mode})` : run.mode
+  const name = run.job ? `${run.job} (${run.mode})` : modeText(run.mode)
   if (run.ended_without_a_word) return `✗ ${lostRun(run, now)}`
   const error = run.error ? `: ${run.error}` : ''
   return `Last run: ${name}, ${run.status}, ${ago(run.started_at, now)}${error}`
 }
 
 const lostRun = ({ job, mode, started_at }: NonNullable<StatusReport['last_run']>, now: bigint): string =>
-  `The last run (${job ?? mode}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine went down. What it stored is complete; the next run resumes where it stopped`
+  `The last run (${job ?? modeText(mode)}, started ${started_at === null ? 'at an unknown time' : ago(started_at, now)}) died without reporting: it was killed, or its machine went down. What it stored is complete; the next run resumes where it stopped`
 
 /** The tenants that are no longer granted, one per line. */
 const lostTenants = ({ tenants }: StatusReport): string[] =>
@@ -187,7 +188,7 @@ const lateness = (report: StatusReport, terminal: Terminal): string => {
       : `${count(one.reconciled_records)}, ${seconds(one.reconciled_largest_seconds)}`,
   ])
   return table(
-    ['late in the last 30 days', right('records'), 'largest', '99.9 %', 'only by reconcile'],
+    ['late in the last 30 days', right('records'), 'largest', '99.9%', 'only by reconcile'],
     rows as string[][],
     terminal,
   )
@@ -247,7 +248,7 @@ const sharedServices = ({ tenants }: StatusReport): string =>
 const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0
     ? ''
-    : `In quarantine: ${plural(Number(report.quarantined), 'value')} (table sync_quarantine)`
+    : `In quarantine: ${plural(Number(report.quarantined), 'value')} (shopsync quarantine list)`
 
 const forgotten = ({ forgotten: amount }: StatusReport): string =>
   amount === 0
@@ -255,6 +256,8 @@ const forgotten = ({ forgotten: amount }: StatusReport): string =>
     : `Forgotten and left out: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back in)`
 
 function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
+  // Every run would be refused; the line above about the source says what to type.
+  if (report.belongs_to?.configured === false) return ''
   if (report.cursors.length === 0) return 'Type shopsync sync'
   if (troubled.some((cursor) => cursor.state === 'failed'))
     return 'To find out what is wrong, type shopsync check; to try again, shopsync sync'

@@ -126,7 +126,7 @@ function boundProblems(
     problems.push({
       path: 'status.staleAfter',
       found: quoted(staleAfter),
-      expected: `at least polling.atLeast and a round of an hour, ${durationText(reached)}`,
+      expected: `at least ${durationText(reached)}: polling.atLeast plus an hour for one round`,
       hint: `Type "status": {"staleAfter": ${quoted(reached)}}, or set a shorter polling.atLeast`,
     })
   if (deletes !== undefined && deletes > deletesUncheckedAfter)

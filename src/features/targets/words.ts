@@ -5,14 +5,14 @@ import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from '.
 import { durationText } from './settings.js'
 import type { StretchedBound } from './stretchedbound.js'
 
-const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`
+const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)}%`
 
 /** How many resources are named one by one. */
 const namedResources = 3
 
 /** What to expect under the rate limit. */
 export function freshnessPlanText(plan: FreshnessPlan, rate: Rate | null): string {
-  const needs = `Freshness: ${percent(mostChanges)} of the changes within their targets need ${plural(plan.needed_for_most, 'request')} an hour; all of them, always, ${count(plan.needed_for_all)}.`
+  const needs = `Freshness: for ${percent(mostChanges)} of changes to arrive within their targets, runs need ${plural(plan.needed_for_most, 'request')} an hour; for all of them, always, ${count(plan.needed_for_all)}.`
   const { window, share } = plan
   const hours = span(plan.longest_wait_seconds * 1000)
   if (window === null || share === null)
@@ -24,7 +24,7 @@ export function freshnessPlanText(plan: FreshnessPlan, rate: Rate | null): strin
   )
   return [
     needs,
-    `The rate limit gives ${count(window)} an hour${rate ? ` (${limitText(rate)})` : ''}: ${percent(share)} are expected within target.`,
+    `The rate limit gives ${count(window)} an hour${rate ? ` (${limitText(rate)})` : ''}: ${percent(share)} of changes should arrive within target.`,
     `  ${[...list, ...(rest ? [`${plan.resources.length - named.length} more: --json`] : [])].join(', ')}. Longest wait of any list: ${hours}.`,
     ...(plan.stretched ? [stretchedText({ ...plan, window })] : []),
   ].join('\n')

@@ -18,7 +18,7 @@ field, at the cost of one request each.`,
     { flags: '--full', description: 'list every id instead of counting' },
     {
       flags: '--sample <n>',
-      description: 'compare the content of this many records of each cursor; default 0',
+      description: 'compare the content of this many records of each cursor (default: 0)',
     },
   ],
   run: async (invocation) => {

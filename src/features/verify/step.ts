@@ -13,8 +13,8 @@ export const verifyAsStep: StepKind = {
   settings: {
     sample: {
       shape: z
-        .int({ error: 'a whole number' })
-        .min(0, { error: 'a whole number' })
+        .int({ error: 'a whole number, 0 or more' })
+        .min(0, { error: 'a whole number, 0 or more' })
         .optional()
         .describe('verify: compare this many records of each tenant and resource field by field.'),
       elsewhere: 'none: only verify compares samples',

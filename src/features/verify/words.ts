@@ -10,13 +10,17 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
   const different = report.cursors.filter(({ status }) => status === 'differs')
   const failed = report.cursors.filter((cursor) => cursor.status === 'failed' && !isLost(cursor))
   const live = equal.reduce((sum, { warehouse = 0 }) => sum + warehouse, 0)
+  const sampled = equal.reduce((sum, cursor) => sum + (cursor.sampled ?? 0), 0)
+  const fields = sampled === 0 ? '' : `, ${count(sampled)} of them compared field by field`
   return paragraphs([
-    `verify: ${report.status} after ${plural(report.requests, 'request')}: ${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}`,
+    `verify: ${report.status} after ${plural(report.requests, 'request')}: ${equal.length === 0 ? 'no cursor is equal' : `${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}${fields}`}`,
     [reasonText(report.reason), ...lost(report)]
       .filter((line) => line !== '')
       .map((line) => `✗ ${line}`)
       .join('\n'),
-    ...(different.length > 0 ? [differences(different, terminal), legend] : []),
+    ...(different.length > 0
+      ? [differences(different, terminal), different.some(isRepairable) ? legend : '']
+      : []),
     changedSince(report),
     groupLines(failed, ({ error }) => error ?? 'no reason given')
       .map((line) => `✗ ${line}`)
@@ -50,6 +54,10 @@ function skipped(cursors: readonly VerifiedCursor[]): string[] {
   })
 }
 
+/** Reconcile repairs these; a record that cannot be stored has another way. */
+const isRepairable = ({ missing = 0, outdated = 0, extra = 0 }: VerifiedCursor): boolean =>
+  missing + outdated + extra > 0
+
 const legend =
   'missing and outdated: the source has the records; extra: the source no longer has them. Type shopsync reconcile to repair.'
 
@@ -58,9 +66,15 @@ const shownCursors = 40
 
 const differences = (cursors: readonly VerifiedCursor[], terminal: Terminal): string => {
   const more = cursors.length - shownCursors
-  const rest = more > 0 ? `\n… and ${plural(more, 'cursor')} more: shopsync verify --json` : ''
+  const rest = more > 0 ? `\n… and ${plural(more, 'more cursor')}: shopsync verify --json` : ''
   return `${differencesTable(cursors.slice(0, shownCursors), terminal)}${rest}`
 }
+
+/** A record that cannot be stored is in none of the other columns. */
+const whyText = ({ error, unstorable = 0 }: VerifiedCursor): string =>
+  error === null && unstorable > 0
+    ? `${plural(unstorable, 'record')} could not be stored: shopsync quarantine list`
+    : shortRequests(error ?? '')
 
 const differencesTable = (cursors: readonly VerifiedCursor[], terminal: Terminal): string =>
   table(
@@ -80,7 +94,7 @@ const differencesTable = (cursors: readonly VerifiedCursor[], terminal: Terminal
       count(cursor.outdated ?? 0),
       count(cursor.extra ?? 0),
       count(cursor.differences?.length ?? 0),
-      shortRequests(cursor.error ?? ''),
+      whyText(cursor),
     ]),
     terminal,
   )

@@ -107,8 +107,14 @@ function eventText({
 
 const shown = (value: unknown): string => (value === null ? 'nothing' : toJson(value))
 
+const unseen = {
+  gone: 'the source does not show it',
+  'not asked': 'the source was not asked',
+  failed: 'asking the source failed',
+} as const
+
 function sourceText(source: Told['source']): string {
-  if (source.answer !== 'exists') return `the source: ${source.answer}: ${source.reason}`
+  if (source.answer !== 'exists') return `${unseen[source.answer]}: ${source.reason}`
   if (source.differences.length === 0)
     return `the source has the same version, updated at ${source.updated_at}`
   const differences = source.differences.map(({ table, row, column, ...values }) => {

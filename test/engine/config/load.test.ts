@@ -172,8 +172,8 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, api: { ...good.api, baseUrl: 'http://api.example.com' } },
       [
         'found "http://api.example.com", expected https',
-        'Type "https://api.example.com"',
-        'api.allowInsecure',
+        'Type "baseUrl": "https://api.example.com"',
+        '"api": {"allowInsecure": true}',
       ],
     ],
     [

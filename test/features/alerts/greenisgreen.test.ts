@@ -64,7 +64,7 @@ describe.each(warehouses())('$name', (kind) => {
     const during = await answers()
     expect(during.codes).toEqual([1, 1, 1])
     expect(during.shown.stdout).not.toContain('all fresh')
-    expect(during.shown.stdout).toContain('1 incident open; every cursor was complete')
+    expect(during.shown.stdout).toContain('1 incident open; every cursor completed')
     expect(during.shown.stdout).toMatch(/✗ quarantine since .*: a value or record could not be stored/)
     expect(during.shown.stdout).toContain('Type shopsync quarantine list --tenant 101 --resource payments')
     expect(during.told).toMatchObject({

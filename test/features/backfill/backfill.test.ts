@@ -237,6 +237,6 @@ describe('the words of a range', () => {
       from: '2025-12-31T22:00:00.000000Z',
       to: '2026-02-01T00:00:00.000000Z',
     })
-    expect(() => parseRanges(['2026-01-01T00:00:00Z'], [], now)).toThrow(/1 times --from and 0 times --to/)
+    expect(() => parseRanges(['2026-01-01T00:00:00Z'], [], now)).toThrow(/one --from and no --to/)
   })
 })

@@ -101,6 +101,6 @@ test.each(['zsh', 'fish'])('%s: a script without an error', async (shell) => {
 test('another shell is a usage error', async () => {
   expect(await shopsync(['completion', 'tcsh'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('expected bash, zsh, fish'),
+    stderr: expect.stringContaining('expected bash, zsh or fish'),
   })
 })

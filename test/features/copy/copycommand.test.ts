@@ -144,3 +144,11 @@ test('without a warehouse: exit 2, and none is made', async () => {
   expect(ended.stderr).toContain('There is no warehouse at')
   expect(['none.db', 'copy.db'].filter((file) => existsSync(join(here.folder, file)))).toEqual([])
 })
+
+test('to a server that does not answer: exit 3, and a hint about --to', async () => {
+  const { code, stderr } = await run(['--quiet', 'copy', '--to', 'postgres://me@127.0.0.1:1/none'])
+  expect(code).toBe(3)
+  expect(stderr).toContain(
+    'does not answer (ECONNREFUSED). Expected a warehouse that can be reached: check --to,',
+  )
+})

@@ -51,7 +51,7 @@ test('show: steps and the next instants; suggests a similar name for an unknown 
   expect(await jobs('show')).toMatchObject({ code: 2, stderr: expect.stringContaining('jobs list') })
   expect(await jobs('sow')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('list, show, validate'),
+    stderr: expect.stringContaining('list, show or validate'),
   })
 })
 

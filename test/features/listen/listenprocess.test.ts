@@ -190,7 +190,7 @@ test("refuses with 2 what it can't listen on", async () => {
   expect(await refused('--host', '0.0.0.0', '--port', '0')).toContain('in clear text')
   expect(await refused('--tls-cert', 'a.pem')).toContain('expected both files')
   expect(await refused('--tls-cert', 'a.pem', '--tls-key', 'b.pem')).toContain(
-    'The certificate cannot be read',
+    'a.pem cannot be read (ENOENT). Expected',
   )
   expect(await refused('--port', '99999')).toContain('expected a whole number from 0 to 65535')
   const server = createServer().listen(0, '127.0.0.1')

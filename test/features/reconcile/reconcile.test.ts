@@ -134,7 +134,7 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.resetRequests()
     const report = await reconcile(sandbox, warehouse)
     expect(only(report)).toMatchObject({ status: 'failed', rows_deleted: 0 })
-    expect(only(report)?.error).toMatch(/300 records of 1000 \(30 %\).*--accept-deletes/s)
+    expect(only(report)?.error).toMatch(/300 records of 1000 \(30%\).*--accept-deletes/s)
     expect(sandbox.requests.filter((line) => line.id !== null).length).toBeLessThan(30)
     expect(await liveIds(warehouse)).toHaveLength(1000)
     const accepted = await reconcile(sandbox, warehouse, { acceptDeletes: true })

@@ -304,7 +304,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       shopsync(['report', '--operations', '--config', config, ...words], { cwd: folder })
     const made = await of()
     expect(made.code, made.stderr).toBe(0)
-    expect(made.stdout).toContain('The operator’s page: operations.html')
+    expect(made.stdout).toContain("The operator's page: operations.html")
     const text = readFileSync(join(folder, 'operations.html'), 'utf8')
     for (const part of ['Freshness', 'Last runs', 'Quarantine', 'Drift', 'repair_orders'])
       expect([part, text.includes(part)]).toEqual([part, true])

@@ -53,7 +53,7 @@ describe('plan', () => {
     expect(said?.share).toBe(1)
     const { stdout } = await here.run('plan')
     expect(stdout).toMatch(
-      /^Freshness: 95 % of the changes within their targets need \d+ requests an hour; all of them, always, 15\.\nThe rate limit gives 360,000 an hour \(100 in 1\.0 s, counted by partner\): 100 % are expected within target\.\n {2}repair_orders PT15M 100 %, .*18 more: --json\. Longest wait of any list: 1 d/m,
+      /^Freshness: for 95% of changes to arrive within their targets, runs need \d+ requests an hour; for all of them, always, 15\.\nThe rate limit gives 360,000 an hour \(100 in 1\.0 s, counted by partner\): 100% of changes should arrive within target\.\n {2}repair_orders PT15M 100%, .*18 more: --json\. Longest wait of any list: 1 d/m,
     )
   })
 
@@ -81,7 +81,7 @@ describe('status', () => {
     expect(orders).toMatchObject({ target_seconds: 900, met: 1, missed: 1 })
     expect(orders?.oldest_poll_seconds).toBeLessThan(600)
     const { stdout, code } = await here.run('status')
-    expect(stdout).toMatch(/^ {2}repair_orders PT15M: 50 % of 2 changes in time, oldest poll 20/m)
+    expect(stdout).toMatch(/^ {2}repair_orders PT15M: 50% of 2 changes in time, oldest poll 20/m)
     expect(stdout).toMatch(/^ {2}vehicles PT6H: no changes, oldest poll 20/m)
     expect(code).toBe(0)
   })

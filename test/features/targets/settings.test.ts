@@ -47,7 +47,7 @@ describe('exit 2, and what to type', () => {
     [
       'a list may wait until it is stale',
       { targets: quarter, polling: { atLeast: 'P2D' } },
-      /status\.staleAfter.*found "P1DT2H", expected at least polling\.atLeast and a round of an hour, P2DT1H\. Type "status": \{"staleAfter": "P2DT1H"\}/,
+      /status\.staleAfter.*found "P1DT2H", expected at least P2DT1H: polling\.atLeast plus an hour for one round\. Type "status": \{"staleAfter": "P2DT1H"\}/,
     ],
     [
       'deletions that are checked too seldom',

@@ -73,9 +73,9 @@ it('plan shows by how much a rate limit is too small, how long lists wait then, 
   }
   expect(freshnessPlanText(plan, rate)).toBe(
     [
-      'Freshness: 95 % of the changes within their targets need 120,000 requests an hour; all of them, always, 126,200.',
-      'The rate limit gives 6,000 an hour (100 a minute, counted by partner): 23 % are expected within target.',
-      '  notes PT15M 10 %. Longest wait of any list: 2 d 22 h.',
+      'Freshness: for 95% of changes to arrive within their targets, runs need 120,000 requests an hour; for all of them, always, 126,200.',
+      'The rate limit gives 6,000 an hour (100 a minute, counted by partner): 23% of changes should arrive within target.',
+      '  notes PT15M 10%. Longest wait of any list: 2 d 22 h.',
       "✗ Polling each of 210,000 lists within polling.atLeast needs a rate limit of 17,500 requests an hour, and there are 6,000: some lists wait 2 d 22 h. Set a longer polling.atLeast, or ask the source's operator for a larger limit.",
     ].join('\n'),
   )

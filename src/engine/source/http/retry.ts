@@ -1,6 +1,7 @@
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'
 import { describeError, Retry, Skip } from '../../base/errors.js'
+import { plural } from '../../base/format.js'
 import { told, tooLong, type WaitNotice } from '../rate/wait.js'
 
 export interface RetryOptions {
@@ -48,7 +49,7 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
       loop.signal?.throwIfAborted()
       if (!(error instanceof Retry)) throw error
       const waitMs = error.after ?? backoff(loop.options, attempt, loop.random)
-      if (attempt >= attempts) throw givenUp(error, `after ${attempt} attempts`)
+      if (attempt >= attempts) throw givenUp(error, `after ${plural(attempt, 'attempt')}`)
       const now = Number(loop.clock.nowMicros()) / 1000
       if (waitMs > loop.maxWait)
         throw tooLong(

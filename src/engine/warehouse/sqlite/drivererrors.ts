@@ -50,7 +50,9 @@ export const classify = (error: unknown, where: string): Error =>
     const hint = hintFor(hints, code)
     if (hint === undefined) return troubleOf(cause, code, where)
     const exitCode = /^SQLITE_(FULL|IOERR)/.test(code) ? 1 : 3
-    return new Stop(`The warehouse ${where} cannot be written: ${cause.message} (${code})`, {
+    // A command that only reads can find these, too.
+    const done = /^SQLITE_(NOTADB|CORRUPT)/.test(code) ? 'read' : 'written'
+    return new Stop(`The warehouse ${where} cannot be ${done}: ${cause.message} (${code})`, {
       exitCode,
       hint,
       cause,

@@ -1,6 +1,7 @@
 /* The page of runs: what ran, how it ended, and why. Served by `shopsync schedule`; the operator's page has its newest rows. */
 import { count, span } from '../../../engine/base/format.js'
 import { fromMicros } from '../../../engine/base/timestamp.js'
+import { modeText } from '../../../engine/run/runreport.js'
 import { groupLines } from '../../../shell/grouped.js'
 import type { PastRun } from '../../runs/work.js'
 import { instantInFull, instantInShort, unknownMark } from '../numberwords.js'
@@ -45,7 +46,7 @@ function outcomeCell(run: PastRun): Html {
 
 export const runRow = (run: PastRun): Html =>
   rowHtml(run.started_at === null ? unknownMark : instantInShort(run.started_at), [
-    wordsCell(run.job ?? run.mode ?? ''),
+    wordsCell(run.job ?? modeText(run.mode) ?? ''),
     outcomeCell(run),
     wordsCell(run.took_ms === null ? unknownMark : span(run.took_ms)),
     ...[run.requests, run.rate_limited, run.records, run.records_changed].map(numberCell),
