@@ -9,10 +9,12 @@ import type { Problem } from '../../engine/config/problems.js'
 import type { Io } from '../../shell/io.js'
 import type { Answers } from './initfiles.js'
 
-const judged = (problem: Problem | undefined): true | string =>
-  problem === undefined
-    ? true
-    : `Found ${problem.found}, expected ${problem.expected}. ${problem.hint ?? ''}`.trim()
+/** The hint is for a line of config.json, `"url": "sqlite:…"`: here, only the value is typed. */
+const judged = (problem: Problem | undefined): true | string => {
+  if (problem === undefined) return true
+  const hint = (problem.hint ?? '').replace(/"\w+": "([^"]+)"/, '$1')
+  return `Found ${problem.found}, expected ${problem.expected}. ${hint}`.trim()
+}
 
 export const baseUrlJudged = (text: string): true | string => judged(baseUrlProblem(text, text, false))
 export const warehouseJudged = (text: string): true | string => judged(warehouseProblem(text))
