@@ -53,7 +53,9 @@ async function ask(url: URL, signal: AbortSignal): Promise<Trial> {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
     return trial(
       `${url.origin} does not answer: ${wordsFor(cause)}`,
-      'The source rejects a certificate that is self-signed or whose chain is incomplete. Check that shopsync listen is up, and that the proxy forwards to it',
+      isOfCertificate.test(codeOf(cause) ?? '')
+        ? 'The source rejects a certificate that is self-signed or whose chain is incomplete: use one that browsers accept, with its whole chain'
+        : 'Check that shopsync listen is up, that the proxy forwards to it, and that the address is the one to register',
       1,
     )
   }
