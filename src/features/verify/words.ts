@@ -16,7 +16,8 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
       .filter((line) => line !== '')
       .map((line) => `✗ ${line}`)
       .join('\n'),
-    ...(different.length > 0 ? [differences(different, terminal), legend] : []),
+    ...(different.length > 0 ? [differences(different, terminal)] : []),
+    different.some(isRepairable) ? legend : '',
     changedSince(report),
     groupLines(failed, ({ error }) => error ?? 'no reason given')
       .map((line) => `✗ ${line}`)
@@ -53,6 +54,17 @@ function skipped(cursors: readonly VerifiedCursor[]): string[] {
 const legend =
   'missing and outdated: the source has the records; extra: the source no longer has them. Type shopsync reconcile to repair.'
 
+/** `reconcile` can't help with records that can't be stored. */
+const isRepairable = ({
+  missing = 0,
+  outdated = 0,
+  extra = 0,
+  differences: found = [],
+}: VerifiedCursor): boolean => missing + outdated + extra + found.length > 0
+
+const unstorableText = ({ unstorable = 0 }: VerifiedCursor): string =>
+  unstorable > 0 ? `${plural(unstorable, 'record')} cannot be stored: see shopsync quarantine list` : ''
+
 /** More would push the legend and the failures off the screen. */
 const shownCursors = 40
 
@@ -80,7 +92,7 @@ const differencesTable = (cursors: readonly VerifiedCursor[], terminal: Terminal
       count(cursor.outdated ?? 0),
       count(cursor.extra ?? 0),
       count(cursor.differences?.length ?? 0),
-      shortRequests(cursor.error ?? ''),
+      shortRequests(cursor.error ?? unstorableText(cursor)),
     ]),
     terminal,
   )
