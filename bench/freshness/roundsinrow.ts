@@ -33,9 +33,9 @@ let [choosing, choosingCpu] = [0, 0]
 
 const timed =
   (choose: ChooseRound): ChooseRound =>
-  async (run, granted) => {
+  async (run, granted, done) => {
     const [start, before] = [performance.now(), process.cpuUsage()]
-    const chosen = await choose(run, granted)
+    const chosen = await choose(run, granted, done)
     choosing = (performance.now() - start) / 1000
     const { user, system } = process.cpuUsage(before)
     choosingCpu = (user + system) / 1e6

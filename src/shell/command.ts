@@ -147,13 +147,16 @@ export interface StepSettings {
   readonly due: boolean
 }
 
+type NamedStep = StepSettings & { readonly command: string }
+
 /** A step's place in its job. */
 export interface StepPlace {
   readonly job: string
   /** The next planned instants of the job, in ms since the epoch. Empty if it has no schedule. */
   readonly next: (after: number) => readonly number[]
-  /** The steps after it. */
-  readonly later: readonly (StepSettings & { readonly command: string })[]
+  /** The steps before and after it. */
+  readonly earlier: readonly NamedStep[]
+  readonly later: readonly NamedStep[]
 }
 
 /** A setting that only one kind of step has. */

@@ -9,6 +9,7 @@ import type { ChosenCursors, CursorEnd } from './cursor.js'
 import { endingOf, timeLimit } from './ending.js'
 import type { WritingRun } from './runcontext.js'
 import type { RunEnd } from './runend.js'
+import type { RunReport } from './runreport.js'
 import type { CursorTask, Run } from './tenant.js'
 
 /** Tenants whose authorizations are known. */
@@ -23,8 +24,15 @@ export interface ChosenRound {
   targetOf(resource: string): number
 }
 
-/** Chooses a round's cursors, from tenants that are granted and selected. */
-export type ChooseRound = (run: WritingRun, granted: Granted) => Promise<ChosenRound>
+/**
+ * Chooses a round's cursors, from tenants that are granted and selected. `done`: what the steps before it reported, in a
+ * job.
+ */
+export type ChooseRound = (
+  run: WritingRun,
+  granted: Granted,
+  done: readonly RunReport[],
+) => Promise<ChosenRound>
 
 /** Authorizations younger than this aren't requested again: rounds come every few minutes. */
 const askedAnewAfter = 3_600_000_000n

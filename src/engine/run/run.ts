@@ -77,10 +77,10 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   // A long walk is ahead: start preparing for it while the source is queried for the tenants.
   if (request.mode === 'full' || (request.mode === 'sync' && !round && cursors.size === 0)) warehouse.warm()
   const since = fromMicros(stamps.next())
-  const done = round
-    ? await workOnDue(run, request, { round, ask, cursors })
+  const ended = round
+    ? await workOnDue(run, request, { round, ask, cursors, done: recorded.done })
     : await workOnChosen(run, request, { resources, authorizations: await firstAuthorizations(ask) })
-  const end = inStep(await withQuarantine(run, done, since), step)
+  const end = inStep(await withQuarantine(run, ended, since), step)
   if (signal.aborted && !asked.aborted) throw signal.reason
   if (request.mode !== 'backfill') await recordFailures(run, end.ends)
   await recordCursors(run, end.ends, request.mode)
@@ -156,6 +156,8 @@ interface DueWork {
   readonly ask: () => Promise<Authorizations>
   /** The map in which the run looks up its cursors. */
   readonly cursors: Map<string, CursorState>
+  /** See `ChooseRound`. */
+  readonly done: readonly RunReport[]
 }
 
 /** Works on the cursors of a round. If its time is up before it can begin, that isn't a failure either. */
@@ -171,11 +173,11 @@ async function workOnDue(run: WritingRun, request: StepRequest, due: DueWork): P
 async function workOnChosenRound(
   run: WritingRun,
   request: StepRequest,
-  { round, ask, cursors }: DueWork,
+  { round, ask, cursors, done }: DueWork,
 ): Promise<RunEnd> {
   const { granted, asked } = await grantedOf(run, ask)
   if (asked) await takeSource(run, asked)
-  const chosen = await round(run, granted)
+  const chosen = await round(run, granted, done)
   await readStates(run, chosen.tasks, cursors)
   await beforeCursors(run)
   const { ends, reason } = await workOnRound(run, chosen, (limited, tasks) =>

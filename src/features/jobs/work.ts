@@ -50,7 +50,7 @@ async function carryOutSteps(
   const steps: JobWork[] = []
   const next = nextInstants(context, job)
   for (const [i, step] of job.steps.entries()) {
-    const place = { job: job.name, next, later: job.steps.slice(i + 1) }
+    const place = { job: job.name, next, earlier: job.steps.slice(0, i), later: job.steps.slice(i + 1) }
     steps.push(await kindOf(step).prepare(context, { ...step, ...place }, tell))
   }
   const onlyCompares = job.steps.every((step) => kindOf(step).onlyCompares)

@@ -8,12 +8,13 @@ import { beginReconcile } from './work.js'
 /** As a step of a job. */
 export async function reconcileAsStep(
   context: CommandContext,
-  { job, next, full, due, ...step }: StepSettings & StepPlace,
+  { job, next, earlier, full, due, ...step }: StepSettings & StepPlace,
   tell: TellStep,
 ): Promise<JobWork> {
   const choice = chooseFrom(context.config, step)
   const targets = due ? await import('../targets/due.js') : undefined
-  const round = targets ? { round: targets.checkRound(context, choice, { next }) } : {}
+  const isAfterPolls = earlier.some((one) => one.command === 'sync' && one.due)
+  const round = targets ? { round: targets.checkRound(context, choice, { next, isAfterPolls }) } : {}
   return runAsStep(
     context,
     { mode: 'reconcile', full, job, ...choice, ...round, begin: beginReconcile({ full }) },

@@ -1,49 +1,88 @@
-/* Which lists' deletions a round checks: those not checked for longest, as many as its requests suffice for. */
+/*
+ * Which lists' deletions a round checks: those not checked for longest, as many as its requests suffice for. And how many
+ * requests that takes, so that each list is checked within `polling.deletes`.
+ */
 
 import { toMillis } from '../../engine/base/timestamp.js'
 import { quietCost } from '../../engine/compare/comparisoncost.js'
+import { Highest } from './highest.js'
 
-interface CheckedList {
+export interface CheckedList {
   readonly deletes_checked_at: string | null
   readonly live_rows: number | bigint | null
 }
 
-interface CheckRules {
+interface CheckTimes {
   /** In milliseconds since the epoch. */
   readonly now: number
   /** `polling.deletes`, in milliseconds. */
   readonly deletes: number
-  readonly budget: number | undefined
 }
 
+const hourMs = 3_600_000
 /**
  * A check is due from half of the interval on. If it fails, or finds no request left, there is time for another try.
  */
 const dueFrom = 0.5
+/** Since when a list must not have been checked for a check to be due, in milliseconds since the epoch. */
+export const checkDueSince = ({ now, deletes }: CheckTimes): number => now - dueFrom * deletes
 /** The assumed rows of a list of unknown size. */
 const usualRows = 1000
+/** How finely the times that are left are told apart. */
+const parts = 100
+/** Of the time that is left, the rest is for checks that fail or take more requests than expected. */
+const soonEnough = 0.9
 
 /** Requests of a check that finds nothing: the walk before it, and the comparison. */
 const costOf = ({ live_rows }: CheckedList): number => 1 + quietCost(Number(live_rows ?? usualRows))
 
-/**
- * The lists in order of the share of the interval that has passed since their last check. The first check always fits.
- */
-export function chooseChecks<L extends CheckedList>(
-  lists: readonly L[],
-  { now, deletes, budget = Number.POSITIVE_INFINITY }: CheckRules,
-): L[] {
-  const passed = ({ deletes_checked_at: at }: L): number => (at === null ? 1 : (now - toMillis(at)) / deletes)
-  const due = lists
-    .map((list) => ({ list, share: passed(list) }))
-    .filter(({ share }) => share >= dueFrom)
-    .toSorted((a, b) => b.share - a.share)
-  let left = budget
-  const chosen: L[] = []
-  for (const { list } of due) {
-    if (left <= 0) break
-    left -= costOf(list)
-    if (left >= 0 || chosen.length === 0) chosen.push(list)
+/** The checks that are due, taken one by one. */
+export class DueChecks<L extends CheckedList> {
+  /** Requests by the time left; the first are overdue. */
+  readonly #load = new Array<number>(parts).fill(0)
+  readonly #longest: Highest<{ readonly list: L; readonly share: number }>
+
+  /** `most`: how many may be chosen. */
+  constructor(
+    private readonly times: CheckTimes,
+    most: number,
+  ) {
+    this.#longest = new Highest(most, ({ share }) => share)
   }
-  return chosen
+
+  take(list: L): void {
+    const { now, deletes } = this.times
+    const at = list.deletes_checked_at
+    const share = at === null ? 1 : (now - toMillis(at)) / deletes
+    if (share < dueFrom) return
+    this.#longest.take({ list, share })
+    // A list that was never checked comes first, but nothing was promised of it yet.
+    const left = at === null ? dueFrom : Math.max(0, 1 - share)
+    const part = Math.min(parts - 1, Math.floor((left / (1 - dueFrom)) * parts))
+    this.#load[part] = (this.#load[part] ?? 0) + costOf(list)
+  }
+
+  /** Requests an hour that suffice to check each list in time. */
+  get neededAnHour(): number {
+    let sum = 0
+    let needed = 0
+    for (const [part, load] of this.#load.entries()) {
+      sum += load
+      const left = (part / parts) * (1 - dueFrom) * this.times.deletes * soonEnough
+      if (load > 0) needed = Math.max(needed, sum / Math.max(1, left / hourMs))
+    }
+    return needed
+  }
+
+  /** The longest unchecked first. The first one always fits. */
+  chosen(budget = Number.POSITIVE_INFINITY): L[] {
+    let left = budget
+    const chosen: L[] = []
+    for (const { list } of this.#longest.end()) {
+      if (left <= 0) break
+      left -= costOf(list)
+      if (left >= 0 || chosen.length === 0) chosen.push(list)
+    }
+    return chosen
+  }
 }

@@ -3,7 +3,7 @@
  * decide; this file gives them the facts from the warehouse and the source.
  */
 import { Stop } from '../../engine/base/errors.js'
-import { fromMicros } from '../../engine/base/timestamp.js'
+import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.js'
 import type { ChooseRound, Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
@@ -13,13 +13,21 @@ import type { CommandContext } from '../../shell/command.js'
 import { rateOf as limitOf } from '../plan/forecast.js'
 import { keepSeenLength } from '../plan/windowlength.js'
 import { Announcements } from './announced.js'
-import { chooseChecks } from './deletechecks.js'
+import { checkDueSince, DueChecks } from './deletechecks.js'
 import { type DueList, dueLists, heardOf, type ResourceTotals, totalsOf } from './duelists.js'
 import { boundOf, type ChoiceRules, meanRates, RoundChoice } from './pollranking.js'
 import { type FreshnessSettings, freshnessSettings, timesOf } from './settings.js'
-import { readChecks } from './sql.js'
+import { type CheckRow, uncheckedLists } from './sql.js'
 import { keepRoom } from './stretchedbound.js'
-import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
+import {
+  afterPolls,
+  budgetEnd,
+  budgetOf,
+  reservedForChecks,
+  roundEnd,
+  type WindowNow,
+  windowAnHour,
+} from './windowbudget.js'
 
 const hourMs = 3_600_000
 
@@ -32,10 +40,9 @@ export interface RoundPlace {
   readonly next?: ((after: number) => readonly number[]) | undefined
   /** Whether to leave requests for the checks of deletions that follow. */
   readonly isBeforeChecks?: boolean
+  /** Whether a step before it polled, in the same round. */
+  readonly isAfterPolls?: boolean
 }
-
-/** The share of a round's budget left for the checks of deletions that follow. */
-const forChecks = 0.1
 
 /** Throws Stop without targets: nothing is due then. */
 function settingsFor({
@@ -65,23 +72,36 @@ async function windowNow({ source, clock, warehouse }: WritingRun): Promise<Wind
 interface RoundNow {
   readonly now: number
   readonly endsAt: number
+  /** Until when the budget reaches. */
+  readonly until: number
   /** Requests; undefined if no limit is known. */
   readonly budget: number | undefined
+  readonly window: WindowNow | undefined
   readonly windowAnHour: number | undefined
 }
 
-async function roundNow(run: WritingRun, { next }: RoundPlace, reserve: number): Promise<RoundNow> {
-  const now = Number(run.clock.nowMicros() / 1000n)
+/** `used`: requests that the round has already sent; `now`: when it began. */
+async function roundOf(
+  run: WritingRun,
+  { next }: RoundPlace,
+  { now, used, reserve }: { readonly now: number; readonly used: number; readonly reserve: number },
+): Promise<RoundNow> {
   const instants = next?.(now)
   const endsAt = roundEnd(now, { limit: run.endsAt, next: instants })
   const window = await windowNow(run)
   const until = window ? budgetEnd(now, { endsAt, resetsAt: window.resetsAt, next: instants }) : endsAt
+  const begun = window && { ...window, remaining: Math.min(window.limit, window.remaining + used) }
   return {
-    ...{ now, endsAt },
-    budget: window && budgetOf(window, { now, until, reserve }),
+    ...{ now, endsAt, until, window },
+    budget: begun && budgetOf(begun, { now, until, reserve }),
     windowAnHour: window && windowAnHour(window, reserve),
   }
 }
+
+/** In hours, until its budget is over. */
+const lastsOf = ({ now, until }: Pick<RoundNow, 'now' | 'until'>): number => Math.max(0, until - now) / hourMs
+
+const nowOf = ({ clock }: Pick<WritingRun, 'clock'>): number => Number(clock.nowMicros() / 1000n)
 
 /** The lists that a run may work on. */
 function wantedLists(run: WritingRun, choice: CursorChoice, granted: Granted) {
@@ -102,18 +122,24 @@ export function syncRound(
   const reserve = context.config.api.rateReserve
   return async (run, granted) => {
     context.invocation.io.collectAt(heapGrowth)
-    const round = await roundNow(run, place, reserve)
+    const round = await roundOf(run, place, { now: nowOf(run), used: 0, reserve })
     const now = fromMicros(BigInt(round.now) * 1000n)
     const announcements = await Announcements.there(context, await context.readyWarehouse())
     const heard = await heardOf(announcements, now)
     const wanted = wantedLists(run, choice, granted)
     const rules = rulesOf(settings, round, { wanted, totals: await totalsOf(run.warehouse, heard) })
+    const forChecks = async (whole: number): Promise<number> => {
+      const { deletes } = settings
+      const checks = await dueChecks(run, wanted, { now: round.now, deletes, most: 0 })
+      return reservedForChecks(whole, checks.neededAnHour * lastsOf(round))
+    }
     // A round over some of the lists knows nothing of the others.
     if (choice.tenants === null && choice.resources === null)
       await keepRoom(run.warehouse, settings, { lists: rules.lists, windowAnHour: round.windowAnHour })
+    const { budget } = round
     const best = new RoundChoice<DueList>({
       ...rules,
-      budget: round.budget && Math.floor(round.budget * (place.isBeforeChecks ? 1 - forChecks : 1)),
+      budget: budget && place.isBeforeChecks ? budget - (await forChecks(budget)) : budget,
     })
     const unread = await dueLists(run.warehouse, wanted, {
       ...{ heard, now, targetOf: timesOf(settings) },
@@ -133,9 +159,10 @@ interface AllLists {
 /** Time in hours. */
 function rulesOf(
   settings: FreshnessSettings,
-  { windowAnHour: window }: RoundNow,
+  round: RoundNow,
   { wanted: { tenants, resources }, totals }: AllLists,
 ): Omit<ChoiceRules, 'budget'> & { readonly lists: number } {
+  const { now, window, windowAnHour: perHour } = round
   const isWanted = new Set(resources.map(({ name }) => name))
   const unavailable = totals
     .filter(({ resource }) => isWanted.has(resource))
@@ -145,9 +172,29 @@ function rulesOf(
     lists,
     targetOf: (resource) => (settings.targetOf(resource) ?? settings.atLeast) / hourMs,
     meanOf: meanRates(totals),
-    bound: boundOf(settings.atLeast / hourMs, { lists, windowAnHour: window }),
-    windowAnHour: window,
+    bound: boundOf(settings.atLeast / hourMs, { lists, windowAnHour: perHour }),
+    windowAnHour: perHour,
+    lasts: lastsOf(round),
+    windowEndsIn: window && Math.max(0, window.resetsAt - now) / hourMs,
   }
+}
+
+/** The checks of deletions that are due. `most`: how many may be chosen. */
+async function dueChecks(
+  { warehouse }: Pick<WritingRun, 'warehouse'>,
+  { resources, tenants }: ReturnType<typeof wantedLists>,
+  { now, deletes, most }: { readonly now: number; readonly deletes: number; readonly most: number },
+): Promise<DueChecks<CheckRow>> {
+  const names = new Set(resources.map(({ name }) => name))
+  const isWanted = new Set(tenants)
+  const checks = new DueChecks<CheckRow>({ now, deletes }, most)
+  const since = fromMicros(BigInt(Math.round(checkDueSince({ now, deletes }))) * 1000n)
+  for await (const rows of uncheckedLists(warehouse, since))
+    for (const row of rows) {
+      const isAway = row.status === 'unavailable' || row.status === 'failed'
+      if (!isAway && names.has(row.resource) && isWanted.has(row.tenant_id)) checks.take(row)
+    }
+  return checks
 }
 
 /** The round of a reconcile: the lists whose deletions were not checked for longest. */
@@ -159,19 +206,27 @@ export function checkRound(
   const settings = settingsFor(context)
   const { deletes } = settings
   const reserve = context.config.api.rateReserve
-  return async (run, granted) => {
-    const { now, endsAt, budget } = await roundNow(run, place, reserve)
-    const { resources, tenants } = wantedLists(run, choice, granted)
-    const byName = new Map(resources.map((resource) => [resource.name, resource]))
-    const isWanted = new Set(tenants)
-    const rows = (await readChecks(run.warehouse)).filter(
-      ({ tenant_id, resource, status }) =>
-        isWanted.has(tenant_id) && byName.has(resource) && status !== 'unavailable' && status !== 'failed',
-    )
-    const tasks = chooseChecks(rows, { now, deletes, budget }).flatMap(({ tenant_id, resource }) => {
+  return async (run, granted, done) => {
+    const polls = place.isAfterPolls ? done.findLast(({ mode }) => mode === 'sync') : undefined
+    const used = polls ? polls.requests + run.source.stats().requests : 0
+    const began = polls ? toMillis(polls.started_at) : nowOf(run)
+    const round = await roundOf(run, place, { now: began, used, reserve })
+    const wanted = wantedLists(run, choice, granted)
+    const most = round.budget ?? Number.POSITIVE_INFINITY
+    const checks = await dueChecks(run, wanted, { now: nowOf(run), deletes, most })
+    const left =
+      round.budget && polls
+        ? afterPolls(
+            round.budget,
+            used,
+            reservedForChecks(round.budget, checks.neededAnHour * lastsOf(round)),
+          )
+        : round.budget
+    const byName = new Map(wanted.resources.map((resource) => [resource.name, resource]))
+    const tasks = checks.chosen(left).flatMap(({ tenant_id, resource }) => {
       const model = byName.get(resource)
       return model ? [{ tenantId: tenant_id, resource: model }] : []
     })
-    return { tasks, endsAt, targetOf: timesOf(settings) }
+    return { tasks, endsAt: round.endsAt, targetOf: timesOf(settings) }
   }
 }

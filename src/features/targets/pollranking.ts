@@ -3,6 +3,8 @@
  * hours. docs/freshness.md explains the value of a poll.
  */
 
+import { Highest } from './highest.js'
+
 /** A list that has been read before. */
 export interface PolledList {
   readonly resource: string
@@ -68,6 +70,9 @@ export interface RoundRules {
   readonly windowAnHour?: number | undefined
   /** Requests; undefined if no limit is known. */
   readonly budget: number | undefined
+  /** How long the round lasts, and in how many hours this window of the rate limit ends. Default: neither matters. */
+  readonly lasts?: number
+  readonly windowEndsIn?: number | undefined
 }
 
 /** The lists of a round, in the order in which they are started. */
@@ -77,60 +82,32 @@ export interface ChosenLists<L, U> {
   readonly unread: readonly U[]
 }
 
-/** The highest of very many, of which no more than about twice as many as are wanted are kept at a time. */
-class Highest<T> {
-  /** How many were taken. */
-  seen = 0
-  #kept: { readonly one: T; readonly value: number }[] = []
-  #least = Number.NEGATIVE_INFINITY
-
-  /** `rest` takes what is not among the highest. */
-  constructor(
-    private readonly most: number,
-    private readonly worth: (one: T) => number,
-    private readonly rest?: Highest<T>,
-  ) {}
-
-  take(one: T): void {
-    this.seen++
-    const value = this.worth(one)
-    if (value > this.#least) this.#kept.push({ one, value })
-    else this.rest?.take(one)
-    if (this.#kept.length > 2 * this.most + 100) this.#cut()
-  }
-
-  #cut(): void {
-    this.#kept.sort((a, b) => b.value - a.value)
-    for (const { one } of this.#kept.splice(this.most)) this.rest?.take(one)
-    this.#least = this.#kept[this.most - 1]?.value ?? this.#least
-  }
-
-  /** The highest first; among equals, what came first. */
-  end(): T[] {
-    this.#cut()
-    return this.#kept.map(({ one }) => one)
-  }
-}
-
 /** How finely `Deadlines` tells waits apart. */
 const parts = 200
-/** The share of the window that lists near the bound can count on: half of what a round polls, less what it sets aside. */
+/** The share of the window that lists near the bound can count on: half of it, less what other requests take. */
 const forOldest = 0.45
+/** Lists are polled at most this part of the bound sooner because their window may be spent early. */
+const mostAhead = 0.05
 
 /**
  * How many of the longest waiting lists a round must poll so that none exceeds the bound. Lists that were all read in the
  * same hour reach it in the same hour: if it waited until then, the last of them would come hours late. So those of them
  * that later rounds have no room for are polled earlier, but not before 60 % of the bound. Planning further ahead costs
- * more than it saves: most of the other lists will be polled for their changes before.
+ * more than it saves: most of the other lists will be polled for their changes before. And since a window may be spent
+ * before it ends, lists that reach the bound in this window are polled now.
  */
 class Deadlines {
   /** Lists by their wait; the last counts those at the bound and beyond. */
   readonly #counts = new Array<number>(parts + 1).fill(0)
+  readonly #ahead: number
 
   constructor(
     private readonly bound: number,
     private readonly windowAnHour = Number.POSITIVE_INFINITY,
-  ) {}
+    windowEndsIn = 0,
+  ) {
+    this.#ahead = Math.min(windowEndsIn, mostAhead * bound)
+  }
 
   isNear(waited: number): boolean {
     return waited >= 0.6 * this.bound
@@ -147,7 +124,7 @@ class Deadlines {
     let needed = lists
     for (let part = parts - 1; part >= 0; part--) {
       lists += this.#counts[part] ?? 0
-      const left = this.bound * (1 - (part + 1) / parts)
+      const left = this.bound * (1 - (part + 1) / parts) - this.#ahead
       if (left > 0) needed = Math.max(needed, lists - forOldest * this.windowAnHour * left)
       else needed = lists
     }
@@ -162,8 +139,8 @@ export interface ChoiceRules extends RoundRules {
 
 /**
  * Chooses the lists of a round, which it takes one by one. First those that would exceed the bound, longest wait first, at
- * most half of the round. Then lists that were never read, at most a quarter while anything else is due. Then the highest
- * scores.
+ * most half of what the rate limit gives. Then lists that were never read, at most a quarter while anything else is due.
+ * Then the highest scores.
  */
 export class RoundChoice<L extends PolledList> {
   readonly #budget: number
@@ -174,11 +151,13 @@ export class RoundChoice<L extends PolledList> {
   constructor(private readonly rules: ChoiceRules) {
     const { targetOf, meanOf, budget = Number.POSITIVE_INFINITY, bound, windowAnHour } = rules
     this.#budget = budget
-    this.#deadlines = new Deadlines(bound, windowAnHour)
+    this.#deadlines = new Deadlines(bound, windowAnHour, rules.windowEndsIn)
     this.#others = new Highest(budget, (list) =>
       scoreOf(list, changeRate(list, meanOf(list.resource)), targetOf(list.resource)),
     )
-    this.#oldest = new Highest(Math.ceil(budget / 2), ({ waited }) => waited, this.#others)
+    // Events and checks may have taken the other half already: what is left all goes to these lists then.
+    const half = Math.ceil(Math.max(budget, (windowAnHour ?? 0) * (rules.lasts ?? 0)) / 2)
+    this.#oldest = new Highest(Math.min(budget, half), ({ waited }) => waited, this.#others)
   }
 
   take(list: L): void {

@@ -14,6 +14,21 @@ interface LastList {
   readonly resource: string
 }
 
+/** What comes behind a list in key order. */
+const behind = (tenant: string, resource: string, after: LastList | undefined) =>
+  sql<boolean>`(${sql.ref(tenant)}, ${sql.ref(resource)}) > (${after?.tenant_id ?? 0}, ${after?.resource ?? ''})`
+
+async function* inParts<T extends LastList>(
+  read: (after: T | undefined) => Promise<T[]>,
+): AsyncGenerator<readonly T[]> {
+  for (let last: T | undefined; ; ) {
+    const rows: T[] = await read(last)
+    yield rows
+    last = rows.at(-1)
+    if (rows.length < listsAtOnce) return
+  }
+}
+
 /** Resources whose changes somebody has listened for since then. */
 export interface Listening {
   readonly since: string
@@ -38,15 +53,7 @@ const readLists = (warehouse: Reader, listening: Listening | undefined, after: L
       .selectFrom('sync_cursors')
       .select(['tenant_id', 'resource', 'status', 'news_hours', at.as('at'), newsOf(listening).as('news')])
       .select(sql<number>`case when walk is null then 0 else 1 end`.as('under_way'))
-      .$if(after !== undefined, (query) =>
-        query.where((eb) =>
-          eb(
-            eb.refTuple('tenant_id', 'resource'),
-            '>',
-            eb.tuple(after?.tenant_id ?? 0, after?.resource ?? ''),
-          ),
-        ),
-      )
+      .$if(after !== undefined, (query) => query.where(behind('tenant_id', 'resource', after)))
       .orderBy('tenant_id')
       .orderBy('resource')
       .limit(listsAtOnce)
@@ -56,17 +63,10 @@ const readLists = (warehouse: Reader, listening: Listening | undefined, after: L
 export type ListRow = Awaited<ReturnType<typeof readLists>>[number]
 
 /** All lists in key order, a few thousand at a time. */
-export async function* allLists(
+export const allLists = (
   warehouse: Reader,
   listening: Listening | undefined,
-): AsyncGenerator<readonly ListRow[]> {
-  for (let last: ListRow | undefined; ; ) {
-    const rows: ListRow[] = await readLists(warehouse, listening, last)
-    yield rows
-    last = rows.at(-1)
-    if (rows.length < listsAtOnce) return
-  }
-}
+): AsyncGenerator<readonly ListRow[]> => inParts((after) => readLists(warehouse, listening, after))
 
 /** By resource: what the polls of its lists have found, and how many lists the source does not offer. */
 export const readTotals = (warehouse: Reader, listening: Listening | undefined) =>
@@ -108,8 +108,7 @@ export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
       .execute(),
   )
 
-/** The lists that have been read, when their deletions were last checked, and how many rows they have. */
-export const readChecks = (warehouse: Reader) =>
+const readChecks = (warehouse: Reader, since: string, after: LastList | undefined) =>
   warehouse.read((db) =>
     db
       .selectFrom('sync_cursors as c')
@@ -117,9 +116,20 @@ export const readChecks = (warehouse: Reader) =>
         join.onRef('r.tenant_id', '=', 'c.tenant_id').onRef('r.resource', '=', 'c.resource'),
       )
       .where('c.last_success_at', 'is not', null)
+      .where((eb) => eb.or([eb('c.deletes_checked_at', 'is', null), eb('c.deletes_checked_at', '<=', since)]))
       .select(['c.tenant_id', 'c.resource', 'c.status', 'c.deletes_checked_at', 'r.live_rows'])
+      .$if(after !== undefined, (query) => query.where(behind('c.tenant_id', 'c.resource', after)))
+      .orderBy('c.tenant_id')
+      .orderBy('c.resource')
+      .limit(listsAtOnce)
       .execute(),
   )
+
+export type CheckRow = Awaited<ReturnType<typeof readChecks>>[number]
+
+/** The lists that have been read and whose deletions were not checked since then, with their rows, in key order. */
+export const uncheckedLists = (warehouse: Reader, since: string): AsyncGenerator<readonly CheckRow[]> =>
+  inParts((after) => readChecks(warehouse, since, after))
 
 /** The outcome of changes since that hour, by resource. */
 export async function delaysSince(warehouse: Reader, hour: string) {

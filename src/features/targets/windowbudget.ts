@@ -11,6 +11,9 @@ export interface WindowNow {
 
 /** The share of a budget left for pages beyond the first one of a list. */
 const forPages = 0.1
+/** The share of a round's budget for the checks of deletions that follow. */
+const leastChecks = 0.1
+const mostChecks = 0.5
 
 /** What one window gives us: `reserve` of it is left to others. */
 const usable = (limit: number, reserve: number): number => Math.max(1, Math.floor(limit * (1 - reserve)))
@@ -62,3 +65,14 @@ export function budgetEnd(
   if (next.length === 0 || resetsAt <= endsAt) return endsAt
   return Math.max(endsAt, Math.min(resetsAt, roundEnd(now, { next })))
 }
+
+/**
+ * How many requests of a round are for its checks of deletions: as many as make them in time, from a tenth to half of the
+ * budget.
+ */
+export const reservedForChecks = (budget: number, needed: number): number =>
+  Math.ceil(Math.min(budget * mostChecks, Math.max(budget * leastChecks, needed)))
+
+/** What the checks may plan: what is reserved for them, and what polls left of the budget. */
+export const afterPolls = (budget: number, used: number, reserved: number): number =>
+  Math.max(reserved, budget - used)

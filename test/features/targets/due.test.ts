@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { chooseChecks } from '../../../src/features/targets/deletechecks.js'
+import { DueChecks } from '../../../src/features/targets/deletechecks.js'
 import { template } from '../../../src/sandbox/index.js'
 import { type Place, place } from '../../support/place.js'
 
@@ -239,8 +239,15 @@ describe('checks of deletions', () => {
       hours === null ? null : `${new Date(now - hours * hour).toISOString().slice(0, 23)}000Z`,
     live_rows: rows,
   })
+  const checksOf = (lists: ReturnType<typeof list>[], most = Number.POSITIVE_INFINITY) => {
+    const checks = new DueChecks<(typeof lists)[number]>({ now, deletes: 72 * hour }, most)
+    for (const one of lists) checks.take(one)
+    return checks
+  }
   const chosen = (lists: ReturnType<typeof list>[], budget?: number) =>
-    chooseChecks(lists, { now, deletes: 72 * hour, budget }).map(({ id }) => id)
+    checksOf(lists, budget)
+      .chosen(budget)
+      .map(({ id }) => id)
 
   it('those not checked for longest come first, from half of the interval on', () => {
     expect(chosen([list(1, 40), list(2, 70), list(3, 30), list(4, null), list(5, 100)])).toEqual([5, 4, 2, 1])
@@ -251,5 +258,17 @@ describe('checks of deletions', () => {
     expect(chosen([list(1, 70), list(2, 60, 1_000_000), list(3, 50)], 4)).toEqual([1])
     expect(chosen([list(1, 70, 1_000_000), list(2, 60)], 4)).toEqual([1])
     expect(chosen([list(1, 70)], 0)).toEqual([])
+  })
+
+  it('tell how many requests an hour make all of them in time', () => {
+    const need = (...lists: ReturnType<typeof list>[]) => checksOf(lists).neededAnHour
+    const many = (n: number, hours: number | null) => Array.from({ length: n }, (_, id) => list(id, hours))
+    expect(need(list(1, 30))).toBe(0)
+    // Two requests each, in 36 hours of which a tenth is spare.
+    expect(need(...many(630, 36))).toBeCloseTo((2 * 630) / (36 * 0.9), 0)
+    expect(need(...many(630, null))).toBeCloseTo((2 * 630) / (36 * 0.9), 0)
+    expect(need(...many(630, 36), ...many(10, 54))).toBeCloseTo((2 * 640) / (36 * 0.9), 0)
+    expect(need(...many(63, 36), ...many(100, 70))).toBeGreaterThan(100)
+    expect(need(...many(10, 100))).toBe(20)
   })
 })

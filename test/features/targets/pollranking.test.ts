@@ -204,6 +204,24 @@ function waitAfterOneHour(rates: readonly number[], budget: number): number {
 }
 
 describe('the bound', () => {
+  const old = Array.from({ length: 10 }, (_, id) => list(id, { resource: 'c', waited: 23.5, hours: 9000 }))
+  const busy = Array.from({ length: 10 }, (_, id) => list(10 + id, { news: 500, waited: 20 }))
+  const firstTen = (more: object): number =>
+    chooseLists([...busy, ...old], [], { ...rules, windowAnHour: 100, budget: 10, ...more }).polled.filter(
+      ({ waited }) => waited === 23.5,
+    ).length
+
+  it('is kept even if a window is spent early: what reaches it in this window is polled now', () => {
+    expect(firstTen({})).toBe(0)
+    expect(firstTen({ windowEndsIn: 0.9 })).toBe(5)
+    expect(firstTen({ windowEndsIn: 0.2 })).toBe(0)
+  })
+
+  it('may take half of what the rate limit gives, also if events have used the rest', () => {
+    expect(firstTen({ windowEndsIn: 0.9, lasts: 0.16 })).toBe(8)
+    expect(firstTen({ windowEndsIn: 0.9, lasts: 1 })).toBe(10)
+  })
+
   it('holds for lists that were all read in the same hour: they are polled in the hours before it', () => {
     const quiet = Array.from({ length: 200 }, () => 0)
     const busy = Array.from({ length: 60 }, () => 4)

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { countDelays } from '../../../src/features/targets/delays.js'
 import { type DueList, dueLists, nothingHeard } from '../../../src/features/targets/duelists.js'
 import { planFreshness, readFreshness } from '../../../src/features/targets/freshnessplan.js'
-import { readChecks } from '../../../src/features/targets/sql.js'
+import { type CheckRow, uncheckedLists } from '../../../src/features/targets/sql.js'
 import { template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
 import { known, type RunOptions, sync } from '../../support/run.js'
@@ -67,12 +67,18 @@ describe.each(warehouses())('$name', (kind) => {
         ...{ oldest_poll_at: later(2), oldest_poll_seconds: 3 * 3600 },
       },
     ])
-    const checks = await readChecks(warehouse)
+    const unchecked = async (hours: number): Promise<CheckRow[]> => {
+      const all: CheckRow[] = []
+      for await (const rows of uncheckedLists(warehouse, later(hours))) all.push(...rows)
+      return all
+    }
+    const checks = await unchecked(0)
     expect(checks.find(({ resource, tenant_id }) => resource === 'notes' && tenant_id === 1)).toMatchObject({
       deletes_checked_at: later(0),
       status: 'ok',
     })
     expect(checks.map(({ live_rows }) => Number(live_rows ?? 0))).toContain(5)
+    expect(await unchecked(-0.1)).toEqual([])
   })
 
   it('a plan for few requests: a longer wait for all, by the same factor', async () => {

@@ -1,6 +1,13 @@
 /** What a round may plan to send, and when it ends. */
 import { describe, expect, it } from 'vitest'
-import { budgetEnd, budgetOf, roundEnd, windowAnHour } from '../../../src/features/targets/windowbudget.js'
+import {
+  afterPolls,
+  budgetEnd,
+  budgetOf,
+  reservedForChecks,
+  roundEnd,
+  windowAnHour,
+} from '../../../src/features/targets/windowbudget.js'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -57,5 +64,20 @@ describe('the budget of a round reaches', () => {
   it('only to its end if its job has no plan, or if the window ends sooner', () => {
     expect(budgetEnd(0, { endsAt: 4 * minute, resetsAt: hour })).toBe(4 * minute)
     expect(budgetEnd(0, { endsAt: 4 * minute, resetsAt: 3 * minute, next })).toBe(4 * minute)
+  })
+})
+
+describe('checks of deletions', () => {
+  it('get what makes them in time, from a tenth to half of the budget', () => {
+    expect(reservedForChecks(100, 0)).toBe(10)
+    expect(reservedForChecks(100, 23.5)).toBe(24)
+    expect(reservedForChecks(100, 80)).toBe(50)
+    expect(reservedForChecks(0, 80)).toBe(0)
+  })
+
+  it('get all that polls left, and what is reserved for them even if polls took more', () => {
+    expect(afterPolls(100, 90, 10)).toBe(10)
+    expect(afterPolls(100, 130, 10)).toBe(10)
+    expect(afterPolls(100, 20, 10)).toBe(80)
   })
 })
