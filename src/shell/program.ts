@@ -7,7 +7,7 @@ import type { LogLevel } from '../engine/config/config.js'
 import { isSlip, nearest } from '../engine/config/nearest.js'
 import type { Argument, Command, Example, Globals, Option } from './command.js'
 import type { Io } from './io.js'
-import { packageVersion } from './package.js'
+import { packageFolder, packageVersion } from './package.js'
 
 /** Repeated here, because importing the configuration's list would load its module at every start. */
 const levels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
@@ -23,10 +23,13 @@ export const exitCodes = [
   ['4', 'another run holds the lock'],
 ] as const
 
-const closing = `
+/** Messages name files of the package, such as docs/runbook.md; the working directory is seldom its folder. */
+const closing = (): string => `
 Exit codes: ${exitCodes.map(([code, meaning]) => `${code} ${meaning}`).join('; ')}.
 
-Nothing configured yet? Type shopsync demo`
+Nothing configured yet? Type shopsync demo
+
+The documentation, and every file that a message names: ${packageFolder()}`
 
 /** The flags of every command. */
 export const globalOptions: readonly Option[] = [
@@ -63,7 +66,7 @@ export function program(
     .helpOption('--help', 'print help')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true, helpWidth: columns, minWidthToWrap: 20 })
-    .addHelpText('after', () => `\n${proseText(closing, columns)}`)
+    .addHelpText('after', () => `\n${proseText(closing(), columns)}`)
     .exitOverride()
     .configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => undefined })
   for (const option of globalOptions) root.addOption(commanderOption(option))

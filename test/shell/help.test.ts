@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { features } from '../../src/main.js'
 import { commandsOf } from '../../src/shell/command.js'
+import { packageFolder } from '../../src/shell/package.js'
 import { shopsync } from '../support/call.js'
 import { compiledOf } from '../support/compiled.js'
 
@@ -31,6 +32,7 @@ test('--help lists every command and the exit codes, and --version shows the ver
   expect(code).toBe(0)
   for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
   expect(stdout).toContain('Exit codes:')
+  expect(stdout).toContain(packageFolder())
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   expect((await shopsync(['--version'])).stdout).toBe(`${version}\n`)
 })

@@ -4,6 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { shopsync } from '../support/call.js'
+import { configure } from '../support/place.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { refusal } from '../support/server.js'
@@ -32,6 +34,20 @@ const sandbox = await sandboxOfFile()
 fillAsThen(sandbox, '0.1.0')
 
 describe.each(warehouses())('$name', (kind) => {
+  it('before that, status and check tell what to do', async () => {
+    const config = configure(sandbox, await keptWarehouse(kind, '0.1.0'), ['repair_orders'])
+    const status = await shopsync(['status', '--config', config])
+    expect(status).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('or shopsync migrate to update'),
+    })
+    const check = await shopsync(['check', '--config', config])
+    expect(check).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/writable, \d+ table changes to make by the next run/),
+    })
+  })
+
   it('is upgraded, resumes what was killed, and costs no extra request', async () => {
     const warehouse = await reopen(await keptWarehouse(kind, '0.1.0'))
     const tables = known.list.flatMap((resource) => resource.tables)

@@ -10,14 +10,25 @@ import type { Session } from './transaction.js'
 /** Pages are about a megabyte each: a disk without room for a few of them is full as far as a run is concerned. */
 const tryBytes = 8 * 1024 * 1024
 
-/** Tries every statement of a run on a table: databases check permissions even if no row is affected. */
-async function tryTable({ db }: Dialect, session: Session, table: Table): Promise<void> {
-  const [name, keys] = [table.name as 'tenants', table.key as 'tenant_id'[]]
+/**
+ * Tries every statement of a run on a table: databases check permissions even if no row is affected. `live`: the columns
+ * that the table has. An earlier version's key may lack some, which the next run adds.
+ */
+async function tryTable(
+  { db }: Dialect,
+  session: Session,
+  table: Table,
+  live: ReadonlySet<string>,
+): Promise<void> {
+  const name = table.name as 'tenants'
+  const keys = table.key.filter((column) => live.has(column)) as 'tenant_id'[]
   const [key] = keys
   const none = sql<boolean>`1 = 0`
   const rows = db.selectFrom(name).select(keys).where(none)
-  await session.run(db.insertInto(name).columns(keys).expression(rows).compile())
-  if (key) await session.run(db.updateTable(name).set(key, sql.ref(key)).where(none).compile())
+  if (key) {
+    await session.run(db.insertInto(name).columns(keys).expression(rows).compile())
+    await session.run(db.updateTable(name).set(key, sql.ref(key)).where(none).compile())
+  }
   await session.run(db.deleteFrom(name).where(none).compile())
 }
 
@@ -31,11 +42,16 @@ export async function tryWrite(
   { creates }: { readonly creates: boolean },
 ): Promise<void> {
   const undo = new Error('undo')
-  const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
+  const live = new Map<string, Set<string>>()
+  for (const { table, name } of await dialect.liveColumns())
+    live.set(table, (live.get(table) ?? new Set()).add(name))
   try {
     await dialect.transaction(async (session) => {
       if (creates) await dialect.prepare(session)
-      for (const table of tables) if (live.has(table.name)) await tryTable(dialect, session, table)
+      for (const table of tables) {
+        const columns = live.get(table.name)
+        if (columns) await tryTable(dialect, session, table, columns)
+      }
       await dialect.tryRoom(session, { bytes: tryBytes, creates })
       throw undo
     })

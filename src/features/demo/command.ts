@@ -17,8 +17,8 @@ export const demoCommand: Command = {
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
 again, finds what was deleted, receives one change as an event, and answers three questions from the data: can I trust
-it, how was last month, and what needs attention today. Writes the whole report to ${page}. Takes a few seconds
-and needs no network.`,
+it, how was last month, and what needs attention today. Writes the whole report to ${page}. Takes less than
+a minute and needs no network.`,
   examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {
     const { createSandbox } = await import('../../sandbox/index.js')

@@ -83,7 +83,7 @@ const firstQuestion =
 
 export const closing = (file: string, page: string): string => `
 ── The report ${'─'.repeat(59)}
-It is ${page}: open it in a browser. It needs no network; shopsync report writes it again.
+It is ${page}: open it in a browser. It needs no network.
 
 ── The warehouse ${'─'.repeat(56)}
 It is ${file}, a plain SQLite file. Open it with any tool that reads SQLite (DBeaver, Metabase, Datasette, a
@@ -92,4 +92,4 @@ spreadsheet's import), or:
   sqlite3 ${file} "${firstQuestion}"
   node -p "new (require('better-sqlite3'))('${file}').prepare('${firstQuestion}').all()"
 
-The meaning of every table, view and column: shopsync dictionary. With your own API: see README.md.`
+The meaning of every table, view and column: shopsync dictionary. With your own API: shopsync init.`

@@ -26,6 +26,7 @@ the API. --json lists every tenant and resource.`,
       { statusSettings },
       { reportSettings },
       { freshnessSettings },
+      { checkTables },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -33,6 +34,7 @@ the API. --json lists every tenant and resource.`,
       import('./settings.js'),
       import('../analytics/settings.js'),
       import('../targets/settings.js'),
+      import('../../engine/warehouse/ddl.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
@@ -54,6 +56,10 @@ the API. --json lists every tenant and resource.`,
         deletesUncheckedAfterMs: deletesUncheckedAfter,
         targets: freshnessSettings(config),
         nowMicros,
+      }).catch(async (error: unknown) => {
+        // An earlier version's tables lack columns: a list of what is missing helps more than the database's error.
+        await checkTables({ warehouse })
+        throw error
       })
       const failing = invocation.options.failing === true
       const { tenantNames } = reportSettings(config)

@@ -54,7 +54,7 @@ export function statusText(
     report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
     forgotten(report),
-    next(report, troubled),
+    next(whole, troubled),
   ])
   return `${text}\n`
 }

@@ -73,7 +73,7 @@ const differences = (cursors: readonly VerifiedCursor[], terminal: Terminal): st
 /** A record that cannot be stored is in none of the other columns. */
 const whyText = ({ error, unstorable = 0 }: VerifiedCursor): string =>
   error === null && unstorable > 0
-    ? `${plural(unstorable, 'record')} could not be stored: shopsync quarantine list`
+    ? `${plural(unstorable, 'record')} cannot be stored: see shopsync quarantine list`
     : shortRequests(error ?? '')
 
 const differencesTable = (cursors: readonly VerifiedCursor[], terminal: Terminal): string =>

@@ -157,9 +157,10 @@ export function asRun(found: VerifyReport, job: string | null = null, runId = ''
 }
 
 function asCursor(cursor: VerifiedCursor, step: number): CursorReport {
-  const { tenant_id, resource, status, requests, missing = 0, outdated = 0, extra = 0 } = cursor
+  const { tenant_id, resource, status, requests } = cursor
+  const { missing = 0, outdated = 0, extra = 0, unstorable = 0 } = cursor
   const fields = cursor.differences?.length ?? 0
-  const differs = `differs: ${missing} missing, ${outdated} outdated, ${extra} extra, ${fields} with other values`
+  const differs = `differs: ${missing} missing, ${outdated} outdated, ${extra} extra, ${fields} with other values${unstorable > 0 ? `, ${unstorable} that cannot be stored` : ''}`
   return {
     tenant_id,
     resource,

@@ -39,10 +39,20 @@ test('a redirect, a stranger, an untrusted certificate, nobody at all', async ()
   expect(stranger).toMatchObject([{ ok: false, found: 'answers 200, unlike shopsync listen' }])
   const untrusted = await found((_, response) => response.writeHead(405).end(), true)
   expect(untrusted).toMatchObject([
-    { ok: false, found: expect.stringContaining('certificate is not trusted') },
+    {
+      ok: false,
+      found: expect.stringContaining('certificate is not trusted'),
+      hint: expect.stringContaining('self-signed'),
+    },
   ])
   const nobody = await examineWebhook('http://127.0.0.1:2/webhooks', new AbortController().signal)
-  expect(nobody.map(findingOf)).toMatchObject([{ ok: false, found: expect.stringContaining('refused') }])
+  expect(nobody.map(findingOf)).toMatchObject([
+    {
+      ok: false,
+      found: expect.stringContaining('refused'),
+      hint: expect.stringContaining('shopsync listen is up'),
+    },
+  ])
   const none = await examineWebhook('hooks', new AbortController().signal)
   expect(none).toMatchObject([{ exitCode: 2 }])
 })

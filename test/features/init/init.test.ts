@@ -187,7 +187,7 @@ test.each([
   [['init', '--sandbox', '--partner-id', 'abc'], 'expected your partner id: a positive whole number'],
   [['init', '--sandbox', '--partner-id', '../42'], 'expected your partner id: a positive whole number'],
   [['init', '--base-url', 'http://api.example.com', '--yes'], 'expected https'],
-  [['init', '--sandbox', '--warehouse', 'mysql://x', '--yes'], 'begins with "mysql:"'],
+  [['init', '--sandbox', '--warehouse', 'mysql://x', '--yes'], 'DATABASE". Type sqlite:./warehouse.db'],
   [[...given, '--secret-file', 'none.txt', '--yes'], 'none.txt'],
 ])('%j: exit 2, and nothing is written', async (words, said) => {
   const folder = folderOf()

@@ -44,6 +44,7 @@ test('--tenant and --resource select', async () => {
   expect(cursorsOf(chosen.json<Document>())).toEqual(['101 notes', '101 staffs'])
   const well = await here.run('status', '--tenant', '101', '--failing')
   expect(well).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing needs attention') })
+  expect(well.stdout).not.toContain('Type shopsync')
 })
 
 test('of five hundred tenants, those that need attention come first, and all fit on a screen', async () => {

@@ -1,6 +1,7 @@
 /** Verify: reports exactly what differs, and writes nothing at all. */
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { verifyText } from '../../../src/features/verify/words.js'
 import { runVerify, type VerifyReport } from '../../../src/features/verify/work.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
 import { at, fill, lose } from '../../support/notes.js'
@@ -206,6 +207,18 @@ describe.each(warehouses())('$name', (kind) => {
       })
       await warehouse.close()
     })
+  })
+
+  it('names a record that cannot be stored, which no reconcile repairs', async () => {
+    const warehouse = await prepared(60)
+    const broken = { ...template('notes', 900_000, at(1)), updated_at: null }
+    sandbox.store.put(1, 'notes', broken, { key: 900_000, at: at(1) })
+    const report = await verify(warehouse, { full: true })
+    expect(report).toMatchObject({ status: 'differs', cursors: [{ missing: 0, unstorable: 1 }] })
+    const text = verifyText(report)
+    expect(text).toContain('1 record cannot be stored: see shopsync quarantine list')
+    expect(text).not.toContain('shopsync reconcile')
+    await warehouse.close()
   })
 
   it('compares plain lists of names', async () => {
