@@ -156,6 +156,7 @@ function chosenBy(
     bound,
     windowAnHour,
     budget,
+    turn: minute,
   })
 }
 

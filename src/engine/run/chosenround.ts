@@ -3,8 +3,10 @@
  * what applies to every such round: it ends when its time is up, and whatever it leaves out isn't a failure.
  */
 import { type CursorState, readCursorsOf } from '../warehouse/cursors.js'
+import { readMeta, storeMeta } from '../warehouse/meta.js'
 import { lastAuthorizations, readGranted } from '../warehouse/tenants.js'
 import { type Authorizations, firstAuthorizations } from './askauthorizations.js'
+import { CountedRequests } from './countedrequests.js'
 import type { ChosenCursors, CursorEnd } from './cursor.js'
 import { endingOf, timeLimit } from './ending.js'
 import type { WritingRun } from './runcontext.js'
@@ -15,9 +17,18 @@ import type { CursorTask, Run } from './tenant.js'
 /** Tenants whose authorizations are known. */
 export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | 'forgotten' | 'reason'>
 
+/** Cursors that may take more requests than all others together, such as first loads. */
+export interface LimitedTasks {
+  readonly tasks: readonly CursorTask[]
+  /** How many requests they may take together. The next round goes on where they are cut short. */
+  readonly requests: number
+}
+
 /** What a round works on. */
 export interface ChosenRound {
   readonly tasks: readonly CursorTask[]
+  /** They come after the others. */
+  readonly limited?: LimitedTasks
   /** No cursor starts after this time, in ms since the epoch. */
   readonly endsAt: number
   /** In how many ms a change to this resource must be in the warehouse. */
@@ -33,6 +44,9 @@ export type ChooseRound = (
   granted: Granted,
   done: readonly RunReport[],
 ) => Promise<ChosenRound>
+
+/** Where the number of authorizations is kept, in sync_meta: those of forgotten tenants count, and have no row. */
+const markName = 'authorizations'
 
 /** Authorizations younger than this aren't requested again: rounds come every few minutes. */
 const askedAnewAfter = 3_600_000_000n
@@ -56,8 +70,12 @@ export async function grantedOf(
   if (known.all <= inOneAnswer) return asking()
   const last = await lastAuthorizations(warehouse)
   const { total } = await run.source.authorizations(1, run.signal, 1)
-  if (last === null || clock.nowMicros() - last > askedAnewAfter || total !== known.granted.length)
-    return asking()
+  const counted = (await readMeta(warehouse, markName)) ?? String(known.granted.length)
+  if (last === null || clock.nowMicros() - last > askedAnewAfter || String(total) !== counted) {
+    const asked = await asking()
+    if (String(total) !== counted) await warehouse.write([storeMeta(warehouse.db, markName, String(total))])
+    return asked
+  }
   const except = new Set(config.sync.exceptTenants)
   const isMeant = (id: (typeof known.granted)[number]): boolean =>
     !(except.has(id) || known.forgotten.has(id))
@@ -79,18 +97,40 @@ export async function readStates(
   }
 }
 
+/** Whether the source says that no request is left until its window ends. A round then has nothing to do, and no failure. */
+export function isSpent({ source, clock }: Pick<WritingRun, 'source' | 'clock'>): boolean {
+  const { window } = source.stats()
+  return window?.remaining === 0 && window.resetsAt > Number(clock.nowMicros() / 1000n)
+}
+
+interface RoundWork {
+  work(run: WritingRun, chosen: ChosenCursors): Promise<readonly CursorEnd[]>
+  /** Does the work, and alongside it what becomes due meanwhile. */
+  beside<T>(run: WritingRun, work: () => Promise<T>): Promise<T>
+}
+
 /** Works on the cursors until all are done or the round is over. */
 export async function workOnRound(
   run: WritingRun,
-  { tasks, endsAt }: ChosenRound,
-  work: (run: WritingRun, chosen: ChosenCursors) => Promise<readonly CursorEnd[]>,
+  { tasks, limited, endsAt }: ChosenRound,
+  { work, beside }: RoundWork,
 ): Promise<Pick<RunEnd, 'ends' | 'reason'>> {
-  run.observer.planned?.(new Set(tasks.map(({ tenantId }) => tenantId)).size, tasks.length)
-  if (tasks.length === 0) return { ends: [], reason: null }
+  const all = [...tasks, ...(limited?.tasks ?? [])]
+  run.observer.planned?.(new Set(all.map(({ tenantId }) => tenantId)).size, all.length)
+  if (all.length === 0) return { ends: [], reason: null }
   const left = endsAt - Number(run.clock.nowMicros() / 1000n)
-  using limited = timeLimit(Math.max(1, left), run)
-  const ends = await work({ ...run, signal: limited.signal, timeLimited: true }, { tasks, left: [] })
+  using limit = timeLimit(Math.max(1, left), run)
+  const timed: WritingRun = { ...run, signal: limit.signal, timeLimited: true }
+  const ends = await beside(timed, async () => {
+    const done = tasks.length > 0 ? await work(timed, { tasks, left: [] }) : []
+    if (!limited || limited.tasks.length === 0 || limit.signal.aborted) return done
+    const source = CountedRequests.of(run.source, limited.requests, limit.signal)
+    const few: WritingRun = { ...timed, source, signal: source.signal }
+    return [...done, ...(await work(few, { tasks: limited.tasks, left: [] }))]
+  })
   // What the round didn't reach waits for the next one; that is by design.
-  const reached = ends.filter(({ report }) => report.reason !== 'time_limit')
+  const reached = ends.filter(
+    ({ report: { reason } }) => reason !== 'time_limit' && !(reason === 'told_to_wait' && isSpent(run)),
+  )
   return { ends: reached, reason: endingOf(run.signal) === 'interrupted' ? 'interrupted' : null }
 }

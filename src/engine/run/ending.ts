@@ -8,7 +8,8 @@ import type { Reason } from '../base/reasons.js'
 
 export type Ending = Extract<Reason, 'interrupted' | 'time_limit'>
 
-const timeIsOver = (): Stop =>
+/** What a signal fires with when a run's time is up. */
+export const timeIsOver = (): Stop =>
   new Stop('The time limit ended the run; the next run starts with the cursors that have waited longest', {
     exitCode: 1,
     code: 'time_limit',

@@ -3,7 +3,7 @@
  * `plan` and `verify` use run/readonlyrun.ts instead.
  */
 import { setMaxListeners } from 'node:events'
-import { describeError, Skip } from '../base/errors.js'
+import { describeError, Skip, Stop } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import { writtenTables } from '../model/registry.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
@@ -27,7 +27,14 @@ import {
 } from './askauthorizations.js'
 import { afterCursors, beforeCursors, learnZones, migrateColumns } from './catchup.js'
 import { chooseResources, planTasks } from './choosecursors.js'
-import { type ChooseRound, type ChosenRound, grantedOf, readStates, workOnRound } from './chosenround.js'
+import {
+  type ChooseRound,
+  type ChosenRound,
+  grantedOf,
+  isSpent,
+  readStates,
+  workOnRound,
+} from './chosenround.js'
 import { type Begin, endingOfRun } from './cursor.js'
 import { CursorHands } from './cursorhands.js'
 import { endingOf } from './ending.js'
@@ -160,12 +167,14 @@ interface DueWork {
   readonly done: readonly RunReport[]
 }
 
-/** Works on the cursors of a round. If its time is up before it can begin, that isn't a failure either. */
+/** Works on the cursors of a round. If its time or the rate limit is up before it can begin, that isn't a failure either. */
 async function workOnDue(run: WritingRun, request: StepRequest, due: DueWork): Promise<RunEnd> {
   try {
     return await workOnChosenRound(run, request, due)
   } catch (error) {
-    if (endingOf(run.signal) !== 'time_limit') throw error
+    const isToldToWait = error instanceof Stop && error.details.code === 'told_to_wait' && isSpent(run)
+    if (!isToldToWait && endingOf(run.signal) !== 'time_limit') throw error
+    if (isSpent(run)) run.observer.notice?.('The rate limit is spent: this round reads nothing', {})
     return { ends: [], reason: null, quarantined: run.stats.quarantined }
   }
 }
@@ -178,11 +187,12 @@ async function workOnChosenRound(
   const { granted, asked } = await grantedOf(run, ask)
   if (asked) await takeSource(run, asked)
   const chosen = await round(run, granted, done)
-  await readStates(run, chosen.tasks, cursors)
+  await readStates(run, [...chosen.tasks, ...(chosen.limited?.tasks ?? [])], cursors)
   await beforeCursors(run)
-  const { ends, reason } = await workOnRound(run, chosen, (limited, tasks) =>
-    workBeside(limited, request, chosen, () => workOnAll(limited, request, tasks, request.begin)),
-  )
+  const { ends, reason } = await workOnRound(run, chosen, {
+    work: (limited, tasks) => workOnAll(limited, request, tasks, request.begin),
+    beside: (limited, work) => workBeside(limited, request, chosen, work),
+  })
   await afterCursors(run)
   return { ends, reason: reason ?? granted.reason, quarantined: run.stats.quarantined }
 }

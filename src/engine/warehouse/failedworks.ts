@@ -6,6 +6,7 @@
 import type { CompiledQuery } from 'kysely'
 import { Stop, wordsOf } from '../base/errors.js'
 import type { Db } from './database.js'
+import { storeMeta } from './meta.js'
 import type { ReadingWarehouse, Writer } from './writer.js'
 
 export interface FailedWork {
@@ -73,12 +74,7 @@ async function keep({ what, warehouse, now }: Trying, failure: Stop): Promise<Co
     message: failure.message,
     advice: failure.hint ?? '',
   }
-  const value = JSON.stringify(failed)
-  return warehouse.db
-    .insertInto('sync_meta')
-    .values({ name: nameOf(what), value })
-    .onConflict((c) => c.column('name').doUpdateSet({ value }))
-    .compile()
+  return storeMeta(warehouse.db, nameOf(what), JSON.stringify(failed))
 }
 
 /** A failure of this work is no reason to end the steps after it. */

@@ -6,6 +6,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
+import { storeMeta } from './meta.js'
 import { bySeq, ofRuns } from './runs.js'
 
 /** In sync_meta: the day up to which idle runs are thinned, and the day on which history was last pruned. */
@@ -18,12 +19,7 @@ export const readMarks = (warehouse: Reader): Promise<Map<string, string | null>
     return new Map(rows.map(({ name, value }) => [name, value]))
   })
 
-export const setMark = (db: Db, name: HistoryMark, value: string): CompiledQuery =>
-  db
-    .insertInto('sync_meta')
-    .values({ name, value })
-    .onConflict((c) => c.column('name').doUpdateSet({ value }))
-    .compile()
+export const setMark = (db: Db, name: HistoryMark, value: string): CompiledQuery => storeMeta(db, name, value)
 
 /** When the oldest run on record began. Nothing earlier is recorded. */
 export const knownSince = (warehouse: Reader): Promise<string | null> =>

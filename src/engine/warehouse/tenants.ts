@@ -10,6 +10,7 @@ import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
+import { readMeta, removeMeta, storeMeta } from './meta.js'
 
 export interface KnownTenant {
   readonly tenantId: Int64
@@ -153,25 +154,18 @@ const mark = 'tenant_forgotten_at'
 /** Allows a forgotten tenant again. */
 export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery[] => [
   db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile(),
-  db.deleteFrom('sync_meta').where('name', '=', mark).compile(),
+  removeMeta(db, mark),
 ]
 
 /** In sync_meta: tenants whose rows are erased, or about to be, and may have left traces in the database's files. */
 const tracesMark = 'tenant_traces'
 
 /** Tenants that an interrupted or incomplete erasure still has to finish. */
-export const tenantsWithTraces = (warehouse: Reader): Promise<string[]> =>
-  warehouse.read(async (db) => {
-    const named = db.selectFrom('sync_meta').select('value').where('name', '=', tracesMark)
-    return ((await named.executeTakeFirst())?.value ?? '').split(' ').filter((id) => id !== '')
-  })
+export const tenantsWithTraces = async (warehouse: Reader): Promise<string[]> =>
+  ((await readMeta(warehouse, tracesMark)) ?? '').split(' ').filter((id) => id !== '')
 
 export const rememberTraces = (db: Db, tenants: readonly string[]): CompiledQuery =>
-  db
-    .insertInto('sync_meta')
-    .values({ name: tracesMark, value: tenants.join(' ') })
-    .onConflict((c) => c.column('name').doUpdateSet({ value: tenants.join(' ') }))
-    .compile()
+  storeMeta(db, tracesMark, tenants.join(' '))
 
 /** Whether an older version has forgotten a tenant. */
 export const wasForgotten = (warehouse: Reader): Promise<boolean> =>

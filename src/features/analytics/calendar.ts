@@ -6,6 +6,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import { daysOf, endDay, firstDay } from './shopday.js'
 import { formerStretches, withAnalytics } from './tables.js'
 
@@ -50,10 +51,7 @@ const rules = `${process.versions.tz ?? 'unknown'}/3`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: DialectWriter): Promise<boolean> {
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_meta').select('value').where('name', '=', memory).executeTakeFirst(),
-  )
-  return row?.value === rules
+  return (await readMeta(warehouse, memory)) === rules
 }
 
 async function fill(
@@ -98,11 +96,7 @@ export async function refreshCalendar(
   }
   if (!isCurrent) {
     await dropFormer(warehouse)
-    const row = { name: memory, value: rules }
-    const keeping = warehouse.db.insertInto('sync_meta').values(row)
-    await warehouse.write([
-      keeping.onConflict((c) => c.column('name').doUpdateSet({ value: rules })).compile(),
-    ])
+    await warehouse.write([storeMeta(warehouse.db, memory, rules)])
   }
   return filled
 }

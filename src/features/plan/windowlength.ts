@@ -2,6 +2,7 @@
  * How long a window of the rate limit lasts, remembered from run to run. The source tells when a window ends, and not how
  * long it is: a run that begins late in a window would take it for a short one, and expect several times as many requests.
  */
+import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
 import type { Rate } from './forecast.js'
 
@@ -18,12 +19,8 @@ interface SeenWindow {
 
 async function readSeen(warehouse: ReadingWarehouse): Promise<SeenWindow | undefined> {
   if (!(await warehouse.has('sync_meta'))) return undefined
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_meta').select('value').where('name', '=', markName).executeTakeFirst(),
-  )
-  return row?.value == null
-    ? undefined
-    : { resetsAt: 0, ...(JSON.parse(row.value) as Omit<SeenWindow, 'resetsAt'>) }
+  const value = await readMeta(warehouse, markName)
+  return value === null ? undefined : { resetsAt: 0, ...(JSON.parse(value) as Omit<SeenWindow, 'resetsAt'>) }
 }
 
 const lengthened = (rate: Rate, seen: SeenWindow | undefined): Rate =>
@@ -52,11 +49,6 @@ export async function keepSeenLength(warehouse: Writer, rate: Rate, resetsAt: nu
   const isSame = seen?.limit === now.limit && Math.abs(resetsAt - seen.resetsAt) < sameWindowMs
   if (isSame && seen.seconds === now.window_seconds) return now
   const kept: SeenWindow = { limit: now.limit, seconds: now.window_seconds, resetsAt }
-  const value = JSON.stringify(kept)
-  const statement = warehouse.db
-    .insertInto('sync_meta')
-    .values({ name: markName, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-  await warehouse.write([statement.compile()])
+  await warehouse.write([storeMeta(warehouse.db, markName, JSON.stringify(kept))])
   return now
 }

@@ -12,7 +12,7 @@ export async function reconcileAsStep(
   tell: TellStep,
 ): Promise<JobWork> {
   const choice = chooseFrom(context.config, step)
-  const targets = due ? await import('../targets/due.js') : undefined
+  const targets = due ? await import('../targets/checkround.js') : undefined
   const isAfterPolls = earlier.some((one) => one.command === 'sync' && one.due)
   const round = targets ? { round: targets.checkRound(context, choice, { next, isAfterPolls }) } : {}
   return runAsStep(

@@ -30,8 +30,8 @@ export const checkDueSince = ({ now, deletes }: CheckTimes): number => now - due
 const usualRows = 1000
 /** How finely the times that are left are told apart. */
 const parts = 100
-/** Of the time that is left, the rest is for checks that fail or take more requests than expected. */
-const soonEnough = 0.9
+/** The share of the interval that is left for checks that fail or take more requests than expected. */
+const spare = 0.05
 
 /** Requests of a check that finds nothing: the walk before it, and the comparison. */
 const costOf = ({ live_rows }: CheckedList): number => 1 + quietCost(Number(live_rows ?? usualRows))
@@ -68,7 +68,7 @@ export class DueChecks<L extends CheckedList> {
     let needed = 0
     for (const [part, load] of this.#load.entries()) {
       sum += load
-      const left = (part / parts) * (1 - dueFrom) * this.times.deletes * soonEnough
+      const left = ((part / parts) * (1 - dueFrom) - spare) * this.times.deletes
       if (load > 0) needed = Math.max(needed, sum / Math.max(1, left / hourMs))
     }
     return needed

@@ -7,11 +7,10 @@ import type { CursorTask } from '../../engine/run/tenant.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
 import type { Announcements, WaitingEvents } from './announced.js'
 import type { PolledList } from './pollranking.js'
-import { allLists, type Listening, type ListRow, readFailed, readTotals } from './sql.js'
+import { restingLists } from './restinglists.js'
+import { allLists, type Listening, type ListRow, readTotals } from './sql.js'
 
 const hourMs = 3_600_000
-/** A failed list is tried again after a quarter of its target, but not sooner than this. */
-const soonestAgainMs = 900_000
 /** How far the clocks of two machines may differ; a poll further ahead comes from a wrong clock. */
 const clocksApartMs = 60_000
 /** The assumed wait of a list whose last poll is in the future, in hours: longer than any bound. */
@@ -128,20 +127,6 @@ class KnownLists {
   has(tenantId: Int64, resource: string): boolean {
     return this.#all.has(tenantId) || this.#some.get(tenantId)?.has(resource) === true
   }
-}
-
-/** Lists that failed so recently that another try can wait. */
-async function restingLists(
-  warehouse: Reader,
-  nowMs: number,
-  targetOf: DueBy['targetOf'],
-): Promise<ReadonlySet<string>> {
-  const rows = await readFailed(warehouse)
-  const rests = rows.filter(({ resource, at }) => {
-    const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
-    return since >= 0 && since < Math.max(soonestAgainMs, targetOf(resource) / 4)
-  })
-  return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))
 }
 
 /** `waited`: in milliseconds. */

@@ -73,6 +73,8 @@ export interface RoundRules {
   /** How long the round lasts, and in how many hours this window of the rate limit ends. Default: neither matters. */
   readonly lasts?: number
   readonly windowEndsIn?: number | undefined
+  /** Its number: where a quarter of a round suffices for no first load, one round in several gets them all. Default 0. */
+  readonly turn?: number
 }
 
 /** The lists of a round, in the order in which they are started. */
@@ -80,6 +82,8 @@ export interface ChosenLists<L, U> {
   readonly polled: readonly L[]
   /** Lists that were never read. They come last: reading one may take more requests than all others together. */
   readonly unread: readonly U[]
+  /** Requests that the unread lists may take together. */
+  readonly forUnread: number
 }
 
 /** How finely `Deadlines` tells waits apart. */
@@ -132,6 +136,21 @@ class Deadlines {
   }
 }
 
+/** A first load that is cut short and resumed goes on with this many requests, whatever happens in its list meanwhile. */
+const leastForUnread = 10
+
+/** What unread lists may take of a round while anything else is due: on average a quarter. */
+export function shareForUnread(budget: number, turn: number): number {
+  const quarter = Math.floor(budget / 4)
+  if (quarter >= leastForUnread) return quarter
+  const roundsBetween = Math.ceil(leastForUnread / Math.max(1, quarter))
+  return turn % roundsBetween === 0 ? Math.min(leastForUnread, budget) : 0
+}
+
+/** How many first loads to start with so many requests: with few, all of them together would finish none. */
+const listsFor = (requests: number): number =>
+  requests < 3 * leastForUnread ? Math.ceil(requests / 3) : requests
+
 export interface ChoiceRules extends RoundRules {
   /** See `meanRates`. */
   meanOf(resource: string): number
@@ -177,10 +196,10 @@ export class RoundChoice<L extends PolledList> {
     const first = oldest.slice(0, this.#deadlines.needed)
     for (const list of oldest.slice(first.length)) this.#others.take(list)
     const left = budget - first.length
-    const share = budget > 1 ? Math.max(1, Math.floor(budget / 4)) : 0
-    const forUnread = Math.min(unread.length, Math.max(Math.min(share, left), left - this.#others.seen))
-    const best = this.#others.end().slice(0, Math.max(0, left - forUnread))
-    return { polled: [...first, ...best], unread: unread.slice(0, forUnread) }
+    const share = unread.length > 0 ? shareForUnread(budget, this.rules.turn ?? 0) : 0
+    const forUnread = Math.max(Math.min(share, left), left - this.#others.seen)
+    const best = this.#others.end().slice(0, unread.length > 0 ? Math.max(0, left - forUnread) : left)
+    return { polled: [...first, ...best], unread: unread.slice(0, listsFor(forUnread)), forUnread }
   }
 }
 

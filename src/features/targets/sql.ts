@@ -86,6 +86,7 @@ export const readTotals = (warehouse: Reader, listening: Listening | undefined) 
 export interface FailedList {
   readonly tenant_id: Int64
   readonly resource: string
+  readonly reason: string | null
   /** End of the last attempt. */
   readonly at: string | null
 }
@@ -102,8 +103,8 @@ export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
           .onRef('r.resource', '=', 'c.resource'),
       )
       .where('c.status', '=', 'failed')
-      .groupBy(['c.tenant_id', 'c.resource'])
-      .select(['c.tenant_id', 'c.resource'])
+      .groupBy(['c.tenant_id', 'c.resource', 'c.reason'])
+      .select(['c.tenant_id', 'c.resource', 'c.reason'])
       .select((eb) => eb.fn.max<string | null>('r.finished_at').as('at'))
       .execute(),
   )
@@ -115,7 +116,7 @@ const readChecks = (warehouse: Reader, since: string, after: LastList | undefine
       .leftJoin('sync_registers as r', (join) =>
         join.onRef('r.tenant_id', '=', 'c.tenant_id').onRef('r.resource', '=', 'c.resource'),
       )
-      .where('c.last_success_at', 'is not', null)
+      .where(({ eb, fn }) => eb(fn.coalesce('c.polled_at', 'c.last_success_at'), 'is not', null))
       .where((eb) => eb.or([eb('c.deletes_checked_at', 'is', null), eb('c.deletes_checked_at', '<=', since)]))
       .select(['c.tenant_id', 'c.resource', 'c.status', 'c.deletes_checked_at', 'r.live_rows'])
       .$if(after !== undefined, (query) => query.where(behind('c.tenant_id', 'c.resource', after)))

@@ -4,6 +4,7 @@
  * or they would call lists stale that wait no longer than was promised.
  */
 import type { Reader } from '../../engine/warehouse/cursors.js'
+import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
 import { boundOf } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
@@ -46,10 +47,8 @@ function stretchedBy(
 }
 
 async function readRoom(warehouse: Reader): Promise<Room | undefined> {
-  const row = await warehouse.read((db) =>
-    db.selectFrom('sync_meta').select('value').where('name', '=', markName).executeTakeFirst(),
-  )
-  return row?.value == null ? undefined : (JSON.parse(row.value) as Room)
+  const value = await readMeta(warehouse, markName)
+  return value === null ? undefined : (JSON.parse(value) as Room)
 }
 
 /** Stores what a round over all lists saw, if that stretches the bound; otherwise removes what earlier ones stored. */
@@ -64,9 +63,7 @@ export async function keepRoom(
   const known = await readRoom(warehouse)
   if ((known && JSON.stringify(known)) === wanted) return
   const { db } = warehouse
-  const forget = db.deleteFrom('sync_meta').where('name', '=', markName)
-  const store = db.insertInto('sync_meta').values({ name: markName, value: wanted ?? null })
-  await warehouse.write([forget.compile(), ...(wanted === undefined ? [] : [store.compile()])])
+  await warehouse.write([wanted === undefined ? removeMeta(db, markName) : storeMeta(db, markName, wanted)])
 }
 
 /** The stretched bound; undefined without targets, and while `polling.atLeast` holds. */

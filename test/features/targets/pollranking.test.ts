@@ -8,6 +8,7 @@ import {
   meanRates,
   type PolledList,
   scoreOf,
+  shareForUnread,
 } from '../../../src/features/targets/pollranking.js'
 
 interface Numbered extends PolledList {
@@ -67,21 +68,39 @@ describe('a round', () => {
   })
 
   it('reads lists for the first time with a quarter of it, and with all of it if nothing else is due', () => {
-    const busy = Array.from({ length: 20 }, (_, id) => list(id))
+    const busy = Array.from({ length: 80 }, (_, id) => list(id))
     const unread = Array.from({ length: 20 }, (_, id) => `never ${id}`)
-    expect(chooseLists(busy, unread, { ...rules, budget: 8 })).toMatchObject({
-      polled: { length: 6 },
-      unread: ['never 0', 'never 1'],
+    expect(chooseLists(busy, unread, { ...rules, budget: 60 })).toMatchObject({
+      ...{ polled: { length: 45 }, unread: { length: 5 }, forUnread: 15 },
     })
-    expect(chooseLists(busy.slice(0, 3), unread, { ...rules, budget: 8 })).toMatchObject({
-      polled: { length: 3 },
-      unread: { length: 5 },
+    expect(chooseLists(busy.slice(0, 3), unread, { ...rules, budget: 8, turn: 1 })).toMatchObject({
+      ...{ polled: { length: 3 }, unread: { length: 2 }, forUnread: 5 },
+    })
+    expect(chooseLists(busy, unread, { ...rules, budget: 200 })).toMatchObject({
+      ...{ polled: { length: 80 }, unread: { length: 20 }, forUnread: 120 },
     })
     expect(chooseLists(busy, unread, rules).unread).toHaveLength(20)
   })
 
+  it('where a quarter is too little for a first load, one round in several gets enough', () => {
+    const busy = Array.from({ length: 80 }, (_, id) => list(id))
+    const given = Array.from(
+      { length: 10 },
+      (_, turn) => chooseLists(busy, ['never'], { ...rules, budget: 8, turn }).forUnread,
+    )
+    expect(given).toEqual([8, 0, 0, 0, 0, 8, 0, 0, 0, 0])
+    expect(shareForUnread(20, 0)).toBe(10)
+    expect(shareForUnread(20, 1)).toBe(0)
+    expect(shareForUnread(40, 1)).toBe(10)
+    expect(shareForUnread(1, 1)).toBe(0)
+  })
+
   it('without requests polls nothing', () => {
-    expect(chooseLists([list(1)], ['never'], { ...rules, budget: 0 })).toEqual({ polled: [], unread: [] })
+    expect(chooseLists([list(1)], ['never'], { ...rules, budget: 0 })).toEqual({
+      polled: [],
+      unread: [],
+      forUnread: 0,
+    })
   })
 })
 
@@ -98,25 +117,27 @@ describe('any round', () => {
     lists: fc.array(anyList, { maxLength: 60 }).map((some) => some.map((one, id) => ({ id, ...one }))),
     unread: fc.nat(60).map((n) => Array.from({ length: n }, (_, id) => id)),
     budget: fc.nat(80),
+    turn: fc.nat(9),
   })
 
   it('keeps to its budget, polls each list once, and leaves nothing due while requests are left', () => {
     fc.assert(
-      fc.property(anyRound, ({ lists, unread, budget }) => {
-        const chosen = chooseLists(lists, unread, { ...rules, budget })
-        const taken = chosen.polled.length + chosen.unread.length
+      fc.property(anyRound, ({ lists, unread, budget, turn }) => {
+        const chosen = chooseLists(lists, unread, { ...rules, budget, turn })
+        const taken = chosen.polled.length + (unread.length > 0 ? chosen.forUnread : 0)
         expect(taken).toBeLessThanOrEqual(budget)
         expect(new Set(chosen.polled).size).toBe(chosen.polled.length)
         const due = lists.filter(({ waited, resource }) => waited >= targetOf(resource) / 4)
-        expect(taken).toBe(Math.min(budget, due.length + unread.length))
+        if (unread.length > 0) expect(taken).toBe(budget)
+        else expect(taken).toBe(Math.min(budget, due.length))
       }),
     )
   })
 
   it('gives half to what has reached the bound, longest wait first, and to the unread no more than a quarter', () => {
     fc.assert(
-      fc.property(anyRound, ({ lists, unread, budget }) => {
-        const chosen = chooseLists(lists, unread, { ...rules, budget })
+      fc.property(anyRound, ({ lists, unread, budget, turn }) => {
+        const chosen = chooseLists(lists, unread, { ...rules, budget, turn })
         const overdue = lists
           .filter(({ waited }) => waited >= rules.bound)
           .toSorted((a, b) => b.waited - a.waited)
@@ -125,8 +146,8 @@ describe('any round', () => {
         const left = lists.filter(
           (one) => one.waited >= targetOf(one.resource) / 4 && !chosen.polled.includes(one),
         )
-        if (left.length > 0)
-          expect(chosen.unread.length).toBeLessThanOrEqual(Math.max(budget > 1 ? 1 : 0, budget / 4))
+        if (left.length > 0 && unread.length > 0)
+          expect(chosen.forUnread).toBeLessThanOrEqual(shareForUnread(budget, turn))
       }),
     )
   })
@@ -176,6 +197,7 @@ function longestWait(rates: readonly number[], neverRead: number, spare: number)
       targetOf,
       bound: boundOf(24, { lists: rates.length, windowAnHour: budget }),
       budget,
+      turn: hour,
     })
     unread = unread.filter((one) => !chosen.unread.includes(one))
     for (const one of [...chosen.unread, ...chosen.polled])

@@ -1,0 +1,34 @@
+/* Lists that failed so recently that another try can wait: it would cost several requests, and likely fail again. */
+import type { Reason } from '../../engine/base/reasons.js'
+import { toMillis } from '../../engine/base/timestamp.js'
+import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
+import { readFailed } from './sql.js'
+
+/** A failed list is tried again after a quarter of its target, but neither sooner nor later than this. */
+const soonestAgainMs = 900_000
+const latestAgainMs = 3_600_000
+
+/** The list was read to its end, or wasn't requested at all: nothing says that the next poll would fail. */
+const notFailing: ReadonlySet<string | null> = new Set<Reason>([
+  'counted_not_shown',
+  'unreadable',
+  'before_all',
+  'record_unstorable',
+  'answers_differ',
+  'source_went_back',
+  'told_to_wait',
+])
+
+/** Their names. `targetOf`: in milliseconds. */
+export async function restingLists(
+  warehouse: Reader,
+  nowMs: number,
+  targetOf: (resource: string) => number,
+): Promise<ReadonlySet<string>> {
+  const rests = (await readFailed(warehouse)).filter(({ resource, at, reason }) => {
+    if (notFailing.has(reason)) return false
+    const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
+    return since >= 0 && since < Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource) / 4))
+  })
+  return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))
+}
