@@ -3,7 +3,7 @@
  */
 
 import { visible } from '../engine/base/escape.js'
-import { count, span } from '../engine/base/format.js'
+import { count, plural, span } from '../engine/base/format.js'
 import type { Observer } from '../engine/run/runreport.js'
 import type { SourceStats } from '../engine/source/source.js'
 import type { CommandContext } from './command.js'
@@ -193,7 +193,7 @@ export class ProgressDisplay {
       spentText(stats, now),
       current ? `tenant ${current.tenantId}, ${current.resource}` : '',
       `${count(cursorsDone)} of ${count(cursors)} cursors`,
-      records > 0 ? `${count(records)} records` : '',
+      records > 0 ? plural(records, 'record') : '',
       leftText(stats),
     ]
   }

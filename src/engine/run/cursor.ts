@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { eachLimited } from '../base/eachlimited.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
+import { plural } from '../base/format.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
@@ -72,8 +73,8 @@ function problem(result: CursorResult): string | null {
   const { first, last, distinct } = books
   const words = reasons[reason ?? 'totals_disagree']
   if (movesWatermark(result.outcome))
-    return `Everything the source shows is stored, but ${words}: ${first} records at the start, ${last} at the end, ${distinct} seen. Later runs check again`
-  return `The books do not close (${words}): ${first} records at the start, ${last} at the end, ${distinct} seen. The watermark stays; the next run reads the list again`
+    return `Everything the source shows is stored, but ${words}: ${plural(first, 'record')} at the start, ${last} at the end, ${distinct} seen. Later runs check again`
+  return `The books do not close (${words}): ${plural(first, 'record')} at the start, ${last} at the end, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
 const claimed = ({

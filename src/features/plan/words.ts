@@ -38,7 +38,7 @@ export function planText(
 }
 
 const minutesText = (minutes: number): string =>
-  minutes < 1 ? 'less than a minute' : `about ${count(Math.ceil(minutes))} minutes`
+  minutes < 1 ? 'less than a minute' : `about ${plural(Math.ceil(minutes), 'minute')}`
 
 function limitText(rate: RunPlan['rate']): string {
   if (!rate) return 'no rate limit is known'

@@ -60,7 +60,7 @@ function rowText(told: Told): string {
     ...(told.event ? [eventText(told.event)] : []),
     ...told.earlier.map(
       ({ run_id, step, started_at, rows_upserted }) =>
-        `before that, run ${run_id}${Number(step) > 1 ? ` (step ${step})` : ''} of ${started_at} wrote ${rows_upserted} rows of this cursor`,
+        `before that, run ${run_id}${Number(step) > 1 ? ` (step ${step})` : ''} of ${started_at} wrote ${plural(Number(rows_upserted), 'row')} of this cursor`,
     ),
     ...told.quarantine.map(
       ({ path, reason, value }) => `in quarantine: ${path || 'the whole record'}: ${reason} (${value})`,

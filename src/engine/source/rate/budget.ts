@@ -2,6 +2,7 @@
  * Decides whether one more request may be sent, based on what was sent and answered so far. Used by throttle.ts, which
  * has the clock, the timers and the queue (docs/architecture.md, What else the engine rests on).
  */
+import { plural } from '../../base/format.js'
 import type { RateReport } from '../http/headers.js'
 import { Concurrency } from './concurrency.js'
 import { Skew } from './skew.js'
@@ -109,7 +110,7 @@ export class Budget {
       const end = rule.endsAt ?? this.#unknownEnd(rule)
       if (end <= at) continue
       at = end
-      why = `the rate limit of ${rule.limit} requests is used up until then`
+      why = `the rate limit of ${plural(rule.limit, 'request')} is used up until then`
     }
     if (at === Number.NEGATIVE_INFINITY) return SEND
     return at === Number.POSITIVE_INFINITY ? FULL : { kind: 'wait', at, why }
