@@ -125,7 +125,7 @@ async function recomputedTables({ warehouse, model }: Dependencies, changes: rea
 function moveText({ column, to, values, refills }: PendingMove): string {
   const what: Record<PendingMove['to'], string> = {
     column: `move the values of ${column} from _extra into its column`,
-    _extra: `move ${plural(values, 'value')} of ${column}, which is no longer configured, back into _extra`,
+    _extra: `move ${plural(values ?? 0, 'value')} of ${column}, which is no longer configured, back into _extra`,
     history: 'keep ended versions from now on',
     'no history': 'stop keeping ended versions',
   }
