@@ -42,12 +42,12 @@ const timed =
     return chosen
   }
 
-/** The same as in `shopsync sync --due`. */
+/** The first step of the shipped job `due`: it leaves requests for the checks of deletions. */
 const run: Command['run'] = (invocation) =>
   runOnce(invocation, (context) => ({
     mode: 'sync',
     begin: beginSync({ mode: 'sync' }),
-    round: timed(syncRound(context, context.choice)),
+    round: timed(syncRound(context, context.choice, { isBeforeChecks: true })),
   }))
 
 const withTimes = features.map((feature) =>
