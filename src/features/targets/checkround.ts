@@ -67,7 +67,8 @@ export function checkRound(
     const wanted = wantedLists(run, choice, granted)
     const most = budget ?? Number.POSITIVE_INFINITY
     const checks = await dueChecks(run, wanted, { now: nowOf(run), settings, most })
-    const reserved = budget && reservedForChecks(budget, checks.neededAnHour * lastsOf(round))
+    const { anHour, isLate } = checks.need
+    const reserved = budget && reservedForChecks(budget, { needed: anHour * lastsOf(round), isLate })
     const left = budget && reserved && polls ? afterPolls(budget, used, reserved) : budget
     const byName = new Map(wanted.resources.map((resource) => [resource.name, resource]))
     const tasks = checks.chosen(left).flatMap(({ tenant_id, resource }) => {

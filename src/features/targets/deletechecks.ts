@@ -24,6 +24,7 @@ const hourMs = 3_600_000
  * A check is due from half of the interval on. If it fails, or finds no request left, there is time for another try.
  */
 const dueFrom = 0.5
+const lateFrom = 0.75
 /** Since when a list must not have been checked for a check to be due, in milliseconds since the epoch. */
 export const checkDueSince = ({ now, deletes }: CheckTimes): number => now - dueFrom * deletes
 /** The assumed rows of a list of unknown size. */
@@ -62,8 +63,11 @@ export class DueChecks<L extends CheckedList> {
     this.#load[part] = (this.#load[part] ?? 0) + costOf(list)
   }
 
-  /** Requests an hour that suffice to check each list in time. */
-  get neededAnHour(): number {
+  /**
+   * Requests an hour that suffice to check each list in time. `isLate`: a list has waited for most of its interval, so
+   * that its check shouldn't depend on what polls leave.
+   */
+  get need(): { readonly anHour: number; readonly isLate: boolean } {
     let sum = 0
     let needed = 0
     for (const [part, load] of this.#load.entries()) {
@@ -71,7 +75,8 @@ export class DueChecks<L extends CheckedList> {
       const left = ((part / parts) * (1 - dueFrom) - spare) * this.times.deletes
       if (load > 0) needed = Math.max(needed, sum / Math.max(1, left / hourMs))
     }
-    return needed
+    const late = this.#load.slice(0, Math.floor((parts * (1 - lateFrom)) / (1 - dueFrom)))
+    return { anHour: needed, isLate: late.some((load) => load > 0) }
   }
 
   /** The longest unchecked first. The first one always fits. */

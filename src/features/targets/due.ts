@@ -90,9 +90,10 @@ async function pollsOf(
   const { now, budget, endsAt } = round
   if (!place.isBeforeChecks) return { budget, endsAt }
   const checks = await dueChecks(run, wanted, { now, settings, most: 0 })
-  const needed = checks.neededAnHour * lastsOf(round)
+  const { anHour, isLate } = checks.need
+  const needed = anHour * lastsOf(round)
   return {
-    budget: budget && budget - reservedForChecks(budget, needed),
+    budget: budget && budget - reservedForChecks(budget, { needed, isLate }),
     endsAt: needed > 0 ? now + timeForPolls * (endsAt - now) : endsAt,
   }
 }

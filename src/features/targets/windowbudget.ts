@@ -67,11 +67,13 @@ export function budgetEnd(
 }
 
 /**
- * How many requests of a round are for its checks of deletions: as many as make them in time, from a tenth to half of the
- * budget.
+ * How many requests of a round are for its checks of deletions: as many as make them in time, up to half of the budget,
+ * and at least a tenth once a check is late. Before that, what polls leave may do: each check made early comes again early.
  */
-export const reservedForChecks = (budget: number, needed: number): number =>
-  Math.ceil(Math.min(budget * mostChecks, Math.max(budget * leastChecks, needed)))
+export const reservedForChecks = (
+  budget: number,
+  { needed, isLate }: { readonly needed: number; readonly isLate: boolean },
+): number => Math.ceil(Math.min(budget * mostChecks, Math.max(isLate ? budget * leastChecks : 0, needed)))
 
 /** What the checks may plan: what is reserved for them, and what polls left of the budget. */
 export const afterPolls = (budget: number, used: number, reserved: number): number =>

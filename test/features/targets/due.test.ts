@@ -264,7 +264,7 @@ describe('checks of deletions', () => {
   })
 
   it('tell how many requests an hour make all of them in time', () => {
-    const need = (...lists: ReturnType<typeof list>[]) => checksOf(lists).neededAnHour
+    const need = (...lists: ReturnType<typeof list>[]) => checksOf(lists).need.anHour
     const many = (n: number, hours: number | null) => Array.from({ length: n }, (_, id) => list(id, hours))
     expect(need(list(1, 30))).toBe(0)
     // Two requests each, in 36 hours, of which 3.6 are spare.
@@ -273,5 +273,11 @@ describe('checks of deletions', () => {
     expect(need(...many(630, 36), ...many(10, 54))).toBeCloseTo((2 * 640) / (36 - 3.6), 0)
     expect(need(...many(63, 36), ...many(100, 70))).toBeGreaterThan(100)
     expect(need(...many(10, 100))).toBe(20)
+  })
+
+  it('tell whether one of them is late', () => {
+    const isLate = (hours: number | null) => checksOf([list(1, hours)]).need.isLate
+    expect([40, 53, null].map(isLate)).toEqual([false, false, false])
+    expect([55, 71, 100].map(isLate)).toEqual([true, true, true])
   })
 })

@@ -68,11 +68,15 @@ describe('the budget of a round reaches', () => {
 })
 
 describe('checks of deletions', () => {
-  it('get what makes them in time, from a tenth to half of the budget', () => {
-    expect(reservedForChecks(100, 0)).toBe(10)
-    expect(reservedForChecks(100, 23.5)).toBe(24)
-    expect(reservedForChecks(100, 80)).toBe(50)
-    expect(reservedForChecks(0, 80)).toBe(0)
+  it('get what makes them in time, up to half of the budget, and at least a tenth once one is late', () => {
+    const reserved = (budget: number, needed: number, isLate = false) =>
+      reservedForChecks(budget, { needed, isLate })
+    expect(reserved(100, 0)).toBe(0)
+    expect(reserved(100, 0, true)).toBe(10)
+    expect(reserved(100, 3)).toBe(3)
+    expect(reserved(100, 23.5, true)).toBe(24)
+    expect(reserved(100, 80)).toBe(50)
+    expect(reserved(0, 80, true)).toBe(0)
   })
 
   it('get all that polls left, and what is reserved for them even if polls took more', () => {
