@@ -6,6 +6,7 @@ import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
+import type { WantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
@@ -143,7 +144,7 @@ export const hourOf = (moment: string): string => `${moment.slice(0, 13)}:00:00.
 export async function readFreshness(
   warehouse: Reader,
   { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
-  { resources, nowMicros }: { readonly resources: readonly string[]; readonly nowMicros: bigint },
+  { resources, tenants, exceptTenants, nowMicros }: WantedCursors & { readonly nowMicros: bigint },
 ): Promise<ResourceFreshnessStatus[]> {
   const now = fromMicros(nowMicros)
   const delays = new Map(
@@ -152,7 +153,8 @@ export async function readFreshness(
       row,
     ]),
   )
-  const polls = new Map((await oldestPolls(warehouse)).map(({ resource, at }) => [resource, at]))
+  const oldest = await oldestPolls(warehouse, { resources, tenants, exceptTenants })
+  const polls = new Map(oldest.map(({ resource, at }) => [resource, at]))
   return resources.flatMap((resource) => {
     const target = targetOf(resource)
     if (target === undefined) return []

@@ -30,15 +30,19 @@ interface Told {
 const status = async (): Promise<readonly ResourceFreshnessStatus[] | undefined> =>
   (await here.run('status', '--json')).json<Told>().freshness
 
+function inWarehouse(statement: string): void {
+  const db = new Database(join(here.folder, 'data/warehouse.db'))
+  db.exec(statement)
+  db.close()
+}
+
 /** A change made this many minutes ago, which the next sync finds. */
 async function changed(id: number, minutesAgo: number): Promise<void> {
   const at = new Date(Date.now() - minutesAgo * 60_000).toISOString()
   here.sandbox.store.put(101, 'repair_orders', template('repair_orders', id, at))
-  const db = new Database(join(here.folder, 'data/warehouse.db'))
-  db.exec(
+  inWarehouse(
     `update sync_cursors set watermark = '2020-01-01T00:00:00.000000Z' where tenant_id = 101 and resource = 'repair_orders'`,
   )
-  db.close()
   expect(await here.run('sync')).toMatchObject({ code: 0 })
 }
 
@@ -113,6 +117,38 @@ describe('the alert behind_target', () => {
     rmSync(file)
   })
 })
+
+it('lists that the configuration leaves out make no poll old', async () => {
+  const textfile = join(tmpdir(), `left-out-${process.pid}.prom`)
+  await begin(100_000, 60)
+  inWarehouse(
+    `update sync_cursors set polled_at = '2020-01-01T00:00:00.000000Z' where tenant_id = 102 or resource = 'notes'`,
+  )
+  const oldOf = async (): Promise<(string | undefined)[]> =>
+    ((await status()) ?? []).flatMap(({ resource, oldest_poll_at: at }) =>
+      at?.startsWith('2020') ? resource : [],
+    )
+  expect(await oldOf()).toHaveLength(21)
+  const { length } = await operations()
+  expect(length).toBeGreaterThan(10)
+  for (const left of [{ exceptTenants: [102] }, { tenants: [101] }]) {
+    here.configure({ targets, metrics: { textfile }, sync: { ...left, resources: ['vehicles', 'shops'] } })
+    expect(await oldOf()).toEqual([])
+    expect(await operations()).toEqual([])
+    expect(await here.run('sync', '--tenant', '101')).toMatchObject({ code: 0 })
+    const ages = [...readFileSync(textfile, 'utf8').matchAll(/^shopsync_oldest_poll_seconds.* ([\d.]+)$/gm)]
+    expect(ages).toHaveLength(2)
+    for (const [, age] of ages) expect(Number(age)).toBeLessThan(600)
+  }
+  rmSync(textfile)
+})
+
+/** Where the operator's page shows a poll of 2020. */
+async function operations(): Promise<readonly string[]> {
+  expect(await here.run('report', '--operations')).toMatchObject({ code: 0 })
+  const page = readFileSync(join(here.folder, 'operations.html'), 'utf8')
+  return [...page.matchAll(/\b2020\b/g)].map(([text]) => text)
+}
 
 it('the metrics show targets, changes by whether they came in time, and the oldest poll', async () => {
   const textfile = join(tmpdir(), `targets-${process.pid}.prom`)
