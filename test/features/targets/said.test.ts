@@ -61,6 +61,25 @@ describe('plan', () => {
     )
   })
 
+  it('counts only the changes of lists with a target, and shows no share if none has one', async () => {
+    await begin(100, 1)
+    here.configure({ targets: { repair_orders: 'PT15M' } })
+    const said = await plan()
+    expect(said).toMatchObject({ lists: 42, share: 1, needed_for_all: Math.ceil(2 * 4 + 40 / 24) })
+    expect(said?.needed_for_most).toBeLessThanOrEqual(said?.needed_for_all ?? 0)
+    // Of the orders alone, 95% take nearly as many polls as all.
+    expect(said?.needed_for_most).toBeGreaterThanOrEqual(8)
+    const { stdout } = await here.run('plan', '--resource', 'payments')
+    expect(stdout).toContain(
+      'Freshness: none of 2 lists has a target; polling each within polling.atLeast needs 1 request an hour.',
+    )
+    expect(stdout).toMatch(
+      /^The rate limit gives 360,000 an hour \(.*\)\.\n {2}Longest wait of any list: 1 d\./m,
+    )
+    const { freshness } = (await here.run('plan', '--resource', 'payments', '--json')).json<Planned>()
+    expect(freshness).toMatchObject({ lists: 2, share: null, resources: [] })
+  })
+
   it('omits that without targets, for other runs, and before the first run', async () => {
     await begin(6000, 60)
     here.configure({})
