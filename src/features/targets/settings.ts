@@ -173,3 +173,7 @@ export function timesIn(config: WithSections): ((resource: string) => number) | 
   const settings = freshnessSettings(config)
   return settings && timesOf(settings)
 }
+
+/** The resources that have a target of their own. */
+export const targetedResources = (config: WithSections): readonly string[] =>
+  Object.keys(targetsIn(config) ?? {}).filter((name) => name !== everyOther)
