@@ -117,6 +117,12 @@ describe('status', () => {
   })
 })
 
+/** Makes everything counted so far part of the last full hour. */
+function anHourAgo(): void {
+  const hour = new Date(Date.now() - 3_600_000).toISOString().slice(0, 13)
+  inWarehouse(`update sync_delays set hour = '${hour}:00:00.000000Z'`)
+}
+
 describe('the alert behind_target', () => {
   it('opens if most changes came late, only for rules that name it, and is over when they come in time', async () => {
     const file = join(tmpdir(), `behind-${process.pid}.txt`)
@@ -126,7 +132,14 @@ describe('the alert behind_target', () => {
     expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
     expect((await here.run('status')).code).toBe(0)
     here.configure({ targets, alerts: { rules: [{ on: ['behind_target'], command }] } })
+    // Everything was late, but not for an hour yet.
     await changed(9002, 41)
+    expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
+    expect((await here.run('status')).code).toBe(0)
+    anHourAgo()
+    const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 13)
+    expect(await here.run('sync')).toMatchObject({ code: 0 })
+    expect(readFileSync(file, 'utf8')).toContain(`${since}:00:00`)
     expect(readFileSync(file, 'utf8')).toMatch(
       /"opened".*repair_orders: 2 of 2 changes missed the target of PT15M/,
     )
