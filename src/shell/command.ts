@@ -185,8 +185,8 @@ export interface StepKind {
   readonly takesDue?: true
   /** A job with only such steps doesn't create a warehouse. */
   readonly onlyCompares?: true
-  /** The first setting that doesn't fit, and what is expected instead. */
-  misfit?(step: StepSettings): readonly [setting: string, expected: string] | undefined
+  /** The first setting that doesn't fit, what is expected instead, and what to type unless it is the setting's example. */
+  misfit?(step: StepSettings): readonly [setting: string, expected: string, hint?: string] | undefined
   /** Checks what can be checked. All steps of a job are prepared before the first of them writes anything. */
   prepare(context: CommandContext, step: StepSettings & StepPlace, tell: TellStep): Promise<JobWork> | JobWork
 }

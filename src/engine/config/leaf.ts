@@ -46,13 +46,29 @@ export const section = <T extends z.core.$ZodShape>(shape: T, doc: string) =>
     .describe(doc)
 
 /** A duration of at most `most`. The limit keeps times that are computed with it within range. */
-export const durationLeaf = (preset: string, doc: string, most = 'P3650D') => {
-  const error = `an ISO 8601 duration such as "${preset}"`
+export const durationLeaf = (preset: string, doc: string, most?: string) =>
+  durationOf(`an ISO 8601 duration such as "${preset}"`, () => true, { preset, doc, most })
+
+/** The same, where zero would mean that there is no time at all. */
+export const positiveDurationLeaf = (preset: string, doc: string, most?: string) =>
+  durationOf(`an ISO 8601 duration longer than zero, such as "${preset}"`, (value) => value > 0, {
+    ...{ preset, doc, most },
+  })
+
+function durationOf(
+  error: string,
+  isRight: (milliseconds: number) => boolean,
+  { preset, doc, most = 'P3650D' }: { preset: string; doc: string; most?: string | undefined },
+) {
   const longest = parseDuration(most) ?? 0
   const tooLong = `${error}, of at most ${most}`
+  const isDuration = (value: string): boolean => {
+    const milliseconds = parseDuration(value)
+    return milliseconds !== undefined && isRight(milliseconds)
+  }
   return z
     .string({ error })
-    .refine((value) => parseDuration(value) !== undefined, { error, abort: true })
+    .refine(isDuration, { error, abort: true })
     .refine((value) => (parseDuration(value) ?? 0) <= longest, { error: tooLong })
     .transform((value) => parseDuration(value) ?? 0)
     .prefault(preset)

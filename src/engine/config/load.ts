@@ -115,7 +115,8 @@ function addressProblems(
   const api = baseUrlProblem(baseUrl, shown, allowInsecure)
   const warehouse = warehouseProblem(textOf(document.warehouse.url))
   const proxy = proxyProblem(baseUrl, proxyText(document.api.proxy), environment)
-  const more = sections.flatMap((one) => one.problems(found[one.name], { allowInsecure, sections: found }))
+  const around = { allowInsecure, sections: found, raw }
+  const more = sections.flatMap((one) => one.problems(found[one.name], around))
   return [api, proxy, warehouse, ...more].filter((problem) => problem !== undefined)
 }
 

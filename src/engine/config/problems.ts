@@ -151,7 +151,7 @@ export function nodeAt(node: Node | undefined, path: Path): Node | undefined {
   return below ?? node.anyOf?.map((choice) => nodeAt(choice, path)).find((choice) => choice !== undefined)
 }
 
-function valueAt(value: unknown, path: Path): unknown {
+export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined),
     value,

@@ -13,6 +13,7 @@ import {
   durationOrAutoLeaf,
   flag,
   jsonSchema,
+  positiveDurationLeaf,
   type Resources,
   resourceChoice,
   schemaReference,
@@ -48,7 +49,12 @@ const timeouts = section(
     connect: durationLeaf('PT10S', 'To open a connection.'),
     headers: durationLeaf('PT30S', 'From the request to the first line of the response.'),
     body: durationLeaf('PT60S', 'Between two chunks of a response body.'),
-    request: durationLeaf('PT60S', 'From the request to the end of the response, including the whole body.'),
+    // Zero ends every request whose answer isn't there at once. 25 days overflow the timer, with the same effect.
+    request: positiveDurationLeaf(
+      'PT60S',
+      'From the request to the end of the response, including the whole body. Longer than zero.',
+      'P20D',
+    ),
   },
   'How long to wait before a request counts as failed, as ISO 8601 durations.',
 )

@@ -5,10 +5,13 @@
 import type { z } from 'zod'
 import type { Problem } from './problems.js'
 
-/** What a section is checked against. `sections`: the sections of all features, after the check of single values. */
+/** What a section is checked against. */
 interface Around {
   readonly allowInsecure: boolean
+  /** The sections of all features, after the check of single values. */
   readonly sections: Readonly<Record<string, unknown>>
+  /** The document as it was typed, since people look for what they typed. `valueAt` reads it. */
+  readonly raw: unknown
 }
 
 /** A section as its feature declares it. `S`: as people write it. `V`: as the program works with it. */

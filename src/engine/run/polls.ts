@@ -33,7 +33,10 @@ interface Found {
 export function polled(before: Polls | undefined, at: string, found?: Found) {
   const polled_at = { polled_at: at }
   if (!found || !before || before.polledAt === null) return polled_at
-  const hours = Math.min(mostHours, Math.max(0, hoursBetween(before.polledAt, at)))
+  const passed = hoursBetween(before.polledAt, at)
+  // A wrong clock made the last poll; what this one found came in an unknown time, and would count as a rush for days.
+  if (passed < 0) return polled_at
+  const hours = Math.min(mostHours, passed)
   const kept = Math.exp(-hours / memoryHours)
   return {
     ...polled_at,

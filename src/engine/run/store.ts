@@ -49,6 +49,8 @@ export interface Storing {
 /** Stores the pages of one cursor, counts what they contain, and reports drift and values in quarantine. */
 export class PageStore {
   #counts = noCounts
+  /** The names in quarantine of records that couldn't be stored: a walk reads some pages more than once. */
+  readonly #unstorable = new Set<string>()
 
   /** `way`: how the pages arrive, for `why`. undefined if their requests aren't recorded. */
   constructor(
@@ -94,7 +96,7 @@ export class PageStore {
       return done
     })
     const { written, changed, removed } = applied
-    const { unstorable } = flattened
+    const unstorable = this.#newUnstorable(flattened)
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
     stats.stored(resource, changed)
     if (hasMovingRows && written + removed > 0)
@@ -106,6 +108,14 @@ export class PageStore {
     if (expected !== undefined)
       observer.page?.({ ...key, records, changed, expected, done: this.#counts.records })
     return applied
+  }
+
+  /** How many records that can't be stored no earlier page showed. An empty path stands for the whole record. */
+  #newUnstorable({ unstorable, quarantine }: FlatPage): number {
+    if (unstorable === 0) return 0
+    const before = this.#unstorable.size
+    for (const { recordId, path } of quarantine) if (path === '') this.#unstorable.add(recordId)
+    return this.#unstorable.size - before
   }
 
   #tell({ quarantine }: FlatPage, { drift }: Applied): void {

@@ -56,9 +56,14 @@ export const backfillAsStep: StepKind = {
   },
   misfit: ({ full, last, from, to }: BackfillSettings) => {
     if (full) return ['full', 'none: a backfill reads its range']
-    const ends = [from, to].filter((end) => end !== undefined).length
-    if (last !== undefined) return ends === 0 ? undefined : ['last', 'either last, or from and to']
-    return ends === 2 ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']
+    const hasFrom = from !== undefined
+    const hasTo = to !== undefined
+    if (last !== undefined)
+      return hasFrom || hasTo
+        ? ['last', 'either last, or from and to', 'Leave "last" out, or leave "from" and "to" out']
+        : undefined
+    if (hasFrom !== hasTo) return [hasFrom ? 'to' : 'from', 'both ends of the range']
+    return hasFrom ? undefined : ['last', '"last", such as "P30D", or "from" and "to"']
   },
   prepare: async (context, { job, ...step }: BackfillSettings & { readonly job: string }, tell) => {
     const choice = chooseFrom(context.config, step)

@@ -35,6 +35,7 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
         examineParts(context, config, shows),
       )),
       ...(await examineTextfile(config, invocation.io)),
+      ...(await examineTargets(context)),
       ...(invocation.options.alerts === true ? await examineAlerts(context) : []),
       ...(await examineEvents(invocation)),
     ]
@@ -100,6 +101,23 @@ async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
     (error: unknown) => failure('metrics', error, 1),
   )
   return found ? [found] : []
+}
+
+/** Targets that change nothing, and jobs that wait for targets. */
+async function examineTargets(context: CommandContext): Promise<Trial[]> {
+  const [{ targetedResources }, { dueInVain, jobsDueInVain }] = await Promise.all([
+    import('../targets/settings.js'),
+    import('../jobs/jobfiles.js'),
+  ])
+  const { config } = context
+  const { resources: synced } = config.sync
+  const targets = targetedResources(config).flatMap((resource): Trial[] => {
+    const isDisabled = config.resources[resource]?.enabled === false
+    const isSynced = synced === 'all' || synced.includes(resource)
+    return isDisabled || !isSynced ? [{ of: 'target', resource, isDisabled, exitCode: 0 }] : []
+  })
+  const names = await jobsDueInVain(context)
+  return [...targets, ...names.map((job): Trial => ({ of: 'due job', job, ...dueInVain, exitCode: 1 }))]
 }
 
 async function examineEvents({ options, signals }: Invocation): Promise<Trial[]> {

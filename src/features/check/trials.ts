@@ -56,6 +56,10 @@ type Facts =
     }
   /** The last attempt at a snapshot or report failed. */
   | { readonly of: 'work'; readonly work: FailedWork }
+  /** A resource with a target that runs don't sync. */
+  | { readonly of: 'target'; readonly resource: string; readonly isDisabled: boolean }
+  /** A scheduled job works on what is due, but there are no targets. */
+  | { readonly of: 'due job'; readonly job: string; readonly found: string; readonly hint: string }
   /** A test message to a rule of alerts, or a call to a heartbeat. */
   | { readonly of: 'alert'; readonly whom: string; readonly found: string }
   /** The address to which the source delivers its events. */
@@ -69,7 +73,7 @@ interface Readable {
   readonly records: number
 }
 
-/** One trial and its outcome. `exitCode`: 0 if all is well, otherwise the command's exit code. */
+/** One trial and its outcome. `exitCode`: 0 if all is well or only worth knowing, otherwise the command's exit code. */
 export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }
 
 export const failure = (what: string, error: unknown, exitCode: 1 | 2 | 3): Trial => ({

@@ -82,6 +82,10 @@ function words(trial: Trial, ok: boolean): Words {
       return viewChangesWords(trial)
     case 'work':
       return workWords(trial.work)
+    case 'target':
+      return targetWords(trial)
+    case 'due job':
+      return { what: `job ${trial.job}`, found: trial.found, hint: trial.hint }
     case 'alert':
       return alertWords(trial, ok)
     case 'webhook':
@@ -124,6 +128,22 @@ const workWords = ({ what, message, since, advice }: FailedWork): Words => ({
   hint: advice,
 })
 
+function targetWords({ resource, isDisabled }: Extract<Trial, { of: 'target' }>): Words {
+  const what = `targets.${resource}`
+  const remove = `Remove "${resource}" from targets`
+  return isDisabled
+    ? {
+        what,
+        found: 'has no effect, because the configuration disables the resource',
+        hint: `${remove}, or "enabled": false under resources.${resource}`,
+      }
+    : {
+        what,
+        found: 'has no effect on runs that do not name the resource, because it is not in sync.resources',
+        hint: `${remove}, or add it to sync.resources`,
+      }
+}
+
 function revokedWords(tenantId: Int64): Words {
   const hint = `Ask its owner to grant access again, add it to sync.exceptTenants, or type shopsync forget --tenant ${tenantId}`
   return { what: `tenant ${tenantId}`, found: 'is no longer granted; its rows are kept', hint }
@@ -159,7 +179,7 @@ function clockWords(skew: number | undefined, ok: boolean): Words {
 
 const troubleWords = ({ message, hint }: ViewTrouble): Words => ({
   what: 'views',
-  found: `${message}. ${hint}`,
+  found: message,
   hint,
 })
 
@@ -183,7 +203,10 @@ export function checkText(trials: readonly Trial[], terminal: Terminal = plainTe
   const good = findings.filter(({ ok }) => ok)
   const tenants = good.filter(({ what }) => what.startsWith('tenant '))
   const shown = tenants.length <= shownTenants ? good : good.filter((finding) => !tenants.includes(finding))
-  const rows = shown.map(({ what, found }) => ['✓', what, found])
+  // What is worth knowing but no fault has a hint, too.
+  const rows = shown.map(({ what, found, hint }) =>
+    hint === null ? ['✓', what, found] : ['!', what, `${found}. ${hint}`],
+  )
   if (tenants.length > shownTenants) rows.push(['✓', 'tenants', `${count(tenants.length)} readable`])
   const ways = trials.flatMap((trial) =>
     trial.of === 'probe' ? [probeText(trial.probe, trial.changes, terminal)] : [],

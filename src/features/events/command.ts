@@ -1,5 +1,5 @@
 import { Stop } from '../../engine/base/errors.js'
-import type { Command, CommandContext } from '../../shell/command.js'
+import type { Command, CommandContext, Invocation } from '../../shell/command.js'
 import { choiceOptions } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 
@@ -41,9 +41,20 @@ does, this command does. Exits with 1 if some could not be read.`,
         exitCode: 2,
         hint: 'Type shopsync events list',
       })
+    if (argument === 'ring') refuseForeignFlags(invocation.options)
     const { withContext } = await import('../../shell/commandcontext.js')
     return withContext(invocation, argument === 'list' ? list : ring)
   },
+}
+
+/** Stops at a flag that a ring would ignore: it rings for whole lists, and for more of them than was meant. */
+function refuseForeignFlags(options: Invocation['options']): void {
+  const flag = ['state', 'last', 'since'].find((name) => options[name] !== undefined)
+  if (flag === undefined) return
+  throw new Stop(`Found --${flag} with events ring, expected it only with events list`, {
+    exitCode: 2,
+    hint: `Leave --${flag} out: --tenant and --resource choose the lists`,
+  })
 }
 
 async function list(context: CommandContext): Promise<number> {

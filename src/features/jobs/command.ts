@@ -10,7 +10,7 @@ const jobsCommand: Command = {
   help: `
 Jobs are files: the ones in jobs/ of the working directory, then the ones that come with shopsync. list shows when each
 job is due and how it last ended; show prints its steps and the next instants of its schedule. validate reads the files
-as a run would, and exits with 1 if one is wrong.`,
+as a run would, and exits with 1 if one is wrong, or is scheduled with "due": true while there are no targets.`,
   examples: [
     ['shopsync jobs list', 'every job'],
     ['shopsync jobs show nightly', 'the steps of one'],

@@ -91,12 +91,16 @@ const dueWords = (kinds: readonly StepKind[]): string[] =>
 /** The first setting of a step that its kind doesn't know, lacks or can't have, and the setting that is expected. */
 function misfit(step: JobStep, kinds: readonly StepKind[]): ReturnType<NonNullable<StepKind['misfit']>> {
   const given = new Set(Object.entries(step).flatMap(([name, value]) => (value === undefined ? [] : [name])))
-  const others = kinds.filter(({ command }) => command !== step.command)
-  const foreign = others
-    .flatMap(({ settings = {} }) => Object.entries(settings))
-    .find(([name]) => given.has(name))
-  if (foreign) return [foreign[0], foreign[1].elsewhere]
   const kind = kinds.find(({ command }) => command === step.command)
+  const foreign = kinds
+    .filter((other) => other !== kind)
+    .flatMap(({ command, settings = {} }) => Object.entries(settings).map((entry) => ({ command, entry })))
+    .find(({ entry: [name] }) => given.has(name))
+  if (foreign) {
+    const { command, entry } = foreign
+    const [name, { elsewhere }] = entry
+    return [name, elsewhere, `Leave "${name}" out, or move it to a step with "command": "${command}"`]
+  }
   if (step.due && !kind?.takesDue) return ['due', `none: only ${either(dueWords(kinds))} may be due`]
   if (step.due && step.full) return ['due', 'either "due" or "full": due lists are not read in full']
   return kind?.misfit?.(step)
@@ -106,7 +110,9 @@ const step = (resources: Resources, kinds: readonly StepKind[]) =>
   stepShape(resources, kinds)
     .superRefine((value, context) => {
       const found = misfit(value, kinds)
-      if (found) context.addIssue({ code: 'custom', path: [found[0]], message: found[1] })
+      if (!found) return
+      const [setting, message, hint] = found
+      context.addIssue({ code: 'custom', path: [setting], message, params: { hint } })
     })
     .describe('One command, with the same settings as its command-line flags.')
 

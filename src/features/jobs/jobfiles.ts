@@ -10,6 +10,7 @@ import { recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
+import { freshnessSettings } from '../targets/settings.js'
 import { aroundJobs, type Job, jobFile, jobFolders, jobNames, readJob } from './jobfile.js'
 import { scheduleSettings } from './settings.js'
 
@@ -27,7 +28,7 @@ export interface JobFile {
   readonly name: string
   readonly file: string
   readonly job: Job | null
-  /** What is wrong with the file; null if nothing is. */
+  /** What is wrong with the file, or keeps its schedule from doing anything; null if nothing is. */
   readonly problem: string | null
   /** The next instants at which it is due, canonical; empty if it has no schedule. */
   readonly next: readonly string[]
@@ -84,7 +85,33 @@ export async function jobHeartbeats({ invocation, config }: CommandContext): Pro
   return found
 }
 
+/** Whether a job's schedule would only ever start something that stops: due steps, without targets. */
+const isDueInVain = ({ schedule, steps }: Job): boolean =>
+  schedule !== undefined && steps.some(({ due }) => due)
+
+export const dueInVain = {
+  found: 'found a schedule and "due": true, but the configuration has no targets',
+  hint: 'Add "targets": {"*": "PT6H"} to the configuration (docs/freshness.md), or remove "due": true from the steps',
+}
+
+/** Jobs whose scheduled runs all stop, because nothing is due without targets. Invalid files are left out. */
+export async function jobsDueInVain({ invocation, config }: CommandContext): Promise<string[]> {
+  if (freshnessSettings(config)) return []
+  const folders = jobFolders(invocation.io)
+  const around = await aroundJobs(invocation, config.api.allowInsecure)
+  return jobNames(folders).filter((name) => {
+    try {
+      return isDueInVain(readJob(name, folders, around))
+    } catch (error) {
+      if (error instanceof Stop) return false
+      throw error
+    }
+  })
+}
+
 interface Known {
+  /** false: the configuration has none. Without a configuration, nothing is known. */
+  readonly hasTargets: boolean
   readonly timeZone: string
   readonly allowInsecure: boolean
   readonly last: ReadonlyMap<string, LastOfJob>
@@ -94,7 +121,7 @@ interface Known {
 export async function jobFiles(invocation: Invocation, name: string | undefined): Promise<JobFile[]> {
   const folders = jobFolders(invocation.io)
   const names = name === undefined ? jobNames(folders) : [name]
-  const { timeZone, last, allowInsecure } = await knownOf(invocation, names)
+  const { timeZone, last, allowInsecure, hasTargets } = await knownOf(invocation, names)
   const around = await aroundJobs(invocation, allowInsecure)
   return names.map((one): JobFile => {
     const file = jobFile(one, folders)
@@ -103,7 +130,8 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
       const job = readJob(one, folders, around)
       const next =
         job.schedule === undefined ? [] : nextInstants(job.schedule, timeZone, new Date(), instantsTold)
-      return { name: one, file: file ?? '', job, problem: null, next, last: ran }
+      const problem = !hasTargets && isDueInVain(job) ? `${dueInVain.found}. ${dueInVain.hint}` : null
+      return { name: one, file: file ?? '', job, problem, next, last: ran }
     } catch (error) {
       // A name without a file is a usage error; an invalid file is part of the answer.
       if (file === undefined || !(error instanceof Stop)) throw error
@@ -112,7 +140,7 @@ export async function jobFiles(invocation: Invocation, name: string | undefined)
   })
 }
 
-const nothing: Known = { timeZone: 'UTC', allowInsecure: false, last: new Map() }
+const nothing: Known = { hasTargets: true, timeZone: 'UTC', allowInsecure: false, last: new Map() }
 
 /**
  * What the configuration and the warehouse know; nothing if there is none yet, since the files can be read without
@@ -124,7 +152,8 @@ async function knownOf(invocation: Invocation, names: readonly string[]): Promis
     await withContext(invocation, async (context) => {
       const { api } = context.config
       const { timeZone } = scheduleSettings(context.config)
-      known = { ...nothing, timeZone, allowInsecure: api.allowInsecure }
+      const hasTargets = freshnessSettings(context.config) !== undefined
+      known = { ...nothing, hasTargets, timeZone, allowInsecure: api.allowInsecure }
       known = { ...known, last: await lastOfJobs(await context.readingWarehouse(), names) }
     })
   } catch (error) {

@@ -62,6 +62,7 @@ export function jobText({ name, file, job, problem, next, last }: JobFile): stri
     `file: ${file}`,
     `due: ${due}`,
     ...next.map((at) => `      ${atSecond(at)}`),
+    ...(problem === null ? [] : [`✗ ${problem}`]),
     ...(last ? [`last: ${lastText(last)}`] : []),
     ...settingsOf(job),
     'steps:',

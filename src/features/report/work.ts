@@ -178,13 +178,16 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const warehouse = await context.readingWarehouse()
   const targets = freshnessSettings(config)
+  const { resources, exceptTenants } = config.sync
+  const enabled = context.model.list.flatMap((entry) => (entry.enabled ? entry.name : []))
   return {
     warehouse,
     label: config.warehouse.label,
     schema,
     timeZone,
     targets,
-    enabled: context.model.list.flatMap(({ name, enabled }) => (enabled ? name : [])),
+    synced: resources === 'all' ? enabled : enabled.filter((name) => resources.includes(name)),
+    exceptTenants,
     staleAfterMs: await staleAfterNow(warehouse, { staleAfterMs: staleAfter, targets }),
     deletesUncheckedAfterMs: deletesUncheckedAfter,
     tenants,

@@ -6,6 +6,7 @@ import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
+import type { WantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
@@ -18,13 +19,17 @@ const hourMs = 3_600_000
 /** The part of `plan`'s document about targets. */
 export interface FreshnessPlan {
   readonly lists: number
-  /** Requests per hour needed to have 95 %, or all, of the changes in time, whenever they come. */
+  /**
+   * Requests per hour needed to have 95 %, or all, of the changes in time, whenever they come. Changes count in lists with
+   * a target, requests in all lists: those without a target are polled within `polling.atLeast`.
+   */
   readonly needed_for_most: number
   readonly needed_for_all: number
   /** Requests per hour that the rate limit allows; null if none is known. */
   readonly window: number | null
-  /** Share of the changes, 0 to 1; null if no limit is known. */
+  /** Share of the changes, 0 to 1; null if no limit is known, or if no list has a target. */
   readonly share: number | null
+  /** Those with a target. */
   readonly resources: readonly {
     readonly resource: string
     readonly target_seconds: number
@@ -92,10 +97,11 @@ export async function planFreshness(
   const { window } = planned
   const atLeast = settings.atLeast / hourMs
   const bound = boundOf(atLeast, { lists: lists.length, windowAnHour: window })
-  const judged = lists.filter(({ resource }) => settings.targetOf(resource) !== undefined)
+  const isJudged = ({ resource }: ExpectedList): boolean => settings.targetOf(resource) !== undefined
+  const judged = lists.filter(isJudged)
   const forecast = window === undefined ? undefined : forecastShare(lists, window, { bound })
   const share = (some: readonly ExpectedList[]): number | null => {
-    if (!forecast) return null
+    if (!forecast || some.length === 0) return null
     const all = some.reduce((sum, { rate }) => sum + rate, 0)
     const met = some.reduce(
       (sum, { resource, rate }) => sum + rate * (forecast.byResource.get(resource) ?? 1),
@@ -106,7 +112,7 @@ export async function planFreshness(
   const names = [...new Set(judged.map(({ resource }) => resource))]
   return {
     lists: lists.length,
-    needed_for_most: Math.ceil(requestsForShare(lists, mostChanges, { bound: atLeast })),
+    needed_for_most: Math.ceil(requestsForShare(lists, mostChanges, { bound: atLeast, isJudged })),
     needed_for_all: Math.ceil(requestsForAll(lists, { bound: atLeast })),
     window: window === undefined ? null : Math.floor(window),
     share: share(judged),
@@ -143,7 +149,7 @@ export const hourOf = (moment: string): string => `${moment.slice(0, 13)}:00:00.
 export async function readFreshness(
   warehouse: Reader,
   { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
-  { resources, nowMicros }: { readonly resources: readonly string[]; readonly nowMicros: bigint },
+  { resources, tenants, exceptTenants, nowMicros }: WantedCursors & { readonly nowMicros: bigint },
 ): Promise<ResourceFreshnessStatus[]> {
   const now = fromMicros(nowMicros)
   const delays = new Map(
@@ -152,7 +158,8 @@ export async function readFreshness(
       row,
     ]),
   )
-  const polls = new Map((await oldestPolls(warehouse)).map(({ resource, at }) => [resource, at]))
+  const oldest = await oldestPolls(warehouse, { resources, tenants, exceptTenants })
+  const polls = new Map(oldest.map(({ resource, at }) => [resource, at]))
   return resources.flatMap((resource) => {
     const target = targetOf(resource)
     if (target === undefined) return []

@@ -18,16 +18,30 @@ export interface BehindTarget {
 const leastShare = 0.5
 const hourMicros = 3_600_000_000n
 
-/** The resources for which most changes came late in the last full hour and since then. */
+interface Outcome {
+  readonly met: number
+  readonly missed: number
+}
+
+const isBehind = ({ met, missed }: Outcome): boolean => met + missed > 0 && met / (met + missed) < leastShare
+
+/**
+ * The resources for which most changes came late in the last full hour, and still do with those that came since. What came
+ * late only in the hour that has just begun, as after a first sync, hasn't lasted for an hour.
+ */
 export async function behindTargets(
   warehouse: Reader,
   { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
   nowMicros: bigint,
 ): Promise<BehindTarget[]> {
+  const now = fromMicros(nowMicros)
   const since = hourOf(fromMicros(nowMicros - hourMicros))
+  const lately = new Map((await delaysSince(warehouse, hourOf(now))).map((row) => [row.resource, row]))
   return (await delaysSince(warehouse, since)).flatMap(({ resource, met, missed }) => {
     const target = targetOf(resource)
-    const isBehind = met + missed > 0 && met / (met + missed) < leastShare
-    return target !== undefined && isBehind ? [{ resource, met, missed, target, since }] : []
+    const late = lately.get(resource) ?? { met: 0, missed: 0 }
+    const lastHour = { met: met - late.met, missed: missed - late.missed }
+    if (target === undefined || !isBehind(lastHour) || !isBehind({ met, missed })) return []
+    return [{ resource, met, missed, target, since }]
   })
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { resources } from '../../../schema/index.js'
 import { parseDuration } from '../../engine/config/duration.js'
 import { durationLeaf, section } from '../../engine/config/leaf.js'
-import { type Problem, unknownKey } from '../../engine/config/problems.js'
+import { type Problem, unknownKey, valueAt } from '../../engine/config/problems.js'
 import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
 import { statusSection, statusSettings } from '../status/settings.js'
 
@@ -33,7 +33,7 @@ type Targets = Readonly<Record<string, number>>
 const isSet = (targets: Targets | undefined): targets is Targets =>
   targets !== undefined && Object.keys(targets).length > 0
 
-const names = [...Object.keys(resources), everyOther]
+const names = Object.keys(resources)
 
 export const targetsSection = configSection({
   name: 'targets',
@@ -46,7 +46,7 @@ export const targetsSection = configSection({
     ),
   problems: (targets) =>
     Object.keys(targets ?? {})
-      .filter((name) => !names.includes(name))
+      .filter((name) => name !== everyOther && !names.includes(name))
       .map((name) =>
         unknownKey(`targets.${name}`, name, names, 'the name of a resource, or "*" for every other one'),
       ),
@@ -73,10 +73,10 @@ export const pollingSection = configSection({
     },
     'With targets: what holds for every list, whatever its target (docs/freshness.md).',
   ),
-  problems: (polling, { sections }) => {
+  problems: (polling, { sections, raw }) => {
     const targets = sections[targetsSection.name] as Targets | undefined
     const status = sections[statusSection.name] as ReturnType<typeof statusSettings>
-    return isSet(targets) ? boundProblems(polling, Math.max(...Object.values(targets)), status) : []
+    return isSet(targets) ? boundProblems(polling, targets, status, typedIn(raw)) : []
   },
 })
 
@@ -89,7 +89,8 @@ const units = [
 
 /** A duration as people write it: P1D, PT6H, P1DT30M. */
 export function durationText(milliseconds: number): string {
-  let left = Math.max(1000, milliseconds)
+  if (milliseconds === 0) return 'PT0S'
+  let left = milliseconds
   const parts = units.map(([unit, length]) => {
     const amount = unit === 'S' ? left / length : Math.floor(left / length)
     left -= amount * length
@@ -105,37 +106,48 @@ interface Bounds {
   readonly deletes?: number | undefined
 }
 
-const quoted = (milliseconds: number): string => `"${durationText(milliseconds)}"`
+/** The duration of a setting as it was typed: PT36H rather than P1DT12H. A default is shown as people write it. */
+const typedIn =
+  (raw: unknown) =>
+  (path: readonly string[], milliseconds: number): string => {
+    const typed = valueAt(raw, path)
+    return typeof typed === 'string' ? typed : durationText(milliseconds)
+  }
 
 /** Contradictions between two sections. A round lasts an hour at most, unless its job sets another limit. */
 function boundProblems(
   { atLeast, deletes }: Bounds,
-  largest: number,
+  targets: Targets,
   { staleAfter, deletesUncheckedAfter }: ReturnType<typeof statusSettings>,
+  typed: ReturnType<typeof typedIn>,
 ): Problem[] {
   const problems: Problem[] = []
+  const [slowest, largest] = Object.entries(targets).reduce((a, b) => (b[1] > a[1] ? b : a))
+  const largestText = typed(['targets', slowest], largest)
   if (atLeast < largest)
     problems.push({
       path: 'polling.atLeast',
-      found: quoted(atLeast),
-      expected: `at least the largest target, ${durationText(largest)}`,
-      hint: `Type "polling": {"atLeast": ${quoted(largest)}}`,
+      found: `"${typed(['polling', 'atLeast'], atLeast)}"`,
+      expected: `at least the largest target, ${largestText}`,
+      hint: `Type "polling": {"atLeast": "${largestText}"}`,
     })
   const reached = Math.max(atLeast, largest) + hourMs
   if (reached > staleAfter)
     problems.push({
       path: 'status.staleAfter',
-      found: quoted(staleAfter),
+      found: `"${typed(['status', 'staleAfter'], staleAfter)}"`,
       expected: `at least ${durationText(reached)}: polling.atLeast plus an hour for one round`,
-      hint: `Type "status": {"staleAfter": ${quoted(reached)}}, or set a shorter polling.atLeast`,
+      hint: `Type "status": {"staleAfter": "${durationText(reached)}"}, or set a shorter polling.atLeast`,
     })
-  if (deletes !== undefined && deletes > deletesUncheckedAfter)
+  if (deletes !== undefined && deletes > deletesUncheckedAfter) {
+    const text = typed(['polling', 'deletes'], deletes)
     problems.push({
       path: 'polling.deletes',
-      found: quoted(deletes),
-      expected: `at most status.deletesUncheckedAfter, ${durationText(deletesUncheckedAfter)}`,
-      hint: `Type "status": {"deletesUncheckedAfter": ${quoted(deletes)}}, or set a shorter polling.deletes`,
+      found: `"${text}"`,
+      expected: `at most status.deletesUncheckedAfter, ${typed(['status', 'deletesUncheckedAfter'], deletesUncheckedAfter)}`,
+      hint: `Type "status": {"deletesUncheckedAfter": "${text}"}, or set a shorter polling.deletes`,
     })
+  }
   return problems
 }
 
@@ -173,3 +185,7 @@ export function timesIn(config: WithSections): ((resource: string) => number) | 
   const settings = freshnessSettings(config)
   return settings && timesOf(settings)
 }
+
+/** The resources that have a target of their own. */
+export const targetedResources = (config: WithSections): readonly string[] =>
+  Object.keys(targetsIn(config) ?? {}).filter((name) => name !== everyOther)

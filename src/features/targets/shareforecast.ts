@@ -71,10 +71,23 @@ export function forecastShare(
   return { share: shareAt(lists, theta, bound), byResource }
 }
 
-/** The requests per hour needed for this share of the changes. */
-export function requestsForShare(lists: readonly ExpectedList[], share: number, { bound }: Limits): number {
-  const theta = whereAtMost(-share, (one) => -shareAt(lists, 1 / one, bound))
-  return requestsFor(lists, 1 / theta, bound)
+/**
+ * The requests per hour needed for this share of the changes in the judged lists. The requests for all lists count: one
+ * ranking chooses among them, so a round that polls the judged ones often enough also polls the others.
+ *
+ * The ranking polls busy lists more often than once per target, so for very different rates its requests may add up to more
+ * than one poll per list and target, with which every change is in time. Nobody needs more requests for some of the
+ * changes than for all of them, so that is the most that is returned. With so many, the ranking comes within a few percent
+ * of the share.
+ */
+export function requestsForShare(
+  lists: readonly ExpectedList[],
+  share: number,
+  { bound, isJudged = () => true }: Limits & { isJudged?(list: ExpectedList): boolean },
+): number {
+  const judged = lists.filter((list) => isJudged(list))
+  const theta = whereAtMost(-share, (one) => -shareAt(judged, 1 / one, bound))
+  return Math.min(requestsFor(lists, 1 / theta, bound), requestsForAll(lists, { bound }))
 }
 
 /** The requests per hour needed to have every change in time, whenever it comes. */

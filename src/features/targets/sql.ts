@@ -4,6 +4,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
+import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { withDelays } from './tables.js'
 
 /** Lists per statement: the rows of all of them at once would take more memory than everything else. */
@@ -146,16 +147,13 @@ export async function delaysSince(warehouse: Reader, hour: string) {
   return rows.map(({ resource, met, missed }) => ({ resource, met: Number(met), missed: Number(missed) }))
 }
 
-/** The oldest last poll, by resource, among granted tenants and lists that the source offers. */
-export const oldestPolls = (warehouse: Reader) =>
+/** The oldest last poll, by resource, among the lists that are polled: wanted, granted and offered by the source. */
+export const oldestPolls = (warehouse: Reader, wanted: WantedCursors) =>
   warehouse.read((db) =>
-    db
-      .selectFrom('sync_cursors as c')
-      .innerJoin('tenants as t', 't.tenant_id', 'c.tenant_id')
-      .where('t.revoked_at', 'is', null)
-      .where((eb) => eb.or([eb('c.status', '<>', 'unavailable'), eb('c.status', 'is', null)]))
-      .groupBy('c.resource')
-      .select('c.resource')
-      .select((eb) => eb.fn.min<string | null>('c.polled_at').as('at'))
+    wantedCursors(db, wanted)
+      .where((eb) => eb.or([eb('status', '<>', 'unavailable'), eb('status', 'is', null)]))
+      .groupBy('resource')
+      .select('resource')
+      .select((eb) => eb.fn.min<string | null>('polled_at').as('at'))
       .execute(),
   )

@@ -10,22 +10,29 @@ const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)}%`
 /** How many resources are named one by one. */
 const namedResources = 3
 
+/** What the targets take. The configuration may have targets only for resources that this plan leaves out. */
+function needsText({ lists, resources, needed_for_most: most, needed_for_all: all }: FreshnessPlan): string {
+  if (resources.length === 0)
+    return `Freshness: none of ${plural(lists, 'list')} has a target; polling each within polling.atLeast needs ${plural(all, 'request')} an hour.`
+  return `Freshness: for ${percent(mostChanges)} of changes to arrive within their targets, runs need ${plural(most, 'request')} an hour; for all of them, always, ${count(all)}.`
+}
+
 /** What to expect under the rate limit. */
 export function freshnessPlanText(plan: FreshnessPlan, rate: Rate | null): string {
-  const needs = `Freshness: for ${percent(mostChanges)} of changes to arrive within their targets, runs need ${plural(plan.needed_for_most, 'request')} an hour; for all of them, always, ${count(plan.needed_for_all)}.`
-  const { window, share } = plan
-  const hours = span(plan.longest_wait_seconds * 1000)
-  if (window === null || share === null)
-    return `${needs}\nNo rate limit is known: every list is polled when it is due.`
-  const named = plan.resources.slice(0, namedResources)
-  const rest = plan.resources.length > named.length
-  const list = named.map(
-    (one) => `${one.resource} ${durationText(one.target_seconds * 1000)} ${percent(one.share ?? 0)}`,
-  )
+  const needs = needsText(plan)
+  const { window, share, resources } = plan
+  if (window === null) return `${needs}\nNo rate limit is known: every list is polled when it is due.`
+  const named = resources.slice(0, namedResources).map((one) => {
+    const target = durationText(one.target_seconds * 1000)
+    return `${one.resource} ${target} ${percent(one.share ?? 0)}`
+  })
+  const more = resources.length - named.length
+  const list = [...named, ...(more > 0 ? [`${more} more: --json`] : [])].join(', ')
+  const met = share === null ? '' : `: ${percent(share)} of changes should arrive within target`
   return [
     needs,
-    `The rate limit gives ${count(window)} an hour${rate ? ` (${limitText(rate)})` : ''}: ${percent(share)} of changes should arrive within target.`,
-    `  ${[...list, ...(rest ? [`${plan.resources.length - named.length} more: --json`] : [])].join(', ')}. Longest wait of any list: ${hours}.`,
+    `The rate limit gives ${count(window)} an hour${rate ? ` (${limitText(rate)})` : ''}${met}.`,
+    `  ${list === '' ? '' : `${list}. `}Longest wait of any list: ${span(plan.longest_wait_seconds * 1000)}.`,
     ...(plan.stretched ? [stretchedText({ ...plan, window })] : []),
   ].join('\n')
 }

@@ -7,6 +7,7 @@ import { clocksApartMs } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import { readHolder } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
+import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { openIncidents } from '../alerts/openincidents.js'
 import { alertKinds } from '../alerts/settings.js'
 import { type CursorStatus, cursorStateOf } from '../status/cursorstatus.js'
@@ -109,19 +110,6 @@ async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorG
  * How long ago a cursor's last complete walk ended. If a wrong clock put it in the future, it counts as too long ago.
  */
 const ages = { never: 0, lately: 1, stale: 2 } as const
-
-/** Cursors that should be synced: those of tenants that are granted and wanted. */
-function wantedCursors(db: Db, { resources, tenants, exceptTenants }: GaugesOptions) {
-  const granted = db.selectFrom('tenants').select('tenant_id').where('revoked_at', 'is', null)
-  let cursors = db
-    .selectFrom('sync_cursors')
-    .where('tenant_id', 'in', granted)
-    // SQL has no empty lists.
-    .where('resource', 'in', ['', ...resources])
-  if (tenants) cursors = cursors.where('tenant_id', 'in', [0, ...tenants])
-  if (exceptTenants.length > 0) cursors = cursors.where('tenant_id', 'not in', [...exceptTenants])
-  return cursors
-}
 
 /** The database counts: reading ten thousand rows would take longer than everything else. */
 async function groupedCursors(db: Db, options: GaugesOptions) {

@@ -272,6 +272,18 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, api: { ...good.api, secret: { file: 'nowhere' } } },
       ['api.secret.file', 'ENOENT', "starts at the configuration file's folder"],
     ],
+    ...['PT0S', 'P0D'].map((request): [string, unknown, readonly string[]] => [
+      `no time for a request: ${request}`,
+      { ...good, api: { ...good.api, timeouts: { request } } },
+      [
+        `api.timeouts.request: found "${request}", expected an ISO 8601 duration longer than zero, such as "PT60S". Type "request": "PT60S"`,
+      ],
+    ]),
+    [
+      'more time for a request than a timer has',
+      { ...good, api: { ...good.api, timeouts: { request: 'P25D' } } },
+      ['found "P25D", expected an ISO 8601 duration longer than zero, such as "PT60S", of at most P20D'],
+    ],
     ['no object', [1], ['found [1], expected an object']],
   ]
 

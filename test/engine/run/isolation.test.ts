@@ -103,6 +103,23 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('records that cannot be stored count once, though some pages are read again', async () => {
+    const warehouse = await open(kind)
+    const day = (n: number): string => new Date(Date.UTC(2026, 0, 1) - n * 60_000).toISOString()
+    // The first record of each of three pages has no id.
+    for (let n = 0; n < 250; n++) {
+      const record = n % 100 === 0 ? { text: `no id ${n}` } : { id: 100_000 + n, text: 'a note' }
+      sandbox.store.put(101, 'notes', { ...record, updated_at: day(n), created_at: day(n) })
+    }
+    const report = await sync(sandbox, warehouse, { resources: ['notes'], tenants: [101] })
+    expect(find(report, 101, 'notes')?.error).toBe(
+      '3 records could not be stored: see shopsync quarantine list',
+    )
+    const rows = await rowsOf(warehouse, 'sync_quarantine')
+    expect(rows.filter(({ path, resource }) => path === '' && resource === 'notes')).toHaveLength(3)
+    await warehouse.close()
+  })
+
   it('a record that cannot be stored is in quarantine, counted, and makes its cursor fail; the rest is stored', async () => {
     const warehouse = await open(kind)
     sandbox.store.put(101, 'categories', { text: 'no id', updated_at: '2026-01-01T00:00:00Z' })

@@ -3,7 +3,7 @@
  * stores the answers, and reports what has changed since.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
@@ -84,6 +84,45 @@ test('the text shows each fault once, with its remedy', async () => {
   const { stdout } = await here.run('check')
   expect(stdout.match(/answered 500/g)).toHaveLength(1)
   expect(stdout).toContain('1 thing to fix:')
+})
+
+test('a target of a resource that is not synced is mentioned, and is no fault', async () => {
+  const targets = { notes: 'PT1H', payments: 'PT1H', shops: 'PT6H', '*': 'P1D' }
+  const sync = { resources: ['notes', 'vehicles', 'shops'] }
+  here.configure({ targets, sync, resources: { shops: { enabled: false } } })
+  const { code, stdout } = await here.run('check')
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^! +targets\.payments +has no effect on runs that do not name the resource/m)
+  expect(stdout).toMatch(
+    /^! +targets\.shops +has no effect, because the configuration disables the resource/m,
+  )
+  expect(stdout).not.toContain('targets.notes')
+  const { checks } = (await here.run('check', '--json')).json<Checked>()
+  expect(checks.filter(({ what }) => what.startsWith('targets')).map(({ ok, hint }) => [ok, hint])).toEqual([
+    [true, 'Remove "payments" from targets, or add it to sync.resources'],
+    [true, 'Remove "shops" from targets, or "enabled": false under resources.shops'],
+  ])
+})
+
+test('a scheduled job that works on what is due needs targets', async () => {
+  mkdirSync(join(here.folder, 'jobs'))
+  const file = join(here.folder, 'jobs/often.json')
+  const job = { description: 'x', schedule: '*/5 * * * *', steps: [{ command: 'sync', due: true }] }
+  writeFileSync(file, JSON.stringify(job))
+  const said = 'often: found a schedule and "due": true, but the configuration has no targets'
+  expect(await here.run('check')).toMatchObject({ code: 1, stdout: expect.stringContaining(`✗ job ${said}`) })
+  const validated = await here.run('jobs', 'validate')
+  expect(validated).toMatchObject({ code: 1, stdout: expect.stringContaining(`✗ ${said}`) })
+  // Started by hand, the shipped job says so itself.
+  expect(validated.stdout).toContain('✓ due')
+  expect(await here.run('jobs', 'show', 'often')).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/✗ found a schedule .*1\. sync, due true/s),
+  })
+  here.configure({ targets: { '*': 'PT6H' } })
+  expect(await here.run('check')).toMatchObject({ code: 0 })
+  expect(await here.run('jobs', 'validate')).toMatchObject({ code: 0 })
+  rmSync(file)
 })
 
 test("the probe's findings are stored in an existing warehouse, and changes are reported", async () => {

@@ -91,8 +91,21 @@ describe('jobs', () => {
     const wrong = [
       [{ command: 'sync', sample: 3 }, /sample.*only verify/],
       [{ command: 'reconcile', last: 'P30D' }, /last.*only backfill has a range/],
+      [
+        { command: 'sync', due: true, from: '2026-01-31T00:00:00Z' },
+        /found "2026-01-31T00:00:00Z", expected none: only backfill has a range\. Leave "from" out, or move it to a step with "command": "backfill"/,
+      ],
+      [{ command: 'sync', last: 'P3D' }, /Leave "last" out, or move it to a step with "command": "backfill"/],
+      [{ command: 'sync', out: 'a.html' }, /Leave "out" out, or move it to a step with "command": "report"/],
+      [
+        { command: 'backfill', from: '2026-01-01T00:00:00Z' },
+        /\.to: missing; expected both ends of the range\. Type "to": "2026-01-31T00:00:00Z"/,
+      ],
       [{ command: 'backfill' }, /last.*"last", such as "P30D", or "from" and "to"/],
-      [{ command: 'backfill', last: 'P1D', from: '2026-01-01T00:00:00Z' }, /either last, or from and to/],
+      [
+        { command: 'backfill', last: 'P1D', from: '2026-01-01T00:00:00Z' },
+        /either last, or from and to\. Leave "last" out, or leave "from" and "to" out/,
+      ],
       [{ command: 'backfill', last: 'PT6H' }, /last.*"PT6H", expected whole days such as "P30D"/],
       [{ command: 'backfill', last: 'P0D' }, /expected whole days/],
       [{ command: 'backfill', last: 'P1D', full: true }, /full.*a backfill reads its range/],

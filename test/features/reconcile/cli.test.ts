@@ -81,6 +81,12 @@ it.each([
   [['plan', 'sync', ...range], 'Found --from with plan sync, expected it only with plan backfill'],
   [['plan', 'backfill', ...range, '--full'], 'Found --full with plan backfill'],
   [['plan', 'backfill'], 'Type for example --from'],
+  [
+    ['events', 'ring', '--state', 'waiting'],
+    'Found --state with events ring, expected it only with events list',
+  ],
+  [['events', 'ring', '--last', '3', '--tenant', '101'], 'Leave --last out: --tenant and --resource choose'],
+  [['events', 'ring', '--since', '2h'], 'Found --since with events ring'],
   [['why', 'customer', '1'], 'Did you mean customers?'],
   [['why', 'xxxxxxxxx', '1'], 'Expected one of'],
   [['why', 'customers', 'one'], 'expected a whole number'],

@@ -1,6 +1,7 @@
 /** What a round reads from the warehouse, and works on, is the same in both warehouses. */
 import { describe, expect, it } from 'vitest'
 import { addMicros, toMicros } from '../../../src/engine/base/timestamp.js'
+import type { WantedCursors } from '../../../src/engine/warehouse/wantedcursors.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { countDelays } from '../../../src/features/targets/delays.js'
 import { type DueList, dueLists, nothingHeard } from '../../../src/features/targets/duelists.js'
@@ -58,7 +59,7 @@ describe.each(warehouses())('$name', (kind) => {
       resources.map(({ name }) => [3, name]),
     )
     const told = await readFreshness(warehouse, settings, {
-      resources: ['notes'],
+      ...{ resources: ['notes'], tenants: null, exceptTenants: [] },
       nowMicros: toMicros(later(5)),
     })
     expect(told).toEqual([
@@ -79,6 +80,26 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(checks.map(({ live_rows }) => Number(live_rows ?? 0))).toContain(5)
     expect(await unchecked(-0.1)).toEqual([])
+  })
+
+  it('the oldest poll is one of a list that is polled', async () => {
+    prepare()
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, options)
+    clock.pass(2 * hourMs)
+    await sync(sandbox, warehouse, { ...options, tenants: [1], resources: ['notes'] })
+    const nowMicros = toMicros(later(5))
+    const all = { resources: ['notes', 'shops'], tenants: null, exceptTenants: [] }
+    const oldest = async (wanted: Partial<WantedCursors>) =>
+      (await readFreshness(warehouse, settings, { ...all, ...wanted, nowMicros })).map(
+        ({ resource, oldest_poll_at }) => [resource, oldest_poll_at],
+      )
+    expect(await oldest({})).toEqual([
+      ['notes', later(0)],
+      ['shops', later(0)],
+    ])
+    expect(await oldest({ exceptTenants: [2], resources: ['notes'] })).toEqual([['notes', later(2)]])
+    expect(await oldest({ tenants: [1], resources: ['notes'] })).toEqual([['notes', later(2)]])
   })
 
   it('a plan for few requests: a longer wait for all, by the same factor', async () => {

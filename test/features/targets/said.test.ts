@@ -30,15 +30,19 @@ interface Told {
 const status = async (): Promise<readonly ResourceFreshnessStatus[] | undefined> =>
   (await here.run('status', '--json')).json<Told>().freshness
 
+function inWarehouse(statement: string): void {
+  const db = new Database(join(here.folder, 'data/warehouse.db'))
+  db.exec(statement)
+  db.close()
+}
+
 /** A change made this many minutes ago, which the next sync finds. */
 async function changed(id: number, minutesAgo: number): Promise<void> {
   const at = new Date(Date.now() - minutesAgo * 60_000).toISOString()
   here.sandbox.store.put(101, 'repair_orders', template('repair_orders', id, at))
-  const db = new Database(join(here.folder, 'data/warehouse.db'))
-  db.exec(
+  inWarehouse(
     `update sync_cursors set watermark = '2020-01-01T00:00:00.000000Z' where tenant_id = 101 and resource = 'repair_orders'`,
   )
-  db.close()
   expect(await here.run('sync')).toMatchObject({ code: 0 })
 }
 
@@ -55,6 +59,25 @@ describe('plan', () => {
     expect(stdout).toMatch(
       /^Freshness: for 95% of changes to arrive within their targets, runs need \d+ requests an hour; for all of them, always, 15\.\nThe rate limit gives 360,000 an hour \(100 in 1\.0 s, counted by partner\): 100% of changes should arrive within target\.\n {2}repair_orders PT15M 100%, .*18 more: --json\. Longest wait of any list: 1 d/m,
     )
+  })
+
+  it('counts only the changes of lists with a target, and shows no share if none has one', async () => {
+    await begin(100, 1)
+    here.configure({ targets: { repair_orders: 'PT15M' } })
+    const said = await plan()
+    expect(said).toMatchObject({ lists: 42, share: 1, needed_for_all: Math.ceil(2 * 4 + 40 / 24) })
+    expect(said?.needed_for_most).toBeLessThanOrEqual(said?.needed_for_all ?? 0)
+    // Of the orders alone, 95% take nearly as many polls as all.
+    expect(said?.needed_for_most).toBeGreaterThanOrEqual(8)
+    const { stdout } = await here.run('plan', '--resource', 'payments')
+    expect(stdout).toContain(
+      'Freshness: none of 2 lists has a target; polling each within polling.atLeast needs 1 request an hour.',
+    )
+    expect(stdout).toMatch(
+      /^The rate limit gives 360,000 an hour \(.*\)\.\n {2}Longest wait of any list: 1 d\./m,
+    )
+    const { freshness } = (await here.run('plan', '--resource', 'payments', '--json')).json<Planned>()
+    expect(freshness).toMatchObject({ lists: 2, share: null, resources: [] })
   })
 
   it('omits that without targets, for other runs, and before the first run', async () => {
@@ -94,6 +117,12 @@ describe('status', () => {
   })
 })
 
+/** Makes everything counted so far part of the last full hour. */
+function anHourAgo(): void {
+  const hour = new Date(Date.now() - 3_600_000).toISOString().slice(0, 13)
+  inWarehouse(`update sync_delays set hour = '${hour}:00:00.000000Z'`)
+}
+
 describe('the alert behind_target', () => {
   it('opens if most changes came late, only for rules that name it, and is over when they come in time', async () => {
     const file = join(tmpdir(), `behind-${process.pid}.txt`)
@@ -103,7 +132,14 @@ describe('the alert behind_target', () => {
     expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
     expect((await here.run('status')).code).toBe(0)
     here.configure({ targets, alerts: { rules: [{ on: ['behind_target'], command }] } })
+    // Everything was late, but not for an hour yet.
     await changed(9002, 41)
+    expect(existsSync(file) ? readFileSync(file, 'utf8') : '').not.toContain('behind_target')
+    expect((await here.run('status')).code).toBe(0)
+    anHourAgo()
+    const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 13)
+    expect(await here.run('sync')).toMatchObject({ code: 0 })
+    expect(readFileSync(file, 'utf8')).toContain(`${since}:00:00`)
     expect(readFileSync(file, 'utf8')).toMatch(
       /"opened".*repair_orders: 2 of 2 changes missed the target of PT15M/,
     )
@@ -113,6 +149,38 @@ describe('the alert behind_target', () => {
     rmSync(file)
   })
 })
+
+it('lists that the configuration leaves out make no poll old', async () => {
+  const textfile = join(tmpdir(), `left-out-${process.pid}.prom`)
+  await begin(100_000, 60)
+  inWarehouse(
+    `update sync_cursors set polled_at = '2020-01-01T00:00:00.000000Z' where tenant_id = 102 or resource = 'notes'`,
+  )
+  const oldOf = async (): Promise<(string | undefined)[]> =>
+    ((await status()) ?? []).flatMap(({ resource, oldest_poll_at: at }) =>
+      at?.startsWith('2020') ? resource : [],
+    )
+  expect(await oldOf()).toHaveLength(21)
+  const { length } = await operations()
+  expect(length).toBeGreaterThan(10)
+  for (const left of [{ exceptTenants: [102] }, { tenants: [101] }]) {
+    here.configure({ targets, metrics: { textfile }, sync: { ...left, resources: ['vehicles', 'shops'] } })
+    expect(await oldOf()).toEqual([])
+    expect(await operations()).toEqual([])
+    expect(await here.run('sync', '--tenant', '101')).toMatchObject({ code: 0 })
+    const ages = [...readFileSync(textfile, 'utf8').matchAll(/^shopsync_oldest_poll_seconds.* ([\d.]+)$/gm)]
+    expect(ages).toHaveLength(2)
+    for (const [, age] of ages) expect(Number(age)).toBeLessThan(600)
+  }
+  rmSync(textfile)
+})
+
+/** Where the operator's page shows a poll of 2020. */
+async function operations(): Promise<readonly string[]> {
+  expect(await here.run('report', '--operations')).toMatchObject({ code: 0 })
+  const page = readFileSync(join(here.folder, 'operations.html'), 'utf8')
+  return [...page.matchAll(/\b2020\b/g)].map(([text]) => text)
+}
 
 it('the metrics show targets, changes by whether they came in time, and the oldest poll', async () => {
   const textfile = join(tmpdir(), `targets-${process.pid}.prom`)

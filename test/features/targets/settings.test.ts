@@ -35,6 +35,11 @@ describe('exit 2, and what to type', () => {
       /targets\.repair_order.*unknown key "repair_order".*nearest known key is "repair_orders"/,
     ],
     [
+      'a word that is like no resource',
+      { targets: { zzz: 'PT15M' } },
+      /unknown key "zzz", expected the name of a resource, or "\*" for every other one\. The nearest known key is "[a-z_]+"/,
+    ],
+    [
       'a setting that is none',
       { targets: quarter, polling: { atleast: 'P1D' } },
       /unknown key "atleast".*"atLeast"/,
@@ -43,6 +48,20 @@ describe('exit 2, and what to type', () => {
       'a list may wait for less than the largest target',
       { targets: { '*': 'PT12H' }, polling: { atLeast: 'PT6H' } },
       /polling\.atLeast.*found "PT6H", expected at least the largest target, PT12H\. Type "polling": \{"atLeast": "PT12H"\}/,
+    ],
+    [
+      'no wait at all, and durations that can be written in another way',
+      { targets: { '*': 'PT36H' }, polling: { atLeast: 'PT0S' } },
+      /found "PT0S", expected at least the largest target, PT36H\. Type "polling": \{"atLeast": "PT36H"\}/,
+    ],
+    [
+      'other durations that can be written in another way',
+      {
+        targets: quarter,
+        polling: { atLeast: 'PT36H', deletes: 'P1W' },
+        status: { staleAfter: 'PT1440M', deletesUncheckedAfter: 'PT96H' },
+      },
+      /found "PT1440M", expected at least P1DT13H.*found "P1W", expected at most status\.deletesUncheckedAfter, PT96H\. Type "status": \{"deletesUncheckedAfter": "P1W"\}/s,
     ],
     [
       'a list may wait until it is stale',
@@ -77,6 +96,17 @@ describe('exit 2, and what to type', () => {
 })
 
 it('a duration is shown as people write it', () => {
-  for (const text of ['PT1M', 'PT15M', 'PT6H', 'P1D', 'P1DT2H', 'P30D', 'P2DT3H4M5S', 'PT1.5S'])
+  for (const text of [
+    'PT1M',
+    'PT15M',
+    'PT6H',
+    'P1D',
+    'P1DT2H',
+    'P30D',
+    'P2DT3H4M5S',
+    'PT1.5S',
+    'PT0.5S',
+    'PT0S',
+  ])
     expect(durationText(parseDuration(text) ?? 0)).toBe(text)
 })

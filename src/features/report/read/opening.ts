@@ -24,7 +24,9 @@ export interface ReportOptions {
   /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
   /** Resources that are synced. */
-  readonly enabled?: readonly string[]
+  readonly synced?: readonly string[]
+  /** `sync.exceptTenants`. */
+  readonly exceptTenants?: readonly Int64[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
   /** null: all. */

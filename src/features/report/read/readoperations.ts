@@ -100,7 +100,7 @@ async function stateOf(
 
 async function runsAndEvents(
   warehouse: Warehouse,
-  { tenants, targets, enabled = [], nowMicros }: ReportOptions,
+  { tenants, exceptTenants = [], targets, synced = [], nowMicros }: ReportOptions,
 ): Promise<Pick<OperationsData, 'runs' | 'events' | 'targets' | 'stretched'>> {
   const chosen = { tenants, resources: null }
   const runs = await readRuns({ warehouse, last: runsShown, onlyFailed: false, ...chosen, nowMicros })
@@ -111,7 +111,7 @@ async function runsAndEvents(
     events: events === '' ? [] : events.split('\n').map((line) => line.trim()),
     targets:
       targets && (await warehouse.has('sync_delays'))
-        ? await readFreshness(warehouse, targets, { resources: enabled, nowMicros })
+        ? await readFreshness(warehouse, targets, { resources: synced, tenants, exceptTenants, nowMicros })
         : [],
     stretched: stretched ? stretchedText(stretched) : '',
   }
