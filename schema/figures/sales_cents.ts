@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'sales_cents',
   label: 'Sales',
-  doc: 'What the shop invoiced: labor, parts, sublets and hazmats minus discounts, before supply fee and taxes, by the day the order was closed. When you compare two periods, include only shops whose `first_day` (dim_shops, shop_months) is before the earlier period or in its first three days. Otherwise new shops look like growth.',
+  doc: 'What the shop invoiced: labor, parts, sublets and hazmats minus discounts, before supply fee and taxes, by the day the order was closed. When you compare two periods, include only shops that were open in both; otherwise new shops look like growth.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

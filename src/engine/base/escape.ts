@@ -11,6 +11,9 @@ const entities: Readonly<Record<string, string>> = {
 /** Escapes text for HTML. Everything that the pages of the report and the dictionary show goes through this. */
 export const escaped = (text: string): string => text.replace(/[&<>"']/g, (found) => entities[found] ?? found)
 
+/** The same for sentences of declarations, in which words in backquotes are code. */
+export const prose = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+
 const asEscape = (control: string): string => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**

@@ -3,7 +3,7 @@
  * relation.
  */
 import { createHash } from 'node:crypto'
-import { escaped } from '../../../engine/base/escape.js'
+import { escaped, prose } from '../../../engine/base/escape.js'
 import {
   type Dictionary,
   type DictionaryFigure,
@@ -17,7 +17,7 @@ import {
   questionsTitle,
 } from '../dictionary.js'
 import { incomingJoins } from '../joins.js'
-import { code, linkTo, prose } from './cells.js'
+import { code, linkTo } from './cells.js'
 import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'

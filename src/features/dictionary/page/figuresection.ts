@@ -1,7 +1,6 @@
 /** One figure on the page: what it means, its SQL, and what people often type instead. */
-import { escaped } from '../../../engine/base/escape.js'
+import { escaped, prose } from '../../../engine/base/escape.js'
 import { type DictionaryFigure, figureFacts } from '../dictionary.js'
-import { prose } from './cells.js'
 import { exampleMarkup } from './tablesection.js'
 
 /** Figures and relations share names, such as `customers`. */

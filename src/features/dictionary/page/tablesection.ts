@@ -1,6 +1,6 @@
 /** One table on the page: facts, joins in both directions, columns, example queries. */
 
-import { escaped } from '../../../engine/base/escape.js'
+import { escaped, prose } from '../../../engine/base/escape.js'
 import {
   type DictionaryColumn,
   type DictionaryExample,
@@ -9,7 +9,7 @@ import {
   originOf,
 } from '../dictionary.js'
 import { type Incoming, namingColumn } from '../joins.js'
-import { code, linkTo, prose } from './cells.js'
+import { code, linkTo } from './cells.js'
 
 /** How the page shows when a value is null. */
 const nullWords: Readonly<Record<DictionaryColumn['nulls'], string>> = {

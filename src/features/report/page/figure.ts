@@ -1,6 +1,6 @@
 /* A figure on the page: its text, the drawing in each size, and the numbers as a table. */
 
-import { escaped } from '../../../engine/base/escape.js'
+import { escaped, prose } from '../../../engine/base/escape.js'
 import { beginsAboveZero, type Chart, cellText, type Figure } from '../chart.js'
 import type { DrawingSize } from '../draw/option.js'
 
@@ -21,6 +21,9 @@ function textOf(piece: Piece): string {
 /** A template whose values are escaped unless they are Html. Lists are joined; null and false produce nothing. */
 export const html = (parts: TemplateStringsArray, ...pieces: readonly Piece[]): Html =>
   new Html(parts.map((part, i) => part + (i < pieces.length ? textOf(pieces[i]) : '')).join(''))
+
+/** A definition, whose words in backquotes are code. */
+export const proseHtml = (text: string): Html => new Html(prose(text))
 
 /** Draws a chart; option.ts does this and is loaded only where a page is made. */
 export type Draw = (chart: Chart, size: DrawingSize) => string
@@ -84,7 +87,7 @@ export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
 <h3 id="${id}-title">${title}</h3>
 ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${none ? html`<p class="nothing">${nothing}</p>` : html`${legend(chart)}<div class="plot">${drawings(figure, draw)}</div>`}
-<figcaption>${[definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not start at 0.'] : [])].join(' ')}</figcaption>
+<figcaption>${proseHtml([definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not start at 0.'] : [])].join(' '))}</figcaption>
 ${none ? null : numbers(figure)}
 </figure>`
 }

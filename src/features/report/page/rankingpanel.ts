@@ -1,6 +1,6 @@
 /* A ranking on the page: a table whose first column of numbers has bars. */
 import type { Ranking } from '../ranking.js'
-import { copyButtons, type Html, html, type Piece } from './figure.js'
+import { copyButtons, type Html, html, type Piece, proseHtml } from './figure.js'
 
 const rowHtml = ({ name, bar, cells }: Ranking['rows'][number]): Html =>
   html`<tr><th scope="row">${name}</th>${cells.map(
@@ -22,7 +22,7 @@ ${
 <thead><tr><th scope="col">${of}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${rows.map(rowHtml)}</tbody></table></div>`
 }
-<p class="caption">${[definition, ...leftOut].join(' ')}</p>
+<p class="caption">${proseHtml([definition, ...leftOut].join(' '))}</p>
 ${rows.length === 0 ? null : copyButtons(ranking.id, title)}
 </section>`
 }
