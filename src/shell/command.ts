@@ -114,7 +114,8 @@ export interface CommandContext {
     warehouse: Warehouse,
     how?: { readonly stamps?: Stamps; readonly observer?: Observer },
   ): Promise<Dependencies>
-  source(stamps: Stamps, attempts?: number): Promise<Source>
+  /** `most`: the most attempts per request, if that is fewer than configured. */
+  source(stamps: Stamps, most?: number): Promise<Source>
   /** Called when the command ends, before the warehouse is closed. */
   onClose(close: () => Promise<void>): void
 }

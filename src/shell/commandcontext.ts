@@ -180,7 +180,7 @@ export class OpenContext implements CommandContext {
     this.#closers.push(close)
   }
 
-  async source(stamps: Stamps, attempts = this.config.api.retry.attempts): Promise<Source> {
+  async source(stamps: Stamps, most = Number.POSITIVE_INFINITY): Promise<Source> {
     if (this.#source) return this.#source
     const { createSource } = await import('../engine/source/client.js')
     const { secret, retry, concurrency, ...api } = this.config.api
@@ -188,7 +188,7 @@ export class OpenContext implements CommandContext {
       ...api,
       secret: secret.reveal(),
       connections: concurrency,
-      retry: { ...retry, attempts },
+      retry: { ...retry, attempts: Math.min(most, retry.attempts) },
       clock: this.clock,
       stamps,
       userAgent: `shopsync/${packageVersion()}`,

@@ -22,6 +22,8 @@ const paperOf = (stream: Writable): Terminal =>
 
 /** Everything that the program prints. With --json, stdout gets one JSON document and nothing else. */
 export class Output {
+  #hasDocument = false
+
   constructor(private readonly options: OutputOptions) {}
 
   get json(): boolean {
@@ -75,6 +77,7 @@ export class Output {
 
   /** The one document of --json. */
   async document(value: unknown): Promise<void> {
+    this.#hasDocument = true
     const { toJson } = await import('../engine/base/printjson.js')
     this.result(visible(toJson(value, 2)))
   }
@@ -105,11 +108,11 @@ export class Output {
 
   /**
    * Errors are printed whatever the flags are, except for a lock that another run holds: with --quiet, the exit code is
-   * enough. With --json, stdout also gets the error as its document.
+   * enough. With --json, stdout also gets the error as its document, unless a program that stays up has already printed its own.
    */
   async error(error: unknown, exitCode: number): Promise<void> {
     if (!this.quiet || exitCode !== 4) this.#tell(`shopsync: ${shortRequests(describeError(error))}`)
-    if (!this.json) return
+    if (!this.json || this.#hasDocument) return
     const { message, hint = null } = wordsOf(error)
     await this.document({ error: { message, hint, exit_code: exitCode } })
   }

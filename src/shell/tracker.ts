@@ -71,7 +71,9 @@ export class Tracker implements Observer {
     return this.#current
   }
 
-  page(event: PageEvent): void {
+  page(shown: PageEvent): void {
+    // Records that are read again count again, but a list can't be further than its end.
+    const event = { ...shown, done: Math.min(shown.done, shown.expected) }
     const name = `${event.tenantId} ${event.resource}`
     const before = this.#pages.get(name)
     if (!before) this.#begun += 1

@@ -17,8 +17,8 @@ function order(sandbox: Sandbox): void {
   const service = { ...own, parts: [part, { ...part, id: 101 }] }
   sandbox.store.put(101, 'repair_orders', { ...template('repair_orders', 1, time), services: [service] })
 }
-const orders = async (fault: Fault) => {
-  const sandbox = await emptySandbox({ script: [{ fault }] })
+const orders = async (...faults: readonly Fault[]) => {
+  const sandbox = await emptySandbox({ script: faults.map((fault) => ({ fault })) })
   order(sandbox)
   const text = await (
     await fetch(`${sandbox.url}/api/v1/tenants/101/repair_orders?${EPOCH}`, {
@@ -195,6 +195,20 @@ describe('faults of the response', () => {
     expect((await orders({ kind: 'alter', path, raw: '18446744073709551616' })).text).toContain(
       '"hours":18446744073709551616',
     )
+  })
+
+  it('keeps literal JSON as the script has it, whatever alters the response afterwards', async () => {
+    const path = 'services[*].labors[0].hours'
+    for (const raw of ['18446744073709551616', '1.10', '1e400', '-0']) {
+      const { text } = await orders(
+        { kind: 'alter', path, raw },
+        { kind: 'alter', path: 'number', to: 'say "18446744073709551616" \\ 1.10' },
+        { kind: 'fields', name: 'novelty', value: 1 },
+      )
+      expect(text).toContain(`"hours":${raw}`)
+      expect(text).toContain('"say \\"18446744073709551616\\" \\\\ 1.10"')
+      expect(text).toContain('"novelty":1')
+    }
   })
 
   it('corrupts records in every way that it lists', async () => {

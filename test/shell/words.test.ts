@@ -9,7 +9,7 @@ import { createLog } from '../../src/shell/log.js'
 import { ProgressDisplay, timeToGo } from '../../src/shell/progress.js'
 import { runSummary } from '../../src/shell/runsummary.js'
 import { table } from '../../src/shell/texttable.js'
-import { Tracker } from '../../src/shell/tracker.js'
+import { resumption, Tracker } from '../../src/shell/tracker.js'
 
 const cursor = (more: Partial<CursorReport> = {}): CursorReport => ({
   tenant_id: 1,
@@ -145,6 +145,15 @@ describe('the progress line', () => {
     return { written, tracker, progress, at: (now: number) => (time = now) }
   }
   const page = { tenantId: 1, resource: 'notes', records: 100, changed: 100, expected: 400, done: 100 }
+
+  test('a list whose records are read again is never further than its end', () => {
+    const { tracker } = start()
+    tracker.planned(1, 1)
+    tracker.page({ ...page, done: 631, expected: 144 })
+    expect(resumption(tracker.counts())).toContain('tenant 1, notes: record 144 of 144')
+    tracker.page({ ...page, done: 700, expected: 900 })
+    expect(tracker.share()).toBeCloseTo(700 / 900)
+  })
 
   test('shows how much is done, the time to go, the current list, and what else fits', () => {
     const { tracker, progress } = start(120)

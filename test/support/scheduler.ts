@@ -12,14 +12,15 @@ export interface RunningScheduler {
 export async function startScheduler(
   cwd: string,
   env: Record<string, string> = {},
+  flags: readonly string[] = [],
 ): Promise<RunningScheduler> {
   const { PATH = '' } = process.env
-  const run = new Program(program, ['schedule'], { cwd, env: { PATH, ...env } })
+  const run = new Program(program, ['schedule', ...flags], { cwd, env: { PATH, ...env } })
   const url = await new Promise<string>((resolve, reject) => {
     let text = ''
     run.child.stdout?.on('data', (chunk: Buffer) => {
       text += chunk.toString()
-      const found = /http:\/\/\S+/.exec(text)?.[0]
+      const found = /http:\/\/[^\s"]+/.exec(text)?.[0]
       if (found) resolve(found)
     })
     void run.ended.then(({ stderr }) => reject(new Error(stderr)))

@@ -245,6 +245,7 @@ describe.each(warehouses())('$name', (kind) => {
       const usual = { warehouse, label: '', schema: undefined, timeZone: 'UTC', tenants: [1], nowMicros }
       const data = await readReport({
         ...usual,
+        source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
         staleAfterMs: 86_400_000,
         deletesUncheckedAfterMs: 86_400_000,
       })

@@ -34,10 +34,11 @@ import {
  * Starts the work on a cursor. Each feature that works on cursors passes one to the run. `isNews`: fetch only what is
  * new, although the list has to be read whole, because another part of the run does that.
  */
-export type Begin<W extends ReadingWarehouse = LeasedWarehouse> = (
-  cursor: CursorRun<W>,
-  isNews: boolean,
-) => CursorWork
+export interface Begin<W extends ReadingWarehouse = LeasedWarehouse> {
+  (cursor: CursorRun<W>, isNews: boolean): CursorWork
+  /** Called under the run's lease when every cursor has had its turn, or was left out. */
+  readonly ended?: (run: Run<W>, ends: readonly CursorEnd[]) => Promise<void>
+}
 
 /** A cursor of a tenant that isn't granted. It isn't requested. */
 export interface LeftOut extends CursorTask {
@@ -278,7 +279,9 @@ export async function workOnCursors<W extends ReadingWarehouse>(
     ends.push(end)
     if (!end.interrupted && !end.absent) run.observer.cursor?.(end.report)
   })
-  return judgeAbsent(run, ends)
+  const judged = await judgeAbsent(run, ends)
+  await begin.ended?.(run, judged)
+  return judged
 }
 
 /** A time limit that was reached when everything was done has cut nothing short. */

@@ -17,6 +17,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
+import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
@@ -115,7 +116,7 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
       return
     }
     const tasks = await findTasks(options, warehouse, run)
-    const teller = tellerOf(options, run)
+    const teller = tellerOf(options, { ...run, runId: run.runId ?? (await failedRunId(warehouse, run)) })
     await Promise.all(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
   } catch (error) {
     notice('Incidents could not be stored; the next run reports them again', {
@@ -123,6 +124,17 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
     })
     if (run.error !== undefined) await tellUnkept(options, run)
   }
+}
+
+/** A run that an error ended gives no report, but may be on record: for example, its credentials were refused. */
+async function failedRunId(
+  warehouse: Warehouse,
+  { error, startedAt, job }: EndedRun,
+): Promise<string | null> {
+  if (error === undefined) return null
+  const last = await warehouse.read((db) => readLastRun(db, null))
+  const isIts = last !== null && last.job === job && (last.started_at ?? '') >= startedAt
+  return isIts ? last.run_id : null
 }
 
 /**

@@ -30,7 +30,8 @@ function rangeOf(context: CommandContext, { last, from, to }: BackfillSettings):
   const time = now(context)
   const names = { from: 'from', to: 'to' }
   const { timeZone } = scheduleSettings(context.config)
-  if (last === undefined) return parseRange(from ?? '', to ?? '', time, { names, timeZone })
+  const tell = (line: string): void => context.log.info(line)
+  if (last === undefined) return parseRange(from ?? '', to ?? '', time, { names, timeZone, tell })
   const days = lastDays(last, new Date(time))
   return parseRange(days.from.toISOString(), days.to.toISOString(), time)
 }

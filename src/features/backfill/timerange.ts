@@ -16,24 +16,34 @@ interface Names {
 
 const flags: Names = { from: '--from', to: '--to' }
 
-/** The half-open range [from, to) between two times as a person typed them. `now`: canonical. */
+interface Reading {
+  readonly names?: Names
+  readonly timeZone?: string
+  /** Called with a line about a range that isn't read as it was typed. */
+  readonly tell?: (line: string) => void
+}
+
+/**
+ * The half-open range [from, to) between two times as a person typed them. An end in the future counts as now: the
+ * range of today ends tomorrow. `now`: canonical.
+ */
 export function parseRange(
   fromText: string,
   toText: string,
   now: string,
-  { names = flags, timeZone = 'UTC' }: { readonly names?: Names; readonly timeZone?: string } = {},
+  { names = flags, timeZone = 'UTC', tell = () => {} }: Reading = {},
 ): TimeRange {
   const around = { now, timeZone }
   const [from, to] = [parseMoment(names.from, fromText, around), parseMoment(names.to, toText, around)]
-  for (const [flag, time] of [
-    [names.from, from],
-    [names.to, to],
-  ] as const)
-    if (time > now)
-      throw usage(
-        `Found ${flag} ${time}, which lies in the future; it is ${now} now`,
-        'Expected a time in the past',
-      )
+  if (from > now)
+    throw usage(
+      `Found ${names.from} ${from}, which lies in the future; it is ${now} now`,
+      'Expected a time in the past',
+    )
+  if (to > now && from < now) {
+    tell(`${names.to} ${to} lies in the future; the range ends now, at ${now}`)
+    return { from, to: now }
+  }
   if (from < to) return { from, to }
   throw usage(
     from === to
@@ -52,20 +62,20 @@ export function parseRanges(
   froms: readonly string[],
   tos: readonly string[],
   now: string,
-  timeZone?: string,
+  reading: Reading = {},
 ): TimeRange[] {
   if (froms.length === 0 || froms.length !== tos.length)
     throw usage(
       `Found ${times('--from', froms)} and ${times('--to', tos)}, expected one of each, or as many of both`,
       'Type for example --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
     )
-  return froms.map((from, i) =>
-    parseRange(from, tos[i] ?? '', now, timeZone === undefined ? {} : { timeZone }),
-  )
+  return froms.map((from, i) => parseRange(from, tos[i] ?? '', now, reading))
 }
 
 /** The ranges of --from and --to. */
 export const rangesByFlags = (context: CommandContext): TimeRange[] => {
   const { from, to } = context.invocation.options
-  return parseRanges(listOf(from), listOf(to), now(context), scheduleSettings(context.config).timeZone)
+  const { timeZone } = scheduleSettings(context.config)
+  const tell = (line: string): void => context.invocation.out.note(line)
+  return parseRanges(listOf(from), listOf(to), now(context), { timeZone, tell })
 }

@@ -1,11 +1,13 @@
 /*
  * A backfill of one cursor: reads what was updated in the given ranges again. One count tells it which page to start
- * at, and it keeps its own progress, so the watermark doesn't move. `backfill` and jobs use it.
+ * at, and it keeps its own progress, so the watermark doesn't move. `backfill` and jobs use it. A cursor that is done
+ * stays marked until all others are: otherwise a backfill that is cut short again and again would read the same
+ * cursors for ever.
  */
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../../engine/base/reasons.js'
 import { addMicros, endOfSecond } from '../../engine/base/timestamp.js'
-import type { Begin } from '../../engine/run/cursor.js'
+import type { Begin, CursorEnd } from '../../engine/run/cursor.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -18,7 +20,7 @@ import { timeOf } from '../../engine/run/observe.js'
 import { OlderVersions } from '../../engine/run/olderversions.js'
 import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
-import type { CursorRun } from '../../engine/run/tenant.js'
+import { type CursorRun, now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { forever } from '../../engine/walk/cutpoint.js'
@@ -26,8 +28,17 @@ import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
 import { RangeWalk } from '../../engine/walk/range.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
 import { judged } from '../../engine/walk/verdict.js'
+import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { withSharedLook } from '../reconcile/askshared.js'
-import { forgetBoundary, moveBoundary, readBoundary } from './sql.js'
+import {
+  type BackfillKey,
+  forgetAbandoned,
+  forgetProgress,
+  forgetRange,
+  markRead,
+  moveBoundary,
+  readProgress,
+} from './sql.js'
 
 /** The last instant before the range: `updated_after` excludes the instant it names. */
 export const beginningOf = ({ from }: TimeRange): string => addMicros(from, -1n)
@@ -54,12 +65,44 @@ const untimed: CursorWork = {
   progress: nothing,
 }
 
+/** How long an unfinished backfill is remembered after its last progress. */
+const remembered = 7n * 86_400_000_000n
+/** Another machine's clock may be ahead by this much. */
+const ahead = 86_400_000_000n
+
+async function forgetOld({ run, warehouse }: CursorRun): Promise<void> {
+  const time = now(run)
+  const alive = { from: addMicros(time, -remembered), to: addMicros(time, ahead) }
+  await warehouse.write([forgetAbandoned(warehouse.db, alive)])
+}
+
+/** When no cursor has anything left to do, the same command means another backfill, which reads everything again. */
+async function forgetIfDone(
+  { warehouse }: Run<LeasedWarehouse>,
+  ranges: readonly TimeRange[],
+  ends: readonly CursorEnd[],
+): Promise<void> {
+  if (ends.some(({ interrupted, report }) => interrupted || report.status === 'failed')) return
+  const tenants = [...new Set(ends.map(({ task }) => task.tenantId))]
+  const resources = [...new Set(ends.map(({ task }) => task.resource.name))]
+  const statements = tenants.flatMap((tenant) =>
+    ranges.map((range) => forgetRange(warehouse.db, range, tenant, resources)),
+  )
+  if (statements.length > 0) await warehouse.write(statements)
+}
+
 /** Reads ranges again. */
 export function beginBackfill({ ranges = [] }: Pick<RunRequest, 'ranges'>): Begin {
-  return (cursor) => {
+  let forgotten: Promise<void> | undefined
+  const begin = (cursor: CursorRun<LeasedWarehouse>) => {
     const isNames = cursor.resource.resource.list === 'strings'
-    return withSharedLook(cursor, isNames ? untimed : new Backfill(cursor, ranges))
+    if (isNames) return withSharedLook(cursor, untimed)
+    const prepare = () => (forgotten ??= forgetOld(cursor))
+    return withSharedLook(cursor, new Backfill(cursor, ranges, prepare))
   }
+  return Object.assign(begin, {
+    ended: (run: Run<LeasedWarehouse>, ends: readonly CursorEnd[]) => forgetIfDone(run, ranges, ends),
+  })
 }
 
 /** One cursor's backfill. */
@@ -73,6 +116,8 @@ export class Backfill implements CursorWork {
   constructor(
     private readonly cursor: CursorRun,
     private readonly ranges: readonly TimeRange[],
+    /** Called before the stored progress is read. */
+    private readonly prepare: () => Promise<void>,
   ) {
     this.#flow = new Flow(cursor.run, cursor.warehouse.unstored)
     this.#list = flatList(cursor, 'backfill', this.#flow)
@@ -85,6 +130,7 @@ export class Backfill implements CursorWork {
   }
 
   async run(): Promise<CursorResult> {
+    await this.prepare()
     const outcomes: RangeOutcome[] = []
     for (const range of this.ranges) outcomes.push(await this.#range(range))
     this.#older.tell(this.cursor.warn, this.#memory.twice ?? 0)
@@ -106,7 +152,11 @@ export class Backfill implements CursorWork {
   async #range(range: TimeRange): Promise<RangeOutcome> {
     const { note, warehouse } = this.cursor
     const key = { ...this.cursor.key, ...range }
-    const boundary = await readBoundary(warehouse, key)
+    const { boundary, read: before, at } = await readProgress(warehouse, key)
+    if (before) {
+      note('This backfill has already read the list and waits for others; it is not read again', { at })
+      return judged(before.evidence, before)
+    }
     if (boundary !== null) note('Resuming a backfill that was cut short', { boundary })
     // An interrupted range is a shorter range.
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
@@ -126,8 +176,17 @@ export class Backfill implements CursorWork {
       note('The list is not sorted newest first: reading everything newer than the start of the range', {})
       outcome = await read(unordered)
     }
-    await this.#write(forgetBoundary(warehouse.db, key))
-    return boundary === null ? outcome : judged({ ...outcome.evidence, isReadAgain: true }, outcome)
+    const resumed = boundary === null ? outcome : judged({ ...outcome.evidence, isReadAgain: true }, outcome)
+    // What was not complete, or could not be stored, is read again.
+    const isDone = resumed.verdict !== 'unproven' && this.#store.counts.unstorable === 0
+    await this.#write(
+      isDone ? markRead(warehouse.db, key, resumed, this.#made) : forgetProgress(warehouse.db, key),
+    )
+    return resumed
+  }
+
+  get #made() {
+    return { run_id: this.cursor.warehouse.runId, progress_at: now(this.cursor.run) }
   }
 
   /** What is remembered about the list. */
@@ -135,14 +194,9 @@ export class Backfill implements CursorWork {
     return memoryOf(this.cursor.state?.remembered)
   }
 
-  #port(
-    fetch: RangePort<Fetched>['fetch'],
-    { newer }: ListRange,
-    key: Parameters<typeof moveBoundary>[1],
-  ): RangePort<Fetched> {
+  #port(fetch: RangePort<Fetched>['fetch'], { newer }: ListRange, key: BackfillKey): RangePort<Fetched> {
     const { note, warehouse } = this.cursor
-    const progress = (reached: string): CompiledQuery =>
-      moveBoundary(warehouse.db, key, { boundary: reached, run_id: warehouse.runId })
+    const progress = (reached: string): CompiledQuery => moveBoundary(warehouse.db, key, reached, this.#made)
     return {
       fetch,
       take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),

@@ -199,7 +199,12 @@ const shownTenants = 20
 
 /** What is well, how the source behaves, then each fault once with its fix. */
 export function checkText(trials: readonly Trial[], terminal: Terminal = plainTerminal): string {
-  const findings = trials.map(findingOf)
+  const names = trials.flatMap((trial) => (trial.of === 'event names' ? trial.names : []))
+  const findings = trials.map((trial) =>
+    trial.of === 'event names'
+      ? { ...findingOf(trial), found: `${count(trial.names.length)} to register: see below` }
+      : findingOf(trial),
+  )
   const good = findings.filter(({ ok }) => ok)
   const tenants = good.filter(({ what }) => what.startsWith('tenant '))
   const shown = tenants.length <= shownTenants ? good : good.filter((finding) => !tenants.includes(finding))
@@ -215,7 +220,19 @@ export function checkText(trials: readonly Trial[], terminal: Terminal = plainTe
   const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to fix:`
   const wellText =
     rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, terminal)
-  return `${paragraphs([wellText, ...ways, [end, ...remedies(bad)].join('\n')])}\n`
+  return `${paragraphs([wellText, namesText(names), ...ways, [end, ...remedies(bad)].join('\n')])}\n`
+}
+
+/** The actions of one kind of record. */
+const namesOnLine = 3
+
+/** In the table they would be one line of 700 characters. */
+function namesText(names: readonly string[]): string {
+  if (names.length === 0) return ''
+  const lines: string[] = []
+  for (let i = 0; i < names.length; i += namesOnLine)
+    lines.push(`  ${names.slice(i, i + namesOnLine).join(' ')}`)
+  return ['Event names to register at the source:', ...lines].join('\n')
 }
 
 const shownNames = 8

@@ -10,7 +10,8 @@ another command works on the warehouse, that command syncs what events name.
 
 GET /health shows that it is up, GET /ready that events can be stored. The source delivers only to https: give it a
 certificate, or put it behind a proxy that has one (docs/webhooks.md). shopsync schedule does the same next to its jobs
-if the configuration has "schedule": {"events": true}.
+if the configuration has "schedule": {"events": true}. With --json it prints one document when it is up: its address and
+process id.
 
 Events can get lost on the way: keep the hourly and the nightly job.`,
   examples: [

@@ -32,7 +32,10 @@ export async function listenUntilEnd(context: CommandContext): Promise<number> {
   const rings = options['ring'] !== false
   const hearing = await Hearing.open(context, warehouse, { settings, rings })
   try {
-    out.print(`Events are received at ${hearing.url}${rings ? '' : 'and only stored'}. Stop with Ctrl-C.`)
+    await out.answer(
+      { url: hearing.url, pid: process.pid, rings },
+      `Events are received at ${hearing.url}${rings ? '' : ' and only stored'}. Stop with Ctrl-C.`,
+    )
     if (!signals.signal.aborted) await once(signals.signal, 'abort')
   } finally {
     await hearing.close()

@@ -3,6 +3,7 @@
  * and reporttext.ts turn them into words and figures. Money is in cents, days are the shops' own, months are `YYYY-MM`.
  */
 
+import type { BelongsTo } from '../status/belongsto.js'
 import type { Amounts } from './amounts.js'
 
 /** A month in the report. Partial months are hatched: their numbers will grow, or started in the middle. */
@@ -125,6 +126,8 @@ export type VerdictShown = 'proven' | 'repaired' | 'listed' | 'unproven' | 'none
 
 /** Whether the numbers can be trusted. A list is one resource of one tenant. */
 export interface TrustAnswer {
+  /** The source of the rows, if the configuration names a different one; otherwise null. */
+  readonly foreign: string | null
   readonly lists: number
   readonly verdicts: Readonly<Record<VerdictShown, number>>
   readonly failing: number
@@ -145,7 +148,7 @@ export interface TrustAnswer {
   /** `completeThrough` is older than status.staleAfter. */
   readonly isStale: boolean
   readonly oldest: { readonly tenant: string; readonly resource: string } | null
-  /** The oldest check for deletions; null if a list was never checked. */
+  /** The oldest check for deletions; null if no list was ever checked. `deletesUnchecked` counts those without one. */
   readonly deletesCheckedAt: string | null
   /** Lists whose deletions were never checked, or not within status.deletesUncheckedAfter. */
   readonly deletesUnchecked: number
@@ -248,6 +251,7 @@ export interface ReportData {
   readonly madeAt: string
   /** The warehouse's address without its password. */
   readonly warehouse: string
+  readonly belongsTo: BelongsTo | null
   readonly today: string
   readonly timeZone: string
   /** Oldest first. Empty as long as there is no invoice. */

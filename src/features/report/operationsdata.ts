@@ -4,6 +4,7 @@
  */
 import type { ToldIncident } from '../alerts/openincidents.js'
 import type { PastRun } from '../runs/work.js'
+import type { BelongsTo } from '../status/belongsto.js'
 import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
 
@@ -46,6 +47,7 @@ export interface OperationsData {
   readonly madeAt: string
   /** The warehouse's address without its password. */
   readonly warehouse: string
+  readonly belongsTo: BelongsTo | null
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
   readonly incidents: readonly ToldIncident[]

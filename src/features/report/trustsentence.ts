@@ -23,14 +23,20 @@ interface Doubt {
   readonly tone: Exclude<Tone, 'good'>
 }
 
-/** Worst first: what may be missing, what is wrong, what is old, what nobody has checked. */
+/** Worst first: whose data it is, what may be missing, what is wrong, what is old, what nobody has checked. */
 function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
-  const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents, refilling } = trust
+  const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents } = trust
+  const { foreign, refilling } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const agreeing = totals.equal + totals.rounding
   const [first = '', ...others] = revoked
   const more = others.length > 0 ? ` and ${plural(others.length, 'other')}` : ''
   return [
+    {
+      is: foreign !== null,
+      words: `the data is from ${foreign}, but the configuration names a different source, so nothing is updated`,
+      tone: 'bad',
+    },
     {
       is: doubtful(trust) > 0,
       words: `${count(doubtful(trust))} of ${plural(lists, 'list')} may be incomplete`,

@@ -1,4 +1,5 @@
-import { plural } from '../../engine/base/format.js'
+import { paragraphs, plural } from '../../engine/base/format.js'
+import { foreignWarning } from '../../shell/belongingwords.js'
 import type { Terminal } from '../../shell/terminal.js'
 import { answersText, neverSynced } from './reporttext.js'
 import type { WrittenOperations, WrittenReport } from './work.js'
@@ -9,11 +10,11 @@ export const reportText = ({ data, file }: WrittenReport, terminal?: Terminal): 
 
 /** The start of the operator's page, and where it is. */
 export function operationsText({ data, file }: WrittenOperations): string {
-  const { incidents, isEmpty } = data
+  const { belongsTo, incidents, isEmpty } = data
   const found = isEmpty
     ? neverSynced
     : incidents.length === 0
       ? 'No incident is open.'
       : `${plural(incidents.length, 'incident')} open: ${incidents.map(({ message }) => message).join('; ')}`
-  return `${found}\n\nThe operator's page: ${file}`
+  return paragraphs([foreignWarning(belongsTo), found, `The operator's page: ${file}`])
 }

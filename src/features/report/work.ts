@@ -97,6 +97,7 @@ const documentOf = (path: string, data: ReportData): object => ({
   file: path,
   made_at: data.madeAt,
   warehouse: data.warehouse,
+  belongs_to: data.belongsTo,
   tenants: data.scopes.length === 0 ? 0 : Math.max(1, data.tenants.length),
   complete_through: data.scopes[0]?.trust.completeThrough ?? null,
   answers: data.scopes.slice(0, 1).flatMap((scope) =>
@@ -138,8 +139,9 @@ export async function writeOperations(
   const { data, text } = await drawOperations(context, tenants, { isServed: false })
   const path = resolve(context.invocation.io.workingDirectory, file)
   await write(path, text)
-  const { madeAt, warehouse, incidents, resources } = data
-  const document = { file: path, made_at: madeAt, warehouse, incidents, resources: resources.length }
+  const { madeAt, warehouse, belongsTo: belongs_to, incidents, resources } = data
+  const head = { file: path, made_at: madeAt, warehouse, belongs_to }
+  const document = { ...head, incidents, resources: resources.length }
   return { file, data, document }
 }
 
@@ -183,6 +185,7 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
   return {
     warehouse,
     label: config.warehouse.label,
+    source: config.api,
     schema,
     timeZone,
     targets,

@@ -12,6 +12,8 @@ Serves the report at http://127.0.0.1:8788/, the operator's page at /operations,
 /dictionary, /metrics, /ready and /health; schedule.listen sets the address, or false for no server. There is no
 password: anyone who reaches the port can read the report.
 
+With --json it prints one document when it is up: its address, and each job with its next instant.
+
 SIGTERM stops the current job after its transaction and ends the program with exit code 0. What was cut short resumes when
 you start it again. If the database does not answer, it ends ten seconds later with 143.`,
   examples: [

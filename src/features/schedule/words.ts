@@ -7,33 +7,48 @@ interface Due {
   readonly schedule: string
 }
 
-interface Around {
-  readonly url: string | undefined
-  /** Where events are received. */
-  readonly events?: string | undefined
-  readonly nowMicros: bigint
-  /** The job that starts at once because the warehouse is empty. */
-  readonly first: string | undefined
+/** A job and when it runs next. */
+interface NextRun extends Due {
+  /** null: never again. */
+  readonly next_at: string | null
+  /** It starts at once because the warehouse is empty. */
+  readonly starts_now: boolean
 }
 
-/** What `shopsync schedule` prints when it starts. */
-export function scheduleText(
+/** What `shopsync schedule` prints when it starts; with --json as a document. */
+interface ScheduleStart {
+  readonly time_zone: string
+  /** null: no server. */
+  readonly url: string | null
+  /** Where events are received; null: they aren't. */
+  readonly events_url: string | null
+  readonly jobs: readonly NextRun[]
+}
+
+/** `first`: the job that starts at once. */
+export function nextRuns(
   jobs: readonly Due[],
   timeZone: string,
-  { url, events, nowMicros, first }: Around,
-): string {
+  { nowMicros, first }: { readonly nowMicros: bigint; readonly first: string | undefined },
+): NextRun[] {
   const now = new Date(Number(nowMicros / 1000n))
-  const lines = jobs.map(({ name, schedule }) => {
-    const [next] = nextInstants(schedule, timeZone, now, 1)
-    const begins = name === first ? ', now, because the warehouse is empty' : ''
-    return `  ${name}: ${schedule}${begins}${next === undefined ? '' : `, next ${atSecond(next)}`}`
+  return jobs.map(({ name, schedule }) => {
+    const [next_at = null] = nextInstants(schedule, timeZone, now, 1)
+    return { name, schedule, next_at, starts_now: name === first }
+  })
+}
+
+export function scheduleText({ time_zone, url, events_url, jobs }: ScheduleStart): string {
+  const lines = jobs.map(({ name, schedule, next_at, starts_now }) => {
+    const begins = starts_now ? ', now, because the warehouse is empty' : ''
+    return `  ${name}: ${schedule}${begins}${next_at === null ? '' : `, next ${atSecond(next_at)}`}`
   })
   const where =
-    url === undefined
+    url === null
       ? 'No server is listening.'
       : `Report, /operations, /runs, /metrics, /ready and /health: ${url}`
-  const heard = events === undefined ? [] : [`Events: ${events}`]
-  return [`${plural(jobs.length, 'job')}, in ${timeZone}:`, ...lines, where, ...heard].join('\n')
+  const heard = events_url === null ? [] : [`Events: ${events_url}`]
+  return [`${plural(jobs.length, 'job')}, in ${time_zone}:`, ...lines, where, ...heard].join('\n')
 }
 
 /** For someone watching: how a job ended, and what comes next. */

@@ -26,7 +26,7 @@ import { JobBook, type ScheduledJob } from './jobbook.js'
 import type { PageName } from './page.js'
 import { PageMaker } from './pagemaker.js'
 import { Schedule } from './scheduler.js'
-import { endedText, scheduleText } from './words.js'
+import { endedText, nextRuns, scheduleText } from './words.js'
 
 /** Runs that `GET /runs` and `GET /runs.json` show. */
 const runsTold = 50
@@ -64,14 +64,10 @@ export async function stayUp(context: CommandContext): Promise<number> {
   try {
     if (events)
       hearing = await Hearing.open(context, warehouse, { settings: eventSettings(config), rings: true })
-    out.print(
-      scheduleText(jobs, timeZone, {
-        url: server?.url,
-        events: hearing?.url,
-        nowMicros: clock.nowMicros(),
-        first,
-      }),
-    )
+    const planned = nextRuns(jobs, timeZone, { nowMicros: clock.nowMicros(), first })
+    const place = { url: server?.url ?? null, events_url: hearing?.url ?? null }
+    const start = { pid: process.pid, time_zone: timeZone, ...place, jobs: planned }
+    await out.answer(start, scheduleText(start))
     await schedule.run(jobs)
   } finally {
     await hearing?.close()

@@ -125,5 +125,15 @@ const earliest = (times: readonly (string | null)[]): string => {
 
 const completeness = (cursors: readonly CursorStatus[]): string[] => [
   earliest(cursors.map((cursor) => cursor.complete_through)),
-  earliest(cursors.map((cursor) => cursor.deletes_checked_at)),
+  deletesChecked(cursors.filter(({ state }) => state !== 'unavailable')),
 ]
+
+/**
+ * The oldest check for deletions, as the report has it, and how many cursors were never checked: a first sync doesn't
+ * check integrator_tags, whose rows also come with other records.
+ */
+const deletesChecked = (cursors: readonly CursorStatus[]): string => {
+  const checked = cursors.flatMap(({ deletes_checked_at: at }) => at ?? [])
+  const never = cursors.length - checked.length
+  return `${earliest(checked)}${checked.length > 0 && never > 0 ? ` (${count(never)} never)` : ''}`
+}

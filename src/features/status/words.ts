@@ -4,7 +4,7 @@ import { toMicros } from '../../engine/base/timestamp.js'
 import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
 import { modeText } from '../../engine/run/runreport.js'
-import { foreignAdvice } from '../../shell/belongingwords.js'
+import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingwords.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
@@ -77,8 +77,7 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
 
 function belonging({ belongs_to: owner }: StatusReport): string {
   if (owner === null) return ''
-  const source = `Source: ${owner.base_url} (partner ${owner.partner_id})`
-  return owner.configured ? source : `✗ ${source}. ${foreignAdvice}`
+  return owner.configured ? ownerText(owner) : foreignWarning(owner)
 }
 
 function lastRun({ last_run: run }: StatusReport, now: bigint): string {

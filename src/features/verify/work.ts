@@ -1,6 +1,6 @@
 /* The command `verify`: compares every selected cursor with the source, and writes nothing. */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Reason } from '../../engine/base/reasons.js'
+import { type Reason, reasons } from '../../engine/base/reasons.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import { timeLimit } from '../../engine/run/ending.js'
 import { readOnlyRun } from '../../engine/run/readonlyrun.js'
@@ -52,8 +52,13 @@ export interface VerifyReport {
 
 const neverSynced = 'No sync of it has finished yet, so there is nothing to compare. Type shopsync sync'
 
-function cursorOf({ report }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
-  const { tenant_id, resource, requests, reason, error } = report
+/** Unlike a run that writes, a comparison that is cut short leaves nothing that another one could resume. */
+const cutShort = (reason: Reason): string =>
+  `${reasons[reason]}; verify keeps no progress: give it more time, or choose lists with --tenant or --resource`
+
+function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
+  const { tenant_id, resource, requests, reason } = report
+  const error = interrupted && reason !== null ? cutShort(reason) : report.error
   if (report.status === 'ok' && work?.isUnclaimed)
     return { tenant_id, resource, status: 'skipped', requests, reason, error: neverSynced }
   const found = work?.found

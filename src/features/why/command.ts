@@ -4,9 +4,9 @@ export const whyCommand: Command = {
   name: 'why',
   summary: 'the history of one row: the request that fetched it, its quarantine, the source now',
   help: `
-TABLE is any table of the warehouse. ID is the id of a row. A nested row's id is unique only within its record: ID shows
-the rows of every record that has it, RECORD/ID the row of one record. If nested rows have no id, ID is their record's
-id, and RECORD/POSITION names one row.
+TABLE is any table whose rows come from a list of the API: not tenants, and not the product's own tables. ID is the id
+of a row. A nested row's id is unique only within its record: ID shows the rows of every record that has it, RECORD/ID
+the row of one record. If nested rows have no id, ID is their record's id, and RECORD/POSITION names one row.
 
 Costs one request per row; writes nothing. Exits with 1 if there is no such row.`,
   examples: [
@@ -14,7 +14,7 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
     ['shopsync why repair_order_parts 90012', 'of every order, of any tenant, that has such a row'],
     ['shopsync why repair_order_services 4711/812 --tenant 101', 'of the service 812 of the order 4711'],
   ],
-  argument: { name: 'table', description: 'a table of the warehouse, such as customers', names: 'tables' },
+  argument: { name: 'table', description: 'a table with rows of a list, such as customers', names: 'tables' },
   second: { name: 'id', description: 'id of the row, or RECORD/ID of a nested one' },
   options: choiceOptions.filter(({ flags }) => flags.startsWith('--tenant')),
   run: async (invocation) => {

@@ -98,6 +98,12 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
   const tables = [...model.tableByName.keys()]
   const near = nearest(name, tables)
   const isView = views.some((view) => view.name === name)
+  const isOther = [...model.state, ...model.histories].some((one) => one.name === name)
+  if (isOther)
+    throw new Stop(`The rows of ${name} aren't records of a list, expected a table of such rows`, {
+      exitCode: 2,
+      hint: `Expected one of ${tables.join(', ')}`,
+    })
   throw new Stop(isView ? `${name} is a view, expected a table` : `There is no table ${name.slice(0, 100)}`, {
     exitCode: 2,
     hint: near ? `Did you mean ${near}?` : `Expected one of ${tables.join(', ')}`,

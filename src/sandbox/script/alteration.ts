@@ -18,7 +18,7 @@ class Raw {
 export function alterEnvelope(answer: HttpResponse, change: (envelope: Envelope) => Envelope): HttpResponse {
   const found = parsed(answer)
   return found !== undefined && Array.isArray(found['results'])
-    ? { ...answer, body: encode(change(found)) }
+    ? { ...answer, body: print(change(found)) }
     : answer
 }
 
@@ -38,11 +38,25 @@ export function alterRecords(answer: HttpResponse, fault: RecordFault): HttpResp
 /** The body as an object. undefined if it isn't one. */
 export function parsed(answer: HttpResponse): Envelope | undefined {
   try {
-    const value: unknown = JSON.parse(answer.body.toString())
+    const value: unknown = JSON.parse(markedNumbers(answer.body.toString()), asRaw)
     return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+/** Strings, which stay, and numbers. */
+const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** Marks numbers that an earlier fault has written in its own way: parsing would round them, or rewrite them. */
+const markedNumbers = (text: string): string =>
+  text.replace(tokens, (token) =>
+    token.startsWith('"') || String(Number(token)) === token ? token : `"@@number:${token}@@"`,
+  )
+
+const asRaw = (_key: string, value: unknown): unknown => {
+  const [, token] = typeof value === 'string' ? (/^@@number:(.*)@@$/.exec(value) ?? []) : []
+  return token === undefined ? value : new Raw(token)
 }
 
 function isChosen(which: Which = 'all', index: number): boolean {

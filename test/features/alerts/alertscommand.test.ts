@@ -68,7 +68,12 @@ test("a job reports under its name, so does a run that can't start, and every fi
   expect(beaten()).toEqual(['/ping/hidden-uuid?rid=1&exit=1'])
   here.sandbox.script([])
   expect(await run(['sync'], { API_SECRET: 'wrong' })).toBe(3)
-  expect(hook.take().map(lineOf)).toEqual(['opened: failed run'])
+  const [refused, ...others] = hook.take()
+  expect([refused && lineOf(refused), others]).toEqual(['opened: failed run', []])
+  // It gave no report, but it is on record.
+  const last = await here.run('runs', '--last', '1', '--json')
+  const { runs } = last.json<{ runs: { run_id: string; status: string }[] }>()
+  expect(runs).toMatchObject([{ run_id: refused?.run_id, status: 'failed' }])
   expect(beaten()).toEqual([])
   expect(await run(['sync'])).toBe(0)
   expect(hook.take().map(lineOf)).toEqual([`resolved: failed ${tenant}/notes, failed run`])

@@ -210,7 +210,6 @@ describe('the words of a range', () => {
     ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z', /the range is empty/],
     ['2026-03-01T10:00:00', '2026-03-02T00:00:00Z', /time zone.*2026-03-01T10:00:00Z/],
     ['yesterday', '2026-03-02T00:00:00Z', /"yesterday", expected/],
-    ['2026-03-01T00:00:00Z', '2027-03-02T00:00:00Z', /--to.*future/],
     ['2027-03-01T00:00:00Z', '2027-03-02T00:00:00Z', /--from.*future/],
   ])('%s to %s is refused, with how to type it', (from, to, message) => {
     const refused = (): Stop => {
@@ -230,6 +229,18 @@ describe('the words of a range', () => {
       from: '2026-02-28T23:00:00.000000Z',
       to: '2026-05-31T00:00:00.000000Z',
     })
+  })
+
+  it('an end in the future counts as now, and one line says so', () => {
+    const told: string[] = []
+    const noon = '2026-06-01T12:00:00.000000Z'
+    const today = parseRange('2026-06-01', '2026-06-02', noon, { tell: (line) => told.push(line) })
+    expect(today).toEqual({ from: '2026-06-01T00:00:00.000000Z', to: noon })
+    expect(told).toEqual([
+      `--to 2026-06-02T00:00:00.000000Z lies in the future; the range ends now, at ${noon}`,
+    ])
+    parseRange('2026-06-01', noon, noon, { tell: (line) => told.push(line) })
+    expect(told).toHaveLength(1)
   })
 
   it('offsets and pairs', () => {

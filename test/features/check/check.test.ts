@@ -51,6 +51,16 @@ test('a resource that answers 500 is reported once, not once for each tenant', a
   }
 })
 
+test('no request is sent more often than configured', async () => {
+  here.configure({ api: { retry: { attempts: 1 } } })
+  here.sandbox.script([{ when: { resource: 'appointments' }, fault: { kind: 'status', status: 500 } }])
+  const { code, json } = await here.run('check', '--json')
+  expect([code, faultsOf(json<Checked>())]).toMatchObject([
+    1,
+    [{ found: expect.stringContaining('after 1 attempt') }],
+  ])
+})
+
 test('a used-up rate limit is reported, and the credentials are not blamed', async () => {
   const until = Math.floor(Date.now() / 1000) + 86_400
   const set = {

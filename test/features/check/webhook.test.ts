@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { eventNames, examineWebhook } from '../../../src/features/check/webhook.js'
-import { findingOf } from '../../../src/features/check/words.js'
+import { checkText, findingOf } from '../../../src/features/check/words.js'
 
 const pem = (name: string): string =>
   readFileSync(fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url)), 'utf8')
@@ -67,4 +67,10 @@ test('sends no secret, and names the 36 events', async () => {
   expect(headers).not.toHaveProperty('x-api-secret')
   expect([eventNames.length, new Set(eventNames).size]).toEqual([36, 36])
   expect(eventNames).toContain('past_recommendation.deleted')
+  const text = checkText([{ of: 'event names', names: eventNames, exitCode: 0 }])
+  expect(text).toContain('event names  36 to register: see below')
+  expect(text).toContain(
+    '  past_recommendation.created past_recommendation.updated past_recommendation.deleted\n',
+  )
+  expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100)
 })

@@ -46,6 +46,7 @@ describe.each(warehouses())('into $name', (kind) => {
     const early = readReport({
       warehouse: half,
       label: 'x',
+      source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
       schema: undefined,
       timeZone: 'UTC',
       deletesUncheckedAfterMs: 1000,

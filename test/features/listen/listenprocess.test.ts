@@ -181,6 +181,14 @@ test('a full disk: what was answered is stored, the rest is refused with 503', a
   expect(stored.filter((id) => !found.has(id))).toEqual([])
 }, 60_000)
 
+test('--json: one document, with the address', async () => {
+  const flags = ['--port', '0', '--no-ring', '--json']
+  const { run, url } = await startListening(here.folder, env, flags)
+  run.child.kill('SIGTERM')
+  const ended = await run.ended
+  expect([ended.code, ended.json()]).toEqual([0, { url, pid: run.child.pid, rings: false }])
+})
+
 test("refuses with 2 what it can't listen on", async () => {
   const refused = async (...words: string[]): Promise<string> => {
     const { code, stderr } = await here.run('listen', ...words)

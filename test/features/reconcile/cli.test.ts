@@ -70,7 +70,7 @@ describe('on a sandbox', () => {
 
 it.each([
   [['backfill', '--from', '2026-03-01T00:00:00Z', '--to', '2026-02-01T00:00:00Z'], 'Swap the two'],
-  [['backfill', '--from', '2026-01-01T00:00:00Z', '--to', '2999-02-01T00:00:00Z'], 'lies in the future'],
+  [['backfill', '--from', '2999-01-01T00:00:00Z', '--to', '2999-02-01T00:00:00Z'], 'lies in the future'],
   [['backfill', '--from', '2026-01-01T00:00:00Z'], 'one --from and no --to'],
   [['backfill', ...range, '--resource', 'inventory'], 'Did you mean inventories?'],
   [['backfill', ...range, '--tenant', '999'], 'Granted tenants: 101'],

@@ -286,6 +286,12 @@ describe('can I trust it?', () => {
   const said = (more: object) => trustSentence({ ...trust, ...more }, one.madeAt)
 
   it.each([
+    [
+      'rows of another source',
+      { foreign: 'http://a (partner 42)' },
+      'the data is from http://a (partner 42)',
+      'bad',
+    ],
     ['a list that may be incomplete', { failing: 2 }, '2 of 60 lists may be incomplete', 'bad'],
     ['a tenant without a grant', { revoked: ['Main'] }, 'Main no longer grants access', 'bad'],
     [
@@ -319,9 +325,12 @@ describe('can I trust it?', () => {
   })
 
   it('names each problem, worst first', () => {
-    const { sentence, tone } = said({ isStale: true, failing: 1, incidents: { open: 2, kinds: ['stale'] } })
+    const { sentence, tone } = said({
+      ...{ isStale: true, failing: 1, foreign: 'http://a (partner 42)' },
+      incidents: { open: 2, kinds: ['stale'] },
+    })
     expect(sentence).toMatch(
-      /may be incomplete; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
+      /the data is from .*, so nothing is updated; 1 of 60 lists may be incomplete; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
     )
     expect(tone).toBe('bad')
   })

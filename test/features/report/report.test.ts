@@ -255,6 +255,31 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     await db.updateTable('tenants').set({ revoked_at: null }).execute()
   })
 
+  it("doesn't say yes about a warehouse whose source isn't the configured one, on any page", async () => {
+    const folder = scratch()
+    const foreign = join(folder, 'config.json')
+    writeFileSync(foreign, readFileSync(config, 'utf8').replace(sandbox.url, 'http://127.0.0.1:9'))
+    const of = (...words: string[]): Promise<Ended> =>
+      shopsync([...words, '--config', foreign], { cwd: folder })
+    expect((await of('status')).code).toBe(1)
+    const words = `the data is from ${sandbox.url} (partner ${sandbox.partnerId}), but the configuration names`
+    const text = await of('report')
+    expect(text.code, text.stderr).toBe(0)
+    expect(text.stdout).toContain(`Not entirely: ${words}`)
+    expect(readFileSync(join(folder, 'report.html'), 'utf8')).toContain(words)
+    const asked = await of('report', '--json')
+    expect(asked.json()).toMatchObject({
+      belongs_to: { base_url: sandbox.url, configured: false },
+      answers: [{ answer: expect.stringContaining(words), tone: 'bad' }, {}, {}],
+    })
+    const operations = await of('report', '--operations')
+    const operator = readFileSync(join(folder, 'operations.html'), 'utf8')
+    for (const found of [operations.stdout, operator])
+      for (const part of [`✗ Source: ${sandbox.url}`, 'so runs are refused', 'shopsync adopt --same-data'])
+        expect(found).toContain(part)
+    expect(page).not.toContain(words)
+  })
+
   it('shows names as text', () => {
     expect(page).toContain('Main &lt;b&gt;Street&lt;/b&gt; &amp; Sons')
     expect(page.includes('<b>Street')).toBe(false)
@@ -316,6 +341,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
   it('shows one instant, whatever is written between two of its queries', async () => {
     const read = async (of: Warehouse): Promise<object> => {
       const now = {
+        source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
         timeZone: 'UTC',
         staleAfterMs: 3_600_000,
         deletesUncheckedAfterMs: 3_600_000,

@@ -59,6 +59,7 @@ const amountsAt = (i: number, size: number, isPartial: boolean): Amounts => {
 }
 
 export const sampleTrust = (lists: number): TrustAnswer => ({
+  foreign: null,
   lists,
   verdicts: { proven: lists - 1, repaired: 1, listed: 0, unproven: 0, none: 0 },
   failing: 0,
@@ -241,6 +242,7 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
 export const sampleOperations: OperationsData = {
   madeAt: '2026-11-22T08:15:00.000000Z',
   warehouse: 'sqlite:demo/warehouse.db',
+  belongsTo: null,
   isEmpty: false,
   incidents: [
     {
@@ -345,6 +347,7 @@ export function sampleReport({ tenants = 1, shops = 3, months = 25, withShops = 
   return {
     madeAt: '2026-11-22T08:15:00.000000Z',
     warehouse: 'sqlite:demo/warehouse.db',
+    belongsTo: null,
     today: '2026-11-22',
     timeZone: 'UTC',
     months: over,

@@ -100,6 +100,22 @@ test('serves, and exits with 0 on SIGTERM', async () => {
   expect(await first.run.ended).toMatchObject({ code: 0, signal: null })
 }, 60_000)
 
+test('--json: one document, with the address and each job’s next instant', async () => {
+  const { run, url } = await startScheduler(here.folder, { API_SECRET: here.sandbox.secret }, ['--json'])
+  run.child.kill('SIGTERM')
+  const ended = await run.ended
+  expect(ended.code, ended.stderr).toBe(0)
+  expect(ended.json()).toEqual({
+    ...{ pid: run.child.pid, url, events_url: null, time_zone: 'Europe/Berlin' },
+    jobs: [
+      {
+        ...{ name: 'mine', schedule: '0 4 1 1 *', starts_now: false },
+        next_at: expect.stringMatching(/^\d{4}-01-01T03:00:00\.000000Z$/),
+      },
+    ],
+  })
+}, 60_000)
+
 /** An address of this machine that makes it look like another one. */
 const [elsewhere] = Object.values(networkInterfaces())
   .flat()

@@ -68,3 +68,21 @@ test('of five hundred tenants, those that need attention come first, and all fit
   expect(lines[header + 2]).toMatch(/^321 .*failed/)
   expect(lines[header + 3]).toMatch(/^the 499 others .* {2}ok$/)
 })
+
+test('deletions checked is the oldest check, as in the report, with how many lists were never checked', async () => {
+  const report = (await here.run('status', '--tenant', '101', '--json')).json<StatusReport>()
+  const checked = (times: readonly (string | null)[]): string => {
+    const [cursor] = report.cursors
+    const cursors = times.map((deletes_checked_at, i) => ({
+      ...{ ...cursor!, resource: `list${i}`, deletes_checked_at },
+      state: i === 3 ? ('unavailable' as const) : ('ok' as const),
+    }))
+    return statusText({ ...report, cursors })
+      .split('\n')
+      .find((line) => line.startsWith('101'))!
+  }
+  const at = (hour: number): string => `2026-11-25T${hour}:00:00.000000Z`
+  expect(checked([at(12), null, at(11), null])).toContain('2026-11-25 11:00 (1 never)')
+  expect(checked([at(12), at(11)])).toMatch(/2026-11-25 11:00 {2}/)
+  expect(checked([null, null])).toMatch(/ - {2}/)
+})

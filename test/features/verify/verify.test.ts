@@ -1,9 +1,12 @@
 /** Verify: reports exactly what differs, and writes nothing at all. */
 import { describe, expect, it } from 'vitest'
+import { Stop } from '../../../src/engine/base/errors.js'
+import type { Source } from '../../../src/engine/source/source.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { verifyText } from '../../../src/features/verify/words.js'
 import { runVerify, type VerifyReport } from '../../../src/features/verify/work.js'
 import { createSandbox, type Sandbox, serviceTemplate, template } from '../../../src/sandbox/index.js'
+import { Between } from '../../support/between.js'
 import { at, fill, lose } from '../../support/notes.js'
 import { randomFrom } from '../../support/random.js'
 import { depsOf, sync } from '../../support/run.js'
@@ -189,6 +192,25 @@ describe.each(warehouses())('$name', (kind) => {
       expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, newer: 1 })
       await when(warehouse, { complete_through: null })
       expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 2, newer: 0 })
+      await warehouse.close()
+    })
+
+    it('a time limit is reported, and no next run that would resume is promised', async () => {
+      const warehouse = await prepared(60)
+      const limit = new AbortController()
+      const around = (source: Source): Source =>
+        new Between(source, (_, ask) => {
+          limit.abort(new Stop('time is over', { exitCode: 1, code: 'time_limit' }))
+          return ask()
+        })
+      const { deps, close } = await depsOf(sandbox, warehouse, { signal: limit.signal, around })
+      const options = { full: false, sample: 0 }
+      const report = await runVerify(deps, { tenants: [1], resources: ['notes'] }, options).finally(close)
+      expect(report).toMatchObject({
+        status: 'failed',
+        cursors: [{ status: 'skipped', reason: 'time_limit' }],
+      })
+      expect(report.cursors[0]?.error).toMatch(/time limit ended the run; verify keeps no progress: give it/)
       await warehouse.close()
     })
 

@@ -164,6 +164,12 @@ describe.each(warehouses())('$name', (kind) => {
     await expect(ask(warehouse, 'xxxxxxxxx', '1')).rejects.toThrow(
       expect.objectContaining({ hint: expect.stringContaining('Expected one of') }),
     )
+    await expect(ask(warehouse, 'tenants', '101')).rejects.toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("rows of tenants aren't records of a list"),
+        hint: expect.stringMatching(/^Expected one of .*customers.*repair_order_parts/),
+      }),
+    )
     await expect(ask(warehouse, 'notes', 'seven')).rejects.toThrow(/"seven", expected a whole number/)
     expect(await ask(warehouse, 'notes', '77')).toMatchObject({ rows: [] })
     expect(await ask(warehouse, 'notes', '1', [9])).toMatchObject({ rows: [], unknown_tenants: [9] })

@@ -9,6 +9,7 @@ import type * as incidents from '../../../src/features/alerts/incidents.js'
 import type * as heartbeat from '../../../src/features/alerts/send.js'
 import type * as send from '../../../src/features/alerts/send.js'
 import type * as telling from '../../../src/features/alerts/telling.js'
+import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
@@ -77,6 +78,18 @@ export const service: readonly Promised[] = [
     ),
     test: job,
     name: 'ends after the current step when a signal comes',
+    on: both,
+  },
+  {
+    promise: 'a backfill that is cut short resumes',
+    broken: 'forgets that a list was read to the end of the range',
+    breakage: breaking<typeof backfillState>('src/features/backfill/sql.ts').function(
+      'readProgress',
+      (sound) =>
+        async (...given) => ({ ...(await sound(...given)), read: null }),
+    ),
+    test: 'test/features/backfill/resumed.test.ts',
+    name: 'repeats no finished cursor',
     on: both,
   },
   {

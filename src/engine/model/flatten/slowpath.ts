@@ -201,16 +201,16 @@ export class SlowPath {
     return sink
   }
 
-  /** Whether a value of a set can be stored and isn't in the set already. */
+  /**
+   * Whether a value of a set can be stored and isn't in the set already. The row of a repeated value equals the first
+   * one's in all columns, so nothing is lost without it.
+   */
   isNew(seen: Set<Value>, value: Value, item: unknown, path: string): boolean {
     if (value === null) {
       if (item === null) this.quarantine(path, item, 'null where a value is expected')
       return false
     }
-    if (seen.has(value)) {
-      this.quarantine(path, item, 'duplicate: the same value comes before it')
-      return false
-    }
+    if (seen.has(value)) return false
     seen.add(value)
     return true
   }

@@ -1,5 +1,6 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
 import { count, plural, span } from '../../../engine/base/format.js'
+import { foreignWarning } from '../../../shell/belongingwords.js'
 import type { ToldIncident } from '../../alerts/openincidents.js'
 import type { Figure } from '../chart.js'
 import {
@@ -202,8 +203,15 @@ const runsHtml = ({ runs }: OperationsData): Html =>
 const part = (title: string, ...pieces: readonly Piece[]): Html =>
   html`<details class="part" open><summary><h2>${title}</h2></summary><div class="grid">${pieces}</div></details>`
 
+/** Nothing unless the warehouse has the data of a source that isn't the configured one. */
+function foreignHtml({ belongsTo }: OperationsData): Piece {
+  const warning = foreignWarning(belongsTo)
+  if (warning === '') return null
+  return html`<section class="panel wide" aria-labelledby="source"><h3 id="source">Source</h3><p class="finding">${warning}</p></section>`
+}
+
 const bodyHtml = (data: OperationsData, draw: Draw): Html =>
-  html`${incidentsHtml(data.incidents)}
+  html`${foreignHtml(data)}${incidentsHtml(data.incidents)}
 ${part('Freshness', freshnessHtml(data.resources), targetsHtml(data))}
 ${part(
   'Runs',

@@ -5,10 +5,12 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../../engine/base/errors.js'
+import type { SourceAddress } from '../../../engine/config/sourceaddress.js'
 import type { OneInstant } from '../../../engine/warehouse/dialect.js'
 import { refuseUnfinishedCopy } from '../../../engine/warehouse/migrate.js'
 import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
+import { type BelongsTo, belongsTo } from '../../status/belongsto.js'
 import type { FreshnessSettings } from '../../targets/settings.js'
 import { askFreshness, type FreshnessRow } from './asktrust.js'
 import type { Subject } from './reportdays.js'
@@ -17,6 +19,8 @@ export interface ReportOptions {
   readonly warehouse: Warehouse
   /** The warehouse's address without its password. */
   readonly label: string
+  /** The configured source. */
+  readonly source: SourceAddress
   /** `report.schema`. */
   readonly schema: string | undefined
   /** `report.timeZone`: determines today's date. */
@@ -37,6 +41,8 @@ export interface ReportOptions {
 /** A warehouse with data, at one instant. */
 export interface OpenedWarehouse {
   readonly held: OneInstant
+  /** null: no run has stored a source yet. */
+  readonly belongsTo: BelongsTo | null
   readonly subject: Subject
   readonly freshness: readonly FreshnessRow[]
 }
@@ -47,7 +53,7 @@ export async function withData<T>(
   views: readonly string[],
   ask: (opened: OpenedWarehouse) => Promise<T>,
 ): Promise<T | undefined> {
-  const { warehouse } = options
+  const { warehouse, source } = options
   // An empty warehouse, or another program's database, has no such table: then the views aren't queried at all.
   if (!(await warehouse.has('sync_cursors'))) return undefined
   const opened = async (held: OneInstant): Promise<T | undefined> => {
@@ -59,7 +65,9 @@ export async function withData<T>(
     const subject = await subjectOf(held, options, views)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)
-    return ask({ held, subject, freshness })
+    const has = (table: string): Promise<boolean> => warehouse.has(table)
+    const owner = await belongsTo({ has, read: (query) => query(held.db) }, source)
+    return ask({ held, belongsTo: owner, subject, freshness })
   }
   return warehouse.read(() => warehouse.dialect.atOneInstant(opened))
 }

@@ -36,16 +36,16 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
   const madeAt = fromMicros(nowMicros)
   const today = dayOf(timeZone, madeAt, endDay(nowMicros)) ?? madeAt.slice(0, 10)
   const head = { madeAt, warehouse: label, today, timeZone }
-  const none = { months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
+  const none = { belongsTo: null, months: [], lastMonth: null, periods: [], scopes: [], tenants: [] }
   const found = await withData(options, asked, (opened) => figuresOf(opened, options, today))
   return { ...head, ...(found ?? none) }
 }
 
 async function figuresOf(
-  { held, subject, freshness }: OpenedWarehouse,
+  { held, belongsTo, subject, freshness }: OpenedWarehouse,
   options: ReportOptions,
   today: string,
-): Promise<Pick<ReportData, 'months' | 'lastMonth' | 'periods' | 'scopes' | 'tenants'>> {
+): Promise<Pick<ReportData, 'belongsTo' | 'months' | 'lastMonth' | 'periods' | 'scopes' | 'tenants'>> {
   const { warehouse, nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
   const first = (await askExtent(subject))?.first ?? null
   const reached = completeDay(freshness, nowMicros)
@@ -62,8 +62,8 @@ async function figuresOf(
   })
   const rows = await figureRows(subject, from, periods, paceMonths(calendar))
   const incidents = await openIncidents(warehouse, held.db)
-  const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents }
+  const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, belongsTo }
   const scene = { ...rule, restsOn: restsOn(ofFigures, warehouse), subject, findings, rows, months, last }
   const found = await tenantsAndScopes({ ...scene, completeDay: reached })
-  return { months, lastMonth, periods, ...found }
+  return { belongsTo, months, lastMonth, periods, ...found }
 }

@@ -20,6 +20,7 @@ const dayMicros = 86_400_000_000n
 
 const nothingYet = {
   isEmpty: true,
+  belongsTo: null,
   ...{
     incidents: [],
     events: [],
@@ -68,7 +69,7 @@ export async function readOperations(options: ReportOptions): Promise<Operations
 }
 
 async function stateOf(
-  { held: { db }, freshness }: OpenedWarehouse,
+  { held: { db }, belongsTo, freshness }: OpenedWarehouse,
   { warehouse, tenants, nowMicros }: ReportOptions,
 ): Promise<
   Omit<OperationsData, 'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events' | 'targets' | 'stretched'>
@@ -77,6 +78,7 @@ async function stateOf(
   const quarantine = await askQuarantine(db, tenants)
   const drift = await askDrift(db)
   return {
+    belongsTo,
     incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
     days: runDays(runs, nowMicros),
     resources: byResource(freshness),

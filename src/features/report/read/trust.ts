@@ -1,7 +1,9 @@
 /* How far the data of some tenants can be trusted, from the rows of `freshness` and `totals_check`. */
 import { count, isOlderThan } from '../../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../../engine/base/timestamp.js'
+import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
 import type { ToldIncident } from '../../alerts/openincidents.js'
+import type { BelongsTo } from '../../status/belongsto.js'
 import type { TrustAnswer, VerdictShown } from '../data.js'
 import type { ResourceFreshness } from '../operationsdata.js'
 import type { FreshnessRow } from './asktrust.js'
@@ -14,6 +16,7 @@ export interface StaleRule {
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
   readonly incidents: readonly ToldIncident[]
+  readonly belongsTo: BelongsTo | null
   /** Resources whose rows are in the figures. */
   readonly restsOn: ReadonlySet<string>
 }
@@ -69,7 +72,7 @@ function kindsOf(open: readonly ToldIncident[]): string[] {
 
 export function trustIn(
   { freshness: all, refills, totals, payments }: Findings,
-  { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, restsOn }: StaleRule,
+  { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, belongsTo, restsOn }: StaleRule,
 ): TrustAnswer {
   const freshness = all.filter(({ resource }) => restsOn.has(resource ?? ''))
   const walked = freshness.filter(isWalked)
@@ -80,11 +83,18 @@ export function trustIn(
     return at === null || isOlderThan(at, nowMicros, deletesUncheckedAfterMs)
   }
   const oldest = oldestBy(walked, (row) => row.complete_through)
-  const checked = oldestBy(walked, (row) => row.deletes_checked_at)
+  const checked = oldestBy(
+    walked.filter(({ deletes_checked_at }) => deletes_checked_at !== null),
+    (row) => row.deletes_checked_at,
+  )
   const completeThrough = instantShown(oldest?.complete_through ?? null)
   const sum = (of: (row: Findings['totals'][number]) => unknown): number =>
     totals.reduce((all, row) => all + numberFrom(of(row)), 0)
   return {
+    foreign:
+      belongsTo?.configured === false
+        ? sourceLabel({ baseUrl: belongsTo.base_url, partnerId: belongsTo.partner_id })
+        : null,
     lists: walked.length,
     verdicts: verdictsOf(walked),
     failing: walked.filter(({ status }) => status === 'failed').length,
