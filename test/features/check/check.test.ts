@@ -96,7 +96,7 @@ test('the text shows each fault once, with its remedy', async () => {
   expect(stdout).toContain('1 thing to fix:')
 })
 
-test('a target of a resource that is not synced is mentioned, and is no fault', async () => {
+test("a target of a resource that isn't synced is mentioned, and isn't a fault", async () => {
   const targets = { notes: 'PT1H', payments: 'PT1H', shops: 'PT6H', '*': 'P1D' }
   const sync = { resources: ['notes', 'vehicles', 'shops'] }
   here.configure({ targets, sync, resources: { shops: { enabled: false } } })
