@@ -15,7 +15,7 @@ import { type Dataset, resourcesOf } from './source/dataset.js'
 import type { BenchSource } from './source/source.js'
 import { type BenchWarehouse, empty, schema } from './warehouse.js'
 
-/** One of this many records changes: 5 %. */
+/** One of this many records changes: 5%. */
 const every = 20
 const epoch = '1970-01-01T00:00:00Z'
 /** The newest `updated_at` before anything changes (source/list.ts). */

@@ -25,8 +25,7 @@ function measured(window: number, policy: Policy, more: Partial<SimulatedOptions
       ...{ window, policy, seed: i + 1, ...more },
     }),
   )
-  const percent = (of: 'met' | 'forecast'): string =>
-    `${Math.round(100 * mean(runs.map((run) => run[of])))} %`
+  const percent = (of: 'met' | 'forecast'): string => `${Math.round(100 * mean(runs.map((run) => run[of])))}%`
   const forecast = policy === 'by expected delay' ? percent('forecast') : ''
   const delay = Math.round(mean(runs.map(({ meanDelay }) => meanDelay)))
   const longest = Math.max(...runs.map(({ longestWait }) => longestWait)).toFixed(1)

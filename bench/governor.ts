@@ -52,7 +52,7 @@ function measure(window: number, limit: number, latency: number, others: number,
 }
 
 function percent(share: number): string {
-  return `${(share * 100).toFixed(share < 0.01 && share > 0 ? 2 : 1)} %`
+  return `${(share * 100).toFixed(share < 0.01 && share > 0 ? 2 : 1)}%`
 }
 
 function print(rows: readonly Row[]): void {

@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 
 const phases: readonly Phase[] = ['first', 'again', 'changed']
 const tenants = Number(options.tenants)
-/** One of this many records changes: 5 %. */
+/** One of this many records changes: 5%. */
 const every = 20
 /** How long the server takes to reap the processes of closed connections. */
 const reapMs = 200

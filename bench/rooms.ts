@@ -107,7 +107,7 @@ function table(threads: readonly ReadonlyMap<string, number>[]): string {
     const share = ofPlace(place) / total
     if (share < 0.005) continue
     const cells = threads.map((seconds) => (seconds.get(place) ?? 0).toFixed(2))
-    text += `| ${[place, ...cells, `${(share * 100).toFixed(0)} %`].join(' | ')} |\n`
+    text += `| ${[place, ...cells, `${(share * 100).toFixed(0)}%`].join(' | ')} |\n`
   }
   return `${text}| all | ${threads.map((seconds) => sum(seconds).toFixed(2)).join(' | ')} | |\n`
 }

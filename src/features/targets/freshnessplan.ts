@@ -20,7 +20,7 @@ const hourMs = 3_600_000
 export interface FreshnessPlan {
   readonly lists: number
   /**
-   * Requests per hour needed to have 95 %, or all, of the changes in time, whenever they come. Changes count in lists with
+   * Requests per hour needed to have 95%, or all, of the changes in time, whenever they come. Changes count in lists with
    * a target, requests in all lists: those without a target are polled within `polling.atLeast`.
    */
   readonly needed_for_most: number

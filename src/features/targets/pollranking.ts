@@ -96,7 +96,7 @@ const mostAhead = 0.05
 /**
  * How many of the longest waiting lists a round must poll so that none exceeds the bound. Lists that were all read in the
  * same hour reach it in the same hour: if it waited until then, the last of them would come hours late. So those of them
- * that later rounds have no room for are polled earlier, but not before 60 % of the bound. Planning further ahead costs
+ * that later rounds have no room for are polled earlier, but not before 60% of the bound. Planning further ahead costs
  * more than it saves: most of the other lists will be polled for their changes before. And since a window may be spent
  * before it ends, lists that reach the bound in this window are polled now.
  */

@@ -61,7 +61,7 @@ export function furnish(
   })
 }
 
-/** Cents per hour: 2.3 % more every half year, in steps of 50. */
+/** Cents per hour: 2.3% more every half year, in steps of 50. */
 const rates =
   (first: number, start: Moment) =>
   (at: Moment): number =>
