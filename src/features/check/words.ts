@@ -217,7 +217,9 @@ export function checkText(trials: readonly Trial[], terminal: Terminal = plainTe
     trial.of === 'probe' ? [probeText(trial.probe, trial.changes, terminal)] : [],
   )
   const bad = findings.filter(({ ok }) => !ok)
-  const end = bad.length === 0 ? 'All is well. Type shopsync sync' : `${plural(bad.length, 'thing')} to fix:`
+  const isWell = rows.every(([mark]) => mark === '✓')
+  const well = isWell ? 'All is well.' : 'Nothing must be fixed; the lines with ! are worth a look.'
+  const end = bad.length === 0 ? `${well} Type shopsync sync` : `${plural(bad.length, 'thing')} to fix:`
   const wellText =
     rows.length === 0 ? '' : table(['', 'checked', { title: 'found', keepWords: true }], rows, terminal)
   return `${paragraphs([wellText, namesText(names), ...ways, [end, ...remedies(bad)].join('\n')])}\n`

@@ -107,6 +107,7 @@ test("a target of a resource that isn't synced is mentioned, and isn't a fault",
     /^! +targets\.shops +has no effect, because the configuration disables the resource/m,
   )
   expect(stdout).not.toContain('targets.notes')
+  expect(stdout).toContain('Nothing must be fixed; the lines with ! are worth a look. Type shopsync sync')
   const { checks } = (await here.run('check', '--json')).json<Checked>()
   expect(checks.filter(({ what }) => what.startsWith('targets')).map(({ ok, hint }) => [ok, hint])).toEqual([
     [true, 'Remove "payments" from targets, or add it to sync.resources'],

@@ -65,7 +65,9 @@ test('hears a change, has it at once, and ends on SIGTERM with 0', async () => {
   expect([ready.status, await ready.json()]).toEqual([200, { ready: true, trouble: null }])
   const checked = await here.run('check', '--webhook-url', listening.url)
   expect(checked.stdout).toContain('leads to shopsync listen; the source delivers only to https')
-  expect(checked.stdout).toMatch(/36 to register: see below[\s\S]*\n +assignment\.created assignment\.updated/)
+  expect(checked.stdout).toMatch(
+    /36 to register: see below[\s\S]*\n +assignment\.created assignment\.updated/,
+  )
   listening.run.child.kill('SIGTERM')
   expect((await listening.run.ended).code).toBe(0)
 })
