@@ -5,7 +5,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { eachLimited } from '../base/eachlimited.js'
 import { describeError, Skip, Stop } from '../base/errors.js'
-import { plural } from '../base/format.js'
 import { type Reason, reasons } from '../base/reasons.js'
 import { inSpan } from '../base/trace.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
@@ -73,9 +72,11 @@ function problem(result: CursorResult): string | null {
   const { reason, books } = result.outcome
   const { first, last, distinct } = books
   const words = reasons[reason ?? 'totals_disagree']
+  // A source may count nothing at all.
+  const records = `${first} ${first === 1 ? 'record' : 'records'}`
   if (movesWatermark(result.outcome))
-    return `Everything the source shows is stored, but ${words}: ${plural(first, 'record')} at the start, ${last} at the end, ${distinct} seen. Later runs check again`
-  return `The books do not close (${words}): ${plural(first, 'record')} at the start, ${last} at the end, ${distinct} seen. The watermark stays; the next run reads the list again`
+    return `Everything the source shows is stored, but ${words}: ${records} at the start, ${last} at the end, ${distinct} seen. Later runs check again`
+  return `The books do not close (${words}): ${records} at the start, ${last} at the end, ${distinct} seen. The watermark stays; the next run reads the list again`
 }
 
 const claimed = ({
