@@ -73,8 +73,9 @@ describe('plan', () => {
     expect(stdout).toContain(
       'Freshness: none of 2 lists has a target; polling each within polling.atLeast needs 1 request an hour.',
     )
+    // The length of so short a window is a guess.
     expect(stdout).toMatch(
-      /^The rate limit gives 360,000 an hour \(.*\)\.\n {2}Longest wait of any list: 1 d\./m,
+      /^The rate limit gives [\d,]+ an hour \(.*\)\.\n {2}Longest wait of any list: 1 d\./m,
     )
     const { freshness } = (await here.run('plan', '--resource', 'payments', '--json')).json<Planned>()
     expect(freshness).toMatchObject({ lists: 2, share: null, resources: [] })
