@@ -57,7 +57,7 @@ describe('plan', () => {
     expect(said?.share).toBe(1)
     const { stdout } = await here.run('plan')
     expect(stdout).toMatch(
-      /^Freshness: for 95% of changes to arrive within their targets, runs need \d+ requests an hour; for all of them, always, 15\.\nThe rate limit gives 360,000 an hour \(100 in 1\.0 s, counted by partner\): 100% of changes should arrive within target\.\n {2}repair_orders PT15M 100%, .*18 more: --json\. Longest wait of any list: 1 d/m,
+      /^Freshness: for 95% of changes to arrive within their targets, runs need \d+ requests an hour; for all of them, always, 15\.\nThe rate limit gives [\d,]+ an hour \(100 in .*, counted by partner\): 100% of changes should arrive within target\.\n {2}repair_orders PT15M 100%, .*18 more: --json\. Longest wait of any list: 1 d/m,
     )
   })
 
