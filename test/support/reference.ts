@@ -127,10 +127,8 @@ class Reader {
       this.complain(path, item)
       return
     }
-    if (child.key === 'value' && seen.has(value)) {
-      this.complain(path, item)
-      return
-    }
+    // Equal rows are one.
+    if (child.key === 'value' && seen.has(value)) return
     seen.add(value)
     this.add(`${this.resource.singular}_${child.table}`, { ...owners, position, [child.column]: value })
   }
