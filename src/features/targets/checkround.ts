@@ -37,15 +37,19 @@ export async function dueChecks(
   const names = new Set(resources.map(({ name }) => name))
   const isWanted = new Set(tenants)
   const times = { now, deletes: settings.deletes }
-  const resting = await restingLists(warehouse, now, timesOf(settings))
   const checks = new DueChecks<CheckRow>(times, most)
   const since = fromMicros(BigInt(Math.round(checkDueSince(times))) * 1000n)
+  // Read only if a list has failed: rounds come every few minutes, and seldom has one.
+  let resting: ReadonlySet<string> | undefined
+  const rests = async ({ tenant_id: tenantId, resource, status }: CheckRow): Promise<boolean> => {
+    if (status !== 'failed') return false
+    resting ??= await restingLists(warehouse, now, timesOf(settings))
+    return resting.has(cursorName({ tenantId, resource }))
+  }
   for await (const rows of uncheckedLists(warehouse, since))
     for (const row of rows) {
       if (row.status === 'unavailable' || !names.has(row.resource) || !isWanted.has(row.tenant_id)) continue
-      const isResting =
-        resting.size > 0 && resting.has(cursorName({ tenantId: row.tenant_id, resource: row.resource }))
-      if (!isResting) checks.take(row)
+      if (!(await rests(row))) checks.take(row)
     }
   return checks
 }
