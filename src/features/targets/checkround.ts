@@ -72,8 +72,11 @@ export function checkRound(
     const most = budget ?? Number.POSITIVE_INFINITY
     const checks = await dueChecks(run, wanted, { now: nowOf(run), settings, most })
     const { anHour, isLate } = checks.need
-    const reserved = budget && reservedForChecks(budget, { needed: anHour * lastsOf(round), isLate })
-    const left = budget && reserved && polls ? afterPolls(budget, used, reserved) : budget
+    const needed = anHour * lastsOf(round)
+    const left =
+      budget !== undefined && polls
+        ? afterPolls(budget, used, reservedForChecks(budget, { needed, isLate }))
+        : budget
     const byName = new Map(wanted.resources.map((resource) => [resource.name, resource]))
     const tasks = checks.chosen(left).flatMap(({ tenant_id, resource }) => {
       const model = byName.get(resource)

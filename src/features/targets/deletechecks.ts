@@ -24,6 +24,7 @@ const hourMs = 3_600_000
  * A check is due from half of the interval on. If it fails, or finds no request left, there is time for another try.
  */
 const dueFrom = 0.5
+/** From here on it doesn't depend on what polls leave. */
 const lateFrom = 0.75
 /** Since when a list must not have been checked for a check to be due, in milliseconds since the epoch. */
 export const checkDueSince = ({ now, deletes }: CheckTimes): number => now - dueFrom * deletes
