@@ -11,7 +11,7 @@ import { scratch } from './scratch.js'
 import type { Kind } from './warehouse.js'
 
 /** `schema-2`: the last version in which a nested row had a single owner in the whole tenant. */
-export type Fixture = '0.1.0' | 'schema-2'
+export type Fixture = '0.1.0' | 'schema-2' | '0.2.0'
 
 const read = (fixture: Fixture, name: string): Buffer =>
   gunzipSync(readFileSync(join(import.meta.dirname, '../fixtures', fixture, `${name}.gz`)))
@@ -50,6 +50,7 @@ export async function keptWarehouse({ name }: Kind, fixture: Fixture, server?: s
   if (name === 'sqlite') {
     const file = join(scratch(), 'warehouse.db')
     writeFileSync(file, read(fixture, 'warehouse.db'))
+    if (fixture === '0.2.0') writeFileSync(`${file}.events`, read(fixture, 'warehouse.db.events'))
     return { url: `sqlite:${file}`, schema: 'shopsync' }
   }
   const database = `upgrade_${randomBytes(6).toString('hex')}`
