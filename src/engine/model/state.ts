@@ -77,6 +77,9 @@ export const stateTables = {
       ),
       news_unannounced: number('Of these, the ones no event announced.'),
       news_hours: number('Hours between the polls that found them, weighted the same way.'),
+      by_id_refused_at: timestamp(
+        'When the source was last found not to answer by id for this list. For a week, single records are not requested; null if it answers or was never asked.',
+      ),
       shared_services: json(
         'Services that two live orders have (docs/reconcile.md); null if there are none.',
       ),

@@ -8,6 +8,7 @@ import type { Clocks } from '../walk/clocks.js'
 import { cutPoint, epoch, unfiltered } from '../walk/cutpoint.js'
 import type { WalkPage } from '../walk/types.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
+import { type AnswerById, answerOfFailure, otherThan } from './answerbyid.js'
 import { isolate, mayBeOfRecords, withHoles } from './isolate.js'
 import { recordsObservedIn } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
@@ -154,13 +155,16 @@ export class CursorList<P extends FlatPage = Flattened> {
     }
   }
 
-  /** One record. undefined if the source answers that it doesn't exist. */
-  async item(id: Int64): Promise<Fetched<P> | undefined> {
-    const item = await this.cursor.source.item({ ...this.#request, id })
-    if (!item) return undefined
+  /** Requests one record. Only byid.ts calls it, because it knows what an answer without the record means. */
+  async item(id: Int64): Promise<AnswerById<P>> {
+    const item = await this.cursor.source.item({ ...this.#request, id }).catch(answerOfFailure)
+    if (!item) return { kind: 'gone' }
+    if ('kind' in item) return item
+    const other = otherThan(item.record, id)
+    if (other) return other
     const { record, careful, startedAt, requestId } = item
     const numbers = { ...item, form: this.cursor.warehouse.numbers, tokens: () => [item.tokens()] }
     const flattened = this.form(this.cursor.resource.flatten([record], careful, numbers))
-    return { flattened, records: 1, startedAt, requestId, page: undefined }
+    return { kind: 'record', fetched: { flattened, records: 1, startedAt, requestId, page: undefined } }
   }
 }

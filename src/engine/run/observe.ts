@@ -14,11 +14,17 @@ export function timeOf(record: unknown): string {
   return (typeof time === 'string' ? canonical(time) : null) ?? ''
 }
 
-/** The record's id as flatten stores it, or a digest of the content if it has no usable id. */
-function keyOf(record: unknown): string {
+/** The record's id as flatten stores it; undefined if it has no usable id. */
+export function recordKey(record: unknown): string | undefined {
   const id = member(record, 'id') ?? null
   const usable = id === null ? null : convert.id(id, 'double').value
-  if (usable !== null) return String(usable)
+  return usable === null ? undefined : String(usable)
+}
+
+/** The record's id, or a digest of the content if it has no usable id. */
+function keyOf(record: unknown): string {
+  const key = recordKey(record)
+  if (key !== undefined) return key
   return `?${createHash('sha256').update(readJsonText(record)).digest('base64url').slice(0, 16)}`
 }
 

@@ -6,7 +6,7 @@ import type { Clock, Stamps } from '../base/clock.js'
 import { Retry, Skip } from '../base/errors.js'
 import type { ProxyAddress } from '../config/proxy.js'
 import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
-import { AcceptedPage, type AskedPage, isJsonObject, kindOf } from './http/envelope.js'
+import { AcceptedPage, type AskedPage, kindOf } from './http/envelope.js'
 import {
   type Answered,
   type ApiRequest,
@@ -156,12 +156,11 @@ class HttpSource implements Source {
 
   async item(request: ItemRequest): Promise<Item | undefined> {
     try {
-      return await this.#ask(this.#call(request, `/${request.id}`, ''), ({ value, ...answer }) => {
-        if (!isJsonObject(value)) throw new Retry(`found ${kindOf(value)}, expected a record (a JSON object)`)
-        return { ...answer, record: value }
-      })
+      const call = this.#call(request, `/${request.id}`, '')
+      return await this.#ask(call, ({ value, ...answer }) => ({ ...answer, record: value }))
     } catch (error) {
-      if (error instanceof Skip && error.reason === 'absent') return undefined
+      const isGone = error instanceof Skip && (error.reason === 'absent' || error.details.status === 410)
+      if (isGone) return undefined
       throw error
     }
   }

@@ -78,6 +78,7 @@ export interface Page extends Answer {
 }
 
 export interface Item extends Answer {
+  /** Whatever JSON value came: a source may answer null, or another record than the requested one. */
   readonly record: unknown
 }
 
@@ -157,7 +158,7 @@ export interface Source {
    * the old part of the heap, and a page of 4 MB that it resolves to stays there until a full collection.
    */
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T>
-  /** undefined if the record doesn't exist (404). */
+  /** undefined if the record doesn't exist (404, 410). */
   item(request: ItemRequest): Promise<Item | undefined>
   /** A bare array, such as payments/customer_payment_types. */
   strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>

@@ -123,6 +123,8 @@ export interface CursorState {
   readonly polls?: Polls
   /** What is known about rows that two live records show (sharedrows.ts). null or absent if there are none. */
   readonly shared?: unknown
+  /** When the source was last found not to answer by id (run/byid.ts). */
+  readonly byIdRefusedAt?: string | null
 }
 
 /** What the polls of a cursor have found, as run/polls.ts counts it. */
@@ -215,6 +217,7 @@ const stateOfRow = (row: StateRows['sync_cursors']): CursorState => ({
   refill: row.refill ?? null,
   refillWalk: jsonOf(row.refill_walk ?? null),
   shared: jsonOf(row.shared_services ?? null),
+  byIdRefusedAt: row.by_id_refused_at ?? null,
 })
 
 /** Postgres returns numbers as text. */

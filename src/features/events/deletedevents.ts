@@ -4,6 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros } from '../../engine/base/timestamp.js'
+import { byIdOf } from '../../engine/run/byid.js'
 import { flatList } from '../../engine/run/cursorlist.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
@@ -78,7 +79,7 @@ export class DeletedEvents {
     const { cursor } = this
     const list = flatList(cursor, 'lookup')
     const store = new PageStore(cursor, 'lookup')
-    const confirmation = new Confirmation(list, cursor.run.stamps, cursor.note, () => true)
+    const confirmation = new Confirmation(list, byIdOf(cursor, list), { note: cursor.note })
     const candidates = [...live].map(([id, updatedAt]) => ({ id, updatedAt }))
     const { gone, moved } = await confirmation.ask(candidates)
     const there = new Set<Int64>()

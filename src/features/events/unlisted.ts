@@ -3,11 +3,10 @@
  * any record and counts as late, so walks go back further from then on.
  */
 
-import type { Int64 } from '../../../schema/resource.js'
-import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
-import { mayBeOfRecords } from '../../engine/run/isolate.js'
+import { byIdOf } from '../../engine/run/byid.js'
+import { flatList } from '../../engine/run/cursorlist.js'
 import { LatenessMeter } from '../../engine/run/lateness.js'
-import { type Fetched, PageStore } from '../../engine/run/store.js'
+import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
@@ -20,7 +19,7 @@ interface Asked {
   readonly stored: readonly EventRow[]
   /** Events whose record was fetched in an older version: only the event has seen the announced one. */
   readonly unseen: readonly EventRow[]
-  /** Events whose record breaks the response. */
+  /** Events about whose record the answer says nothing: it is refused, for example. */
   readonly unread: readonly EventRow[]
 }
 
@@ -30,21 +29,23 @@ export async function askUnlisted(
   floor: string,
   rows: readonly EventRow[],
 ): Promise<Asked> {
-  const list = flatList(cursor, 'lookup')
   const store = new PageStore(cursor, 'webhook')
   const [absent, stored]: [EventRow[], EventRow[]] = [[], []]
   const [unseen, unread]: [EventRow[], EventRow[]] = [[], []]
-  for (const id of new Set(rows.map(({ record_id }) => record_id))) {
+  const byId = byIdOf(cursor, flatList(cursor, 'lookup'))
+  const { answers, isOffered } = await byId.ask([...new Set(rows.map(({ record_id }) => record_id))])
+  // Only the event has seen what the source shows neither in its list nor by id.
+  if (!isOffered) unseen.push(...rows.filter(({ record_id }) => answers.get(record_id)?.kind !== 'record'))
+  for (const [id, answer] of answers) {
     const its = rows.filter(({ record_id }) => record_id === id)
-    const fetched = await itemOf(list, id)
-    if (fetched === 'unread') {
-      unread.push(...its)
+    if (answer.kind !== 'record') {
+      if (isOffered) (answer.kind === 'gone' ? absent : unread).push(...its)
       continue
     }
-    const [record] = fetched?.flattened.records ?? []
-    if (!fetched) absent.push(...its)
+    const { fetched } = answer
+    const [record] = fetched.flattened.records
     // A record that can't be stored is in quarantine by now, and reported there.
-    else if (!record) {
+    if (!record) {
       await store.storeFlat(fetched)
       stored.push(...its)
     } else {
@@ -60,16 +61,6 @@ export async function askUnlisted(
       records: stored.map(({ record_id }) => record_id),
     })
   return { absent, stored, unseen, unread }
-}
-
-/** A record that breaks its response doesn't keep others from being requested. */
-async function itemOf(list: CursorList, id: Int64): Promise<Fetched | 'unread' | undefined> {
-  try {
-    return await list.item(id)
-  } catch (error) {
-    if (mayBeOfRecords(error)) return 'unread'
-    throw error
-  }
 }
 
 async function countLate(

@@ -2,6 +2,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../engine/base/errors.js'
 import { plural } from '../../engine/base/format.js'
 import { parseInt64 } from '../../engine/base/int64.js'
+import { byIdOutside } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies, Writing } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
@@ -76,20 +77,16 @@ function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): Quarant
  * Removes a record that never was a row if a 404 shows that it is gone, provided the source answers by id for a record
  * that it lists. If it has a row, reconcile will confirm and mark the deletion.
  */
-async function forgetGone(
-  run: ReplayRun,
-  record: QuarantinedRecord,
-  { id, list }: { readonly id: Int64; readonly list: CursorList },
-): Promise<string> {
+async function forgetGone(run: ReplayRun, record: QuarantinedRecord, id: Int64): Promise<string> {
   const row = (await new LiveRows(run.warehouse, record).versions([id])).get(id)
   if (row?.deletedAt === null) return 'the source no longer has it: shopsync reconcile marks it deleted'
-  const { total } = await list.fetch(epoch, 1, 1)
-  const { probeId } = list
-  const isById = probeId === undefined ? total === 0 : (await list.item(probeId)) !== undefined
-  if (!isById) return 'the source does not answer by id, so it may be gone or not'
   await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)])
   return 'the source no longer has it: removed from quarantine'
 }
+
+/** Nothing was listed that could have been requested: an empty list doesn't have the record either. */
+const isEmpty = async (list: CursorList): Promise<boolean> =>
+  list.probeId === undefined && (await list.fetch(epoch, 1, 1)).total === 0
 
 async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
   const { resource, recordId } = record
@@ -107,9 +104,16 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
       `it has no id to fetch it by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
-    const list = flatList({ ...run, ...record }, 'lookup')
-    const fetched = await list.item(id)
-    if (!fetched) return done('gone', await forgetGone(run, record, { id, list }))
+    const task = { ...run, ...record }
+    const list = flatList(task, 'lookup')
+    const { answers, isOffered } = await (await byIdOutside(task, list, run.warehouse)).ask([id])
+    const answer = answers.get(id)
+    if (!answer || !(isOffered || (await isEmpty(list))))
+      return done('unreachable', 'the source does not answer by id, so it may be gone or not')
+    if (answer.kind === 'gone') return done('gone', await forgetGone(run, record, id))
+    if (answer.kind !== 'record')
+      return done('failed', `the source does not show it: found ${answer.found}, expected the record`)
+    const { fetched } = answer
     // The outcome shows what is left in quarantine; it doesn't have to be logged.
     const store = new PageStore(
       { key, warehouse: run.warehouse, observer: {}, stats: new TenantStats() },

@@ -5,6 +5,7 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
+import { byIdOf } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { addCounts, type Counts, type CursorResult, type CursorWork } from '../../engine/run/cursorwork.js'
 import { mostTouched } from '../../engine/run/runstats.js'
@@ -84,14 +85,13 @@ export class SharedLook {
     private readonly cursor: CursorRun<LeasedWarehouse>,
     private readonly options: SharedOptions,
   ) {
-    const { root, run, tenantId, warehouse } = cursor
+    const { root, tenantId, warehouse } = cursor
     const [nested = root] = cursor.resource.tables.filter(({ moves }) => moves)
     this.#rows = new SharedRows(warehouse, tenantId, root, nested)
     this.#liveRows = new LiveRows(warehouse, cursor)
     this.#list = flatList(cursor, 'lookup')
     this.#store = new PageStore(cursor, 'lookup')
-    // A record that breaks its response doesn't keep others from being requested.
-    this.#confirmation = new Confirmation(this.#list, run.stamps, cursor.note, () => true)
+    this.#confirmation = new Confirmation(this.#list, byIdOf(cursor, this.#list), { note: cursor.note })
   }
 
   /** The counts of the check itself. */
@@ -175,13 +175,13 @@ export class SharedLook {
     // The first request shows whether the source answers by id.
     for (const part of [[first], others]) {
       stats.lookups += part.length
-      const answer = await this.#confirmation.byId(part)
+      const answer = await this.#confirmation.askById(part)
       if (!answer.isById) {
         this.#note('The source does not answer by id; rows that two records share are counted and stay')
         return undefined
       }
       await this.#storeAll(answer.moved)
-      unread.push(...answer.unread)
+      unread.push(...answer.unclear.keys())
       gone.push(...answer.gone)
     }
     if (gone.length > 0) await this.markGone(gone)

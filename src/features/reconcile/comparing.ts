@@ -8,6 +8,7 @@ import { plural } from '../../engine/base/format.js'
 import { Bisection } from '../../engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
+import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import type { Note } from '../../engine/run/runreport.js'
@@ -25,11 +26,32 @@ import type { Version } from '../../engine/warehouse/versionbatch.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
+type Unclear = ReadonlyMap<Int64, UnclearAnswer>
+
+/** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
+export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
+
 export const differingText = (records: number): string =>
   `The source gives different answers about ${plural(records, 'record')} by id and in its list, or from one response to the next. Nothing was changed for ${records === 1 ? 'it' : 'them'}; the next reconcile checks again`
 
-export const unevenText = ({ source, warehouse }: ComparedCursor): string =>
+/** `unclear`: records that the list doesn't show, and what came instead of them by id. */
+export function unclearText(unclear: Unclear): string {
+  const some = [...unclear].slice(0, mostNamed).map(([id, { found }]) => `${id} (found ${found})`)
+  const more = unclear.size > some.length ? ` and ${unclear.size - some.length} more` : ''
+  return `The list no longer shows ${plural(unclear.size, 'record')} about which the source gives no clear answer by id: ${some.join(', ')}${more}. ${unclear.size === 1 ? 'Its row stays' : 'Their rows stay'}; the next reconcile asks again`
+}
+
+/** How many records a message names. */
+const mostNamed = 5
+
+const unevenText = ({ source, warehouse }: ComparedCursor): string =>
   `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. The differences found are repaired; the next reconcile checks again`
+
+/** `differing`: records that the list shows in another version than the answer by id. */
+export function unsureText(found: ComparedCursor, differing: number, unclear: Unclear): string {
+  if (differing > 0) return differingText(differing)
+  return unclearOf(found, unclear).size > 0 ? unclearText(unclear) : unevenText(found)
+}
 
 /** `more`: records that a filter by time hides. */
 export const beforeAllText = (more: number): string | undefined =>

@@ -3,12 +3,10 @@
  * `verify` use it before anything counts as deleted.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Stamps } from '../../engine/base/clock.js'
-import { mapLimited } from '../../engine/base/eachlimited.js'
-import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
+import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
+import type { ById } from '../../engine/run/byid.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
-import { mayBeOfRecords } from '../../engine/run/isolate.js'
 import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { countAfter } from '../../engine/walk/count.js'
@@ -26,81 +24,86 @@ export interface Confirmed {
 
 /** The same for records requested by id. */
 interface AskedById extends Confirmed {
-  /** Records that break the response. */
-  readonly unread: readonly Int64[]
+  /** Records about which the answer says nothing: refused, for example. */
+  readonly unclear: ReadonlyMap<Int64, UnclearAnswer>
+  /** Whether the source answers by id. Without it, nothing is gone or unclear, and some records weren't requested. */
   readonly isById: boolean
 }
 
-/** How many requests for single records run at once. */
-const together = 8
+interface Options {
+  readonly note: Note
+  /** Whether some records of the list break every response: they may do so by id, too. */
+  readonly hasHoles?: () => boolean
+}
 
 /**
- * Requests each row missing from a list by id. A 404 only counts if the source answers by id at all: a record that a
- * list has just shown is requested afterwards. If that one isn't found either, a second list decides: a row counts as
- * gone if it is also missing when the part of the list with its second is read again.
+ * Requests each row missing from a list by id. If the source doesn't answer by id, a second list decides: a row counts
+ * as gone if it is also missing when the part of the list with its second is read again.
+ *
+ * An answer that says nothing about a record leaves its row as it is, and the comparison unproven, even if it is the
+ * source's way to say that the record is gone. No sync brings back a row that was marked deleted by mistake, because its
+ * list doesn't show the record. A row that was left by mistake is reported by every reconcile.
  */
 export class Confirmation {
-  /** Whether the source answers by id; undefined until it was tried. */
-  #byId: boolean | undefined
+  /** Each is requested once. */
+  readonly #unclear = new Map<Int64, UnclearAnswer>()
 
   constructor(
     private readonly list: CursorList,
-    private readonly stamps: Stamps,
-    private readonly note: Note,
-    /** Whether some records of the list break every response: they may do so by id, too. */
-    private readonly hasHoles: () => boolean = () => false,
+    private readonly byId: ById,
+    private readonly options: Options,
   ) {}
 
-  /** Whether the source answers by id. */
+  /** Whether the source has shown that it answers by id. */
   get isById(): boolean {
-    return this.#byId === true
+    return this.byId.isOffered
+  }
+
+  /** Rows that were left as they are because the answer says nothing about their records. */
+  get unclear(): ReadonlyMap<Int64, UnclearAnswer> {
+    return this.#unclear
   }
 
   async ask(candidates: readonly Candidate[]): Promise<Confirmed> {
-    if (this.#byId === false) return this.#readAgain(candidates)
-    const { gone, moved, isById } = await this.byId(candidates)
-    if (isById) return { gone, moved }
-    this.note(
+    const open = candidates.filter(({ id }) => !this.#unclear.has(id))
+    const { gone, moved, unclear, isById } = await this.askById(open)
+    if (isById) {
+      for (const [id, answer] of unclear)
+        if (answer.kind !== 'unread' || !this.options.hasHoles?.()) this.#unclear.set(id, answer)
+      return { gone, moved }
+    }
+    this.options.note(
       'The source does not answer by id; a record that a second listing also lacks counts as deleted',
       {},
     )
-    const asked = new Map(candidates.map((candidate) => [candidate.id, candidate]))
-    const second = await this.#readAgain(gone.flatMap(({ id }) => asked.get(id) ?? []))
+    const shown = new Set(moved.flatMap(({ flattened }) => flattened.records.map(({ id }) => id)))
+    const second = await this.#readAgain(open.filter(({ id }) => !shown.has(id)))
     return { gone: second.gone, moved: [...moved, ...second.moved] }
   }
 
-  /** Requests by id, and nothing else. Without `isById`, the source doesn't answer by id, and a 404 means nothing. */
-  async byId(candidates: readonly Candidate[]): Promise<AskedById> {
-    const [gone, moved, unread]: [GoneRow[], Fetched[], Int64[]] = [[], [], []]
-    const answers = await mapLimited(candidates, together, (candidate) => this.#item(candidate))
-    for (const [i, answer] of answers.entries()) {
-      if (!answer) unread.push(...candidates.slice(i, i + 1).map(({ id }) => id))
-      else if ('flattened' in answer) moved.push(answer)
-      else gone.push(answer)
+  /** Requests by id, and nothing else. */
+  async askById(candidates: readonly Candidate[]): Promise<AskedById> {
+    const [gone, moved]: [GoneRow[], Fetched[]] = [[], []]
+    const unclear = new Map<Int64, UnclearAnswer>()
+    const { answers, isOffered: isById } = await this.byId.ask(candidates.map(({ id }) => id))
+    for (const { id, updatedAt } of candidates) {
+      const answer = answers.get(id)
+      if (answer?.kind === 'record') moved.push(answer.fetched)
+      else if (answer?.kind === 'gone') gone.push({ id, updatedAt, askedAt: answer.askedAt })
+      else if (answer) unclear.set(id, answer)
     }
-    if (moved.length > 0) this.#byId = true
-    const isById = gone.length === 0 || (await this.#answersById())
-    if (gone.length > 0) this.#byId = isById
-    return { gone, moved, unread, isById }
+    return isById ? { gone, moved, unclear, isById } : { gone: [], moved, unclear: new Map(), isById }
   }
 
-  /** Fetches records whose rows have vanished from the warehouse. undefined: the source doesn't answer by id. */
+  /**
+   * Fetches records whose rows have vanished from the warehouse. undefined: not every answer shows whether the record
+   * exists, so the list has to.
+   */
   async find(ids: readonly Int64[]): Promise<Fetched[] | undefined> {
-    const items = await mapLimited(ids, together, (id) => this.list.item(id))
-    const found = items.flatMap((item) => item ?? [])
-    if (found.length > 0) this.#byId = true
-    return found.length === ids.length || (await this.#answersById()) ? found : undefined
-  }
-
-  /** undefined: the record breaks the response by id as it breaks its page. */
-  async #item({ id, updatedAt }: Candidate): Promise<GoneRow | Fetched | undefined> {
-    const askedAt = fromMicros(this.stamps.next())
-    try {
-      return (await this.list.item(id)) ?? { id, updatedAt, askedAt }
-    } catch (error) {
-      if (this.hasHoles() && mayBeOfRecords(error)) return undefined
-      throw error
-    }
+    const { answers, isOffered } = await this.byId.ask(ids)
+    const all = [...answers.values()]
+    if (!isOffered || all.some(({ kind }) => kind !== 'record' && kind !== 'gone')) return undefined
+    return all.flatMap((answer) => (answer.kind === 'record' ? [answer.fetched] : []))
   }
 
   /** The version of each record by id, requested twice with a pause in between; undefined if there is none. */
@@ -108,27 +111,18 @@ export class Confirmation {
     ids: readonly Int64[],
     pause: () => Promise<void>,
   ): Promise<{ readonly id: Int64; readonly first?: Fetched; readonly second?: Fetched }[]> {
-    const first = await mapLimited(ids, together, (id) => this.list.item(id))
+    const first = await this.byId.ask(ids)
+    if (!first.isOffered) return ids.map((id) => ({ id }))
     await pause()
-    const second = await mapLimited(ids, together, (id) => this.list.item(id))
-    return ids.map((id, i) => {
-      const [one, other] = [first[i], second[i]]
-      return { id, ...(one && { first: one }), ...(other && { second: other }) }
+    const second = await this.byId.ask(ids)
+    return ids.map((id) => {
+      const [one, other] = [first.answers.get(id), second.answers.get(id)]
+      return {
+        id,
+        ...(one?.kind === 'record' && { first: one.fetched }),
+        ...(other?.kind === 'record' && { second: other.fetched }),
+      }
     })
-  }
-
-  /** Requests a record that exists; twice, since the first may just have been deleted. */
-  async #answersById(): Promise<boolean> {
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const probeId = attempt === 0 ? this.list.probeId : await this.#newestId()
-      if (probeId !== undefined && (await this.list.item(probeId))) return true
-    }
-    return false
-  }
-
-  async #newestId(): Promise<Int64 | undefined> {
-    await this.list.fetch(epoch, 1, 1)
-    return this.list.probeId
   }
 
   /** The second list: the newest records first, since a record that moved is there; then each row's second. */
@@ -159,7 +153,7 @@ export class Confirmation {
       for (const { id } of page.observed) shown.add(id)
       moved.push(page.payload)
     }
-    const port = { fetch, take, reached: async () => {}, readAhead: () => 0, note: this.note }
+    const port = { fetch, take, reached: async () => {}, readAhead: () => 0, note: this.options.note }
     const newer = await countAfter(port, until)
     const total = await countAfter(port, after)
     const outcome = await new RangeWalk(port, { after, until, newer, total }).run()

@@ -129,6 +129,11 @@ export class DryRun implements ComparedRows, Repair {
     return this.#older.differing
   }
 
+  /** Rows that the list doesn't show and about which the answer by id says nothing. */
+  get unclear(): Confirmation['unclear'] {
+    return this.parts.confirmation.unclear
+  }
+
   /**
    * Called after a comparison has counted the rows. What the catch-up walk found isn't new if the warehouse once had
    * it.

@@ -4,6 +4,7 @@
  */
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
+import { byIdOf } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { CursorWalk } from '../../engine/run/cursorwalk.js'
 import {
@@ -28,9 +29,9 @@ import {
   beforeAllText,
   type ComparedCursor,
   Comparing,
-  differingText,
   type Repair,
-  unevenText,
+  unclearOf,
+  unsureText,
 } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { DeletionGuard } from './deletionguard.js'
@@ -98,7 +99,10 @@ export class Reconciliation implements CursorWork, Repair {
       note: this.#note,
     })
     const hasHoles = (): boolean => this.#walk.memory.holes !== undefined
-    this.#confirmation = new Confirmation(this.#list, run.stamps, this.#note, hasHoles)
+    this.#confirmation = new Confirmation(this.#list, byIdOf(cursor, this.#list), {
+      note: this.#note,
+      hasHoles,
+    })
     this.#older = new OlderRows({
       confirmation: this.#confirmation,
       versions: (ids) => this.#liveRows.versions(ids),
@@ -129,7 +133,8 @@ export class Reconciliation implements CursorWork, Repair {
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
     const { isEven, evidence: _, memory, anomalies, beforeAll, ...rest } = found
-    const isSure = isEven && this.#older.differing === 0
+    const differing = this.#older.differing + unclearOf(found, this.#confirmation.unclear).size
+    const isSure = isEven && differing === 0
     await this.#latecomers.keep(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
     await trimRequests(this.cursor.warehouse, this.cursor, found.warehouse)
@@ -142,19 +147,20 @@ export class Reconciliation implements CursorWork, Repair {
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,
     }
-    const told = judged(this.#evidence(found, this.#walk.evidence ?? outcome.evidence), outcome, memory)
+    const told = judged(
+      this.#evidence(found, differing, this.#walk.evidence ?? outcome.evidence),
+      outcome,
+      memory,
+    )
     await this.#remember(told, memory)
     const problem = isSure
       ? beforeAllText(beforeAll)
-      : this.#older.differing > 0
-        ? differingText(this.#older.differing)
-        : unevenText(found)
+      : unsureText(found, this.#older.differing, this.#confirmation.unclear)
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
 
   /** If the two sides still differ, nothing else shows by how much. */
-  #evidence({ isEven, evidence }: ComparedCursor, walked: Evidence): Evidence {
-    const { differing } = this.#older
+  #evidence({ isEven, evidence }: ComparedCursor, differing: number, walked: Evidence): Evidence {
     if (!isEven || differing > 0) return { basis: { by: 'counts', isEven: false }, differing }
     const looks = [walked, { ...evidence, followedBack: this.#regressed }]
     return { basis: { by: 'looks', looks } }

@@ -5,6 +5,7 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
+import { type ById, readingById } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -23,7 +24,13 @@ import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
 import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
-import { beforeAllText, type ComparedCursor, Comparing } from '../reconcile/comparing.js'
+import {
+  beforeAllText,
+  type ComparedCursor,
+  Comparing,
+  unclearOf,
+  unclearText,
+} from '../reconcile/comparing.js'
 import { Confirmation } from '../reconcile/confirm.js'
 import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
 import { LiveRows } from '../reconcile/liverows.js'
@@ -67,10 +74,11 @@ export interface VerifyWork extends CursorWork {
   readonly isUnclaimed: boolean
 }
 
-function unsureText(differing: number, { holes = [] }: Memory): string {
+function unsureText({ differing, unclear }: DryRun, { holes = [] }: Memory): string {
   const records = holes.reduce((sum, hole) => sum + hole.records, 0)
   if (differing > 0)
-    return `The source gives different answers about ${differing} records by id and in its list`
+    return `The source gives different answers about ${plural(differing, 'record')} by id and in its list`
+  if (unclear.size > 0) return unclearText(unclear)
   if (records > 0) return `Everything was compared except ${plural(records, 'record')} that no response shows`
   return 'Records kept changing while they were compared: type shopsync verify again'
 }
@@ -78,6 +86,7 @@ function unsureText(differing: number, { holes = [] }: Memory): string {
 /** Verifies a cursor of records. */
 export class Verification implements VerifyWork {
   readonly #list: CursorList
+  readonly #byId: ById
   readonly #liveRows: LiveRows
   readonly #dryRun: DryRun
   readonly #comparing: Comparing
@@ -96,10 +105,11 @@ export class Verification implements VerifyWork {
     this.#memory = memoryOf(state?.remembered)
     const hasHoles = (): boolean => this.#memory.holes !== undefined
     this.#list = flatList(cursor, 'reconcile')
+    this.#byId = readingById(cursor, this.#list)
     this.#liveRows = new LiveRows(cursor.warehouse, cursor)
     this.#dryRun = new DryRun({
       liveRows: this.#liveRows,
-      confirmation: new Confirmation(this.#list, run.stamps, note, hasHoles),
+      confirmation: new Confirmation(this.#list, this.#byId, { note, hasHoles }),
       check: new RegisterCheck(cursor),
       mostTwice: () => this.#memory.twice ?? 0,
       pause: () => run.clock.sleep(run.answersApartMs ?? answersApart, run.signal),
@@ -183,12 +193,12 @@ export class Verification implements VerifyWork {
       sampled,
       differences,
     }
-    const { differing } = this.#dryRun
     const isEven = found.isEven && movesWatermark(walked)
+    const differing = this.#dryRun.differing + unclearOf(found, this.#dryRun.unclear).size
     const { beforeAll } = found
     const evidence: Evidence = { basis: { by: 'counts', isEven }, differing, beforeAll }
     const isSure = isEven && differing === 0
-    const problem = isSure ? beforeAllText(beforeAll) : unsureText(differing, memory)
+    const problem = isSure ? beforeAllText(beforeAll) : unsureText(this.#dryRun, memory)
     return {
       ...this.progress,
       outcome: judged(evidence, walked, memory),
@@ -201,9 +211,10 @@ export class Verification implements VerifyWork {
     const wanted = this.options.sample
     if (wanted === 0) return []
     const differences: ContentDifference[] = []
-    for (const id of await this.#chooseIds(wanted)) {
-      const item = await this.#list.item(id)
-      if (!item) continue
+    const { answers } = await this.#byId.ask(await this.#chooseIds(wanted))
+    for (const [id, answer] of answers) {
+      if (answer.kind !== 'record') continue
+      const item = answer.fetched
       const stored = (await this.#liveRows.versions([id])).get(id)
       // A different version is a difference of its own, or none.
       if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) await this.#dryRun.store(item)

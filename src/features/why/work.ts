@@ -10,6 +10,7 @@ import { parseInt64 } from '../../engine/base/int64.js'
 import { nearest } from '../../engine/config/nearest.js'
 import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Table } from '../../engine/model/table.js'
+import { byIdOutside } from '../../engine/run/byid.js'
 import { flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
@@ -75,7 +76,7 @@ export interface Why {
   readonly known_since: string | null
 }
 
-type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal'>
+type Reading = Pick<Dependencies, 'warehouse' | 'source' | 'signal' | 'stamps' | 'clock'>
 type Row = Readonly<Record<string, unknown>>
 /** How many rows one question covers at most: each costs a request. */
 export const mostRows = 100
@@ -170,14 +171,17 @@ async function askSource(
   const cursor = { ...deps, tenantId, resource }
   const list = flatList(cursor, 'lookup')
   try {
-    const item = await list.item(id)
-    if (!item)
-      return {
-        answer: 'gone',
-        reason: 'it answers 404 for this id: the record is gone, or the tenant is not granted',
-      }
-    const differences = await compareContent(deps.warehouse, cursor, id, item.flattened)
-    return { answer: 'exists', updated_at: item.flattened.records[0]?.updatedAt ?? null, differences }
+    const byId = await byIdOutside(cursor, list)
+    const { answers, isOffered } = await byId.ask([id])
+    const answer = answers.get(id)
+    if (!answer || !isOffered)
+      return { answer: 'not asked', reason: 'it does not answer by id for this list' }
+    if (answer.kind === 'gone') return { answer: 'gone', reason: 'it answers that this id does not exist' }
+    if (answer.kind !== 'record')
+      return { answer: 'failed', reason: `it does not show the record: found ${answer.found}` }
+    const { flattened } = answer.fetched
+    const differences = await compareContent(deps.warehouse, cursor, id, flattened)
+    return { answer: 'exists', updated_at: flattened.records[0]?.updatedAt ?? null, differences }
   } catch (error) {
     if (error instanceof Skip) return { answer: 'failed', reason: describeError(error) }
     throw error

@@ -26,7 +26,8 @@ export function statusFailure(
     })
   // If a 429 concerns every request, the throttle does the waiting and `after` is zero.
   if (status === 429) return new Retry(message, { ...details, after: after ?? 0, hint: spent })
-  if (status >= 500 || status === 408 || status === 425 || (status > 200 && status < 300))
+  // 501 says that the server can't do this at all.
+  if ((status >= 500 && status !== 501) || status === 408 || status === 425 || (status > 200 && status < 300))
     return new Retry(message, { ...details, ...(after !== undefined && { after }) })
   return new Skip(message, {
     ...details,

@@ -1,0 +1,161 @@
+/*
+ * The one way to request records by id. It decides whether the source answers by id at all: sources refuse it with 404,
+ * 400, 403, 405, 406, 501 or with a page for people, and every one of these may also concern a single record. So if a
+ * record isn't shown, one that the list has just shown is requested. If that one is shown, the answer concerned the
+ * record; if not, the source doesn't answer by id, which is remembered for a week.
+ */
+import type { Int64 } from '../../../schema/resource.js'
+import type { Clock, Stamps } from '../base/clock.js'
+import { mapLimited } from '../base/eachlimited.js'
+import { addMicros, fromMicros } from '../base/timestamp.js'
+import { epoch } from '../walk/cutpoint.js'
+import { type CursorKey, moveCursor, type Reader, readCursor } from '../warehouse/cursors.js'
+import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
+import type { AnswerById } from './answerbyid.js'
+import type { CursorList } from './cursorlist.js'
+import { type CursorRun, type CursorTask, keyOf, now, type ReadingCursor } from './tenant.js'
+
+/** `askedAt`: the stamp of the request. */
+export type Asked = AnswerById & { readonly askedAt: string }
+
+export interface AnswersById {
+  /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
+  readonly isOffered: boolean
+  readonly answers: ReadonlyMap<Int64, Asked>
+}
+
+interface ByIdParts {
+  readonly list: CursorList
+  readonly stamps: Stamps
+  now(): string
+  /** When the source was last found not to answer by id for this list. */
+  readonly refusedAt: string | null | undefined
+  /** Remembers it, or that the source answers again. Absent for a command that only reads. */
+  remember?(refusedAt: string | null): Promise<void>
+}
+
+/** How many requests for single records run at once. */
+const together = 8
+
+const week = 7n * 86_400_000_000n
+
+export class ById {
+  /** Whether the source answers by id; undefined until it was tried. */
+  #isOffered: boolean | undefined
+  /** A record was shown: whatever else it refuses, the source answers by id. */
+  #hasShown = false
+  #refusedAt: string | null
+
+  constructor(private readonly parts: ByIdParts) {
+    this.#refusedAt = parts.refusedAt ?? null
+    const now = parts.now()
+    // A time ahead of the clock was taken from a wrong one.
+    const isRecent =
+      this.#refusedAt !== null && this.#refusedAt <= now && this.#refusedAt > addMicros(now, -week)
+    this.#isOffered = isRecent ? false : undefined
+  }
+
+  /** Whether the source has shown that it answers by id. */
+  get isOffered(): boolean {
+    return this.#isOffered === true
+  }
+
+  get #isRefused(): boolean {
+    return this.#isOffered === false
+  }
+
+  /** Requests each record once. If the source doesn't answer by id, that costs a few requests and not one per record. */
+  async ask(ids: readonly Int64[]): Promise<AnswersById> {
+    const answers = new Map<Int64, Asked>()
+    if (this.#isRefused) return { isOffered: false, answers }
+    const parts = this.#isOffered ? [ids] : [ids.slice(0, together), ids.slice(together)]
+    let isSure = true
+    for (const part of parts.filter(({ length }) => length > 0)) {
+      const asked = await mapLimited(part, together, (id) => this.#one(id))
+      for (const [i, id] of part.entries()) if (asked[i]) answers.set(id, asked[i])
+      if (asked.some(({ kind }) => kind === 'record')) await this.#shown()
+      // Afterwards: a tenant that was revoked meanwhile answers 404 too.
+      const isDoubtful = asked.some(({ kind }) => kind === 'gone' || kind === 'unread' || !this.isOffered)
+      isSure = !isDoubtful || (await this.#isListedShown())
+      if (this.#isRefused) break
+    }
+    return { isOffered: isSure, answers }
+  }
+
+  async #one(id: Int64): Promise<Asked> {
+    const askedAt = fromMicros(this.parts.stamps.next())
+    return { ...(await this.parts.list.item(id)), askedAt }
+  }
+
+  async #shown(): Promise<void> {
+    this.#isOffered = true
+    this.#hasShown = true
+    if (this.#refusedAt !== null) await this.parts.remember?.(null)
+    this.#refusedAt = null
+  }
+
+  /** Requests a record that exists; twice, since the first may just have been deleted. */
+  async #isListedShown(): Promise<boolean> {
+    let answer: AnswerById | undefined
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const id = attempt === 0 ? this.parts.list.probeId : await this.#newestId()
+      if (id === undefined) continue
+      answer = await this.parts.list.item(id)
+      if (answer.kind !== 'record') continue
+      await this.#shown()
+      return true
+    }
+    // The source is away, so nothing is known about any of the records.
+    if (answer?.kind === 'unread') throw answer.error
+    if (answer) await this.#refused()
+    return false
+  }
+
+  async #refused(): Promise<void> {
+    this.#isOffered = false
+    if (this.#hasShown) return
+    this.#refusedAt = this.parts.now()
+    await this.parts.remember?.(this.#refusedAt)
+  }
+
+  async #newestId(): Promise<Int64 | undefined> {
+    await this.parts.list.fetch(epoch, 1, 1)
+    return this.parts.list.probeId
+  }
+}
+
+/** Records of a list outside a run: `writer` if what is found out may be remembered. */
+export async function byIdOutside(
+  task: CursorTask & { readonly stamps: Stamps; readonly clock: Clock; readonly warehouse: Reader },
+  list: CursorList,
+  writer?: LeasedWarehouse,
+): Promise<ById> {
+  const key = keyOf(task)
+  const state = await readCursor(task.warehouse, key)
+  return new ById({
+    list,
+    stamps: task.stamps,
+    now: () => now(task),
+    refusedAt: state?.byIdRefusedAt,
+    ...(writer && { remember: (at) => remember(writer, key, at) }),
+  })
+}
+
+async function remember(warehouse: LeasedWarehouse, key: CursorKey, at: string | null): Promise<void> {
+  await warehouse.write([moveCursor(warehouse.db, key, { by_id_refused_at: at })])
+}
+
+const partsOf = (cursor: ReadingCursor, list: CursorList): ByIdParts => ({
+  list,
+  stamps: cursor.run.stamps,
+  now: () => cursor.now(),
+  refusedAt: cursor.state?.byIdRefusedAt,
+})
+
+/** For a cursor's work that only reads. */
+export const readingById = (cursor: ReadingCursor, list: CursorList): ById => new ById(partsOf(cursor, list))
+
+export const byIdOf = (cursor: CursorRun<LeasedWarehouse>, list: CursorList): ById => {
+  const { key, warehouse } = cursor
+  return new ById({ ...partsOf(cursor, list), remember: (at) => remember(warehouse, key, at) })
+}
