@@ -9,11 +9,11 @@ import type { Clock, Stamps } from '../base/clock.js'
 import { mapLimited } from '../base/eachlimited.js'
 import { addMicros, fromMicros } from '../base/timestamp.js'
 import { epoch } from '../walk/cutpoint.js'
-import { type CursorKey, moveCursor, type Reader, readCursor } from '../warehouse/cursors.js'
+import { type CursorKey, moveCursor } from '../warehouse/cursors.js'
 import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import type { AnswerById } from './answerbyid.js'
 import type { CursorList } from './cursorlist.js'
-import { type CursorRun, type CursorTask, keyOf, now, type ReadingCursor } from './tenant.js'
+import { type CursorRun, now, type ReadingCursor } from './tenant.js'
 
 /** `askedAt`: the stamp of the request. */
 export type Asked = AnswerById & { readonly askedAt: string }
@@ -124,22 +124,9 @@ export class ById {
   }
 }
 
-/** Records of a list outside a run: `writer` if what is found out may be remembered. */
-export async function byIdOutside(
-  task: CursorTask & { readonly stamps: Stamps; readonly clock: Clock; readonly warehouse: Reader },
-  list: CursorList,
-  writer?: LeasedWarehouse,
-): Promise<ById> {
-  const key = keyOf(task)
-  const state = await readCursor(task.warehouse, key)
-  return new ById({
-    list,
-    stamps: task.stamps,
-    now: () => now(task),
-    refusedAt: state?.byIdRefusedAt,
-    ...(writer && { remember: (at) => remember(writer, key, at) }),
-  })
-}
+/** For a command that a person typed to have records requested: it asks again, whatever is remembered. */
+export const byIdNow = ({ stamps, clock }: { stamps: Stamps; clock: Clock }, list: CursorList): ById =>
+  new ById({ list, stamps, now: () => now({ clock }), refusedAt: null })
 
 async function remember(warehouse: LeasedWarehouse, key: CursorKey, at: string | null): Promise<void> {
   await warehouse.write([moveCursor(warehouse.db, key, { by_id_refused_at: at })])

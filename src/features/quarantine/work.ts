@@ -2,7 +2,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../../engine/base/errors.js'
 import { plural } from '../../engine/base/format.js'
 import { parseInt64 } from '../../engine/base/int64.js'
-import { byIdOutside } from '../../engine/run/byid.js'
+import { type ById, byIdNow } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies, Writing } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
@@ -10,7 +10,7 @@ import { TenantStats } from '../../engine/run/runstats.js'
 import { PageStore } from '../../engine/run/store.js'
 import { type CursorTask, keyOf } from '../../engine/run/tenant.js'
 import { epoch } from '../../engine/walk/cutpoint.js'
-import { cursorColumns } from '../../engine/warehouse/cursors.js'
+import { cursorColumns, cursorName } from '../../engine/warehouse/cursors.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
@@ -84,11 +84,26 @@ async function forgetGone(run: ReplayRun, record: QuarantinedRecord, id: Int64):
   return 'the source no longer has it: removed from quarantine'
 }
 
+/** What the records of one list share: whether the source answers by id is found out once. */
+interface Lookup {
+  readonly list: CursorList
+  readonly byId: ById
+}
+
+function lookupOf(run: ReplayRun, record: QuarantinedRecord): Lookup {
+  const list = flatList({ ...run, ...record }, 'lookup')
+  return { list, byId: byIdNow(run, list) }
+}
+
 /** Nothing was listed that could have been requested: an empty list doesn't have the record either. */
 const isEmpty = async (list: CursorList): Promise<boolean> =>
   list.probeId === undefined && (await list.fetch(epoch, 1, 1)).total === 0
 
-async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Replayed> {
+async function replayOne(
+  run: ReplayRun,
+  record: QuarantinedRecord,
+  { list, byId }: Lookup,
+): Promise<Replayed> {
   const { resource, recordId } = record
   const key = keyOf(record)
   const done = (outcome: Replayed['outcome'], detail: string | null): Replayed => ({
@@ -104,9 +119,7 @@ async function replayOne(run: ReplayRun, record: QuarantinedRecord): Promise<Rep
       `it has no id to fetch it by: shopsync sync --full --resource ${resource.name} reads it again`,
     )
   try {
-    const task = { ...run, ...record }
-    const list = flatList(task, 'lookup')
-    const { answers, isOffered } = await (await byIdOutside(task, list, run.warehouse)).ask([id])
+    const { answers, isOffered } = await byId.ask([id])
     const answer = answers.get(id)
     if (!answer || !(isOffered || (await isEmpty(list))))
       return done('unreachable', 'the source does not answer by id, so it may be gone or not')
@@ -135,11 +148,16 @@ export async function replayQuarantine(deps: Dependencies, choice: CursorChoice)
   await using lease = await openLease(deps, 'quarantine replay')
   await checkSourceIdentity(deps.warehouse, deps.source.address)
   const outcomes: Replayed[] = []
+  const lookups = new Map<string, Lookup>()
   const records = recordsOf(deps, await listQuarantine(deps.warehouse, choice))
   for (const record of records) {
     if (lease.signal.aborted) break
     deps.observer.step?.('fetching each record again', outcomes.length, records.length)
-    outcomes.push(await replayOne({ ...deps, ...lease }, record))
+    const run = { ...deps, ...lease }
+    const name = cursorName(keyOf(record))
+    const lookup = lookups.get(name) ?? lookupOf(run, record)
+    lookups.set(name, lookup)
+    outcomes.push(await replayOne(run, record, lookup))
   }
   lease.throwIfLost()
   return outcomes

@@ -10,7 +10,7 @@ import { parseInt64 } from '../../engine/base/int64.js'
 import { nearest } from '../../engine/config/nearest.js'
 import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Table } from '../../engine/model/table.js'
-import { byIdOutside } from '../../engine/run/byid.js'
+import { byIdNow } from '../../engine/run/byid.js'
 import { flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
@@ -171,8 +171,7 @@ async function askSource(
   const cursor = { ...deps, tenantId, resource }
   const list = flatList(cursor, 'lookup')
   try {
-    const byId = await byIdOutside(cursor, list)
-    const { answers, isOffered } = await byId.ask([id])
+    const { answers, isOffered } = await byIdNow(deps, list).ask([id])
     const answer = answers.get(id)
     if (!answer || !isOffered)
       return { answer: 'not asked', reason: 'it does not answer by id for this list' }
