@@ -5,8 +5,8 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
+import { isJsonObject, kindOf } from '../base/jsonkind.js'
 import type { Flattened } from '../model/flatten/batch.js'
-import { isJsonObject, kindOf } from '../source/http/envelope.js'
 import { mayBeOfRecords } from './isolate.js'
 import { recordKey } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'

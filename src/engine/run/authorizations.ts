@@ -5,13 +5,13 @@
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
+import { isJsonObject } from '../base/jsonkind.js'
 import { toJson } from '../base/printjson.js'
 import {
   type AuthorizationRow,
   type FlatAuthorization,
   flattenAuthorization,
 } from '../model/flatten/authorization.js'
-import { isJsonObject } from '../source/http/envelope.js'
 import type { Page } from '../source/source.js'
 import type { Dependencies } from './runcontext.js'
 

@@ -16,12 +16,12 @@ import type { CursorList } from './cursorlist.js'
 import { type CursorRun, now, type ReadingCursor } from './tenant.js'
 
 /** `askedAt`: the stamp of the request. */
-export type Asked = AnswerById & { readonly askedAt: string }
+export type StampedAnswer = AnswerById & { readonly askedAt: string }
 
 export interface AnswersById {
   /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
   readonly isOffered: boolean
-  readonly answers: ReadonlyMap<Int64, Asked>
+  readonly answers: ReadonlyMap<Int64, StampedAnswer>
 }
 
 interface ByIdParts {
@@ -66,7 +66,7 @@ export class ById {
 
   /** Requests each record once. If the source doesn't answer by id, that costs a few requests and not one per record. */
   async ask(ids: readonly Int64[]): Promise<AnswersById> {
-    const answers = new Map<Int64, Asked>()
+    const answers = new Map<Int64, StampedAnswer>()
     if (this.#isRefused) return { isOffered: false, answers }
     const parts = this.#isOffered ? [ids] : [ids.slice(0, together), ids.slice(together)]
     let isSure = true
@@ -82,7 +82,7 @@ export class ById {
     return { isOffered: isSure, answers }
   }
 
-  async #one(id: Int64): Promise<Asked> {
+  async #one(id: Int64): Promise<StampedAnswer> {
     const askedAt = fromMicros(this.parts.stamps.next())
     return { ...(await this.parts.list.item(id)), askedAt }
   }

@@ -4,9 +4,10 @@
  */
 import type { Clock, Stamps } from '../base/clock.js'
 import { Retry, Skip } from '../base/errors.js'
+import { kindOf } from '../base/jsonkind.js'
 import type { ProxyAddress } from '../config/proxy.js'
 import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
-import { AcceptedPage, type AskedPage, kindOf } from './http/envelope.js'
+import { AcceptedPage, type AskedPage } from './http/envelope.js'
 import {
   type Answered,
   type ApiRequest,

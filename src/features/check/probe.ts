@@ -5,11 +5,11 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../../engine/base/errors.js'
 import { parseId } from '../../engine/base/int64.js'
+import { isJsonObject } from '../../engine/base/jsonkind.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { addMicros, canonical, fromMicros } from '../../engine/base/timestamp.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { beginnings } from '../../engine/run/wholelists.js'
-import { isJsonObject } from '../../engine/source/http/envelope.js'
 import type { Shown, Source } from '../../engine/source/source.js'
 import { unixEpoch } from '../../engine/walk/cutpoint.js'
 

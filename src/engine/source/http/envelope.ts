@@ -1,4 +1,5 @@
 import { Bug, Retry } from '../../base/errors.js'
+import { isJsonObject, kindOf } from '../../base/jsonkind.js'
 import { NumberToken } from '../../base/numbertoken.js'
 import type { ListRequest, Page } from '../source.js'
 import type { Answered } from './exchange.js'
@@ -70,19 +71,6 @@ function totalOf(shown: number, page: number, perPage: number): { total: number;
   const isFull = shown >= perPage
   const total = (page - 1) * perPage + shown + (isFull ? 1 : 0)
   return { total, totalPages: isFull ? page + 1 : page }
-}
-
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The kind of a JSON value for a message, never its content. */
-export function kindOf(value: unknown): string {
-  if (value === undefined) return 'missing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'number') return Number.isInteger(value) ? `the number ${value}` : 'a fraction'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 /** A whole number from 0 up. The API documentation says number; a numeric string loses nothing, so it is accepted too. */
