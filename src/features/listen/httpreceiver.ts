@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { ConnectionRoom } from '../../shell/connectionroom.js'
 import type { Pem } from './certificate.js'
 import { Unwritable } from './intake.js'
 import type { Refusing } from './presence.js'
@@ -13,7 +14,8 @@ import { NoEvent } from './understand.js'
 const deadlines = { headersTimeout: 5000, connectionsCheckingInterval: 1000 }
 const requestTimeout = 10_000
 const keepAliveTimeout = 65_000
-const mostConnections = 512
+/** A source keeps its connections open; anyone else's, which haven't shown the secret, end after `untrustedMs`. */
+const room = { most: 512, own: 8, untrustedMs: 5000 }
 /** How many bytes of request bodies may be in memory at once. */
 const mostInHand = 64 * 1024 * 1024
 /** A body of up to this many bytes is read and discarded, so its sender sees the answer. */
@@ -60,6 +62,7 @@ const lengthOf = ({ headers }: FastifyRequest): number | undefined => {
 
 export class HttpReceiver {
   readonly #app: FastifyInstance
+  readonly #room: ConnectionRoom
   #inHand = 0
   #isEnding = false
 
@@ -74,7 +77,7 @@ export class HttpReceiver {
     this.#app = pem
       ? (fastify({ ...shared, https: { ...pem, ...deadlines } }) as unknown as FastifyInstance)
       : fastify({ ...shared, http: deadlines })
-    this.#app.server.maxConnections = mostConnections
+    this.#room = new ConnectionRoom(this.#app.server, room)
     this.#routes()
   }
 
@@ -131,6 +134,7 @@ export class HttpReceiver {
     const secret = headers['x-api-secret']
     if (!behind.isSecretRight(typeof secret === 'string' ? secret : undefined))
       return { code: 401, answer: 'unauthorized' }
+    this.#room.trust(request.raw.socket)
     const encoding = headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity') return { code: 415, answer: 'encoded', text: 'Expected no Content-Encoding' }
     if ((lengthOf(request) ?? 0) > behind.maxBodyBytes) return tooLarge

@@ -2,10 +2,10 @@
  * The HTTP server of `shopsync schedule`: health for monitoring, metrics, and the report and dictionary for those who
  * may reach it. It runs in this process's own event loop, so slow pages are rendered in a worker thread.
  */
-import type { Server } from 'node:http'
-import { isIP, type Socket } from 'node:net'
+import { isIP } from 'node:net'
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { describeError, Stop } from '../../engine/base/errors.js'
+import { ConnectionRoom } from '../../shell/connectionroom.js'
 import { listenProblem, urlOf } from '../../shell/listenproblem.js'
 
 /** What is served. */
@@ -53,16 +53,8 @@ function routes(app: FastifyInstance, served: Served): void {
 const refuse = (reply: FastifyReply, code: number, error: string): FastifyReply =>
   reply.code(code).send({ error })
 
-/**
- * Connections beyond this are closed at once: each takes a file descriptor, and without one a job can't open the
- * warehouse.
- */
-const mostConnections = 128
-/**
- * How many of these are reserved for this machine: a neighbor that opens connections must not keep local probes from
- * `/health`.
- */
-const ownConnections = 8
+/** Each connection takes a file descriptor, and without one a job can't open the warehouse. */
+const room = { most: 128, own: 8 }
 
 /**
  * Milliseconds. With Node's own deadlines, connections that never send a request would be kept for a minute and a half,
@@ -73,25 +65,6 @@ const deadlines = {
   requestTimeout: 10_000,
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 1000,
-}
-
-const isOwn = (address = ''): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address)
-
-/** Closes connections from other machines beyond their share. */
-function keepRoom(server: Server): void {
-  server.maxConnections = mostConnections
-  let others = 0
-  server.on('connection', (socket: Socket) => {
-    if (isOwn(socket.remoteAddress)) return
-    if (others >= mostConnections - ownConnections) {
-      socket.destroy()
-      return
-    }
-    others += 1
-    socket.once('close', () => {
-      others -= 1
-    })
-  })
 }
 
 export interface ListenAt {
@@ -114,7 +87,7 @@ export async function serve({ host, port }: ListenAt, served: Served): Promise<L
     requestTimeout,
     http: deadlines,
   })
-  keepRoom(app.server)
+  new ConnectionRoom(app.server, room)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
     if (request.method !== 'GET' && request.method !== 'HEAD')

@@ -14,6 +14,7 @@ import type * as waiting from '../../../src/features/events/waiting.js'
 import type * as intake from '../../../src/features/listen/intake.js'
 import type * as secrets from '../../../src/features/listen/secretcheck.js'
 import type * as guard from '../../../src/features/reconcile/deletionguard.js'
+import type * as room from '../../../src/shell/connectionroom.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -259,5 +260,28 @@ export const events: readonly Promised[] = [
     test: 'test/features/events/listener.test.ts',
     name: 'a command that finds it at work',
     on: both,
+  },
+  {
+    promise: 'nobody takes every connection of the receiver',
+    broken: 'keeps the connections it has, and refuses newcomers',
+    breakage: breaking<typeof room>('src/shell/connectionroom.ts').function(
+      'whoLeaves',
+      () => () => undefined,
+    ),
+    test: 'test/features/listen/connections.test.ts',
+    name: 'one address holds every connection',
+    on: [],
+  },
+  {
+    promise: 'nobody takes every connection of the receiver',
+    broken: 'treats a connection that has shown the secret like any other',
+    breakage: breaking<typeof room>('src/shell/connectionroom.ts').method(
+      'ConnectionRoom',
+      'trust',
+      () => () => {},
+    ),
+    test: 'test/features/listen/connections.test.ts',
+    name: 'one address holds every connection',
+    on: [],
   },
 ]
