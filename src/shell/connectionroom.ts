@@ -28,7 +28,7 @@ export interface Guest {
 
 const isOfThisMachine = (address: string): boolean => /^(?:127\.|::1$)/.test(address)
 
-/** Whoever is about to send a request on a connection that ends would get no answer. */
+/** A sender that is just about to use a connection would get no answer. */
 const graceMs = 1000
 
 /** What counts as one address: of IPv6, a network of 64 bits, since its owner has all the addresses in it. */

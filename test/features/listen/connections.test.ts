@@ -1,4 +1,4 @@
-/** Whoever opens connections to the receiver without the secret keeps nobody else from it. */
+/** If someone opens connections to the receiver without the secret, everyone else still reaches it. */
 import { createConnection, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
