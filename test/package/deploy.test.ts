@@ -53,6 +53,12 @@ test('whatever runs under systemd may write where the documents put metrics', ()
   }
 })
 
+test('what stays up or is planned waits until the clock is set', () => {
+  for (const unit of filesIn('deploy/systemd', '.service'))
+    for (const key of ['Wants', 'After'])
+      expect(text(unit), unit).toMatch(new RegExp(`^${key}=.*\\btime-sync\\.target\\b`, 'm'))
+})
+
 /** A server that accepts mail; resolves to what it got after the first mail. */
 function mailServer(): Promise<{ readonly port: number; readonly mail: Promise<string>; close(): void }> {
   return new Promise((listening) => {

@@ -6,8 +6,35 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
+/** The two clocks of a machine, in milliseconds. */
+export interface MachineClocks {
+  /** The time of day, in whole milliseconds. It jumps when someone, or NTP, sets it. */
+  wall(): number
+  /** Never jumps, and has microseconds. It may stand still while the machine sleeps. */
+  steady(): number
+}
+
+/** A difference of this many milliseconds means that the time of day was set. */
+const setMs = 100
+
+/**
+ * Microseconds since the epoch, which increase evenly until the time of day is set: then they follow it at once. A
+ * program that stays up may start before NTP has corrected the clock, and would otherwise run every job hours late.
+ */
+export function timeOfDay({ wall, steady }: MachineClocks): () => bigint {
+  let ahead = wall() - steady()
+  return () => {
+    const [day, even] = [wall(), steady()]
+    if (Math.abs(day - ahead - even) > setMs) ahead = day - even
+    return BigInt(Math.round((ahead + even) * 1000))
+  }
+}
+
 export const systemClock: Clock = {
-  nowMicros: () => BigInt(Math.round((performance.timeOrigin + performance.now()) * 1000)),
+  nowMicros: timeOfDay({
+    wall: () => Date.now(),
+    steady: () => performance.now(),
+  }),
   sleep: (milliseconds, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()

@@ -3,6 +3,7 @@
  * moment without the lease, and what it has accepted must be on disk. It contains nothing personal: ids and times.
  */
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
@@ -21,6 +22,8 @@ type Delivered = Pick<EventTable, 'tenant_id' | 'event_id' | 'resource' | 'deliv
 /** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
 
+type Opened = Pick<Warehouse, 'dialect'>
+
 export interface InboxOptions {
   readonly clock?: Clock
   /** Fires when the process is shutting down: after that, waits for the database are short. */
@@ -33,6 +36,7 @@ export class Inbox {
 
   private constructor(
     private dialect: Dialect,
+    private readonly warehouse: Opened,
     private readonly reopen: () => Promise<Dialect | undefined>,
     { clock = systemClock, signal }: InboxOptions,
   ) {
@@ -40,24 +44,21 @@ export class Inbox {
   }
 
   /** Makes the inbox if it is missing, and upgrades it: only a receiver of events does this. */
-  static async open(warehouse: Pick<Warehouse, 'dialect'>, options: InboxOptions = {}): Promise<Inbox> {
+  static async open(warehouse: Opened, options: InboxOptions = {}): Promise<Inbox> {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
       if (!dialect) throw new Bug('The inbox was not created')
       await makeTables(dialect)
       return dialect
     }
-    return new Inbox(await open(), open, options)
+    return new Inbox(await open(), warehouse, open, options)
   }
 
   /** undefined if events have never been received here. */
-  static async there(
-    warehouse: Pick<Warehouse, 'dialect'>,
-    options: InboxOptions = {},
-  ): Promise<Inbox | undefined> {
+  static async there(warehouse: Opened, options: InboxOptions = {}): Promise<Inbox | undefined> {
     const open = (): Promise<Dialect | undefined> => warehouse.dialect.beside({ ...place, creates: false })
     const dialect = await open()
-    return dialect && new Inbox(dialect, open, options)
+    return dialect && new Inbox(dialect, warehouse, open, options)
   }
 
   /** For people; never contains a password. */
@@ -109,10 +110,22 @@ export class Inbox {
   }
 
   /**
-   * Stores events, each of them once; returns how often each has been received so far. Then runs the other statements.
+   * Stores events, each of them once, except those of forgotten tenants; returns how often each stored one has been
+   * received so far. Then runs the other statements.
    */
   insert(rows: readonly Insertable<EventTable>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
-    const statement = this.db
+    return this.transaction(async (session) => {
+      const tenants = rows.map(({ tenant_id }) => tenant_id)
+      const forgotten = await forgottenAmong(tenants, this.warehouse.dialect, session)
+      const kept = rows.filter(({ tenant_id }) => !forgotten.has(tenant_id))
+      const stored = kept.length === 0 ? [] : (await session.run(this.#insertion(kept))).rows
+      for (const other of more) await session.run(other)
+      return stored
+    })
+  }
+
+  #insertion(rows: readonly Insertable<EventTable>[]): CompiledQuery<Delivered> {
+    return this.db
       .insertInto('sync_events')
       .values([...rows])
       .onConflict((conflict) =>
@@ -122,11 +135,6 @@ export class Inbox {
       )
       .returning(['tenant_id', 'event_id', 'resource', 'deliveries'])
       .compile()
-    return this.transaction(async (session) => {
-      const stored = await session.run(statement)
-      for (const other of more) await session.run(other)
-      return stored.rows
-    })
   }
 
   /** Free bytes where the inbox is stored; undefined if unknown. */
@@ -159,6 +167,26 @@ export class Inbox {
   close(): Promise<void> {
     return this.dialect.close()
   }
+}
+
+/**
+ * Which of these tenants are forgotten. `forget` first writes that down, then deletes the tenant's own row, then its
+ * events. So an event that isn't refused here is stored in time to be deleted: the inbox is a file with one writer, or
+ * else the tenant's row is held until the session commits.
+ */
+export async function forgottenAmong(
+  tenants: readonly Int64[],
+  { db, locksRows }: Dialect,
+  session: Session,
+): Promise<ReadonlySet<Int64>> {
+  const ids = [...new Set(tenants)]
+  if (ids.length === 0) return new Set()
+  if (locksRows) {
+    const own = db.selectFrom('tenants').select('tenant_id').where('tenant_id', 'in', ids)
+    await session.run(own.orderBy('tenant_id').forKeyShare().compile())
+  }
+  const marked = db.selectFrom('sync_forgotten').select('tenant_id').where('tenant_id', 'in', ids)
+  return new Set((await marked.execute()).map(({ tenant_id }) => tenant_id))
 }
 
 const place = { name: 'events', table: 'sync_events' } as const

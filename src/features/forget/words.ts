@@ -5,7 +5,10 @@ export const forgetQuestion = (tenantId: string): string =>
   `Everything of tenant ${tenantId} will be erased. Type its id to go on: `
 
 export function forgetText({ tenant_id, rows, tables, traces_left, elsewhere }: Forgotten): string {
-  const head = `Tenant ${tenant_id} is erased: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}.`
+  const head =
+    rows === 0
+      ? `Tenant ${tenant_id} was forgotten before: there was nothing more to erase.`
+      : `Tenant ${tenant_id} is erased: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}.`
   const rest =
     traces_left === null
       ? ''

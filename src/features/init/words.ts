@@ -94,8 +94,8 @@ WantedBy=timers.target`
 export const systemdUnits = (start: Start): string => `# /etc/systemd/system/shopsync-run@.service
 [Unit]
 Description=shopsync job %i
-Wants=network-online.target
-After=network-online.target
+Wants=network-online.target time-sync.target
+After=network-online.target time-sync.target
 
 [Service]
 Type=oneshot

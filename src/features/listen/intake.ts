@@ -19,7 +19,7 @@ export class Unwritable extends Error {}
 
 interface Entry {
   readonly rows: readonly EventRowToStore[]
-  resolve(isDouble: boolean): void
+  resolve(earlier: number | undefined): void
   reject(error: Error): void
 }
 
@@ -42,8 +42,11 @@ export class Intake {
     private readonly tell: (error: unknown) => void,
   ) {}
 
-  /** Resolves when the rows are on disk, to whether they were there before. Rejects with Unwritable. */
-  store(rows: readonly EventRowToStore[]): Promise<boolean> {
+  /**
+   * Resolves when the rows are on disk, to how often they had been received before; undefined: their tenant is forgotten,
+   * and they are not kept. Rejects with Unwritable.
+   */
+  store(rows: readonly EventRowToStore[]): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         const late = new Unwritable('The inbox has not answered')
@@ -53,9 +56,9 @@ export class Intake {
       const settled = (): void => clearTimeout(timer)
       this.#entries.push({
         rows,
-        resolve: (isDouble) => {
+        resolve: (earlier) => {
           settled()
-          resolve(isDouble)
+          resolve(earlier)
         },
         reject: (error) => {
           settled()
@@ -85,9 +88,9 @@ export class Intake {
       for (const { rows, resolve } of entries) {
         const [first] = rows
         const key = first ? keyOf(first) : ''
-        const deliveries = before.get(key) ?? 0
-        before.set(key, deliveries + 1)
-        resolve(deliveries > 0)
+        const deliveries = before.get(key)
+        if (deliveries !== undefined) before.set(key, deliveries + 1)
+        resolve(deliveries)
       }
       this.tell(undefined)
     } catch (error) {
@@ -98,7 +101,7 @@ export class Intake {
     }
   }
 
-  /** How often each row had been received before, by its key. */
+  /** How often each stored row had been received before, by its key. */
   async #insert(
     entries: readonly Entry[],
     counts: Parameters<typeof writeEventCounts>[1],

@@ -141,15 +141,18 @@ class Receiver {
     const began = performance.now()
     const event = understand(body)
     const { rows, judgement } = judge(event, this.call, this.synced, fromMicros(systemClock.nowMicros()))
-    const isDouble = rows.length > 0 && (await this.#intake.store(rows))
+    const earlier = rows.length > 0 ? await this.#intake.store(rows) : 0
+    // The tenant was forgotten after this thread was last told who is.
+    const isForgotten = earlier === undefined
+    const answer = isForgotten ? 'forgotten' : earlier > 0 ? 'double' : judgement
     const kind = isDocumented(this.call, event)
       ? { type: event.type, action: event.action }
       : { type: 'other', action: 'other' }
-    this.#counts.add('received', { ...kind, answer: isDouble ? 'double' : judgement })
+    this.#counts.add('received', { ...kind, answer })
     this.#counts.observe('accept_seconds', (performance.now() - began) / 1000, acceptRanges)
-    if (judgement === 'stored') this.say({ kind: 'received' })
+    if (judgement === 'stored' && !isForgotten) this.say({ kind: 'received' })
     if (judgement === 'unknown_tenant') this.#askWho()
-    return rows.length > 0
+    return rows.length > 0 && !isForgotten
   }
 
   #askWho(): void {

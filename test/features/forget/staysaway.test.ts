@@ -124,7 +124,6 @@ describe.each(warehouses())('$name', (kind) => {
       (deps: Dependencies) => runSync(deps, begun({ mode: 'sync', job: null, ...typed })),
       (deps: Dependencies) => makePlan(deps, { mode: 'sync', job: null, ...typed }, 0),
       (deps: Dependencies) => runVerify(deps, typed, { full: false, sample: 0 }),
-      (deps: Dependencies) => forgetTenant(deps, 101),
     ]
     for (const work of ask) await expect(with_<unknown>(warehouse, work)).rejects.toMatchObject(refusal)
   })
@@ -222,13 +221,19 @@ describe('the commands', () => {
     ['report'],
     ['quarantine', 'list'],
     ['why', 'notes', '1'],
-    ['forget', '--yes'],
   ])('%s refuses its id', async (...words) => {
     const { code, stderr, stdout } = await here.run(...words, '--tenant', '101')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(
       /Tenant 101 was forgotten and is left out[\s\S]*shopsync forget --tenant 101 --lift/,
     )
+  })
+
+  it('forget again is harmless', async () => {
+    expect(await here.run('forget', '--tenant', '101', '--yes')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Tenant 101 was forgotten before: there was nothing more to erase.'),
+    })
   })
 
   it("check doesn't request it, and finds nothing wrong", async () => {

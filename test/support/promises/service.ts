@@ -1,5 +1,6 @@
 /** What stays up around the runs (docs/operations.md, schedule): one function of it is broken at a time. */
 
+import type * as clocks from '../../../src/engine/base/clock.js'
 import type * as ending from '../../../src/engine/run/ending.js'
 import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
@@ -48,6 +49,21 @@ export const service: readonly Promised[] = [
     ),
     test: 'test/features/schedule/schedule.test.ts',
     name: 'runs every planned instant',
+    on: [],
+  },
+  {
+    promise: "the time follows the machine's clock",
+    broken: 'looks at the machine’s clock only once',
+    breakage: breaking<typeof clocks>('src/engine/base/clock.ts').function(
+      'timeOfDay',
+      (sound) =>
+        ({ wall, steady }) => {
+          const ahead = wall() - steady()
+          return sound({ steady, wall: () => ahead + steady() })
+        },
+    ),
+    test: 'test/engine/base/clock.test.ts',
+    name: 'follows a clock that is set',
     on: [],
   },
   {
