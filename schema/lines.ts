@@ -3,21 +3,34 @@
  * as in every view (view.ts). An order's totals always have the alias `o`. The value of an order's line is one of its
  * columns (derived/nets.ts).
  */
+import { absurd } from './derived/billlines.js'
 import type { ViewWords } from './view.js'
+
+const isBelow = (cents: string, most: number): string => `${cents} > -${most} and ${cents} < ${most}`
+
+/** Cents that count: absurd ones don't, as in the totals. */
+export const sane = (cents: string, most: number = absurd.cents): string =>
+  `(case when ${isBelow(cents, most)} then ${cents} end)`
+
+/** Whether the price or cost of one unit is known and counts. */
+export const isPrice = (cents: string): string => isBelow(cents, absurd.price)
+
+export const sanePrice = (cents: string): string => sane(cents, absurd.price)
+
+/** Hours or units of one line, if they count. `most` is the bound. */
+export const saneUnits = (units: string, most: number = absurd.units): string =>
+  `(case when abs(${units}) < ${most - 1}.9999999995 then ${units} end)`
 
 /**
  * The value of some units at a price or cost. Zero units are worth nothing, whatever one of them is worth: below half a
  * billionth they are floating-point noise.
  */
-export const worth = (q: ViewWords, units: string, cents: string): string =>
-  `(case when abs(${units}) < 5e-10 then 0 else ${q.amount(units, cents)} end)`
+export const worth = (q: ViewWords, units: string, cents: string, most: number = absurd.units): string =>
+  `(case when abs(${units}) < 5e-10 then 0 else ${q.amount(units, sanePrice(cents), most)} end)`
 
 /** How many rows of a group have a number that no sum includes: missing or absurd. */
-export const countUnknown = (q: ViewWords, number: string): string => `count(*) - count(${q.nine(number)})`
-
-/** Cents that count: absurd ones don't, as in the totals. */
-export const sane = (cents: string): string =>
-  `(case when ${cents} > -9000000000 and ${cents} < 9000000000 then ${cents} end)`
+export const countUnknown = (q: ViewWords, number: string, most: number): string =>
+  `count(*) - count(${q.nine(number, most)})`
 
 /**
  * Labors with the service that has their rate: the one of their own order, since two orders may show the same service.
@@ -26,8 +39,10 @@ export const laborsOf = (l: string, s: string): string =>
   `{repair_order_labors} ${l} join {repair_order_services} ${s} on ${s}.tenant_id = ${l}.tenant_id and ${s}.repair_order_id = ${l}.repair_order_id and ${s}.id = ${l}.service_id`
 
 /** Whether a stock item is below its minimum; null if one of the three numbers is unknown or absurd. */
-export const isBelowMinimum = (q: ViewWords, item: string): string =>
-  `${q.nine(`${item}.quantity_on_hand`)} + ${q.nine(`${item}.quantity_ordered_for_stock`)} < ${q.nine(`${item}.min_stock`)}`
+export function isBelowMinimum(q: ViewWords, item: string): string {
+  const nine = (name: string): string => q.nine(`${item}.${name}`, absurd.units)
+  return `${nine('quantity_on_hand')} + ${nine('quantity_ordered_for_stock')} < ${nine('min_stock')}`
+}
 
 /** The live order of a line or service. */
 export const joinOrder = (l: string): string =>

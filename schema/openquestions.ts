@@ -82,7 +82,7 @@ export const openQuestions: readonly OpenQuestion[] = [
   {
     question: 'Out-of-range values, such as a barcode in a quantity',
     answer:
-      'Hours, quantities, percentages and rates of 10⁹ or more count as missing, and so do amounts and lines of 9 × 10⁹ cents or more. If only the line amount is out of range, its hours still count. Taxes and percentage discounts that come to 9 × 10¹⁵ cents or more count as missing too.',
+      'These count as missing: 10⁵ hours or more in a line, 10⁶ units or more, a unit price or cost of 10⁹ cents or more, a line or other amount of 9 × 10⁹ cents or more, and a percentage or rate of 10⁹ or more. The order is still in all sums, without that value. If only the line amount is out of range, its hours still count. Taxes and percentage discounts that come to 9 × 10¹⁵ cents or more count as missing too.',
   },
   {
     question: 'Values and items in quarantine',

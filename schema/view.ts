@@ -115,20 +115,21 @@ export interface ViewWords {
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /**
-   * A number with its nine decimals as an integer, rounded half away from zero; null if it is absurd, as in `amount`.
+   * A number with its nine decimals as an integer, rounded half away from zero; null if it is `most` or more: 10^9,
+   * unless a lower bound is given. That of one line's hours or units is in lines.ts.
    */
-  nine(number: string): string
+  nine(number: string, most?: number): string
   /** The exact sum of `nine` over the rows of a group; null only if the sum itself is absurd. */
-  sumNine(number: string): string
+  sumNine(number: string, most?: number): string
   /** Converts an integer of `nine` or `sumNine` back to its number. */
   fromNine(whole: string): string
   /** An integer divided by another, rounded towards zero. */
   quotient(dividend: string, divisor: string): string
   /**
    * The value of some units at a price in cents: whole cents, rounded half away from zero, by the nine-decimal rule.
-   * Null if either is null or absurd (10^9 units and more, 9 × 10^9 cents and more).
+   * Null if either is null or absurd (`most` units and more, 9 × 10^9 cents and more).
    */
-  amount(units: string, cents: string): string
+  amount(units: string, cents: string, most?: number): string
   /**
    * Integers: `part` of `whole` times `cents`, rounded half away from zero; 0 if `whole` is 0. Limited to 9 × 10^15 in
    * both directions, so that sums of it fit.

@@ -6,24 +6,40 @@ import type { Stored, StoredRow, WholeRecord } from '../derive.js'
 import { nanos, plus, rounded, times, unit, type Whole, wholeOf } from '../exact.js'
 import type { NetLines } from './nets.js'
 
-/** From here on, hours, quantities, percentages and rates are absurd, such as a barcode in a quantity field. */
-export const absurdNumber = 1e9 * unit
-/** A line of this many cents is absurd, too. */
-const absurdCents = 9_000_000_000
+/**
+ * From here on, a value is absurd, such as a barcode in a quantity field. The bounds of a line are far below those of a
+ * sum: a single absurd line would empty the day and the month that it is in.
+ */
+export const absurd = {
+  /** Hours and units of one line. */
+  hours: 1e5,
+  units: 1e6,
+  /** Sums of hours and units; percentages and rates. */
+  number: 1e9,
+  /** The price or cost of one unit, in cents. */
+  price: 1e9,
+  /** A line, a fee or a payment, in cents. */
+  cents: 9e9,
+} as const
 
 export const below = (value: Whole | null, limit: number): Whole | null =>
   value === null || value >= limit || value <= -limit ? null : value
 
 export const amountOf = (value: Stored | undefined): Whole | null =>
-  below(wholeOf(value ?? null), absurdCents)
-export const numberOf = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurdNumber)
+  below(wholeOf(value ?? null), absurd.cents)
+/** A percentage or rate. */
+export const numberOf = (value: Stored | undefined): Whole | null =>
+  below(nanos(value ?? null), absurd.number * unit)
+const hoursIn = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurd.hours * unit)
+const unitsIn = (value: Stored | undefined): Whole | null => below(nanos(value ?? null), absurd.units * unit)
+const priceIn = (value: Stored | undefined): Whole | null => below(wholeOf(value ?? null), absurd.price)
 
 /** The amount of a line: a quantity of zero is worth nothing, whatever it costs. Null if unknown. */
 function lineOf(quantity: Whole | null, price: Stored | undefined): Whole | null {
   if (quantity === null) return null
   if (quantity === 0) return 0
-  const each = wholeOf(price ?? null)
-  return each === null ? null : below(rounded(times(quantity, each), unit), absurdCents)
+  const each = priceIn(price)
+  return each === null ? null : below(rounded(times(quantity, each), unit), absurd.cents)
 }
 
 /** The lines of one kind, added up. */
@@ -87,12 +103,12 @@ export function laborOf(record: WholeRecord, services: Services) {
   let hours: Whole = 0
   let ratedHours: Whole = 0
   for (const labor of lines.rows) {
-    const sold = numberOf(labor.hours)
+    const sold = hoursIn(labor.hours)
     const service = services.places.get(labor.service_id ?? null) ?? -1
-    const rate = services.rows[service]?.labor_rate_cents ?? null
+    const rate = services.rows[service]?.labor_rate_cents
     hoursOfLines.push(sold)
     hours = plus(hours, sold ?? 0)
-    if (rate !== null) ratedHours = plus(ratedHours, sold ?? 0)
+    if (priceIn(rate) !== null) ratedHours = plus(ratedHours, sold ?? 0)
     lines.add(lineOf(sold, rate), labor.taxable)
   }
   return { lines, hoursOfLines, hours, ratedHours }
@@ -102,7 +118,7 @@ export function partsOf(record: WholeRecord) {
   const lines = new LinesOfKind(nestedRows(record, 'repair_order_parts'))
   const costs = new Costs(lines)
   for (const part of lines.rows) {
-    const quantity = numberOf(part.quantity)
+    const quantity = unitsIn(part.quantity)
     lines.add(lineOf(quantity, part.quoted_price_cents), part.taxable)
     costs.add(lineOf(quantity, part.cost_cents))
   }
@@ -122,6 +138,6 @@ export function subletsOf(record: WholeRecord) {
 export function hazmatsOf(record: WholeRecord): LinesOfKind {
   const lines = new LinesOfKind(nestedRows(record, 'repair_order_hazmats'))
   for (const hazmat of lines.rows)
-    lines.add(lineOf(numberOf(hazmat.quantity), hazmat.fee_cents), hazmat.taxable)
+    lines.add(lineOf(unitsIn(hazmat.quantity), hazmat.fee_cents), hazmat.taxable)
   return lines
 }

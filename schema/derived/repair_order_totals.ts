@@ -29,7 +29,7 @@ const fields = {
   closed_on: day("The day the order was closed, in the shop's time zone; null until then."),
   picked_up_on: day("The day the vehicle was picked up, in the shop's time zone; null until then."),
   labor_hours: number('Sum of the hours of its labor lines.'),
-  rated_labor_hours: number('Hours of labor lines whose service has a labor rate.'),
+  rated_labor_hours: number('Hours of labor lines whose service has a known labor rate.'),
   labor_cents: cents(
     'Sum of its labor lines: hours times the labor rate of the service, each line rounded to cents.',
   ),
@@ -260,7 +260,7 @@ export default defineDerived({
   ownerColumn: 'repair_order_id',
   doc: 'Totals of each repair order, by the formula in docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, including deleted ones',
-  version: 3,
+  version: 4,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],
   unique: ['repair_order_key'],

@@ -3,9 +3,9 @@
  * share the order's discounts to the cent, so do the services.
  */
 import type { Stored } from '../derive.js'
-import { minus, plus, type Whole } from '../exact.js'
+import { minus, plus, unit, type Whole } from '../exact.js'
 import { cents, integer, nullable } from '../resource.js'
-import { absurdNumber, below, type LinesOfKind, type Services } from './billlines.js'
+import { absurd, below, type LinesOfKind, type Services } from './billlines.js'
 import { netWidth } from './nets.js'
 
 const sum = (what: string) => cents(`${what}. Lines whose amount is unknown count as 0.`)
@@ -97,7 +97,7 @@ function addHours(values: Stored[], { places }: Services, { lines: { rows }, hou
 /** Computes the values that depend on a service's sums. */
 function finish(values: Stored[], first: number): void {
   const of = (column: number) => values[first + column] as Whole
-  values[first + at.hours] = below(of(at.hours), absurdNumber)
+  values[first + at.hours] = below(of(at.hours), absurd.number * unit)
   if (values[first + at.profit] === null) return
   const gross = plus(plus(of(at.labor), of(at.parts)), plus(of(at.sublets), of(at.hazmats)))
   const off = plus(plus(of(at.labor + 1), of(at.parts + 1)), of(at.cost))

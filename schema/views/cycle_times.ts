@@ -21,6 +21,9 @@ export default defineView({
     is_late: col.boolean(
       'Whether it was closed after `due_out_at`, or is still open past it; null if there is no `due_out_at`.',
     ),
+    minutes_to_close: col.minutes(
+      'From creation to close, in whole minutes, whether or not the start is known; null if either time is missing.',
+    ),
   },
   example:
     "select shop_key, shop_name, count(*) as invoices, sum(minutes_in_work) as minutes_in_work, sum(case when is_late then 1 else 0 end) as late from cycle_times where state = 'invoice' group by shop_key, shop_name order by shop_name, shop_key",
@@ -43,6 +46,8 @@ export default defineView({
       minutes_in_all: q.minutes('r.created_at', 'r.picked_up_at'),
       due_out_at: 'r.due_out_at',
       is_late: isLate(q, 'r'),
+      // The stored minutes are at hand; computing them from instants takes ten times as long.
+      minutes_to_close: `coalesce(o.minutes_to_start + o.minutes_in_work, ${q.minutes('r.created_at', 'r.closed_at')})`,
     },
     from: `{repair_order_totals} o
       left join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id

@@ -1,4 +1,5 @@
-import { countUnknown, isBelowMinimum, joinOrder, worth } from '../lines.js'
+import { absurd } from '../derived/billlines.js'
+import { countUnknown, isBelowMinimum, joinOrder, sanePrice, saneUnits, worth } from '../lines.js'
 import { joinToday, today, todays } from '../today.js'
 import { col, common, defineView } from '../view.js'
 
@@ -19,7 +20,7 @@ export default defineView({
     vendor_name: col.text('Name of the primary vendor.'),
     quantity_on_hand: col.quantity('Units in stock and not allocated to work in progress.'),
     min_stock: col.quantity('The fewest units that should be in stock.'),
-    cost_cents: col.cents('Cost of one unit.'),
+    cost_cents: col.cents('Cost of one unit; null if unknown or out of range.'),
     on_hand_cents: col.cents('Units on hand times cost, rounded to cents; null if either is unknown.'),
     below_min: col.boolean(
       'Whether units on hand plus units ordered for stock are below the minimum; null if any of the three is unknown.',
@@ -45,7 +46,7 @@ export default defineView({
     return {
       with: `${todays(q)}, sold_lately as (
         select l.tenant_id, l.part_inventory_id as inventory_id,
-          ${q.sumNine('l.quantity')} as units_nine, ${countUnknown(q, 'l.quantity')} as units_unknown,
+          ${q.sumNine('l.quantity', absurd.units)} as units_nine, ${countUnknown(q, 'l.quantity', absurd.units)} as units_unknown,
           coalesce(sum(l._cost_cents), 0) as cost_cents, count(*) - count(l._cost_cents) as without_cost
         from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
         where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
@@ -65,9 +66,9 @@ export default defineView({
         vendor_id: 'i.primary_vendor_id',
         vendor_key: q.key('i.tenant_id', 'i.primary_vendor_id'),
         vendor_name: q.name('vendors', 'v', 'i.primary_vendor_id'),
-        quantity_on_hand: 'i.quantity_on_hand',
-        min_stock: 'i.min_stock',
-        cost_cents: 'i.cost_cents',
+        quantity_on_hand: saneUnits('i.quantity_on_hand'),
+        min_stock: saneUnits('i.min_stock'),
+        cost_cents: sanePrice('i.cost_cents'),
         on_hand_cents: value,
         below_min: isBelowMinimum(q, 'i'),
         // Distinguishes no line from an absurd sum.

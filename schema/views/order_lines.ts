@@ -1,4 +1,5 @@
-import { joinOrder, laborsOf } from '../lines.js'
+import { absurd } from '../derived/billlines.js'
+import { joinOrder, laborsOf, sane, sanePrice, saneUnits } from '../lines.js'
 import { col, common, defineView, takes, type ViewQuery, type ViewWords } from '../view.js'
 
 const columns = {
@@ -24,7 +25,7 @@ const columns = {
     'Hours of a labor, units of a part or hazmat, 1 for a sublet; null if unknown or out of range.',
   ),
   price_cents: col.cents(
-    'Price of one unit: the labor rate of the service, or the price of a part, sublet or hazmat.',
+    'Price of one unit: the labor rate of the service, or the price of a part, sublet or hazmat; null if unknown or out of range.',
   ),
   amount_cents: col.cents.always(
     'Quantity times price, rounded to cents, before discount and tax; 0 if either is unknown.',
@@ -110,16 +111,16 @@ export default defineView({
       kind: 'labor',
       from: laborsOf('l', 's'),
       description: 'l.name',
-      quantity: 'l.hours',
-      price: 's.labor_rate_cents',
+      quantity: saneUnits('l.hours', absurd.hours),
+      price: sanePrice('s.labor_rate_cents'),
       technician: 'l.technician_id',
     }),
     linesOf(q, {
       kind: 'part',
       from: '{repair_order_parts} l',
       description: 'l.description',
-      quantity: 'l.quantity',
-      price: 'l.quoted_price_cents',
+      quantity: saneUnits('l.quantity'),
+      price: sanePrice('l.quoted_price_cents'),
       inventory: 'l.part_inventory_id',
       brand: 'l.brand',
     }),
@@ -128,14 +129,14 @@ export default defineView({
       from: '{repair_order_sublets} l',
       description: 'l.name',
       quantity: '1',
-      price: 'l.price_cents',
+      price: sane('l.price_cents'),
     }),
     linesOf(q, {
       kind: 'hazmat',
       from: '{repair_order_hazmats} l',
       description: 'l.name',
-      quantity: 'l.quantity',
-      price: 'l.fee_cents',
+      quantity: saneUnits('l.quantity'),
+      price: sanePrice('l.fee_cents'),
     }),
   ],
 })

@@ -57,11 +57,21 @@ const ofTotals = [
   'exempt_sales_cents',
 ] as const
 
-/** Of invoices closed on the same day, the one with the lower id counts as earlier. */
+/** A subquery that is only needed for a second invoice of the same day: a join would be made for every order. */
+const closedAt = (order: string): string =>
+  `(select r.closed_at from {repair_orders} r where r.tenant_id = ${order}.tenant_id and r.id = ${order}.repair_order_id)`
+
+/**
+ * Of invoices closed on the same day, the one that was closed first counts as earlier; of the same instant, the one
+ * with the lower id. Two shops may be in different zones, so their clocks don't decide.
+ */
+const isEarlierThatDay = `b.closed_on = t.closed_on and (${closedAt('b')} < ${closedAt('t')}
+      or (${closedAt('b')} = ${closedAt('t')} and b.repair_order_id < t.repair_order_id))`
+
 const isFirstVisit = `case when t.state = 'invoice' and t.customer_id is not null and t.closed_on is not null then not exists (
   select 1 from {repair_order_totals} b
   where b.tenant_id = t.tenant_id and b.customer_id = t.customer_id and b.state = 'invoice' and b._deleted_at is null
-    and (b.closed_on < t.closed_on or (b.closed_on = t.closed_on and b.repair_order_id < t.repair_order_id))) end`
+    and (b.closed_on < t.closed_on or (${isEarlierThatDay}))) end`
 
 export default defineView({
   name: 'orders',
@@ -166,7 +176,7 @@ export default defineView({
       "Untaxed sales: lines that are not taxable, and all lines of orders that are not; null if the order doesn't say.",
     ),
     is_first_visit: col.boolean(
-      "Whether it is the customer's first invoice; null if it isn't an invoice or has no customer.",
+      "Whether it is the customer's first invoice: of those closed on the first day, the one that was closed first; null if it isn't an invoice or has no customer.",
     ),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents

@@ -1,4 +1,4 @@
-import { joinOrder } from '../lines.js'
+import { isPrice, joinOrder, sanePrice, saneUnits } from '../lines.js'
 import { col, common, defineView } from '../view.js'
 
 export default defineView({
@@ -17,8 +17,8 @@ export default defineView({
     part_number: col.text('Part number.'),
     description: col.text('Description.'),
     quantity: col.quantity('Units; null if unknown or out of range.'),
-    quoted_price_cents: col.cents('Price of one unit.'),
-    unit_cost_cents: col.cents('Cost of one unit, wholesale.'),
+    quoted_price_cents: col.cents('Price of one unit; null if unknown or out of range.'),
+    unit_cost_cents: col.cents('Cost of one unit, wholesale; null if unknown or out of range.'),
     sold_cents: col.cents.always('Quantity times price, rounded to cents; 0 if either is unknown.'),
     cost_cents: col.cents('Quantity times unit cost, rounded to cents; null if unknown.'),
     margin_cents: col.cents('Price minus cost; null if either is unknown.'),
@@ -44,13 +44,13 @@ export default defineView({
       brand: 'l.brand',
       part_number: 'l.number',
       description: 'l.description',
-      quantity: 'l.quantity',
-      quoted_price_cents: 'l.quoted_price_cents',
-      unit_cost_cents: 'l.cost_cents',
+      quantity: saneUnits('l.quantity'),
+      quoted_price_cents: sanePrice('l.quoted_price_cents'),
+      unit_cost_cents: sanePrice('l.cost_cents'),
       sold_cents: 'coalesce(l._amount_cents, 0)',
       cost_cents: 'l._cost_cents',
       margin_cents: 'l._amount_cents - l._cost_cents',
-      cost_band: `case when l.cost_cents is null then 'unknown' when l.cost_cents < 500 then '0 under 5'
+      cost_band: `case when not coalesce(${isPrice('l.cost_cents')}, false) then 'unknown' when l.cost_cents < 500 then '0 under 5'
         when l.cost_cents < 2000 then '1 5 to 20' when l.cost_cents < 5000 then '2 20 to 50'
         when l.cost_cents < 10000 then '3 50 to 100' when l.cost_cents < 25000 then '4 100 to 250'
         else '5 250 and more' end`,

@@ -1,4 +1,4 @@
-import { worth } from '../lines.js'
+import { sanePrice, saneUnits, worth } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')
@@ -20,7 +20,7 @@ export default defineView({
     is_return: col.boolean.always('Whether it is a return.'),
     inventory_id: col.id('The inventory item.'),
     quantity: col.quantity('Units, negative for returns; null if unknown or out of range.'),
-    unit_cost_cents: col.cents('Cost of one unit.'),
+    unit_cost_cents: col.cents('Cost of one unit; null if unknown or out of range.'),
     amount_cents: col.cents(
       'Quantity times unit cost, rounded to cents, negative for returns; null if unknown.',
     ),
@@ -28,7 +28,7 @@ export default defineView({
   example:
     'select vendor_key, vendor_name, sum(amount_cents) as amount_cents, count(*) - count(amount_cents) as without_amount from purchases group by vendor_key, vendor_name order by amount_cents desc, vendor_key',
   build: (q) => {
-    const units = 'case when p.is_return = true then 0 - abs(l.quantity) else l.quantity end'
+    const units = '(case when p.is_return = true then 0 - abs(l.quantity) else l.quantity end)'
     return {
       select: {
         day: entered(q).day,
@@ -46,9 +46,9 @@ export default defineView({
         vendor_name: q.name('vendors', 'v', 'p.vendor_id'),
         is_return: 'coalesce(p.is_return, false)',
         inventory_id: 'l.inventory_id',
-        quantity: units,
-        unit_cost_cents: 'l.cost_cents',
-        amount_cents: worth(q, `(${units})`, 'l.cost_cents'),
+        quantity: saneUnits(units),
+        unit_cost_cents: sanePrice('l.cost_cents'),
+        amount_cents: worth(q, units, 'l.cost_cents'),
       },
       from: `{purchase_records} p
         join {purchase_record_line_items} l on l.tenant_id = p.tenant_id and l.purchase_record_id = p.id

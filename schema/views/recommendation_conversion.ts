@@ -1,3 +1,4 @@
+import { absurd } from '../derived/billlines.js'
 import { sane, worth } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
@@ -9,7 +10,7 @@ function worthOf(q: ViewWords): string {
   const labors =
     '{recommendation_labors} l join {recommendation_services} s on s.tenant_id = l.tenant_id and s.recommendation_id = l.recommendation_id and s.id = l.service_id'
   const sums = [
-    sumOf(labors, worth(q, 'l.hours', 's.labor_rate_cents')),
+    sumOf(labors, worth(q, 'l.hours', 's.labor_rate_cents', absurd.hours)),
     sumOf('{recommendation_parts} l', worth(q, 'l.quantity', 'l.quoted_price_cents')),
     sumOf('{recommendation_sublets} l', sane('l.price_cents')),
     sumOf('{recommendation_hazmats} l', worth(q, 'l.quantity', 'l.fee_cents')),

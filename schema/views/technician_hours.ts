@@ -1,5 +1,8 @@
-import { countUnknown, joinOrder, laborsOf } from '../lines.js'
+import { absurd } from '../derived/billlines.js'
+import { countUnknown, isPrice, joinOrder, laborsOf } from '../lines.js'
 import { col, common, defineView } from '../view.js'
+
+const rated = `case when ${isPrice('s.labor_rate_cents')} then l.hours end`
 
 export default defineView({
   name: 'technician_hours',
@@ -49,9 +52,9 @@ export default defineView({
     from: `(
       select o.tenant_id, o.shop_id, o.closed_on as day, l.technician_id,
         count(distinct l.repair_order_id) as invoices,
-        ${q.sumNine('l.hours')} as sold_nine,
-        ${q.sumNine('case when s.labor_rate_cents is not null then l.hours end')} as rated_nine,
-        ${countUnknown(q, 'l.hours')} as hours_unknown, count(*) as lines,
+        ${q.sumNine('l.hours', absurd.hours)} as sold_nine,
+        ${q.sumNine(rated, absurd.hours)} as rated_nine,
+        ${countUnknown(q, 'l.hours', absurd.hours)} as hours_unknown, count(*) as lines,
         coalesce(sum(l._amount_cents), 0) as labor_cents
       from ${laborsOf('l', 's')} ${joinOrder('l')}
       where o.state = 'invoice'

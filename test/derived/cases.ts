@@ -90,13 +90,13 @@ const lines: Written[] = [
   ],
   [
     'the tenth decimal is rounded into the ninth',
-    [{ labor_rate_cents: 1_000_000_000, labors: [labor(0.0000000005), labor(0.0000000004)] }],
+    [{ labor_rate_cents: 999_999_999, labors: [labor(0.0000000005), labor(0.0000000004)] }],
     { labor_cents: 1, lines_without_price: 0 },
   ],
   [
     'a number that no double holds keeps its digits',
-    [{ parts: [part('1.000000001', 1_000_000_000)] }],
-    { parts_cents: 1_000_000_001 },
+    [{ parts: [part('1.000000001', 999_999_999)] }],
+    { parts_cents: 1_000_000_000 },
   ],
   [
     'several labors and services add up, each at its own rate',
@@ -319,6 +319,12 @@ const taxes: Written[] = [
     { labor_tax_rate: null, labor_discount_percentage: 100 },
   ],
   [
+    'an absurd rate is unknown',
+    [{ labor_rate_cents: 100, labors: [labor(1)] }],
+    { labor_tax_cents: null, ...unknownTotal },
+    { labor_tax_rate: 1e9 },
+  ],
+  [
     'a rate has nine decimals: the tenth is rounded into them',
     [{ parts: [part(1, 100_000)] }],
     { parts_tax_cents: 8250 },
@@ -443,20 +449,30 @@ const absurd: Written[] = [
   ],
   [
     'a quantity just below the absurd',
-    [{ parts: [part(999_999_999, 1)] }],
-    { parts_cents: 999_999_999, lines_without_price: 0 },
+    [{ parts: [part(999_999.999999999, 1), part(-999_999.5, 0)] }],
+    { parts_cents: 1_000_000, lines_without_price: 0, lines_without_cost: 0 },
+  ],
+  [
+    'an absurd quantity, also after its nine decimals and below zero',
+    [
+      {
+        parts: [part(1_000_000, 1), part('999999.9999999996', 1), part(3, 1)],
+        hazmats: [hazmat(-1_000_000, 1), hazmat(2, 10)],
+      },
+    ],
+    { parts_cents: 3, hazmats_cents: 20, lines_without_price: 3, lines_without_cost: 2, ...unknownTotal },
   ],
   [
     'absurd hours are in no sum',
-    [{ labors: [labor(1_000_000_000), labor(1)] }],
-    { labor_hours: 1, rated_labor_hours: 1, labor_cents: 10_000, lines_without_price: 1, ...unknownTotal },
+    [{ labors: [labor(100_000), labor(-999_999_999.5), labor(1)] }],
+    { labor_hours: 1, rated_labor_hours: 1, labor_cents: 10_000, lines_without_price: 2, ...unknownTotal },
   ],
   [
     'where only the line is absurd, its hours count',
-    [{ labor_rate_cents: 90_000, labors: [labor(100_000)] }],
+    [{ labor_rate_cents: 90_001, labors: [labor(99_999)] }],
     {
-      labor_hours: 100_000,
-      rated_labor_hours: 100_000,
+      labor_hours: 99_999,
+      rated_labor_hours: 99_999,
       labor_cents: 0,
       lines_without_price: 1,
       ...unknownTotal,
@@ -464,8 +480,33 @@ const absurd: Written[] = [
   ],
   [
     'a line just below the absurd',
-    [{ labor_rate_cents: 89_999, labors: [labor(100_000)] }],
-    { labor_cents: 8_999_900_000, lines_without_price: 0 },
+    [{ labor_rate_cents: 90_000, labors: [labor(99_999)] }],
+    { labor_cents: 8_999_910_000, lines_without_price: 0 },
+  ],
+  [
+    'an absurd price of a unit is unknown, however few units there are',
+    [
+      {
+        labor_rate_cents: 1_000_000_000,
+        labors: [labor(0.001), labor(0)],
+        parts: [part(0.001, 1_000_000_000, 7000), part(0.001, 3000, -1_000_000_000), part(0, 2_000_000_000)],
+        hazmats: [hazmat(0.001, 1_000_000_000)],
+      },
+    ],
+    {
+      ...{ labor_hours: 0.001, rated_labor_hours: 0, labor_cents: 0, parts_cents: 3, parts_cost_cents: 7 },
+      ...{ hazmats_cents: 0, lines_without_price: 3, lines_without_cost: 1, ...unknownTotal },
+    },
+  ],
+  [
+    'a price of a unit just below the absurd',
+    [{ parts: [part(0.001, 999_999_999, 999_999_999)], hazmats: [hazmat(0.001, -999_999_999)] }],
+    {
+      parts_cents: 1_000_000,
+      parts_cost_cents: 1_000_000,
+      hazmats_cents: -1_000_000,
+      lines_without_price: 0,
+    },
   ],
   [
     'an absurd sublet',
@@ -477,7 +518,7 @@ const absurd: Written[] = [
     [
       {
         labor_rate_cents: 2n ** 63n - 1n,
-        labors: [labor(999_999_999)],
+        labors: [labor(99_999)],
         parts: [part(1, 2n ** 63n - 1n, -(2n ** 63n))],
       },
     ],
@@ -696,14 +737,14 @@ const shared: Written[] = [
   ],
   [
     'absurd lines have no nets',
-    [{ labor_rate_cents: 90_000, labors: [labor(100_000), labor(1e9), labor(1)] }],
-    { labor_cents: 90_000, labor_discount_cents: 9000, labor_tax_cents: null },
+    [{ labor_rate_cents: 90_001, labors: [labor(99_999), labor(1e5), labor(1)] }],
+    { labor_cents: 90_001, labor_discount_cents: 9000, labor_tax_cents: null },
     { labor_discount_percentage: 10 },
     {
       labors: [
         [null, null, null, null],
         [null, null, null, null],
-        [90_000, 9000, null, null],
+        [90_001, 9000, null, null],
       ],
     },
   ],
@@ -733,7 +774,7 @@ const services: Written[] = [
   [
     'a service with an unknown price or cost has sums of the others, and no profit',
     [
-      { labors: [labor(null), labor(1e9), labor(0.5)] },
+      { labors: [labor(null), labor(1e5), labor(0.5)] },
       { parts: [part(1, 1000, null), part(2, 10, 5)] },
       { sublets: [sublet(null, 300)] },
       { hazmats: [hazmat(1, null), hazmat(1, 20)] },
@@ -753,7 +794,7 @@ const services: Written[] = [
   ],
   [
     'hours of a service that sum to an absurd number are unknown',
-    [{ labor_rate_cents: 0, labors: [labor(999_999_999), labor(1)] }],
+    [{ labor_rate_cents: 0, labors: Array.from({ length: 10_001 }, () => labor(99_999.5)) }],
     { labor_cents: 0, lines_without_price: 0 },
     {},
     { services: [[null, 0, 0, 0, 0, 0, 0, 0, 0, 0]] },

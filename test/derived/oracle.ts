@@ -186,6 +186,9 @@ async function answer(warehouse: Warehouse, text: string): Promise<Record<string
 const ofService = (table: string, figure: string): string =>
   `(select ${figure} from TABLE_${table} l where l.tenant_id = s.tenant_id and l.repair_order_id = s.repair_order_id and l.service_id = s.id)`
 
+/** From docs/totals.md. */
+const absurdHours = 100_000
+
 const lacking = (...amounts: readonly string[]): string =>
   amounts.map((amount) => `count(*) - count(${amount})`).join(' + ')
 
@@ -195,7 +198,7 @@ const lacking = (...amounts: readonly string[]): string =>
  */
 export async function servicesBySql(warehouse: Warehouse): Promise<Record<string, unknown>[]> {
   const { table, sumNine, nine: whole } = warehouse.dialect.views().sql
-  const nine = ofService('labors', sumNine('l.hours'))
+  const nine = ofService('labors', sumNine('l.hours', absurdHours))
   const summed = (kind: string, amount: string): string => ofService(kind, `coalesce(sum(${amount}), 0)`)
   const sums = {
     _labor_cents: summed('labors', 'l._amount_cents'),
@@ -211,7 +214,7 @@ export async function servicesBySql(warehouse: Warehouse): Promise<Record<string
       ofService('sublets', lacking('l._amount_cents', 'l._cost_cents')),
       ofService('hazmats', lacking('l._amount_cents')),
     ].join(' + '),
-    _hours_unknown: ofService('labors', lacking(whole('l.hours'))),
+    _hours_unknown: ofService('labors', lacking(whole('l.hours', absurdHours))),
   }
   const sales =
     '_labor_cents - _labor_discount_cents + _parts_cents - _parts_discount_cents + _sublets_cents + _hazmats_cents'

@@ -12,8 +12,12 @@ const numbers: readonly (number | null)[] = [
   9_999_999_999,
   -12_345_678_905,
   1_000_000_000,
-  999_999_999,
   999_999_999.5,
+  1_000_000,
+  999_999.5,
+  100_000,
+  99_999.9999999994,
+  99_999.9999999996,
   1e12,
   1e300,
   1e-10,
@@ -31,6 +35,9 @@ const amounts: readonly (number | null)[] = [
   -9_000_000_000,
   9_007_199_254_740_991,
   5_000_000_000,
+  1_000_000_000,
+  999_999_999,
+  -1_000_000_000,
   -4_200,
   0,
   1,
@@ -78,13 +85,13 @@ function spoiled(value: unknown, random: Random, share: number): unknown {
   )
 }
 
-/** A dozen labors just under the limit: each counts, and their sum has more billionths than 63 bits can hold. */
+/** Labors just under the limit and far beyond it: a sum of all their billionths has more than 63 bits can hold. */
 function crowded(order: Fields): Fields {
   const [first, ...others] = (order.services as Fields[] | undefined) ?? []
   if (!first) return order
   const labors = Array.from({ length: 12 }, (_, i) => ({
     ...{ id: 7_000_000 + i, name: 'Barcode', technician_id: 6, taxable: false },
-    hours: 999_999_999.5,
+    hours: i % 2 === 0 ? 999_999_999.5 : 99_999.5,
   }))
   return { ...order, services: [{ ...first, labor_rate_cents: 1, labors }, ...others] }
 }

@@ -36,6 +36,12 @@ export const dayIn = (zone: string, instant: string): string =>
 /** A share of this many cents is absurd; sums of a thousand such shares fit into 64 bits. */
 export const mostShare = 9_000_000_000_000_000
 
+/** Sums of hours and units must be below this: the type of hours has nine digits before its nine decimals. */
+export const mostUnits = 1_000_000_000
+
+/** Whether a number is below `most` with its nine decimals: one that rounds up to it isn't. */
+export const isBelow = (number: string, most: number): string => `abs(${number}) < ${most - 1}.9999999995`
+
 /** The SQL of one database. Arguments and results are SQL text. */
 export interface ViewSql {
   /** The current instant, in the form the tables hold instants; the same within a whole query. */
@@ -48,12 +54,15 @@ export interface ViewSql {
   shopDay(alias: string, of: ShopInstant): JoinedDay
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
-  /** A number in whole billionths, rounded half away from zero. null if it is null, or 10^9 or more. */
-  nine(number: string): string
+  /**
+   * A number in whole billionths, rounded half away from zero. null if it is null, or `most` or more: 10^9, unless a
+   * lower bound is given.
+   */
+  nine(number: string, most?: number): string
   /** The sum of those over a group, without overflow. 0 if there are none. */
-  sumNine(number: string): string
+  sumNine(number: string, most?: number): string
   /** The price of units at `cents` each in whole cents, by the nine-decimal rule. null if either is null or absurd. */
-  amount(units: string, cents: string): string
+  amount(units: string, cents: string, most?: number): string
   /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` in either direction. */
   prorate(cents: string, part: string, whole: string): string
   /** Builds a view's query from its parts, with a type for every column, whatever its expression. */

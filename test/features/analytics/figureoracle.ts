@@ -10,8 +10,9 @@ import {
   type Fields,
   isFirstVisit,
   list,
-  nanos,
+  priceOf,
   sum,
+  unitsOf,
   type World,
   worth,
 } from './oracle.js'
@@ -101,7 +102,7 @@ function addInvoice(month: Month, business: Business, bill: Bill): void {
   for (const name of ['sales_cents', 'average_repair_order', 'hours_sold', 'hours_per_order'])
     month.miss(name, isUnpriced)
   const labors = lines.filter(({ kind }) => kind === 'labor')
-  const ratedHours = sum(labors.filter(({ price }) => typeof price === 'number').map(({ units }) => units))
+  const ratedHours = sum(labors.filter(({ price }) => priceOf(price) !== null).map(({ units }) => units))
   const rated = sane(ratedHours)
   const labor = sum(labors.map(({ amount }) => amount)) - discount.labor
   month.add('effective_labor_rate', labor, rated)
@@ -133,13 +134,13 @@ function addInvoice(month: Month, business: Business, bill: Bill): void {
   month.count('share_late', isLate, one(isLate !== null))
 }
 
-/** Two lengths of time, each rounded down. */
+/** Two lengths of time, each rounded down; one, if the start is unknown. */
 function wholeMinutes(...instants: readonly unknown[]): bigint | null {
   const times = instants.map((instant) => (typeof instant === 'string' ? Date.parse(instant) : null))
   const [created, started, closed] = times
-  if (created == null || started == null || closed == null) return null
+  if (created == null || closed == null) return null
   const floor = (span: number): bigint => BigInt(Math.floor(span / 60_000))
-  return floor(started - created) + floor(closed - started)
+  return started == null ? floor(closed - created) : floor(started - created) + floor(closed - started)
 }
 
 interface Placed {
@@ -177,7 +178,7 @@ function addRecommendations(placed: Placed, business: Business): void {
 function addRest(placed: Placed, business: Business, now: string): void {
   for (const record of business.records.of('purchase_records'))
     for (const item of list(record, 'line_items')) {
-      const plain = nanos(item.quantity)
+      const plain = unitsOf(item.quantity)
       const units = plain !== null && record.is_return === true ? -(plain < 0n ? -plain : plain) : plain
       const month = placed.month(record.shop_id, business.day(record.shop_id, record.created_at))
       month.add('purchases_cents', worth(units, item.cost_cents))

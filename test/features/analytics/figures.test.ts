@@ -10,6 +10,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { figureComplaints } from '../../../src/features/analytics/figurecheck.js'
 import { shopsync } from '../../support/call.js'
 import { spoil } from '../../support/hostile.js'
+import { putOddInvoices } from '../../support/oddinvoices.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { ask } from '../../support/views.js'
@@ -27,6 +28,7 @@ const options = { tenants: 2, repairOrders: 110, seed: 29, until: '2026-11-20T12
 const lifelike = await sandboxOfFile(options)
 const hostile = await sandboxOfFile(options)
 spoil(hostile)
+for (const sandbox of [lifelike, hostile]) putOddInvoices(sandbox)
 
 const worldOf = (sandbox: typeof lifelike): World => ({
   tenants: sandbox.store.tenantIds.map((tenant) => ({

@@ -33,12 +33,25 @@ for (const [i, state] of ['estimate', 'in_progress', 'invoice'].entries())
 put(9_000_001, 'payments', { repair_order_id: 9_000_003 })
 put(9_000_001, 'purchase_records', { line_items: [{}] })
 
-// An invoice whose parts each count but whose sum is absurd.
+// Invoices whose lines each count but whose sum is absurd: of one invoice, of its parts, and of two of a day.
 const [inventory = 0] = store.ids(tenant, 'inventories')
-const many = [1, 2].map((id) => ({ id, quantity: 999_999_999, part_inventory_id: inventory }))
-const labors = Array.from({ length: 12 }, (_, i) => ({ id: i + 1, hours: 999_999_999.5 }))
-const crowded = [{ id: 1, labor_rate_cents: 1, parts: many, labors }]
-put(9_000_004, 'repair_orders', { state: 'invoice', closed_at: yesterday, services: crowded })
+const many = Array.from({ length: 1001 }, (_, i) => ({
+  id: i + 1,
+  quantity: 999_999,
+  part_inventory_id: inventory,
+}))
+const crowded = (lines: number, shop: number | null): object => ({
+  ...{ state: 'invoice', closed_at: yesterday, shop_id: shop },
+  services: [
+    {
+      ...{ id: 1, labor_rate_cents: 1, parts: shop === null ? many : [] },
+      labors: Array.from({ length: lines }, (_, i) => ({ id: i + 1, hours: 99_999.5 })),
+    },
+  ],
+})
+put(9_000_004, 'repair_orders', crowded(10_001, null))
+put(9_000_005, 'repair_orders', crowded(5001, 1))
+put(9_000_006, 'repair_orders', crowded(5001, 1))
 
 // A tenant with a shop and nothing else.
 const empty = 999

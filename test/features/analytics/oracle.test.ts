@@ -8,6 +8,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { spoil } from '../../support/hostile.js'
+import { putOddInvoices } from '../../support/oddinvoices.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
@@ -44,6 +45,7 @@ showTwice(lifelike)
 const hostile = await sandboxOfFile(options)
 showTwice(hostile)
 spoil(hostile)
+for (const sandbox of [lifelike, hostile]) putOddInvoices(sandbox)
 
 const worldOf = (sandbox: Sandbox): World => ({
   tenants: sandbox.store.tenantIds.map((tenant) => ({

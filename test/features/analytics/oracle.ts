@@ -16,6 +16,10 @@ export interface Records {
 
 const unit = 10n ** 9n
 const absurdCents = 9n * 10n ** 9n
+const absurdPrice = 10n ** 9n
+/** Of one line. Sums, percentages and rates may be larger. */
+const absurdHours = 10n ** 5n
+const absurdUnits = 10n ** 6n
 /** For a tax, or for a percentage of a sum. */
 const absurdSum = 9n * 10n ** 15n
 
@@ -28,12 +32,12 @@ function divided(top: bigint, bottom: bigint): bigint {
 }
 
 /** Hours, quantities, rates in billionths, from the decimals that a person reads; null if unknown or absurd. */
-export function nanos(value: unknown): bigint | null {
+export function nanos(value: unknown, absurd = unit): bigint | null {
   if (typeof value !== 'number') return null
   const [whole = '0', fraction = ''] = magnify(String(value)).replace('-', '').split('.')
   const all = BigInt(whole) * 10n ** 30n + BigInt(fraction.slice(0, 30).padEnd(30, '0'))
   const size = divided(all, 10n ** 21n)
-  return size >= unit * unit ? null : value < 0 ? -size : size
+  return size >= absurd * unit ? null : value < 0 ? -size : size
 }
 
 /** Writes `1e-10` in full. */
@@ -56,11 +60,21 @@ export function cents(value: unknown): bigint | null {
   return magnitude(BigInt(value)) >= absurdCents ? null : BigInt(value)
 }
 
+const hoursOf = (value: unknown): bigint | null => nanos(value, absurdHours)
+export const unitsOf = (value: unknown): bigint | null => nanos(value, absurdUnits)
+
+/** The price or cost of one unit; null if unknown or absurd. */
+export function priceOf(value: unknown): bigint | null {
+  if (typeof value !== 'number') return null
+  return magnitude(BigInt(value)) >= absurdPrice ? null : BigInt(value)
+}
+
 /** The value of units at a price; null if unknown or absurd. */
 export function worth(units: bigint | null, price: unknown): bigint | null {
   if (units === 0n) return 0n
-  if (units === null || typeof price !== 'number') return null
-  const amount = divided(units * BigInt(price), unit)
+  const each = priceOf(price)
+  if (units === null || each === null) return null
+  const amount = divided(units * each, unit)
   return magnitude(amount) >= absurdCents ? null : amount
 }
 
@@ -98,7 +112,7 @@ const idOf = ({ id }: Fields): number => Number(id)
 function linesOf(services: readonly Fields[]): Line[] {
   return services.flatMap((service): Line[] => [
     ...list(service, 'labors').map((item): Line => {
-      const units = nanos(item.hours)
+      const units = hoursOf(item.hours)
       const price = service.labor_rate_cents
       return {
         kind: 'labor',
@@ -112,7 +126,7 @@ function linesOf(services: readonly Fields[]): Line[] {
       }
     }),
     ...list(service, 'parts').map((item): Line => {
-      const [units, price] = [nanos(item.quantity), item.quoted_price_cents]
+      const [units, price] = [unitsOf(item.quantity), item.quoted_price_cents]
       const cost = worth(units, item.cost_cents)
       return { kind: 'part', service, item, units, price, amount: worth(units, price), cost, costs: true }
     }),
@@ -121,7 +135,7 @@ function linesOf(services: readonly Fields[]): Line[] {
       return { kind: 'sublet', service, item, units: unit, price, amount: cents(price), cost, costs: true }
     }),
     ...list(service, 'hazmats').map((item): Line => {
-      const [units, price] = [nanos(item.quantity), item.fee_cents]
+      const [units, price] = [unitsOf(item.quantity), item.fee_cents]
       return {
         kind: 'hazmat',
         service,
@@ -356,7 +370,7 @@ function orderLines(business: Business): Row[] {
         line_id: item.id,
         line_key: `${kind}-${key(tenant, order.id, item.id)}`,
         quantity: shownNanos(units),
-        price_cents: price ?? null,
+        price_cents: kind === 'sublet' ? cents(price) : priceOf(price),
         amount_cents: amount ?? 0n,
         discount_cents: off[i] ?? 0n,
         net_cents: (amount ?? 0n) - (off[i] ?? 0n),
@@ -446,7 +460,7 @@ function technicianHours(business: Business): Row[] {
   const technician = ({ item }: Line): unknown => item.technician_id ?? null
   return groups(labors, ({ order, line }) => [order.shop_id, business.closed(order), technician(line)]).map(
     ([{ order, line: first }, own]) => {
-      const rated = own.filter(({ line }) => typeof line.price === 'number')
+      const rated = own.filter(({ line }) => priceOf(line.price) !== null)
       return {
         tenant_id: business.tenant,
         shop_id: order.shop_id,
@@ -474,8 +488,8 @@ function partsMargin(business: Business): Row[] {
         part_id: item.id,
         part_key: key(business.tenant, order.id, item.id),
         quantity: shownNanos(units),
-        quoted_price_cents: price ?? null,
-        unit_cost_cents: item.cost_cents ?? null,
+        quoted_price_cents: priceOf(price),
+        unit_cost_cents: priceOf(item.cost_cents),
         sold_cents: amount ?? 0n,
         cost_cents: cost,
         margin_cents: amount === null || cost === null ? null : amount - cost,
@@ -562,9 +576,9 @@ function inventoryValue(business: Business): Row[] {
     .flatMap(({ lines }) => lines.filter(({ kind }) => kind === 'part'))
   return business.records.of('inventories').map((item) => {
     const [onHand, ordered, least] = [
-      nanos(item.quantity_on_hand),
-      nanos(item.quantity_ordered_for_stock),
-      nanos(item.min_stock),
+      unitsOf(item.quantity_on_hand),
+      unitsOf(item.quantity_ordered_for_stock),
+      unitsOf(item.min_stock),
     ]
     const value = worth(onHand, item.cost_cents)
     const own = sold.filter((line) => line.item.part_inventory_id === item.id)
@@ -588,7 +602,7 @@ function inventoryValue(business: Business): Row[] {
 function purchases(business: Business): Row[] {
   return business.records.of('purchase_records').flatMap((record) =>
     list(record, 'line_items').map((item, position) => {
-      const plain = nanos(item.quantity)
+      const plain = unitsOf(item.quantity)
       const units = plain === null || record.is_return !== true ? plain : -magnitude(plain)
       return {
         tenant_id: business.tenant,
@@ -666,8 +680,8 @@ export function exemptOf(bill: Bill): bigint | null {
 }
 
 /**
- * Whether no other invoice of the customer was closed earlier: among those of the same day, the lower id counts as
- * earlier.
+ * Whether no other invoice of the customer was closed earlier: on an earlier day of its shop, else at an earlier
+ * instant of the same day, else with a lower id.
  */
 export function isFirstVisit(business: Business, order: Fields): boolean | null {
   const day = business.closed(order)
@@ -675,7 +689,9 @@ export function isFirstVisit(business: Business, order: Fields): boolean | null 
   return !business.invoices.some(({ order: other }) => {
     const on = business.closed(other)
     if (other.customer_id !== order.customer_id || on === null) return false
-    return on < day || (on === day && idOf(other) < idOf(order))
+    if (on !== day) return on < day
+    const later = Date.parse(String(order.closed_at)) - Date.parse(String(other.closed_at))
+    return later > 0 || (later === 0 && idOf(other) < idOf(order))
   })
 }
 

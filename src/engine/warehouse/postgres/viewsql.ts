@@ -6,7 +6,15 @@ import pg from 'pg'
 import type { Kind } from '../../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import { columnTypes } from '../../model/columntypes.js'
-import { mostShare, type SelectedColumn, type ShopInstant, usualZone, type ViewSql } from '../viewsql.js'
+import {
+  isBelow,
+  mostShare,
+  mostUnits,
+  type SelectedColumn,
+  type ShopInstant,
+  usualZone,
+  type ViewSql,
+} from '../viewsql.js'
 
 /**
  * The type of a column of that kind. Hours are a numeric with nine decimals, so a sum of them is never a binary float.
@@ -18,15 +26,9 @@ const typeOf = (kind: Kind | ViewKind): string =>
 export const printedType = (kind: Kind | ViewKind): string =>
   typeOf(kind).replace('timestamptz', 'timestamp with time zone')
 
-/**
- * Whether a number is below 10^9 with its nine decimals: one that rounds up to 10^9 has a digit more than the type of
- * hours.
- */
-const isSane = (number: string): string => `abs(${number}) < 999999999.9999999995`
-
 function expression({ kind, sql }: SelectedColumn): string {
   // The cast rounds.
-  const value = kind === 'hours' ? `case when ${isSane(sql)} then ${sql} end` : sql
+  const value = kind === 'hours' ? `case when ${isBelow(sql, mostUnits)} then ${sql} end` : sql
   return `cast(${value} as ${typeOf(kind)})`
 }
 
@@ -35,13 +37,13 @@ const rounded = (units: string): string =>
   `(case when scale(${units}) <= 9 then ${units} else round(${units}, 9) end)`
 
 /** A cast to whole numbers rounds half away from zero. */
-function amount(units: string, cents: string): string {
+function amount(units: string, cents: string, most = mostUnits): string {
   const product = `${rounded(units)} * ${cents}`
-  return `(case when ${isSane(units)} and abs(${product}) < 8999999999.5 then cast(${product} as bigint) end)`
+  return `(case when ${isBelow(units, most)} and abs(${product}) < 8999999999.5 then cast(${product} as bigint) end)`
 }
 
-const nine = (number: string): string =>
-  `(case when ${isSane(number)} then cast(${number} * 1e9 as bigint) end)`
+const nine = (number: string, most = mostUnits): string =>
+  `(case when ${isBelow(number, most)} then cast(${number} * 1e9 as bigint) end)`
 
 /**
  * A subquery per row takes five microseconds: more than half the time of a month's query. Instead, a zone's stretches
@@ -76,7 +78,7 @@ export const viewSql = (schema: string): ViewSql => ({
   shopDay: joinedDay,
   nine,
   // A sum of whole numbers is a numeric of any size here.
-  sumNine: (number) => `coalesce(sum(${nine(number)}), 0)`,
+  sumNine: (number, most) => `coalesce(sum(${nine(number, most)}), 0)`,
   amount,
   prorate: (cents, part, whole) =>
     `(case when ${whole} = 0 then 0 else cast(greatest(least(round(cast(${cents} as numeric) * ${part} / ${whole}), ${mostShare}), -${mostShare}) as bigint) end)`,

@@ -5,7 +5,15 @@
  * there, and whole-number division without a remainder.
  */
 import type { ViewKind } from '../../../../schema/view.js'
-import { dayIn, mostShare, type SelectedColumn, type ViewSql, zoneOf } from '../viewsql.js'
+import {
+  dayIn,
+  isBelow,
+  mostShare,
+  mostUnits,
+  type SelectedColumn,
+  type ViewSql,
+  zoneOf,
+} from '../viewsql.js'
 
 /** The empty table whose columns provide the types of a view's columns. */
 export const typesTable =
@@ -81,29 +89,30 @@ const micros = (text: string): string =>
  * With whole numbers: 0.35 h at 102.50 is exactly 35.875, while a binary float is slightly less. Only the part beyond
  * whole cents is divided as a float, which has room for its nine digits.
  */
-function amount(units: string, cents: string): string {
+function amount(units: string, cents: string, most = mostUnits): string {
   const exact = `round(${units} * 1e9)`
   const product = `(cast(${exact} as bigint) * ${cents})`
   const rest = `${product} % 1000000000`
-  const isSane = `abs(${units}) < 1000000000 and abs(${exact} * ${cents}) < 8999999999500000000`
+  const isSane = `${isBelow(units, most)} and abs(${exact} * ${cents}) < 8999999999500000000`
   return `(case when ${isSane} then cast((${product} - ${rest}) / 1000000000 + round((${rest}) / 1e9) as bigint) end)`
 }
 
-const sane = (number: string, value: string): string =>
-  `(case when abs(${number}) < 1000000000 then ${value} end)`
-
 const wholeNine = (number: string): string => `cast(round(${number} * 1e9) as bigint)`
+
+const nine = (number: string, most = mostUnits): string =>
+  `(case when ${isBelow(number, most)} then ${wholeNine(number)} end)`
 
 /**
  * Whole units and billionths are summed separately: ten lines of 10^9 hours have more billionths than 63 bits hold, and
  * SQLite's sum would fail. A cast truncates here and rounds in DuckDB; the two parts add up to the same either way.
  */
-function sumNine(number: string): string {
+function sumNine(number: string, most = mostUnits): string {
   const units = `cast(${number} as bigint)`
-  const sum = (value: string): string => `coalesce(sum(${sane(number, value)}), 0)`
+  const sum = (value: string): string =>
+    `coalesce(sum(case when ${isBelow(number, most)} then ${value} end), 0)`
   const whole = sum(units)
   const rest = sum(`${wholeNine(number)} - ${units} * 1000000000`)
-  return `(case when abs(${whole}) < 1000000000 then ${whole} * 1000000000 + ${rest} end)`
+  return `(case when abs(${whole}) < ${mostUnits} then ${whole} * 1000000000 + ${rest} end)`
 }
 
 const minute = 60_000_000
@@ -136,7 +145,7 @@ export const viewSql: ViewSql = {
   // An index lookup: a day chosen among joined columns wouldn't be a typed column.
   shopDay: (_, { tenant, shop, instant }) => ({ day: dayIn(zoneOf(tenant, shop), instant), join: '' }),
   minutes,
-  nine: (number) => sane(number, wholeNine(number)),
+  nine,
   sumNine,
   amount,
   prorate,
