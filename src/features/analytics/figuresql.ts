@@ -34,6 +34,8 @@ export interface FigureQuestion {
   readonly by: readonly string[]
   /** null: all tenants. */
   readonly tenants: readonly Int64[] | null
+  /** Keys of shops that are left out; if there are any, rows without a shop are, too. */
+  readonly exceptShops?: readonly string[]
   /** The first day. */
   readonly from?: string
   /** The day after the last one. */
@@ -102,7 +104,7 @@ function selections(figure: DeclaredFigure): AliasedRawBuilder<unknown, string>[
 async function askLeg(
   { db, month }: FigureSource,
   figures: readonly DeclaredFigure[],
-  { by, tenants, from, to }: FigureQuestion,
+  { by, tenants, exceptShops = [], from, to }: FigureQuestion,
 ): Promise<Readonly<Record<string, unknown>>[]> {
   const [first] = figures
   if (first === undefined) return []
@@ -113,6 +115,7 @@ async function askLeg(
   const conditions = [
     ...(where === undefined ? [] : [sql<boolean>`(${sql.raw(where)})`]),
     ...(tenants === null ? [] : [sql<boolean>`tenant_id in (${sql.join(tenants)})`]),
+    ...(exceptShops.length === 0 ? [] : [sql<boolean>`shop_key not in (${sql.join(exceptShops)})`]),
     ...(day === undefined || from === undefined ? [] : [sql<boolean>`${sql.ref(day)} >= ${from}`]),
     ...(day === undefined || to === undefined ? [] : [sql<boolean>`${sql.ref(day)} < ${to}`]),
   ]

@@ -3,6 +3,7 @@
  * is one of these, so it equals what shop_months and BI tools show.
  */
 import { addsUp, type DeclaredFigure } from '../../../schema/figure.js'
+import { figures } from '../../../schema/figures/index.js'
 import { count } from '../../engine/base/format.js'
 import { addedValues, type FigureValue, figureNumber } from '../analytics/figuresql.js'
 import {
@@ -20,6 +21,11 @@ export type Amounts = ReadonlyMap<string, FigureValue>
 
 export const noAmounts: Amounts = new Map()
 
+/** Of a period before the data begins: nothing is known of it, which is not 0. */
+export const noData: Amounts = new Map(
+  figures.map(({ name }) => [name, { numerator: null, denominator: null, leftOut: 0 }]),
+)
+
 /** In the figure's unit. Null if nothing is known of it, and for a ratio of nothing. */
 export function figureAmount(amounts: Amounts | undefined, figure: DeclaredFigure): number | null {
   const value = amounts?.get(figure.name)
@@ -31,11 +37,30 @@ export function figureAmount(amounts: Amounts | undefined, figure: DeclaredFigur
 export const leftOutOf = (amounts: Amounts | undefined, { name }: DeclaredFigure): number =>
   amounts?.get(name)?.leftOut ?? 0
 
-/** The sum of groups. Distinct counts don't add up: `withDistinct` adds them. */
+const distinctNames: ReadonlySet<string> = new Set(
+  figures.filter(({ numerator }) => 'distinct' in numerator).map(({ name }) => name),
+)
+
+/**
+ * The sum of groups. Distinct counts don't add up: of several groups, they are unknown until `withDistinct` adds those
+ * that were counted over the whole.
+ */
 export function addedAmounts(groups: readonly Amounts[]): Amounts {
   const sum = new Map<string, FigureValue>()
   for (const group of groups)
-    for (const [name, value] of group) sum.set(name, addedValues(sum.get(name), value))
+    for (const [name, value] of group) {
+      const before = sum.get(name)
+      const added = addedValues(before, value)
+      sum.set(name, before && distinctNames.has(name) ? { ...added, numerator: null } : added)
+    }
+  return sum
+}
+
+/** Distinct counts of several tenants, whose cars and customers are never the same. */
+export function addedTenants(tenants: readonly Amounts[]): Amounts {
+  const sum = new Map<string, FigureValue>()
+  for (const tenant of tenants)
+    for (const [name, value] of tenant) sum.set(name, addedValues(sum.get(name), value))
   return sum
 }
 

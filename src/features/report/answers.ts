@@ -13,7 +13,7 @@ import grossProfitPerHour from '../../../schema/figures/gross_profit_per_hour.js
 import invoices from '../../../schema/figures/invoices.js'
 import sales from '../../../schema/figures/sales_cents.js'
 import { count, plural } from '../../engine/base/format.js'
-import { amountText, changeOf, figureAmount, leftOutOf, leftOutText } from './amounts.js'
+import { amountText, changeOf, figureAmount, leftOutOf, leftOutText, noData } from './amounts.js'
 import type { NamedOrder, PeriodAnswer, ReportData, ReportScope, TrustAnswer } from './data.js'
 import { dayInFull, moneyText, moneyToTheCent, percentOfAll, type Trend, unknownMark } from './numberwords.js'
 import { type Tone, trustSentence } from './trustsentence.js'
@@ -138,6 +138,12 @@ export function periodQuestion(
   { behind, shopsWithoutInvoices }: ReportScope,
 ): QuestionAnswer {
   const { period, amounts } = answer
+  if (amounts === noData)
+    return {
+      ...noMonth,
+      question: period.question,
+      sentence: `${period.label}: no data. The first invoice was closed later.`,
+    }
   const isAlike = answer.comparisons.every(({ shopsLeftOut }) => shopsLeftOut === 0)
   return {
     id: 'month',

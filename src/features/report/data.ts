@@ -37,7 +37,7 @@ export const cycleBands = [
   'over a week',
 ] as const
 
-/** A shop with its sales in each month of the report; null if nothing is known of a month. */
+/** A shop with its sales in each month of the report; null if nothing is known of a month, or it was not open yet. */
 export interface RankedShop {
   readonly name: string
   readonly salesCents: readonly (number | null)[]
@@ -100,7 +100,7 @@ export interface PeriodAnswer {
 /** Sales of the current month so far, day by day, compared with the same days of earlier months. */
 export interface PaceLine {
   readonly name: string
-  /** Sums from the first day of the month to each of its days; null after the last known day. */
+  /** Sums from the first day of the month to each of its days; null after the last known day, and before the data begins. */
   readonly cents: readonly (number | null)[]
 }
 
@@ -219,9 +219,9 @@ export interface ReportScope {
   readonly behind: number
   /** The months of the report. A first month that its data doesn't cover completely is partial, too. */
   readonly span: readonly ReportMonth[]
-  /** In the order of the months, and so are the next two. */
+  /** In the order of the months, and so are the next two. A month before the data begins has none (`noData`). */
   readonly months: readonly Amounts[]
-  readonly advice: readonly AdviceNumbers[]
+  readonly advice: readonly (AdviceNumbers | null)[]
   readonly cycles: readonly CycleNumbers[]
   /** Most sales first. */
   readonly byShop: readonly RankedShop[]

@@ -2,10 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { FigureRow } from '../../../src/features/analytics/figuresql.js'
 import type { ReportPeriod } from '../../../src/features/report/data.js'
-import { isOpenSince } from '../../../src/features/report/read/fold.js'
 import { periodAnswer } from '../../../src/features/report/read/foldperiod.js'
 import { paceMonths, periodsOf } from '../../../src/features/report/read/periods.js'
-import { monthsOf } from '../../../src/features/report/read/reportdays.js'
+import { isOpenSince, monthsOf } from '../../../src/features/report/read/reportdays.js'
 import { amounts } from './sample.js'
 
 function calendarOf(first: string, today: string, completeDay = today) {
@@ -92,7 +91,7 @@ describe('the same shops', () => {
   const answerOf = (all: readonly FigureRow[], before: readonly FigureRow[], of = shops) =>
     periodAnswer(
       {
-        ...{ period: period!, all, distinct: [], compared: [before, []] },
+        ...{ period: period!, all, distinct: [], compared: [before, []], comparedCounts: [] },
         ...{ advisors: [], technicians: [], techniciansBefore: [], categories: [], costBands: [] },
       },
       {
@@ -121,6 +120,19 @@ describe('the same shops', () => {
       [row('101-1', 400), row(null, 3)],
     ).comparisons
     expect([sales(before?.now), sales(before?.before), before?.shopsLeftOut]).toEqual([507, 403, 0])
+  })
+
+  it('have no distinct count that was not counted over all of them', () => {
+    const cars = (shop: string, count: number): FigureRow => ({
+      keys: { tenant_id: '101', shop_key: shop },
+      values: amounts({ cars: count }),
+    })
+    const { comparisons } = answerOf(
+      [cars('101-1', 5), cars('101-3', 4)],
+      [cars('101-1', 6), cars('101-3', 3)],
+    )
+    expect(comparisons[0]?.now.get('cars')?.numerator).toBeNull()
+    expect(comparisons[0]?.before.get('cars')?.numerator).toBeNull()
   })
 
   it('are none if no shop reaches back', () => {

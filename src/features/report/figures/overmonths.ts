@@ -1,6 +1,6 @@
 /* What figures over the report's months share. */
 import type { DeclaredFigure } from '../../../../schema/figure.js'
-import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
+import { type Amounts, amountText, figureAmount, leftOutText, noData } from '../amounts.js'
 import type { Chart, ChartColor, ChartUnit, Figure } from '../chart.js'
 import type { ReportMonth, ReportScope } from '../data.js'
 import { monthInFull, monthInShort } from '../numberwords.js'
@@ -42,14 +42,14 @@ export function aboutPartial(months: readonly ReportMonth[]): string[] {
   ]
 }
 
-/** The month that findings are about, and its amounts. */
+/** The month that findings are about, and its amounts; none if the data begins later. */
 export function lastWhole({
   lastMonth,
   scope,
 }: FigureInput): readonly [month: string, amounts: Amounts] | undefined {
   const month = lastMonth === null ? undefined : scope.span[lastMonth]
   const amounts = lastMonth === null ? undefined : scope.months[lastMonth]
-  return month && amounts && [monthInFull(month.month), amounts]
+  return month && amounts && amounts !== noData ? [monthInFull(month.month), amounts] : undefined
 }
 
 interface LineLook {

@@ -30,12 +30,12 @@ export function customersFigure(input: FigureInput): Figure {
         {
           name: 'Returning',
           color: 'blue',
-          values: scope.months.map((month) =>
-            Math.max(
-              0,
-              (figureAmount(month, customersFigureOf) ?? 0) - (figureAmount(month, newCustomers) ?? 0),
-            ),
-          ),
+          values: scope.months.map((month) => {
+            const customers = figureAmount(month, customersFigureOf)
+            return customers === null
+              ? null
+              : Math.max(0, customers - (figureAmount(month, newCustomers) ?? 0))
+          }),
         },
         {
           name: 'New',

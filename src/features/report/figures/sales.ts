@@ -13,7 +13,7 @@ import { plural } from '../../../engine/base/format.js'
 import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
 import { behindRemark, comparedWords } from '../answers.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
-import type { RankedShop } from '../data.js'
+import type { PaceLine, RankedShop } from '../data.js'
 import { moneyText } from '../numberwords.js'
 import { aboutPartial, type FigureInput, lastWhole, lineOf, overMonths } from './overmonths.js'
 
@@ -91,6 +91,8 @@ export function paceFigure({ scope }: FigureInput): Figure {
   const answer = scope.periods.find(({ period }) => period.id === 'month-to-date')
   const days = Math.max(0, ...scope.pace.map(({ cents }) => cents.length))
   const numbers = Array.from({ length: days }, (_, i) => String(i + 1))
+  const isDrawn = ({ cents }: PaceLine): boolean => cents.some((value) => value !== null)
+  const missing = scope.pace.slice(1).filter((line) => !isDrawn(line))
   const told = now?.cents.findLastIndex((cents) => cents !== null) ?? -1
   return {
     id: 'pace',
@@ -101,18 +103,24 @@ export function paceFigure({ scope }: FigureInput): Figure {
         : '',
     definition:
       'Sales from the first day of the month through each complete day, next to the month before and the same month a year ago. The lines include all shops; the percentages include only shops open in both periods.',
-    leftOut: [],
+    leftOut: missing.map(({ name }) => `Not shown: ${name}, because the data begins later.`),
     chart: {
       shape: 'lines',
       unit: 'money',
       of: 'day',
       categories: numbers,
       ticks: numbers.map((day, i) => (i === 0 || (i + 1) % 5 === 0 ? day : '')),
-      series: scope.pace.map(({ name, cents }, i) => ({
-        name,
-        color: paceColors[i] ?? 'grey',
-        values: numbers.map((_, day) => cents[day] ?? null),
-      })),
+      series: scope.pace.flatMap((line, i) =>
+        missing.includes(line)
+          ? []
+          : [
+              {
+                name: line.name,
+                color: paceColors[i] ?? 'grey',
+                values: numbers.map((_, day) => line.cents[day] ?? null),
+              },
+            ],
+      ),
     },
     extra: [],
     nothing: 'No day of this month is complete yet.',

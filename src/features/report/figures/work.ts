@@ -1,14 +1,15 @@
 /* How long work took, and the outcome of recommendations, by month. */
 import shareLate from '../../../../schema/figures/share_late.js'
 import { count, plural } from '../../../engine/base/format.js'
-import { amountText } from '../amounts.js'
+import { amountText, noData } from '../amounts.js'
 import type { ChartColor, Figure } from '../chart.js'
 import { cycleBands } from '../data.js'
-import { moneyToTheCent, percentText } from '../numberwords.js'
+import { moneyToTheCent, percentText, unknownMark } from '../numberwords.js'
 import { aboutPartial, type FigureInput, lastWhole, overMonths, sumOf } from './overmonths.js'
 
 export function adviceFigure({ scope }: FigureInput): Figure {
-  const { advice } = scope
+  const { advice: byMonth } = scope
+  const advice = byMonth.flatMap((month) => month ?? [])
   const all = sumOf(advice, (a) => a.approved + a.soldLater + a.declined + a.undecided)
   const sold = sumOf(advice, (a) => a.approved + a.soldLater)
   const without = sumOf(advice, ({ withoutValue }) => withoutValue)
@@ -19,7 +20,7 @@ export function adviceFigure({ scope }: FigureInput): Figure {
       ['Undecided', 'grey', 'undecided'],
       ['Declined', 'rust', 'declined'],
     ] as const
-  ).map(([name, color, key]) => ({ name, color, values: advice.map((month) => month[key]) }))
+  ).map(([name, color, key]) => ({ name, color, values: byMonth.map((month) => month?.[key] ?? null) }))
   return {
     id: 'recommendations',
     title: 'Recommendations',
@@ -34,11 +35,16 @@ export function adviceFigure({ scope }: FigureInput): Figure {
     ],
     chart: { shape: 'columns', unit: 'count', ...overMonths(scope.span), series },
     extra: [
-      { title: 'Value', cells: advice.map(({ valueCents }) => moneyToTheCent(valueCents)) },
+      {
+        title: 'Value',
+        cells: byMonth.map((month) => (month ? moneyToTheCent(month.valueCents) : unknownMark)),
+      },
       {
         title: 'Sold',
-        cells: advice.map((a) =>
-          percentText(a.approved + a.soldLater, a.approved + a.soldLater + a.declined + a.undecided),
+        cells: byMonth.map((a) =>
+          a === null
+            ? unknownMark
+            : percentText(a.approved + a.soldLater, a.approved + a.soldLater + a.declined + a.undecided),
         ),
       },
     ],
@@ -81,7 +87,10 @@ export function cycleFigure(input: FigureInput): Figure {
       })),
     },
     extra: [
-      { title: 'Orders', cells: totals.map((orders) => count(orders)) },
+      {
+        title: 'Orders',
+        cells: totals.map((orders, i) => (scope.months[i] === noData ? unknownMark : count(orders))),
+      },
       { title: shareLate.label, cells: scope.months.map((month) => amountText(month, shareLate)) },
     ],
     nothing: 'No order has been picked up yet.',

@@ -7,7 +7,15 @@ import receivablesFigure from '../../../../schema/figures/receivables_cents.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
-import { type Amounts, addedAmounts, figureAmount, leftOutOf, withDistinct } from '../amounts.js'
+import {
+  type Amounts,
+  addedAmounts,
+  addedTenants,
+  figureAmount,
+  leftOutOf,
+  noData,
+  withDistinct,
+} from '../amounts.js'
 import type {
   AdviceNumbers,
   CycleNumbers,
@@ -21,7 +29,7 @@ import type {
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
-import { groupedBy, monthsLater, numberFrom } from './reportdays.js'
+import { groupedBy, isOpenSince, monthsLater, numberFrom } from './reportdays.js'
 
 /** Adds up a value of each row. */
 const total = <T>(rows: readonly T[], of: (row: T) => unknown): number =>
@@ -37,25 +45,58 @@ export const figuresOf = (rows: readonly FigureRow[], part: Part): FigureRow[] =
   rows.filter((row) => isOf(part, located(row)))
 
 /**
- * The values of the rows of a part. For a tenant, cars and customers are counted over all its shops. Those of several
- * tenants differ anyway.
+ * The first month with data: that of the first invoice of a shop, or the first one that has a row. null if there is
+ * neither.
+ */
+export function beginningOf(
+  rows: readonly FigureRow[],
+  shops: readonly { readonly first_day: string | null }[],
+): string | null {
+  const days = [...shops.map(({ first_day }) => first_day), ...rows.map(({ keys }) => keys.month ?? null)]
+  return (
+    days
+      .flatMap((day) => day?.slice(0, 7) ?? [])
+      .sort()
+      .at(0) ?? null
+  )
+}
+
+/** Whether a month is before the data begins. */
+const isBefore = (month: string, beginning: string | null): boolean => beginning === null || month < beginning
+
+/**
+ * The values of the rows of a part. For a tenant, cars and customers are counted over all its shops.
  */
 export function amountsIn(rows: readonly FigureRow[], distinct: readonly FigureRow[], part: Part): Amounts {
   const sum = addedAmounts(figuresOf(rows, part).map(({ values }) => values))
   if (part.shop !== undefined) return sum
-  return withDistinct(sum, addedAmounts(figuresOf(distinct, part).map(({ values }) => values)))
+  return withDistinct(sum, addedTenants(figuresOf(distinct, part).map(({ values }) => values)))
 }
 
-export function monthAmounts(rows: FigureRows, months: readonly ReportMonth[], part: Part): Amounts[] {
+export function monthAmounts(
+  rows: FigureRows,
+  months: readonly ReportMonth[],
+  { part, beginning }: Place,
+): Amounts[] {
   const byMonth = groupedBy(rows.months, ({ keys }) => keys.month ?? '')
   const distinct = groupedBy(rows.distinctMonths, ({ keys }) => keys.month ?? '')
-  return months.map(({ month }) => amountsIn(byMonth.get(month) ?? [], distinct.get(month) ?? [], part))
+  return months.map(({ month }) =>
+    isBefore(month, beginning)
+      ? noData
+      : amountsIn(byMonth.get(month) ?? [], distinct.get(month) ?? [], part),
+  )
 }
 
-export function adviceByMonth(findings: Findings, months: readonly ReportMonth[]): AdviceNumbers[] {
+/** By month; null before the data begins. */
+export function adviceByMonth(
+  findings: Findings,
+  months: readonly ReportMonth[],
+  beginning: string | null,
+): (AdviceNumbers | null)[] {
   const groups = groupedBy(findings.recommendations, ({ month }) => month ?? '')
   return months.map(({ month }) => {
     const rows = groups.get(month) ?? []
+    if (rows.length === 0 && isBefore(month, beginning)) return null
     const unsold = (decision: string): number =>
       total(
         rows.filter((row) => row.decision === decision),
@@ -89,20 +130,31 @@ export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): Cy
   })
 }
 
+/** A part, its shops, and the first month of its data. */
+export interface Place {
+  readonly part: Part
+  readonly shops: Findings['shops']
+  readonly beginning: string | null
+}
+
 /** What a shop is called, with or without its tenant's name. */
 export type ShopNames = (shopKey: string | null) => string
 
 export function shopsOf(
   rows: FigureRows,
   months: readonly ReportMonth[],
-  part: Part,
+  { part, shops: known }: Pick<Place, 'part' | 'shops'>,
   nameOf: ShopNames,
 ): RankedShop[] {
   const shops = groupedBy(figuresOf(rows.months, part), ({ keys }) => keys.shop_key ?? '')
   return [...shops]
     .map(([key, of]) => {
       const byMonth = new Map(of.map(({ keys, values }) => [keys.month ?? '', values]))
-      const salesCents = months.map(({ month }) => figureAmount(byMonth.get(month), sales))
+      const own = known.filter(({ shop_key }) => shop_key === key)
+      const beginning = beginningOf(of, own)
+      const salesCents = months.map(({ month }) =>
+        isBefore(month, beginning) ? null : figureAmount(byMonth.get(month), sales),
+      )
       return { key, name: nameOf(key === '' ? null : key), salesCents }
     })
     .sort((a, b) => total(b.salesCents, Number) - total(a.salesCents, Number) || (a.key < b.key ? -1 : 1))
@@ -113,14 +165,26 @@ const daysIn = (month: string): number =>
     (Date.parse(`${monthsLater(month, 1)}-01T00:00:00Z`) - Date.parse(`${month}-01T00:00:00Z`)) / 86_400_000,
   )
 
-/** `completeDay`: the current month is shown up to the day before. */
-export function paceOf(rows: FigureRows, part: Part, completeDay: string): PaceLine[] {
-  return rows.pace.map(({ month, days }) => {
+/**
+ * `completeDay`: the current month is shown up to the day before. An earlier month that begins before the data does is
+ * not shown: its sums would lack the first days.
+ */
+export function paceOf(rows: FigureRows, { part, shops }: Place, completeDay: string): PaceLine[] {
+  const paced = figuresOf(
+    rows.pace.flatMap(({ days }) => days),
+    part,
+  )
+  const [first = '9999'] = [
+    ...shops.flatMap(({ first_day }) => first_day ?? []),
+    ...paced.flatMap(({ keys }) => keys.month ?? []),
+  ].sort()
+  return rows.pace.map(({ month, days }, i) => {
+    const isShown = i === 0 || isOpenSince(first, `${month}-01`)
     const byDay = groupedBy(figuresOf(days, part), ({ keys }) => keys.month ?? '')
     let sum = 0
     const cents = Array.from({ length: daysIn(month) }, (_, i) => {
       const day = `${month}-${String(i + 1).padStart(2, '0')}`
-      if (day >= completeDay) return null
+      if (day >= completeDay || !isShown || day < first) return null
       const of = byDay.get(day)
       sum += of ? (figureAmount(addedAmounts(of.map(({ values }) => values)), sales) ?? 0) : 0
       return sum
@@ -184,7 +248,3 @@ export function needsOf(findings: Findings, rows: FigureRows, part: Part): Needs
     },
   }
 }
-
-/** Whether a shop's data covers a period from its beginning. */
-export const isOpenSince = (firstDay: string | null, from: string): boolean =>
-  firstDay !== null && (firstDay <= from || firstDay <= `${from.slice(0, 8)}03`)

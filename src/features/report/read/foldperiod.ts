@@ -7,12 +7,12 @@ import sales from '../../../../schema/figures/sales_cents.js'
 import serviceSales from '../../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../../schema/figures/technician_hours.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
-import { addedAmounts, figureAmount } from '../amounts.js'
+import { type Amounts, addedAmounts, figureAmount, noData } from '../amounts.js'
 import type { PeriodAnswer, PeriodComparison, RankedLine } from '../data.js'
 import type { Findings, Part } from './findings.js'
-import { amountsIn, figuresOf, isOpenSince, type ShopNames } from './fold.js'
-import type { PeriodRows } from './gather.js'
-import { groupedBy } from './reportdays.js'
+import { amountsIn, figuresOf, type ShopNames } from './fold.js'
+import { newerShops, type PeriodRows } from './gather.js'
+import { groupedBy, isOpenSince } from './reportdays.js'
 
 /** With more shops than this, a table of them is no longer a ranking. */
 const mostShops = 12
@@ -45,12 +45,21 @@ export function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: 
       shops.filter(({ first_day }) => isOpenSince(first_day, from)).map(({ shop_key }) => shop_key),
     )
     if (same.size === 0) return []
-    const others = own.filter(({ keys }) => keys.shop_key !== null && !same.has(keys.shop_key ?? null))
-    // Rows without a shop are compared if nothing is left out.
+    const newer = newerShops(own, shops, from)
+    const owners = new Set(newer.map(({ tenant_id }) => String(tenant_id)))
+    // Rows without a shop are compared if no shop of their tenant is left out.
     const isSame = ({ keys }: FigureRow): boolean =>
-      keys.shop_key === null ? others.length === 0 : same.has(keys.shop_key ?? null)
-    const sum = (of: readonly FigureRow[]) => addedAmounts(of.filter(isSame).map(({ values }) => values))
-    return [{ words, label, now: sum(own), before: sum(before), shopsLeftOut: others.length }]
+      keys.shop_key === null ? !owners.has(keys.tenant_id ?? '') : same.has(keys.shop_key ?? null)
+    const sum = (of: readonly FigureRow[], counts: readonly FigureRow[] = []) =>
+      amountsIn(of.filter(isSame), counts, part)
+    const counts = rows.comparedCounts[i]
+    return [
+      {
+        ...{ words, label, shopsLeftOut: newer.length },
+        now: sum(own, counts?.now),
+        before: sum(before, counts?.before),
+      },
+    ]
   })
 }
 
@@ -72,26 +81,48 @@ function shopLines(
   })
 }
 
+/** Of a period that ends before the first invoice, nothing is known. */
+export function periodAmounts(rows: PeriodRows, shops: Findings['shops'], part: Part): Amounts {
+  const isBefore = shops.every(({ first_day }) => first_day === null || first_day >= rows.period.to)
+  return isBefore && figuresOf(rows.all, part).length === 0
+    ? noData
+    : amountsIn(rows.all, rows.distinct, part)
+}
+
+/**
+ * Technicians of the period, each compared with the one before only if all their shops were open in both: the others
+ * were there for a part of it.
+ */
+function technicianLines(rows: PeriodRows, shops: Findings['shops'], part: Part): RankedLine[] {
+  const technician = ['technician_key', 'technician_name'] as const
+  const own = figuresOf(rows.technicians, part)
+  const [compared] = rows.period.compared
+  const newer = new Set(
+    (compared ? newerShops(own, shops, compared.from) : []).map(({ shop_key }) => shop_key),
+  )
+  const isNewer = ({ keys }: FigureRow): boolean => newer.has(keys.shop_key ?? null)
+  const moved = new Set(own.filter(isNewer).map(({ keys }) => keys.technician_key ?? null))
+  const before = ranked(figuresOf(rows.techniciansBefore, part), technician, technicianHours)
+  return ranked(own, technician, technicianHours).map((line) => {
+    const earlier = moved.has(line.key) ? undefined : before.find(({ key }) => key === line.key)
+    return { ...line, ...(earlier && { before: earlier.amounts }) }
+  })
+}
+
 export function periodAnswer(
   rows: PeriodRows,
   findings: Findings,
   part: Part,
   nameOf: ShopNames,
 ): PeriodAnswer {
-  const of = (name: 'advisors' | 'technicians' | 'techniciansBefore' | 'categories' | 'costBands') =>
-    figuresOf(rows[name], part)
-  const technician = ['technician_key', 'technician_name'] as const
-  const before = ranked(of('techniciansBefore'), technician, technicianHours)
+  const of = (name: 'advisors' | 'categories' | 'costBands') => figuresOf(rows[name], part)
   return {
     period: rows.period,
-    amounts: amountsIn(rows.all, rows.distinct, part),
+    amounts: periodAmounts(rows, findings.shops, part),
     comparisons: comparisonsOf(rows, findings.shops, part),
     shops: shopLines(rows, findings, part, nameOf),
     advisors: ranked(of('advisors'), ['advisor_key', 'advisor_name'], grossProfit),
-    technicians: ranked(of('technicians'), technician, technicianHours).map((line) => {
-      const earlier = before.find(({ key }) => key === line.key)
-      return { ...line, ...(earlier && { before: earlier.amounts }) }
-    }),
+    technicians: technicianLines(rows, findings.shops, part),
     categories: ranked(of('categories'), ['category', 'category'], serviceSales),
     costBands: ranked(of('costBands'), ['cost_band', 'cost_band'], partsMargin).sort((a, b) =>
       a.name < b.name ? -1 : 1,

@@ -25,9 +25,10 @@ import serviceSales from '../../../../schema/figures/service_sales_cents.js'
 import shareLate from '../../../../schema/figures/share_late.js'
 import technicianHours from '../../../../schema/figures/technician_hours.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
-import { askFigures, type FigureRow } from '../../analytics/figuresql.js'
+import { askFigures, type FigureQuestion, type FigureRow } from '../../analytics/figuresql.js'
 import type { DayRange, ReportPeriod } from '../data.js'
-import { monthsLater, type Subject } from './reportdays.js'
+import type { Findings } from './findings.js'
+import { isOpenSince, monthsLater, type Subject } from './reportdays.js'
 
 /** Distinct counts: counted over the rows of a whole group, and never added. */
 const distinct: readonly DeclaredFigure[] = [cars, customers]
@@ -59,6 +60,12 @@ export const shownFigures: readonly DeclaredFigure[] = [
   ...[partsMargin, serviceSales, technicianHours],
 ]
 
+/** Distinct counts of the shops that are in both of two compared periods, by tenant. */
+export interface ComparedCounts {
+  readonly now: readonly FigureRow[]
+  readonly before: readonly FigureRow[]
+}
+
 /** The values of a period: each by shop, and by what its name says. */
 export interface PeriodRows {
   readonly period: ReportPeriod
@@ -67,6 +74,7 @@ export interface PeriodRows {
   readonly distinct: readonly FigureRow[]
   /** In the order of `period.compared`. */
   readonly compared: readonly (readonly FigureRow[])[]
+  readonly comparedCounts: readonly ComparedCounts[]
   readonly advisors: readonly FigureRow[]
   readonly technicians: readonly FigureRow[]
   readonly techniciansBefore: readonly FigureRow[]
@@ -88,19 +96,68 @@ export interface FigureRows {
 
 const shop = ['tenant_id', 'shop_key'] as const
 
-async function periodRows(subject: Subject, period: ReportPeriod): Promise<PeriodRows> {
+/** The shops among these rows whose data begins after `from`. In a comparison, they are on neither side. */
+export function newerShops(
+  rows: readonly FigureRow[],
+  shops: Findings['shops'],
+  from: string,
+): Findings['shops'] {
+  const present = new Set(rows.map(({ keys }) => keys.shop_key))
+  return shops.filter(({ shop_key, first_day }) => present.has(shop_key) && !isOpenSince(first_day, from))
+}
+
+/**
+ * A car that came to two shops counts once: so cars are counted over all compared shops of a tenant, and not added by
+ * shop. `all` and `counted` are the rows of the period, by shop and by tenant.
+ */
+async function comparedCounts(
+  subject: Subject,
+  [period, before]: readonly [DayRange, DayRange],
+  { all, distinct: counted }: Pick<PeriodRows, 'all' | 'distinct'>,
+  shops: Findings['shops'],
+): Promise<ComparedCounts> {
+  const newer = newerShops(all, shops, before.from)
+  const owners = new Map(
+    newer.flatMap(({ tenant_id }) => (tenant_id === null ? [] : [[String(tenant_id), tenant_id]])),
+  )
+  const isWhole = ({ keys }: FigureRow): boolean => !owners.has(keys.tenant_id ?? '')
+  const ask = ({ from, to }: DayRange, more: Pick<FigureQuestion, 'tenants' | 'exceptShops'>) =>
+    askFigures(subject, distinct, { by: ['tenant_id'], from, to, ...more })
+  const earlier = await ask(before, { tenants: subject.tenants })
+  if (owners.size === 0) return { now: counted, before: earlier }
+  const same = {
+    tenants: [...owners.values()],
+    exceptShops: newer.flatMap(({ shop_key }) => shop_key ?? []),
+  }
+  return {
+    now: [...counted.filter(isWhole), ...(await ask(period, same))],
+    before: [...earlier.filter(isWhole), ...(await ask(before, same))],
+  }
+}
+
+async function periodRows(
+  subject: Subject,
+  period: ReportPeriod,
+  shops: Findings['shops'],
+): Promise<PeriodRows> {
   const { tenants } = subject
   const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[] = shop) =>
     askFigures(subject, figures, { by, tenants, from, to })
   const compared: (readonly FigureRow[])[] = []
-  for (const range of period.compared) compared.push(await ask([...ofPeriods, cars], range))
+  for (const range of period.compared) compared.push(await ask([...ofPeriods, ...distinct], range))
   const [before] = period.compared
   const technician = [...shop, 'technician_key', 'technician_name']
-  return {
-    period,
+  const own = {
     all: await ask(flowFigures, period),
     distinct: await ask(distinct, period, ['tenant_id']),
+  }
+  const counts: ComparedCounts[] = []
+  for (const range of period.compared) counts.push(await comparedCounts(subject, [period, range], own, shops))
+  return {
+    period,
+    ...own,
     compared,
+    comparedCounts: counts,
     advisors: await ask(ofAdvisors, period, [...shop, 'advisor_key', 'advisor_name']),
     technicians: await ask([technicianHours], period, technician),
     techniciansBefore: before ? await ask([technicianHours], before, technician) : [],
@@ -109,17 +166,21 @@ async function periodRows(subject: Subject, period: ReportPeriod): Promise<Perio
   }
 }
 
-/** From the month `from` on. `paced`: months whose sales are shown by day. */
+/**
+ * From the month `from` on. `paced`: months whose sales are shown by day. `shops`: with the days on which their data
+ * begins.
+ */
 export async function figureRows(
   subject: Subject,
   from: string,
   periods: readonly ReportPeriod[],
   paced: readonly string[],
+  shops: Findings['shops'],
 ): Promise<FigureRows> {
   const { tenants } = subject
   const since = { tenants, from: `${from}-01` }
   const found: PeriodRows[] = []
-  for (const period of periods) found.push(await periodRows(subject, period))
+  for (const period of periods) found.push(await periodRows(subject, period, shops))
   const pace: { month: string; days: readonly FigureRow[] }[] = []
   // Queried by the day as text, where the others use the month.
   const byDay = { db: subject.db, month: subject.day }

@@ -60,7 +60,7 @@ async function figuresOf(
     from,
     undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
   })
-  const rows = await figureRows(subject, from, periods, paceMonths(calendar))
+  const rows = await figureRows(subject, from, periods, paceMonths(calendar), findings.shops)
   const incidents = await openIncidents(warehouse, held.db)
   const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, belongsTo }
   const scene = { ...rule, restsOn: restsOn(ofFigures, warehouse), subject, findings, rows, months, last }

@@ -51,6 +51,15 @@ export function groupedBy<T>(rows: readonly T[], of: (row: T) => string): Map<st
   return groups
 }
 
+/**
+ * An open shop closes an invoice within this many days: data that begins later in a month begins in the middle of it.
+ */
+const latestBeginning = '03'
+
+/** Whether a shop's data covers a period from its beginning. */
+export const isOpenSince = (firstDay: string | null, from: string): boolean =>
+  firstDay !== null && (firstDay <= from || firstDay <= `${from.slice(0, 8)}${latestBeginning}`)
+
 const numberOfMonth = (month: string): number =>
   Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) - 1
 
@@ -70,11 +79,6 @@ export interface Extent {
   /** The day up to which the data is complete in every time zone. */
   readonly completeDay: string
 }
-
-/**
- * An open shop closes an invoice within this many days: data that begins later in a month begins in the middle of it.
- */
-const latestBeginning = '03'
 
 /**
  * Months end where the data does: a warehouse that hasn't been synced for weeks shows no empty months. A month is

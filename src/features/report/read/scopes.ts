@@ -9,9 +9,9 @@ import { askLateOrders, askOverdueOrders } from './askwork.js'
 import { byTenant, type Findings, type Part, partOf } from './findings.js'
 import {
   adviceByMonth,
-  amountsIn,
+  beginningOf,
   cyclesOf,
-  isOpenSince,
+  figuresOf,
   monthAmounts,
   needsOf,
   paceOf,
@@ -20,9 +20,9 @@ import {
   shopsOf,
   standingsOf,
 } from './fold.js'
-import { comparisonsOf, periodAnswer } from './foldperiod.js'
+import { comparisonsOf, periodAmounts, periodAnswer } from './foldperiod.js'
 import type { FigureRows } from './gather.js'
-import { groupedBy, monthsLater, numberFrom, type Subject } from './reportdays.js'
+import { groupedBy, isOpenSince, monthsLater, numberFrom, type Subject } from './reportdays.js'
 import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
 
 /** With more tenants than this, the page compares them, and --tenant shows the figures of one. */
@@ -98,6 +98,7 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
   const tenants = part.tenant === undefined ? subject.tenants : [freshness[0]?.tenant_id ?? 0]
   const nameOf = shopNames(all, part.tenant === undefined)
   const orders = { ...subject, tenants }
+  const place = { part, shops, beginning: beginningOf(figuresOf(rows.months, part), shops) }
   const lateOrders = (await askLateOrders(orders, part.shop)).map(
     ({ minutes_open, sales_cents, ...order }): NamedOrder =>
       named(order, Math.floor(numberFrom(minutes_open) / 1440), sales_cents),
@@ -115,12 +116,12 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
     trust: trustIn(findings, scene),
     behind: [...groups.values()].filter((of) => isBehind(of, scene.last, scene.nowMicros)).length,
     span: spanOf(months, findings),
-    months: monthAmounts(rows, months, part),
-    advice: adviceByMonth(findings, months),
+    months: monthAmounts(rows, months, place),
+    advice: adviceByMonth(findings, months, place.beginning),
     cycles: cyclesOf(findings, months),
-    byShop: shopsOf(rows, months, part, nameOf),
+    byShop: shopsOf(rows, months, place, nameOf),
     periods: rows.periods.map((of) => periodAnswer(of, findings, part, nameOf)),
-    pace: paceOf(rows, part, until),
+    pace: paceOf(rows, place, until),
     receivables: receivablesOf(findings, rows, part),
     standings: part.shop === undefined ? standingsOf(findings) : [],
     needs: { ...needsOf(findings, rows, part), lateOrders, overdueOrders },
@@ -164,7 +165,7 @@ function tenantLine(scene: Scene, id: string, findings: Findings): TenantLine {
     id,
     name: tenantName(findings, id),
     trust: trustIn(findings, scene),
-    amounts: shown ? amountsIn(shown.all, shown.distinct, part) : noAmounts,
+    amounts: shown ? periodAmounts(shown, findings.shops, part) : noAmounts,
     comparison: shown && comparisonsOf(shown, findings.shops, part)[0],
     late: needs.late.orders,
     overdueCents: needs.overdue.cents,
