@@ -3,7 +3,9 @@ import type * as format from '../../../src/engine/base/format.js'
 import type * as verdict from '../../../src/engine/walk/verdict.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
 import type * as openincidents from '../../../src/features/alerts/openincidents.js'
+import type * as figuresql from '../../../src/features/analytics/figuresql.js'
 import type * as askshared from '../../../src/features/reconcile/askshared.js'
+import type * as fold from '../../../src/features/report/read/fold.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -52,6 +54,32 @@ export const claims: readonly Promised[] = [
     ),
     test: 'test/features/reconcile/shared.test.ts',
     name: 'requests the order that lost a service without a new stamp',
+    on: both,
+  },
+  {
+    promise: 'a car or customer that came to several shops counts once',
+    broken: 'counts distinct values by shop and adds them',
+    breakage: breaking<typeof figuresql>('src/features/analytics/figuresql.ts').function(
+      'askFigures',
+      (sound) => async (source, figures, question) => {
+        if (question.by.join() !== 'tenant_id') return sound(source, figures, question)
+        const rows = await sound(source, figures, { ...question, by: ['tenant_id', 'shop_key'] })
+        return rows.map(({ keys, values }) => ({ keys: { tenant_id: keys.tenant_id ?? null }, values }))
+      },
+    ),
+    test: 'test/features/report/comparedshops.test.ts',
+    name: 'a car that came to two shops counts once',
+    on: both,
+  },
+  {
+    promise: 'a month before the data begins has no figures, instead of zeros',
+    broken: 'takes data to have begun long ago',
+    breakage: breaking<typeof fold>('src/features/report/read/fold.ts').function(
+      'firstMonthOf',
+      () => () => '0001-01',
+    ),
+    test: 'test/features/report/comparedshops.test.ts',
+    name: 'have no numbers before their data begins',
     on: both,
   },
   {

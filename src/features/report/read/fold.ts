@@ -48,7 +48,7 @@ export const figuresOf = (rows: readonly FigureRow[], part: Part): FigureRow[] =
  * The first month with data: that of the first invoice of a shop, or the first one that has a row. null if there is
  * neither.
  */
-export function beginningOf(
+export function firstMonthOf(
   rows: readonly FigureRow[],
   shops: readonly { readonly first_day: string | null }[],
 ): string | null {
@@ -76,7 +76,7 @@ export function amountsIn(rows: readonly FigureRow[], distinct: readonly FigureR
 export function monthAmounts(
   rows: FigureRows,
   months: readonly ReportMonth[],
-  { part, beginning }: Place,
+  { part, beginning }: CoveredPart,
 ): Amounts[] {
   const byMonth = groupedBy(rows.months, ({ keys }) => keys.month ?? '')
   const distinct = groupedBy(rows.distinctMonths, ({ keys }) => keys.month ?? '')
@@ -131,7 +131,7 @@ export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): Cy
 }
 
 /** A part, its shops, and the first month of its data. */
-export interface Place {
+export interface CoveredPart {
   readonly part: Part
   readonly shops: Findings['shops']
   readonly beginning: string | null
@@ -143,7 +143,7 @@ export type ShopNames = (shopKey: string | null) => string
 export function shopsOf(
   rows: FigureRows,
   months: readonly ReportMonth[],
-  { part, shops: known }: Pick<Place, 'part' | 'shops'>,
+  { part, shops: known }: Pick<CoveredPart, 'part' | 'shops'>,
   nameOf: ShopNames,
 ): RankedShop[] {
   const shops = groupedBy(figuresOf(rows.months, part), ({ keys }) => keys.shop_key ?? '')
@@ -151,7 +151,7 @@ export function shopsOf(
     .map(([key, of]) => {
       const byMonth = new Map(of.map(({ keys, values }) => [keys.month ?? '', values]))
       const own = known.filter(({ shop_key }) => shop_key === key)
-      const beginning = beginningOf(of, own)
+      const beginning = firstMonthOf(of, own)
       const salesCents = months.map(({ month }) =>
         isBefore(month, beginning) ? null : figureAmount(byMonth.get(month), sales),
       )
@@ -169,7 +169,7 @@ const daysIn = (month: string): number =>
  * `completeDay`: the current month is shown up to the day before. An earlier month that begins before the data does is
  * not shown: its sums would lack the first days.
  */
-export function paceOf(rows: FigureRows, { part, shops }: Place, completeDay: string): PaceLine[] {
+export function paceOf(rows: FigureRows, { part, shops }: CoveredPart, completeDay: string): PaceLine[] {
   const paced = figuresOf(
     rows.pace.flatMap(({ days }) => days),
     part,

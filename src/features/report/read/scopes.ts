@@ -9,9 +9,9 @@ import { askLateOrders, askOverdueOrders } from './askwork.js'
 import { byTenant, type Findings, type Part, partOf } from './findings.js'
 import {
   adviceByMonth,
-  beginningOf,
   cyclesOf,
   figuresOf,
+  firstMonthOf,
   monthAmounts,
   needsOf,
   paceOf,
@@ -98,7 +98,7 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
   const tenants = part.tenant === undefined ? subject.tenants : [freshness[0]?.tenant_id ?? 0]
   const nameOf = shopNames(all, part.tenant === undefined)
   const orders = { ...subject, tenants }
-  const place = { part, shops, beginning: beginningOf(figuresOf(rows.months, part), shops) }
+  const place = { part, shops, beginning: firstMonthOf(figuresOf(rows.months, part), shops) }
   const lateOrders = (await askLateOrders(orders, part.shop)).map(
     ({ minutes_open, sales_cents, ...order }): NamedOrder =>
       named(order, Math.floor(numberFrom(minutes_open) / 1440), sales_cents),
