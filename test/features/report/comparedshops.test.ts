@@ -79,7 +79,12 @@ describe.each(bothWarehouses())('$name', (kind: Kind) => {
     page = readFileSync(file, 'utf8')
     const warehouse = await reopen(address)
     data = await readReport({
-      ...{ warehouse, label: 'the warehouse', source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId }, schema: undefined },
+      ...{
+        warehouse,
+        label: 'the warehouse',
+        source: { baseUrl: sandbox.url, partnerId: sandbox.partnerId },
+        schema: undefined,
+      },
       ...{ timeZone: 'UTC', staleAfterMs: 3_600_000, deletesUncheckedAfterMs: 3_600_000, tenants: null },
       nowMicros: systemClock.nowMicros(),
     })
