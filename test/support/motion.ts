@@ -51,6 +51,7 @@ const tables = [
   'sync_run_cursors',
   'sync_quarantine',
   'sync_drift',
+  'sync_lateness',
   // Each world has its own sandbox, and they share a warehouse.
   'sync_source',
 ]
@@ -72,6 +73,9 @@ export interface Told {
   /** Requests for the moving list since the scenario started. */
   readonly requests: number
 }
+
+/** `planned`: where the next planned walk starts, if rings have moved the watermark beyond it. */
+type Claimed = Pick<CursorReport, 'completeness' | 'watermark'> & { readonly planned?: string | null }
 
 interface Row {
   readonly serial: number
@@ -198,19 +202,21 @@ export class Play {
   async #judgeState(): Promise<void> {
     const state = await this.#warehouse.db
       .selectFrom('sync_cursors')
-      .select(['status', 'completeness', 'watermark'])
+      .select(['status', 'completeness', 'watermark', 'planned_watermark'])
       .where('tenant_id', '=', moving)
       .where('resource', '=', resource)
       .executeTakeFirst()
     const completeness = state?.completeness as Verdict | null | undefined
     if (state?.status !== 'ok' || !completeness || completeness === 'unproven' || this.#misled) return
-    this.#verify({ completeness, watermark: state.watermark }, await rowsById(this.#warehouse))
+    const { watermark, planned_watermark: planned } = state
+    this.#verify({ completeness, watermark, planned }, await rowsById(this.#warehouse))
   }
 
   /** Every record at or before the watermark at the time of the last response is there, in its version of that time. */
-  #verify(cursor: Pick<CursorReport, 'completeness' | 'watermark'>, rows: ReadonlyMap<number, Row>): void {
-    const watermark = micros(cursor.watermark)
-    const nextFloor = watermark - BigInt(this.#script.overlapMs) * 1000n
+  #verify(cursor: Claimed, rows: ReadonlyMap<number, Row>): void {
+    const { watermark: claimed, planned = claimed } = cursor
+    const watermark = micros(claimed)
+    const nextFloor = micros(planned) - BigInt(this.#script.overlapMs) * 1000n
     if (this.#during(this.#world.late)) this.#tally.withLate++
     for (const [id, standing] of this.#world.seen) {
       // What came late is within the overlap: the next walk starts before it.

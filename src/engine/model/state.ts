@@ -41,6 +41,9 @@ export const stateTables = {
     fields: {
       ...cursor,
       watermark: timestamp('Every record whose updated_at is at or before it is in the warehouse.'),
+      planned_watermark: timestamp(
+        'The watermark of the last walk that no event rang. The next one starts there, minus the overlap; rings move only `watermark`.',
+      ),
       status: text('`ok`, `failed`, `unavailable` or `skipped` after the last run.'),
       completeness: text('Verdict of the last walk: `proven`, `repaired`, `listed` or `unproven`.'),
       reason: text(
@@ -58,7 +61,7 @@ export const stateTables = {
       ),
       stamps_ahead_until: timestamp('The newest of their updated_at. Each run reads them again until then.'),
       walked_at: timestamp(
-        "When the last proven or repaired walk began, by the source's clock. A record found later with an earlier updated_at is late by the difference.",
+        "When the last proven or repaired walk that no event rang began, by the source's clock. A record found later with an earlier updated_at is late by the difference.",
       ),
       complete_through: timestamp(
         'Every creation and update up to then is in the warehouse, unless it became visible later than any in the last 30 days.',

@@ -15,12 +15,13 @@ import type { EncodedPage } from '../warehouse/versionbatch.js'
 import { CursorList } from './cursorlist.js'
 import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { Freshness } from './freshness.js'
-import { overlapOf, quickOverlapOf } from './lateness.js'
+import { overlapOf } from './lateness.js'
 import { sourceRegression } from './olderversions.js'
 import {
   type AskedWalk,
   floorOf,
   isQuick,
+  quickFloor,
   refillOf,
   resumable,
   type WalkMode,
@@ -28,15 +29,24 @@ import {
   walkPlan,
 } from './resumecursor.js'
 import { beyondHoles, tryHole } from './retryhole.js'
-import { believedWatermark, warnOfStamps } from './stampsahead.js'
+import { believedWatermark, plannedWatermark, warnOfStamps } from './stampsahead.js'
 import { type Fetched, PageStore } from './store.js'
 import type { CursorRun } from './tenant.js'
-import { giveUp, isSearchDue, pageStatements, type WalkUnderWay, watermarkAfter } from './walkend.js'
+import {
+  giveUp,
+  isSearchDue,
+  pageStatements,
+  plannedAfter,
+  type WalkUnderWay,
+  watermarkAfter,
+} from './walkend.js'
 
 export class CursorWalk implements CursorWork {
   #floor: string
   #before: string | null
   #watermark: string | null
+  /** See `CursorState.plannedWatermark`. */
+  planned: string | null
   readonly #list: CursorList<EncodedPage>
   readonly #flow: Flow
   readonly #startedAt: string
@@ -74,14 +84,21 @@ export class CursorWalk implements CursorWork {
     this.#store = new PageStore(cursor, 'walk')
     this.#before = state?.watermark ?? null
     this.#watermark = this.#before
+    this.planned = state?.plannedWatermark ?? null
     this.#memory = memoryOf(state?.remembered)
-    this.#floor = floorOf(this.mode === 'full' ? null : this.#before, this.#overlapMs)
+    this.#floor = this.#usualFloor
   }
 
+  /** The whole overlap: records also become visible late where a quick walk doesn't look. */
   get #overlapMs(): number {
     const { run, resource } = this.cursor
-    const overlap = this.#isQuick ? quickOverlapOf : overlapOf
-    return overlap(run.config.sync.overlap, run.lateness, resource.name)
+    return overlapOf(run.config.sync.overlap, run.lateness, resource.name)
+  }
+
+  /** Where the walk starts, whatever is remembered about the list. */
+  get #usualFloor(): string {
+    if (this.mode === 'full') return floorOf(null, 0)
+    return this.#isQuick ? quickFloor(this.cursor, this.#before) : floorOf(this.planned, this.#overlapMs)
   }
 
   get #refill(): string | null {
@@ -98,11 +115,12 @@ export class CursorWalk implements CursorWork {
       mode: this.mode,
       refill: this.#refill,
       slot: this.#slot,
-      keepsProgress: !this.#isQuick,
+      isQuick: this.#isQuick,
       isFirstLoad: this.#isFirstLoad,
       isWhole: isWholeFrom(this.#floor),
       startedAt: this.#startedAt,
       before: this.#before,
+      plannedBefore: this.planned,
       freshness: this.#freshness,
     }
   }
@@ -128,7 +146,7 @@ export class CursorWalk implements CursorWork {
 
   async run(): Promise<CursorResult> {
     const { key, root, state, tenantId, warehouse } = this.cursor
-    await this.#doubtWatermark()
+    await this.#settleWatermark()
     await this.#settleFloor()
     // A cursor that never synced, was cut short, or is fully synced again has a long walk. An idle cursor must not pay
     // for the preparation.
@@ -152,7 +170,7 @@ export class CursorWalk implements CursorWork {
     // A resumed walk claims completeness as of the time it began. Records that arrived since, within the overlap or
     // within the second of its ceiling, need another walk: a run that reports success must not leave them out.
     this.#before = this.#watermark
-    this.#floor = floorOf(this.#before, this.#overlapMs)
+    this.#floor = floorOf(this.planned, this.#overlapMs)
     const next = await this.#walk({})
     return {
       ...this.progress,
@@ -163,11 +181,10 @@ export class CursorWalk implements CursorWork {
   /** Starts the walk at the list's beginning if that is due for a search, or behind the part that fails. */
   async #settleFloor(): Promise<void> {
     const { holes } = this.#memory
-    if (this.#asked === 'quick') {
-      this.#beginBeyondHoles()
-      return
-    }
-    if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
+    // A ring leaves what is late behind the holes to the next planned walk, which starts further back anyway.
+    if (this.#isQuick) this.#floor = beyondHoles(this.#floor, this.#memory).floor
+    else if (this.#asked === 'quick') this.#beginBeyondHoles()
+    else if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
     else if (this.mode === 'sync' && holes) await this.#tryHole(holes)
   }
 
@@ -183,13 +200,13 @@ export class CursorWalk implements CursorWork {
     return (await warehouse.countRows(root, tenantId)) === 0
   }
 
-  async #doubtWatermark(): Promise<void> {
+  /** Finds the stored watermarks that can be trusted, and starts there. */
+  async #settleWatermark(): Promise<void> {
     const ask = async () => (await this.#fetch(1, 1)).clocks
-    const believed = await believedWatermark(this.cursor, this.#before, ask)
-    if (believed === this.#before) return
-    this.#before = believed
-    this.#watermark = believed
-    this.#floor = floorOf(this.mode === 'full' ? null : believed, this.#overlapMs)
+    this.#before = await believedWatermark(this.cursor, this.#before, ask)
+    this.#watermark = this.#before
+    this.planned = await plannedWatermark(this.cursor, this.#before)
+    this.#floor = this.#usualFloor
   }
 
   /** A page of the list, with our own clock, because the stamp of a request may be ahead of it. */
@@ -206,6 +223,7 @@ export class CursorWalk implements CursorWork {
     const how = {
       isMeasured: this.mode === 'sync' && !isWholeFrom(this.#floor),
       isNews: this.#refill === null,
+      isQuick: this.#isQuick,
     }
     this.#freshness = plan.resume ? undefined : new Freshness(this.cursor, how)
     const afterWalk = plan.resume ? undefined : await this.cursor.run.beforeWalk?.(this.cursor)
@@ -271,6 +289,7 @@ export class CursorWalk implements CursorWork {
     this.#freshness?.stored(page.payload.flattened.records, applied, page.clocks)
     if (recall) {
       this.#watermark = watermarkAfter(this.#before, recall.outcome)
+      this.planned = plannedAfter(this.#underWay, recall.outcome)
       this.#memory = recall.memory
       this.#committed = recall.outcome
       warnOfStamps(this.cursor, recall.outcome)

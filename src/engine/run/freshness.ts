@@ -3,20 +3,39 @@
  * walk and the sync of names.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Clocks } from '../walk/clocks.js'
+import { addMicros, fromMicros } from '../base/timestamp.js'
+import { type Clocks, sourceTime } from '../walk/clocks.js'
 import type { WalkOutcome } from '../walk/types.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { addLateness } from '../warehouse/latenessrows.js'
 import type { Applied } from '../warehouse/versionbatch.js'
-import { completeThrough, LatenessMeter } from './lateness.js'
+import { completeThrough, LatenessMeter, overlapOf, quickOverlapMs, type RungSince } from './lateness.js'
 import { OlderVersions } from './olderversions.js'
 import { Arrivals, polled } from './polls.js'
-import type { CursorRun } from './tenant.js'
+import type { CursorRun, ReadingCursor } from './tenant.js'
 
 /** When the request for a walk's first response was answered: the earlier of the source's clock and ours. */
 const beginningOf = ({ source, own }: Clocks): string => {
   const date = source === null ? own : `${source.slice(0, 19)}.000000Z`
   return date < own ? date : own
+}
+
+/** When the last finished walk of any kind began, by the source's clock. By ours if the source has none. */
+export function lastWalkedAt({ run, source, state }: ReadingCursor): string {
+  const now = run.clock.nowMicros()
+  const { serverTime } = source.stats()
+  const ahead = serverTime === undefined ? 0n : BigInt(Math.floor(serverTime)) * 1000n - now
+  return addMicros(state?.polls?.polledAt ?? fromMicros(now), ahead)
+}
+
+/** undefined if no planned walk has ended. */
+function rungSince(cursor: CursorRun): RungSince | undefined {
+  const { run, state, resource } = cursor
+  const watermark = state?.plannedWatermark ?? null
+  if (watermark === null) return undefined
+  const lastAt = state?.watermark === watermark ? null : lastWalkedAt(cursor)
+  const backMs = Math.min(quickOverlapMs, overlapOf(run.config.sync.overlap, run.lateness, resource.name))
+  return { watermark, lastAt, backMicros: backMs * 1000 }
 }
 
 /** A walk that proved nothing leaves the next one nothing to measure from. */
@@ -31,19 +50,27 @@ export class Freshness {
 
   /** Rows of the list may be missing until another walk reads it whole; that walk moves the complete-through time. */
   readonly #isLacking: boolean
+  readonly #isQuick: boolean
 
   /**
    * `isMeasured` is false if a walk reads what earlier ones left out on purpose. `isNews`: it reads only what is new,
-   * whatever else the list has to be read for.
+   * whatever else the list has to be read for. `isQuick`: it goes back less far than records may be late. So it shows
+   * nothing about how late they are at most, and only planned walks are measured from. What it does find late is late.
    */
   constructor(
     private readonly cursor: CursorRun,
-    { isMeasured, isNews = false }: { readonly isMeasured: boolean; readonly isNews?: boolean },
+    {
+      isMeasured,
+      isNews = false,
+      isQuick = false,
+    }: { readonly isMeasured: boolean; readonly isNews?: boolean; readonly isQuick?: boolean },
   ) {
     const { state, stats, resource } = cursor
     const since = state?.status === 'ok' ? (state.walkedAt ?? null) : null
     const tell = (micros: number): void => stats.late(resource.name, micros)
-    this.#meter = new LatenessMeter(isMeasured ? since : null, { tell })
+    const rung = isQuick ? undefined : rungSince(cursor)
+    this.#meter = new LatenessMeter(isMeasured ? since : null, { lateOnly: isQuick, rung, tell })
+    this.#isQuick = isQuick
     this.#isLacking = isNews && state?.refill != null
     this.#older = new OlderVersions(cursor.now())
     this.#arrivals = isMeasured ? new Arrivals() : undefined
@@ -67,22 +94,24 @@ export class Freshness {
     { previous }: Pick<Applied, 'previous'>,
     clocks: Clocks | undefined,
   ): void {
-    this.#meter.take(records, previous)
+    this.#meter.take(records, previous, sourceTime(clocks))
     this.#arrivals?.take(records, previous, clocks)
     this.#older.take(records, previous)
   }
 
   /** The cursor's columns after a walk. A walk that proves nothing leaves the next one nothing to measure from. */
   columns({ verdict }: WalkOutcome) {
-    if (verdict !== 'proven' && verdict !== 'repaired') return unmeasured
+    const planned = (columns: { walked_at: string | null }) => (this.#isQuick ? {} : columns)
+    if (verdict !== 'proven' && verdict !== 'repaired') return planned(unmeasured)
     if (!this.#clocks) return {}
-    if (this.#isLacking) return { walked_at: this.walkedAt }
+    const walked = planned({ walked_at: this.walkedAt })
+    if (this.#isLacking) return walked
     const { run, resource, state } = this.cursor
     const known = run.lateness.get(resource.name)
     const through = completeThrough(beginningOf(this.#clocks), known, this.#meter.largestMicros)
     const before = state?.completeThroughBefore ?? state?.completeThrough ?? null
     return {
-      walked_at: this.walkedAt,
+      ...walked,
       complete_through: through,
       complete_through_before: before !== null && through < before ? before : null,
     }

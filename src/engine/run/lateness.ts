@@ -53,6 +53,9 @@ export function latenessOf(rows: readonly LatenessRow[]): ReadonlyMap<string, Re
   return new Map([...names].map((name) => [name, summary(rows.filter(({ resource }) => resource === name))]))
 }
 
+const latestMicros = ({ largestMicros, reconciled }: ResourceLateness): number =>
+  Math.max(largestMicros, reconciled.largestMicros)
+
 const minuteMs = 60_000
 const mostOverlapMs = 6 * 3_600_000
 const usualOverlapMs = 5 * minuteMs
@@ -72,11 +75,12 @@ export function overlapOf(
   return Math.min(mostOverlapMs, reconciled.records > 0 ? 2 * base : base)
 }
 
-const quickOverlapMs = 30_000
+/** No quick walk goes back less far, unless the overlap is shorter. */
+export const quickOverlapMs = 30_000
 
 /**
- * The same for a quick walk: only as far back as records of the resource have been late, once enough is known about
- * them.
+ * The same for a quick walk: only as far back as records of the resource have been late, whatever found them, once
+ * enough is known about them.
  */
 export function quickOverlapOf(
   overlap: number | 'auto',
@@ -84,9 +88,19 @@ export function quickOverlapOf(
   resource: string,
 ): number {
   const whole = overlapOf(overlap, lateness, resource)
-  const { records, largestMicros } = lateness.get(resource) ?? unknown
-  if (records < fewRecords) return whole
-  return Math.min(whole, Math.max(quickOverlapMs, Math.ceil((2 * largestMicros) / 1000)))
+  const known = lateness.get(resource) ?? unknown
+  if (known.records < fewRecords) return whole
+  return Math.min(whole, Math.max(quickOverlapMs, Math.ceil((2 * latestMicros(known)) / 1000)))
+}
+
+/** What rings have done to a cursor since its last planned walk. */
+export interface RungSince {
+  /** The watermark of that walk. */
+  readonly watermark: string
+  /** When the last ring began. null if none moved the watermark. */
+  readonly lastAt: string | null
+  /** The least that rings went back. */
+  readonly backMicros: number
 }
 
 /** Counts the records of one walk, or of one comparison, by how late they became visible. */
@@ -96,19 +110,29 @@ export class LatenessMeter {
   readonly #tell: ((micros: number) => void) | undefined
 
   readonly #lateOnly: boolean
+  readonly #rung: RungSince | undefined
+  /** Stored records that were counted: a walk may read a page more than once. */
+  readonly #counted = new Set<Int64>()
 
   /**
-   * `since`: when the previous walk began; null if lateness can't be measured. `lateOnly`: records that came in time
-   * aren't counted. `tell` is called for each counted record.
+   * `since`: when the previous planned walk began; null if lateness can't be measured. `lateOnly`: records that came in
+   * time aren't counted. `rung`: the walk reads again what rings have read since. `tell` is called for each counted
+   * record.
    */
   constructor(
     private readonly since: string | null,
     {
       lateOnly = false,
+      rung,
       tell,
-    }: { readonly lateOnly?: boolean; readonly tell?: (micros: number) => void } = {},
+    }: {
+      readonly lateOnly?: boolean
+      readonly rung?: RungSince | undefined
+      readonly tell?: (micros: number) => void
+    } = {},
   ) {
     this.#lateOnly = lateOnly
+    this.#rung = rung
     this.#tell = tell
   }
 
@@ -120,19 +144,48 @@ export class LatenessMeter {
     return [...this.#buckets].map(([upToMs, bucket]) => ({ upToMs, ...bucket }))
   }
 
-  /** Takes stored records: counts new ones and newer versions, but not those that came back from deletion. */
+  /**
+   * Takes stored records: counts new ones and newer versions, but not those that came back from deletion. `until`: the
+   * time of their response at the source.
+   */
   take(
     records: readonly { readonly id: Int64; readonly updatedAt: string }[],
     previous: ReadonlyMap<Int64, Version>,
+    until?: string,
   ): void {
     if (this.since === null) return
     for (const { id, updatedAt } of records) {
       const stored = previous.get(id)
-      if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) continue
+      if (stored && (stored.deletedAt !== null || stored.updatedAt >= updatedAt)) {
+        if (this.#isOfRing(updatedAt, stored, until) && !this.#counted.has(id)) this.#count(0)
+        this.#counted.add(id)
+        continue
+      }
       // Stamps before 1970 aren't real: nothing shows when such a record was made.
       if (updatedAt < unixEpoch) continue
-      this.#count(updatedAt < this.since ? Number(toMicros(this.since) - toMicros(updatedAt)) : 0)
+      this.#counted.add(id)
+      this.#count(Math.max(0, microsBetween(updatedAt, this.since), this.#lateForRings(updatedAt)))
     }
+  }
+
+  /**
+   * Whether a ring has fetched the version in time. It counts, because this walk reads everything around it again.
+   * Records that are stamped ahead don't: every walk reads them again.
+   */
+  #isOfRing(updatedAt: string, { deletedAt, updatedAt: kept }: Version, until = ''): boolean {
+    if (this.since === null || this.#rung === undefined) return false
+    const isSince = updatedAt > this.#rung.watermark && updatedAt >= this.since
+    return isSince && updatedAt <= until && deletedAt === null && kept === updatedAt
+  }
+
+  /**
+   * How late a record is at least that no ring has found. The last ring that went back far enough began before it
+   * became visible. Either that was the last ring of all, or the next one started at a watermark that was newer than
+   * the record by as much as rings go back.
+   */
+  #lateForRings(updatedAt: string): number {
+    if (!this.#rung || this.#rung.lastAt === null) return 0
+    return Math.min(microsBetween(updatedAt, this.#rung.lastAt), this.#rung.backMicros)
   }
 
   #count(micros: number): void {
@@ -145,16 +198,14 @@ export class LatenessMeter {
   }
 }
 
+const microsBetween = (from: string, to: string): number => Number(toMicros(to) - toMicros(from))
+
 const secondMicros = 1_000_000
 
 /**
  * Up to when a cursor is complete if its walk began at that time: minus the largest lateness, and at least a second.
  */
-export function completeThrough(
-  began: string,
-  { largestMicros, reconciled }: ResourceLateness = unknown,
-  ownMicros = 0,
-): string {
-  const late = Math.max(secondMicros, largestMicros, reconciled.largestMicros, ownMicros)
+export function completeThrough(began: string, known: ResourceLateness = unknown, ownMicros = 0): string {
+  const late = Math.max(secondMicros, latestMicros(known), ownMicros)
   return addMicros(began, BigInt(-late))
 }

@@ -10,7 +10,8 @@ import {
   type WalkKey,
   type WalkSlot,
 } from '../warehouse/cursors.js'
-import type { Run } from './tenant.js'
+import { quickOverlapOf } from './lateness.js'
+import type { CursorRun, Run } from './tenant.js'
 
 /** The progress of an interrupted walk, and its mode: a sync doesn't continue the walk of a full sync. */
 export interface StoredWalk extends WalkProgress {
@@ -91,6 +92,10 @@ export function floorOf(watermark: string | null, overlapMs: number): string {
   const from = toMicros(watermark) - BigInt(overlapMs) * 1000n - 1_000_000n
   return from < firstMicros ? epoch : endOfSecond(fromMicros(from))
 }
+
+/** The same for a quick walk, which goes back less far. */
+export const quickFloor = ({ run, resource }: CursorRun, watermark: string | null): string =>
+  floorOf(watermark, quickOverlapOf(run.config.sync.overlap, run.lateness, resource.name))
 
 /** A walk from that floor, and where the walk after it would start. */
 export const walkPlan = (

@@ -4,7 +4,7 @@
  */
 import { type Clocks, possibleUntil } from '../walk/clocks.js'
 import type { WalkOutcome } from '../walk/types.js'
-import { soundWatermark } from '../warehouse/cursors.js'
+import { recordedWatermarks } from '../warehouse/runs.js'
 import type { CursorRun, ReadingCursor } from './tenant.js'
 
 /**
@@ -20,12 +20,29 @@ export async function believedWatermark(
   const clocks = await ask()
   const until = clocks ? possibleUntil(clocks) : stored
   if (stored <= until) return stored
-  const watermark = await soundWatermark(cursor.warehouse, cursor.key, until)
+  const { planned: watermark } = await recordedWatermarks(cursor.warehouse, cursor.key, until)
   cursor.warn(
     'The watermark is ahead of the clocks of the source and of this machine; walking from an earlier one',
     { watermark: stored, walks_from: watermark },
   )
   return watermark
+}
+
+/**
+ * Where a planned walk starts, before the overlap is subtracted: at the watermark of the last planned walk. Rings go
+ * back less far and move the watermark, so a walk that started there would miss records that became visible later than
+ * rings expect. `believed`: the cursor's watermark, if it can be trusted.
+ */
+export async function plannedWatermark(
+  { state, warehouse, key }: ReadingCursor,
+  believed: string | null,
+): Promise<string | null> {
+  if (believed === null) return null
+  const stored = state?.plannedWatermark ?? null
+  if (stored !== null) return stored < believed ? stored : believed
+  // No planned walk has ended since the column was added. Too early a start costs one longer walk.
+  const { planned, isRung } = await recordedWatermarks(warehouse, key, believed)
+  return planned ?? (isRung ? null : believed)
 }
 
 /** Warns once about records that are stamped ahead. While a cursor has such records, `status` shows them. */

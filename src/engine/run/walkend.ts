@@ -26,14 +26,15 @@ export interface WalkUnderWay {
    * A quick walk keeps no progress: if it is cut short, it starts over, and the progress of a planned walk isn't
    * touched.
    */
-  readonly keepsProgress: boolean
+  readonly isQuick: boolean
   /** Nothing of the list was in the warehouse before. */
   readonly isFirstLoad: boolean
   /** Whether it reads the list from its beginning. */
   readonly isWhole: boolean
   readonly startedAt: string
-  /** The watermark before it. */
+  /** The watermark before it, and that of the last planned walk. */
   readonly before: string | null
+  readonly plannedBefore: string | null
   readonly freshness: Freshness | undefined
 }
 
@@ -42,6 +43,15 @@ export function watermarkAfter(before: string | null, { ceiling }: WalkOutcome):
   if (ceiling === null) return before
   return before !== null && before > ceiling ? before : ceiling
 }
+
+/**
+ * Where the next planned walk starts, before the overlap is subtracted. A quick walk goes back less far than the
+ * overlap, so it doesn't show what came late since the last planned walk, unless it read the whole list.
+ */
+export const plannedAfter = (
+  { isQuick, isWhole, plannedBefore }: Pick<WalkUnderWay, 'isQuick' | 'isWhole' | 'plannedBefore'>,
+  outcome: WalkOutcome,
+): string | null => (isQuick && !isWhole ? plannedBefore : watermarkAfter(plannedBefore, outcome))
 
 /** The state that commits with a page: the walk's new ids, then its progress or, with the last page, its end. */
 export function pageStatements(
@@ -52,8 +62,8 @@ export function pageStatements(
   const { db } = walk.cursor.warehouse
   const key = { ...walk.cursor.key, slot: walk.slot }
   const statements: CompiledQuery[] = []
-  if (walk.keepsProgress && (part?.number === 1 || outcome)) statements.push(forgetWalkParts(db, key))
-  if (walk.keepsProgress && part) {
+  if (!walk.isQuick && (part?.number === 1 || outcome)) statements.push(forgetWalkParts(db, key))
+  if (!walk.isQuick && part) {
     const [ids, entered] = [encodeIds(part.ids), encodeIds(part.entered)]
     statements.push(storeWalkPart(db, key, { number: part.number, ids, entered }))
   }
@@ -61,7 +71,7 @@ export function pageStatements(
     if (walk.isWhole) statements.push(forgetNameless(db, key, walk.startedAt))
     if (walk.refill !== null) statements.push(endRefill(db, key, walk.refill))
     statements.push(finished(walk, outcome, memory))
-  } else if (walk.keepsProgress && progress !== undefined) {
+  } else if (!walk.isQuick && progress !== undefined) {
     const kept = progress && { ...progress, mode: walk.mode, refill: walk.refill }
     statements.push(moveCursor(db, key, { [walk.slot]: kept }))
   }
@@ -75,13 +85,14 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
   const isDone = verdict !== 'unproven'
   return moveCursor(cursor.warehouse.db, cursor.key, {
     watermark: watermarkAfter(before, outcome),
+    planned_watermark: plannedAfter(walk, outcome),
     status: isDone ? 'ok' : 'failed',
     completeness: verdict,
     reason,
     ...(isDone && { last_success_at: cursor.now() }),
     last_error: isDone ? null : reason && reasons[reason],
     last_run_id: cursor.warehouse.runId,
-    ...(walk.keepsProgress && { [walk.slot]: null }),
+    ...(!walk.isQuick && { [walk.slot]: null }),
     remembered: storedMemory(memory),
     ...stampsAheadColumns(outcome),
     ...freshness?.columns(outcome),
@@ -94,10 +105,7 @@ function finished(walk: WalkUnderWay, outcome: WalkOutcome, memory: Memory): Com
 /**
  * The books don't close: rows that arrived stay stored, the watermark doesn't move, and the next run begins a new walk.
  */
-export async function giveUp(
-  { cursor, slot, keepsProgress }: WalkUnderWay,
-  outcome: WalkOutcome,
-): Promise<void> {
+export async function giveUp({ cursor, slot, isQuick }: WalkUnderWay, outcome: WalkOutcome): Promise<void> {
   const { key, warehouse } = cursor
   const ended = moveCursor(warehouse.db, key, {
     status: 'failed',
@@ -105,11 +113,11 @@ export async function giveUp(
     reason: outcome.reason,
     last_error: outcome.reason && reasons[outcome.reason],
     last_run_id: warehouse.runId,
-    ...(keepsProgress && { [slot]: null }),
+    ...(!isQuick && { [slot]: null }),
     ...stampsAheadColumns(outcome),
-    ...unmeasured,
+    ...(!isQuick && unmeasured),
   })
-  const forgotten = keepsProgress ? [forgetWalkParts(warehouse.db, { ...key, slot })] : []
+  const forgotten = isQuick ? [] : [forgetWalkParts(warehouse.db, { ...key, slot })]
   await warehouse.write([...forgotten, ended])
 }
 

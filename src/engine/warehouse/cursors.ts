@@ -97,9 +97,14 @@ export interface CursorKey {
 /** How far a cursor has come. */
 export interface CursorState {
   readonly watermark: string | null
+  /**
+   * The watermark of the last planned walk, where the next one starts. null or absent in a warehouse in which no walk
+   * has ended since the column was added.
+   */
+  readonly plannedWatermark?: string | null
   /** The newest stamp ahead of the source's clock that the last walk read. null if there was none. */
   readonly stampsAheadUntil?: string | null
-  /** The source's clock when the last proven or repaired walk began. */
+  /** The source's clock when the last planned walk that was proven or repaired began. */
   readonly walkedAt?: string | null
   readonly completeThrough?: string | null
   /** The value of `completeThrough` before a late record set it back. Kept until it is reached again. */
@@ -203,6 +208,7 @@ export async function readCursor(warehouse: Reader, key: CursorKey): Promise<Cur
 
 const stateOfRow = (row: StateRows['sync_cursors']): CursorState => ({
   watermark: row.watermark,
+  plannedWatermark: row.planned_watermark ?? null,
   stampsAheadUntil: row.stamps_ahead_until ?? null,
   walkedAt: row.walked_at ?? null,
   completeThrough: row.complete_through ?? null,
@@ -262,29 +268,6 @@ export function moveCursor(
     .values({ ...cursorColumns(key), ...columns } as Insertable<StateRows['sync_cursors']>)
     .onConflict((c) => c.columns(['tenant_id', 'resource']).doUpdateSet(columns))
     .compile()
-}
-
-/**
- * A cursor's newest watermark that isn't the result of a wrong clock: it was in the past when its run began, and it is
- * no later than `until`. null if the runs recorded none.
- */
-export async function soundWatermark(
-  warehouse: Reader,
-  key: CursorKey,
-  until: string,
-): Promise<string | null> {
-  const row = await warehouse.read((db) =>
-    db
-      .selectFrom('sync_run_cursors as c')
-      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
-      .select((eb) => eb.fn.max<string | null>('c.watermark').as('watermark'))
-      .where('c.tenant_id', '=', key.tenantId)
-      .where('c.resource', '=', key.resource)
-      .where('c.watermark', '<=', until)
-      .whereRef('c.watermark', '<', 'r.started_at')
-      .executeTakeFirst(),
-  )
-  return row?.watermark ?? null
 }
 
 /**

@@ -33,6 +33,49 @@ export const eventsMode = 'events'
 /** Leaves out the rows about events. */
 export const ofRuns = sql<SqlBool>`coalesce(${sql.ref('mode')}, '') <> ${sql.lit(eventsMode)}`
 
+/** What the runs have recorded about a cursor's watermarks. */
+interface RecordedWatermarks {
+  /** The newest one of a planned walk. null if none is recorded. */
+  readonly planned: string | null
+  /** Whether events have rung the cursor. */
+  readonly isRung: boolean
+}
+
+/**
+ * A cursor's watermarks in the history of runs. Leaves out what may be the result of a wrong clock: a watermark was in
+ * the past when its run began, and it is no later than `until`.
+ */
+export async function recordedWatermarks(
+  warehouse: Reader,
+  { tenantId, resource }: CursorKey,
+  until: string,
+): Promise<RecordedWatermarks> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_run_cursors as c')
+      .innerJoin('sync_runs as r', 'r.run_id', 'c.run_id')
+      .select(['c.mode', (eb) => eb.fn.max<string | null>('c.watermark').as('watermark')])
+      .where('c.tenant_id', '=', tenantId)
+      .where('c.resource', '=', resource)
+      .where((eb) =>
+        eb.or([
+          eb('c.mode', '=', eventsMode),
+          eb.and([
+            eb('c.status', '=', 'ok'),
+            eb('c.watermark', '<=', until),
+            eb('c.watermark', '<', eb.ref('r.started_at')),
+          ]),
+        ]),
+      )
+      .groupBy('c.mode')
+      .execute(),
+  )
+  // A backfill has no watermark of its own, and reports the cursor's.
+  const planned = rows.filter(({ mode }) => mode !== eventsMode && mode !== 'backfill')
+  const newest = planned.flatMap(({ watermark }) => watermark ?? []).sort()
+  return { planned: newest.at(-1) ?? null, isRung: rows.some(({ mode }) => mode === eventsMode) }
+}
+
 /** The newest moment that any run has recorded, in microseconds. New stamps must be later. */
 export async function newestStamp(warehouse: Reader): Promise<bigint> {
   const row = await warehouse.read(async (db) => {

@@ -5,6 +5,7 @@
 
 import { byIdOf } from '../../engine/run/byid.js'
 import { flatList } from '../../engine/run/cursorlist.js'
+import { lastWalkedAt } from '../../engine/run/freshness.js'
 import { LatenessMeter } from '../../engine/run/lateness.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
@@ -75,10 +76,10 @@ async function countLate(
   },
 ): Promise<void> {
   if (record.updatedAt > floor) return
-  const { warehouse, key, state, stats } = cursor
+  const { warehouse, key, stats } = cursor
   const at = cursor.now()
   const tell = (micros: number): void => stats.late(key.resource, micros)
-  const meter = new LatenessMeter(state?.walkedAt ?? at, { lateOnly: true, tell })
+  const meter = new LatenessMeter(lastWalkedAt(cursor), { lateOnly: true, tell })
   meter.take([record], previous)
   const day = { resource: key.resource, day: at.slice(0, 10), way: 'walk' } as const
   await warehouse.write(addLateness(warehouse.db, day, meter.buckets))

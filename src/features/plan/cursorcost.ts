@@ -13,6 +13,7 @@ import {
 import { overlapOf } from '../../engine/run/lateness.js'
 import { floorOf, remaining } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
+import { plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { ReadingCursor } from '../../engine/run/tenant.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
@@ -97,7 +98,7 @@ export class Forecast implements CursorWork {
       return this.#refill()
     const { run, resource } = this.cursor
     const floor = floorOf(
-      isFull ? null : watermark,
+      isFull ? null : await plannedWatermark(this.cursor, watermark),
       overlapOf(run.config.sync.overlap, run.lateness, resource.name),
     )
     return this.#reading(await countAfter(this.#list, floor), this.#below, isWholeFrom(floor))

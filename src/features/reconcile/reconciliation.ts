@@ -196,12 +196,14 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** The source has moved: another walk, from the previous walk's watermark. */
   async refresh(): Promise<void> {
+    const plannedWatermark = this.#walk.planned
     const { watermark, ...before } = this.#walk.progress
     // Records that can't be stored aren't counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
     const state = {
       ...(this.cursor.state ?? newCursor),
       watermark,
+      plannedWatermark,
       walk: null,
       refill: null,
       refillWalk: null,

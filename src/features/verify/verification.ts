@@ -18,7 +18,7 @@ import { overlapOf } from '../../engine/run/lateness.js'
 import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
-import { believedWatermark } from '../../engine/run/stampsahead.js'
+import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { ReadingCursor } from '../../engine/run/tenant.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
@@ -92,8 +92,10 @@ export class Verification implements VerifyWork {
   readonly #comparing: Comparing
   readonly #overlapMs: number
   #memory: Memory
-  /** Where walks start: the stored watermark, if it can be trusted. */
+  /** Where planned walks start, before the overlap is subtracted. */
   #from: string | null
+  /** The stored watermark is in the future. */
+  #isVoid = false
   found: Verified | undefined
 
   constructor(
@@ -136,7 +138,7 @@ export class Verification implements VerifyWork {
     return this.cursor.state?.watermark ?? null
   }
 
-  /** Walks what is newer than the watermark and not in a hole: no sync has read it yet. */
+  /** Walks what the next sync will read, except for what is in a hole. */
   async #catchUp(): Promise<WalkOutcome> {
     const { floor } = beyondHoles(floorOf(this.#from, this.#overlapMs), this.#memory)
     const outcome = await this.#comparing.walk(floor)
@@ -147,11 +149,13 @@ export class Verification implements VerifyWork {
 
   /** A watermark in the future would hide from the walk what has changed since. */
   async #doubtWatermark(): Promise<void> {
-    this.#from = await believedWatermark(this.cursor, this.#watermark, async () => {
+    const believed = await believedWatermark(this.cursor, this.#watermark, async () => {
       const own = this.cursor.now()
       const { clocks } = await this.#list.fetch(floorOf(this.#watermark, this.#overlapMs), 1, 1)
       return { source: clocks?.source ?? null, own }
     })
+    this.#isVoid = believed !== this.#watermark
+    this.#from = await plannedWatermark(this.cursor, believed)
   }
 
   get isUnclaimed(): boolean {
@@ -160,7 +164,7 @@ export class Verification implements VerifyWork {
 
   /** Up to when the cursor claims to be complete; null if its watermark can't be trusted. */
   get #claimed(): string | null {
-    if (this.#from !== this.#watermark) return null
+    if (this.#isVoid) return null
     return this.cursor.state?.completeThrough ?? this.#watermark ?? ''
   }
 

@@ -1,7 +1,7 @@
 /** What rings may use: the time between two of the same cursor, requests, the lease; and what a failing cursor may. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
-import { addLateness } from '../../../src/engine/warehouse/latenessrows.js'
+import { addLateness, type LatenessWay } from '../../../src/engine/warehouse/latenessrows.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute, resources } from '../../support/eventworld.js'
 import { until } from '../../support/scheduler.js'
@@ -46,8 +46,8 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     }
     const turn = () => world.turn({ overlapMs })
     expect(await back(turn)).toBe(20 * 60)
-    const late = async (records: number, largestMicros: number): Promise<void> => {
-      const day = { resource: list, day: world.now.slice(0, 10), way: 'walk' } as const
+    const late = async (records: number, largestMicros: number, way: LatenessWay = 'walk'): Promise<void> => {
+      const day = { resource: list, day: world.now.slice(0, 10), way }
       const buckets = [{ upToMs: 2 ** 15, records, largestMicros }]
       await world.warehouse.write(addLateness(world.warehouse.db, day, buckets))
     }
@@ -57,6 +57,8 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await back(turn)).toBe(30)
     await late(1, 60_000_000)
     expect(await back(turn)).toBe(120)
+    await late(1, 240_000_000, 'reconcile')
+    expect(await back(turn)).toBe(480)
     // A planned walk still goes back by the whole overlap.
     const planned = () => world.sync({ overlapMs, resources: [list], tenants: [world.tenant] })
     expect(await back(planned)).toBe(20 * 60)

@@ -1,8 +1,12 @@
 /** What holds when the source sends events (docs/webhooks.md): one function of it is broken at a time. */
 
+import type * as freshness from '../../../src/engine/run/freshness.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
+import type * as stampsAhead from '../../../src/engine/run/stampsahead.js'
+import type * as walkEnd from '../../../src/engine/run/walkend.js'
 import type * as leases from '../../../src/engine/warehouse/lease.js'
+import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as warehouses from '../../../src/engine/warehouse/warehouse.js'
 import type * as deletions from '../../../src/features/events/deletedevents.js'
@@ -22,6 +26,7 @@ import { both, type Promised } from './promise.js'
 const secondLook = 'test/features/events/secondlook.test.ts'
 const deleted = 'test/features/events/deletions.test.ts'
 const bounded = 'test/features/events/bounded.test.ts'
+const overlap = 'test/features/events/overlap.test.ts'
 const settled = 'test/features/events/settledby.test.ts'
 const settlingFile = 'src/features/events/settling.ts'
 const waitingFile = 'src/features/events/waiting.ts'
@@ -199,6 +204,70 @@ export const events: readonly Promised[] = [
     breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'failed', () => () => {}),
     test: bounded,
     name: 'a failing cursor is rung after',
+    on: both,
+  },
+  {
+    promise: "a ring's way back is no overlap",
+    broken: 'starts planned walks at the watermark that rings have moved',
+    breakage: breaking<typeof stampsAhead>('src/engine/run/stampsahead.ts').function(
+      'plannedWatermark',
+      () => async (_cursor, believed) => believed,
+    ),
+    test: overlap,
+    name: 'the next planned walk fetches a record that came 45 seconds late',
+    on: both,
+  },
+  {
+    promise: "a ring's way back is no overlap",
+    broken: 'moves the watermark of planned walks with each ring',
+    breakage: breaking<typeof walkEnd>('src/engine/run/walkend.ts').function(
+      'plannedAfter',
+      (sound) => (walk, outcome) => sound({ ...walk, isQuick: false }, outcome),
+    ),
+    test: 'test/laws/motionevents.test.ts',
+    name: 'what comes late between rings is fetched by the next planned walk',
+    on: both,
+  },
+  {
+    promise: "a ring's way back is no overlap",
+    broken: 'trusts the watermark of a warehouse without the column',
+    breakage: breaking<typeof runs>('src/engine/warehouse/runs.ts').function(
+      'recordedWatermarks',
+      () => async () => ({ planned: null, isRung: false }),
+    ),
+    test: overlap,
+    name: 'in a warehouse without the column',
+    on: both,
+  },
+  {
+    promise: 'rings measure no lateness',
+    broken: 'measures lateness from the last walk of any kind',
+    breakage: breaking<typeof freshness>('src/engine/run/freshness.ts').method(
+      'Freshness',
+      'columns',
+      (sound) =>
+        function (outcome) {
+          return { ...sound.call(this, outcome), walked_at: this.walkedAt }
+        },
+    ),
+    test: overlap,
+    name: 'rings measure no lateness',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: "doesn't go back further for what reconcile finds late",
+    breakage: breaking<typeof lateness>('src/engine/run/lateness.ts').function(
+      'quickOverlapOf',
+      (sound) => (overlap, known, resource) => {
+        const walked = [...known].map(
+          ([name, its]) => [name, { ...its, reconciled: { records: 0, largestMicros: 0 } }] as const,
+        )
+        return sound(overlap, new Map(walked), resource)
+      },
+    ),
+    test: bounded,
+    name: 'goes back by the whole overlap',
     on: both,
   },
   {
