@@ -152,7 +152,7 @@ export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
           after: async () => {
             const bench = await benches.of(world, warehouse)
             const { overlapMs, pageSizes, readAhead } = script
-            // After the script's runs, the source stands still.
+            // After the script's runs, the source doesn't change.
             for (let rings = 0; rings < 8 && runs <= script.runs.length; rings++) {
               stir(world, random, overlapMs)
               // The event of what came late, and at times every event, is lost.
