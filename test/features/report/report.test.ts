@@ -113,7 +113,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       const where = `where month = '${monthOf(head)}'`
       // Gross profit, margin, invoices; the shops are before them.
       const [profit, margin, invoices] = cells.slice(-3)
-      const sold = cells.slice(0, -3).reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
+      const sold = cells.slice(0, -3).reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,–]/g, '')), 0)
       const sum = (column: string) => of(`select sum(${column}) as n from @shop_months ${where}`)
       expect(Math.round(sold * 100)).toBe(await sum('sales_cents'))
       expect(profit).toBe(dollars(await sum('gross_profit_cents')))
@@ -126,7 +126,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     )
     const shown = [...tableOf(`${sandbox.tenantIds[0]}-sales`).values()]
       .flatMap((cells) => cells.slice(0, -3))
-      .reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,]/g, '')), 0)
+      .reduce((sum, cell) => sum + Number(cell.replaceAll(/[$,–]/g, '')), 0)
     expect(Math.round(shown * 100)).toBe(tenantSales)
   })
 

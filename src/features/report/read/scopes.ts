@@ -84,11 +84,15 @@ const titleOf = (all: Findings, { tenant, shop }: Part): string => {
   return shop === undefined ? tenantName(all, tenant) : shopNames(all, true)(shop)
 }
 
-/** The first month of the scope's own data may be partial where that of others isn't. */
+/** The first month of the scope's own data may be partial where that of others isn't. Those before it have no data. */
 function spanOf(months: readonly ReportMonth[], { shops }: Findings): ReportMonth[] {
   const [first] = shops.flatMap(({ first_day }) => first_day ?? []).sort()
   const cut = first !== undefined && !isOpenSince(first, `${first.slice(0, 7)}-01`) ? first.slice(0, 7) : ''
-  return months.map(({ month, isPartial }) => ({ month, isPartial: isPartial || month === cut }))
+  const isBefore = (month: string): boolean => first !== undefined && month < first.slice(0, 7)
+  return months.map(({ month, isPartial }) => ({
+    month,
+    isPartial: !isBefore(month) && (isPartial || month === cut),
+  }))
 }
 
 async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
