@@ -2,9 +2,10 @@
 
 import type { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/engine/base/clock.js'
+import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { Skip, Stop } from '../../src/engine/base/errors.js'
-import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
+import { takeLease } from '../../src/engine/warehouse/lease.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { configure } from '../support/place.js'
@@ -58,7 +59,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
     await winner.lease.release()
     const next = await warehouse.claim({ runId: 'next', command: 'sync', leaseMs: 60_000 })
-    expect(Number(next.token)).toBeGreaterThan(Number(winner.lease.token))
+    expect(Number(next.fence.token)).toBeGreaterThan(Number(winner.lease.fence.token))
     await next.release()
     await warehouse.close()
   })
@@ -70,9 +71,9 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const second = await warehouse.claim({ runId: 'second', command: 'sync', leaseMs: 60_000 })
     const row = { name: 'mark', value: 'x' }
     const mark = warehouse.db.insertInto('sync_meta').values(row).compile()
-    await expect(warehouse.write([mark], first.token)).rejects.toMatchObject({ exitCode: 4 })
+    await expect(warehouse.write([mark], first.fence)).rejects.toMatchObject({ exitCode: 4 })
     expect((await rowsOf(warehouse, 'sync_meta')).some((found) => found.name === 'mark')).toBe(false)
-    await warehouse.write([mark], second.token)
+    await warehouse.write([mark], second.fence)
     await first.release()
     // A release by a run that lost the lease leaves it with its holder.
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: 'second' })
@@ -99,11 +100,53 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.write([expires('2099-01-01T00:00:00.000000Z')])
     expect(await leaseInStatus()).toBeNull()
     const second = await claim('second')
-    expect(Number(second.token)).toBeGreaterThan(Number(first.token))
+    expect(Number(second.fence.token)).toBeGreaterThan(Number(first.fence.token))
     await second.release()
     await first.release()
     await warehouse.close()
   })
+
+  const hour = 3_600_000_000n
+  const orders = [-hour, 0n, hour].flatMap((former) =>
+    [-hour, 0n, hour].map((next) => [former, next] as const),
+  )
+  it.each(orders)(
+    'stamps of a killed holder whose clock is off by %i are earlier than those of one off by %i',
+    async (former, next) => {
+      const warehouse = await open(kind)
+      const { dialect, db } = warehouse
+      const claim = async (runId: string, by: bigint) => {
+        const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + by }
+        const stamps = new Stamps(clock)
+        const lease = await takeLease(dialect, { runId, command: 'sync', clock, leaseMs: 60_000, stamps })
+        return { stamps, lease, clock }
+      }
+      const row = async () => (await rowsOf(warehouse, 'sync_lease'))[0]
+      const killed = await claim('killed', former)
+      const last = Array.from({ length: 100 }, () => killed.stamps.next()).at(-1)!
+      expect(String((await row())?.stamps_from) < fromMicros(last)).toBe(true)
+      // Its clock jumps: its stamps stay within what is on record.
+      const jumping = new Stamps({ ...systemClock, nowMicros: () => killed.clock.nowMicros() + hour }, last)
+      jumping.hold(toMicros(String((await row())?.stamps_until)))
+      const jumped = jumping.next()
+      for (const host of ['elsewhere', String((await row())?.host)]) {
+        await warehouse.write([db.updateTable('sync_lease').set({ expires_at: null, host }).compile()])
+        const held = await claim('next', next)
+        const [first] = [held.stamps.next()]
+        expect(first).toBeGreaterThan(last)
+        if (host === 'elsewhere') expect(first).toBeGreaterThan(jumped)
+        const from = toMicros(String((await row())?.stamps_from))
+        expect(from).toBeLessThan(first)
+        expect(from).toBeGreaterThan(last)
+        await held.lease.release()
+        // A listener's turn is in no run: its lease alone shows how far its stamps went.
+        const after = await claim('after', -hour)
+        expect(after.stamps.next()).toBeGreaterThan(held.stamps.newest)
+        await after.lease.release()
+      }
+      await warehouse.close()
+    },
+  )
 
   it('a heartbeat that the database refuses because it is slow does not lose the lease', async () => {
     const warehouse = await open(kind)

@@ -55,6 +55,7 @@ export const systemClock: Clock = {
  */
 export class Stamps {
   #last: bigint
+  #until: bigint | undefined
 
   constructor(
     private readonly clock: Clock,
@@ -68,8 +69,22 @@ export class Stamps {
     if (floor > this.#last) this.#last = floor
   }
 
+  /**
+   * Keeps stamps from going beyond what is on record, whatever the clock does: from there on they count up by
+   * microseconds. undefined: nothing is on record.
+   */
+  hold(until: bigint | undefined): void {
+    this.#until = until
+  }
+
+  /** The last one that was given, or the floor. */
+  get newest(): bigint {
+    return this.#last
+  }
+
   next(): bigint {
-    const now = this.clock.nowMicros()
+    const clock = this.clock.nowMicros()
+    const now = this.#until !== undefined && clock > this.#until ? this.#until : clock
     this.#last = now > this.#last ? now : this.#last + 1n
     return this.#last
   }

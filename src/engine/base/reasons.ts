@@ -26,6 +26,7 @@ export const reasons = {
   no_grants: 'no tenant is granted',
   source_went_back: 'the source went back to older versions',
   told_to_wait: 'the API asked for a longer wait than api.maxWait allows',
+  warehouse_went_back: 'the warehouse went back to an earlier state',
   warehouse: 'the database refused the rows',
   time_limit: 'the time limit ended the run',
   interrupted: 'a signal ended the run',
@@ -69,6 +70,10 @@ export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: s
     'after `reconcile`: nothing; what the source confirms twice is stored and counted. After `sync --full`: type `shopsync reconcile`',
   ],
   told_to_wait: ['1, or 3', 'nothing; if it persists, raise `api.maxWait`'],
+  warehouse_went_back: [
+    '1',
+    'nothing: the next run continues from what is stored. If a backup was restored, type `shopsync reconcile --full` once',
+  ],
   warehouse: ['1', 'follow the message; the other cursors are stored'],
   time_limit: ['1', 'nothing: the next run starts with the cursors that have waited longest'],
   interrupted: ['130, 143', 'nothing: the next run resumes'],

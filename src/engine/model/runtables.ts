@@ -29,6 +29,9 @@ export const runTables = {
       stamped_until: timestamp(
         'Later than every `_synced_at` of its rows. These times never go back, even if the clock does; null in runs of older versions.',
       ),
+      token: integer(
+        "Fencing token of the run's lease. No later lease has the same one; null in runs of older versions.",
+      ),
       rate_limited: integer('Responses with status 429.'),
       retries: integer('Requests that were retried.'),
       ...counts,

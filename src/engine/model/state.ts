@@ -207,6 +207,12 @@ export const stateTables = {
       wanted_at: timestamp(
         'When a waiting process last asked a listener to give it back; null if nobody is waiting.',
       ),
+      stamps_from: timestamp(
+        "Later than every `_synced_at` so far, and earlier than every one of this holder's, whatever the clocks of both show.",
+      ),
+      stamps_until: timestamp(
+        "No `_synced_at` of this holder is later. Moves forward with the expiry; after the holder's end, its last one.",
+      ),
     },
   }),
   sync_meta: define({

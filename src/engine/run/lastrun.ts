@@ -1,7 +1,8 @@
 /* Who is at work in a warehouse, and how its last run ended. Used by status.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../base/timestamp.js'
-import { isDead, isOver } from '../warehouse/lease.js'
+import { isDead } from '../warehouse/holderprocess.js'
+import { isOver } from '../warehouse/lease.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 

@@ -44,6 +44,7 @@ export async function recordStart(
     started_at: startedAt,
     host: hostname(),
     pid: process.pid,
+    token: warehouse.token,
   }
   const known = model.list.flatMap(({ name, promoted }) => {
     const names = Object.keys(promoted)
@@ -115,7 +116,8 @@ type Ended = Pick<EndedWork, 'cursors'> & { readonly status: string; readonly er
 
 /**
  * Records the end of the run and adds it to the lifetime totals once, however often its end is recorded. Writes without
- * the lease, so that a run that lost its lease can still record its end.
+ * the lease, so that a run that lost its lease can still record its end. A database that went back may have lost the
+ * run's beginning: it is recorded again, or nobody would hear of this run.
  */
 export async function recordEnd(
   {
@@ -143,6 +145,10 @@ export async function recordEnd(
   await warehouse.transaction(async (session) => {
     const { rows: ended } = await session.run(hasEnded(db, runId))
     const totals = ended.length > 0 ? [] : [...addToCounters(db, added), ...setCounters(db, found)]
-    for (const statement of [...totals, endRun(db, runId, row)]) await session.run(statement)
+    for (const statement of totals) await session.run(statement)
+    if ((await session.run(endRun(db, runId, row))).affected > 0) return
+    const { job, mode, started_at } = report
+    await session.run(startRun(db, { run_id: runId, job, mode, status, started_at }))
+    await session.run(endRun(db, runId, row))
   })
 }

@@ -6,7 +6,7 @@ import { Retry, Skip, Stop } from '../base/errors.js'
 import type { Reader } from '../warehouse/cursors.js'
 import { openLease, type WriterLease } from '../warehouse/leasedwarehouse.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
-import { hasRunSince, newestStamp } from '../warehouse/runs.js'
+import { hasRunSince } from '../warehouse/runs.js'
 import { checkSourceIdentity } from '../warehouse/sourceidentity.js'
 import { type Ending, endingOf, type TimeLimit, timeLimit } from './ending.js'
 import type { Dependencies } from './runcontext.js'
@@ -48,8 +48,6 @@ export interface JobPlan {
  */
 export async function runJob(deps: Dependencies, plan: JobPlan): Promise<RunReport> {
   await using lease = await waitForLease(deps, plan)
-  // The run that this one waited for may have set stamps that are ahead of the clock.
-  deps.stamps.raise(await newestStamp(deps.warehouse))
   await checkStillDue(deps, plan)
   if (plan.steps.some(({ asksSource }) => asksSource))
     await checkSourceIdentity(deps.warehouse, deps.source.address)

@@ -2,7 +2,7 @@
  * All differences between SQLite and Postgres, as interfaces. sqlite/ and postgres/ implement them. The shared code of
  * this folder uses them, and never checks which database it has.
  */
-import type { CompiledQuery, Expression, SqlBool } from 'kysely'
+import type { CompiledQuery, Expression, RawBuilder, SqlBool } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
 import type { NumberForm } from '../base/numbertoken.js'
@@ -107,6 +107,11 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   readonly heapGrowth: number
   /** Whether `for share` keeps other transactions from changing a row. If false, there is one writer at a time. */
   readonly locksRows: boolean
+  /**
+   * What tells this database from another one at the same address, as SQL that is read from the lease's row: another
+   * text than before means that what the database has confirmed may be lost.
+   */
+  readonly server: RawBuilder<string>
   /** SQL type of a kind. */
   columnType(kind: Kind): string
   readonly extra: ExtraSql

@@ -1,28 +1,30 @@
 /**
  * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on). warehouse.ts claims it for
- * commands that write; apply.ts checks its token in every commit.
+ * commands that write; fence.ts checks its token in every commit.
  */
-import { readFileSync, readlinkSync } from 'node:fs'
-import { hostname } from 'node:os'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Clock } from '../base/clock.js'
-import { Retry, Skip, Stop } from '../base/errors.js'
-import { fromMicros, toMicros } from '../base/timestamp.js'
+import type { Clock, Stamps } from '../base/clock.js'
+import { Bug, Retry, Skip, Stop } from '../base/errors.js'
+import { addMicros, fromMicros, toMicros } from '../base/timestamp.js'
 import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
+import { checkFence } from './fence.js'
+import { isDead, thisMachine } from './holderprocess.js'
+import { highestOfRuns } from './runs.js'
 import type { Session } from './transaction.js'
+import type { Fence } from './versionbatch.js'
 
 /**
  * A run's claim on the warehouse.
  *
  * held:     the heartbeat moves the expiry forward four times per lease; every commit checks the token.
- * lost:     the lease expired and another run claimed it. Commits of this run fail from that claim on; `lost` aborts at
- *           the next heartbeat.
+ * lost:     the lease expired and another run claimed it, or the database went back to an earlier state. Commits of this
+ *           run fail from then on; `lost` aborts at the next heartbeat.
  * released: the heartbeat has stopped, and the next claim succeeds immediately.
  */
 export interface Lease {
-  /** Fencing token: every claim takes a higher one. */
-  readonly token: Int64
+  /** What every commit is checked against. */
+  readonly fence: Fence
   readonly lost: AbortSignal
   release(): Promise<void>
 }
@@ -33,6 +35,8 @@ export interface LeaseRequest {
   readonly clock: Clock
   /** How long the lease lasts without a heartbeat, in milliseconds. */
   readonly leaseMs: number
+  /** The stamps that the holder's requests get. undefined if it stores no records. */
+  readonly stamps?: Stamps | undefined
 }
 
 /** The row of `sync_lease`. */
@@ -45,6 +49,8 @@ interface LeaseHolder {
   readonly claimed_at: string | null
   readonly expires_at: string | null
   readonly wanted_at: string | null
+  readonly stamps_from?: string | null
+  readonly stamps_until?: string | null
 }
 
 /**
@@ -57,40 +63,6 @@ export const listenCommand = 'listen'
 const wishMs = 15_000
 
 const nobody = { owner: null, host: null, pid: null, command: null, expires_at: null }
-
-/** The text that `read` returns. Empty if this system has no such file. */
-function orEmpty(read: () => string): string {
-  try {
-    return read()
-  } catch {
-    return ''
-  }
-}
-
-/**
- * Host name, boot and pid namespace: within these three, a pid identifies one process. For a holder elsewhere, its pid
- * can't show that it is dead; its lease has to expire.
- */
-function thisMachine(): string {
-  const boot = orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8))
-  const namespace = orEmpty(() => readlinkSync('/proc/self/ns/pid').replace(/\D/g, ''))
-  return [hostname(), boot, namespace].filter(Boolean).join('/')
-}
-
-/** Whether a process has ended but its parent hasn't collected its exit code: such a process still accepts signals. */
-const isZombie = (pid: number): boolean =>
-  /\) [ZX] /.test(orEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8')))
-
-/** Whether the holder's process is gone; this can only be known on the same machine. */
-export function isDead(holder: Pick<LeaseHolder, 'host' | 'pid'>): boolean {
-  if (holder.host !== thisMachine() || holder.pid === null) return false
-  try {
-    process.kill(Number(holder.pid), 0)
-    return isZombie(Number(holder.pid))
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
-  }
-}
 
 const later = (now: string, milliseconds: number): string =>
   fromMicros(toMicros(now) + BigInt(milliseconds) * 1000n)
@@ -145,8 +117,58 @@ export const wantLease = (dialect: Dialect, clock: Clock): Promise<void> =>
     )
   })
 
-async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Promise<Int64> {
-  const { db } = dialect
+/** For how long the stamps of a holder are on record in advance: two heartbeats. */
+const reserved = ({ leaseMs }: LeaseRequest): number => leaseMs / 2
+
+/**
+ * What no stamp of a former holder is later than. A holder that was killed recorded how far its stamps might go; if our
+ * clock is the one that it used, and has passed the last reading of it, they can't go further than that.
+ */
+function stampsEnd(holder: LeaseHolder, own: string, claim: LeaseRequest): string {
+  const { owner, host, stamps_from: from, stamps_until: until } = holder
+  if (!until) return own
+  const isSameClock = owner !== null && host === thisMachine() && own >= later(until, -reserved(claim))
+  return isSameClock ? latest([own, from ?? own]) : until
+}
+
+const latest = (times: readonly (string | null | undefined)[]): string =>
+  times
+    .flatMap((time) => time ?? [])
+    .sort()
+    .at(-1) ?? fromMicros(0n)
+
+/**
+ * The token and the stamps of a new holder: later than everything on record, whoever recorded it and whatever their
+ * clocks were. They are on record before any row can have them. A token from the time isn't given twice even if the
+ * database went back to before the last one.
+ */
+async function above(
+  dialect: Dialect,
+  session: Session,
+  claim: LeaseRequest,
+  holder: LeaseHolder,
+  now: string,
+) {
+  const next = Math.max(Number(holder.token ?? 0) + 1, Math.floor(Number(toMicros(now)) / 1000))
+  // A warehouse of an older program, as `copy` finds it, doesn't have these columns.
+  if (!('stamps_from' in holder)) return { token: next }
+  const runs = (await session.run(highestOfRuns(dialect.db))).rows[0]
+  const own = fromMicros(claim.clock.nowMicros())
+  const ended = [runs?.started, runs?.finished, runs?.stamped, holder.stamps_from]
+  const from = addMicros(latest([now, own, stampsEnd(holder, own, claim), ...ended]), 1n)
+  return {
+    token: Math.max(next, Number(runs?.token ?? 0) + 1),
+    stamps_from: from,
+    stamps_until: later(from, reserved(claim)),
+  }
+}
+
+interface Claimed extends Fence {
+  readonly stamps?: { readonly from: bigint; readonly until: bigint } | undefined
+}
+
+async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Promise<Claimed> {
+  const { db, server } = dialect
   await session.run(
     db
       .insertInto('sync_lease')
@@ -156,22 +178,20 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   )
   // The update changes nothing but locks the row: of two concurrent claims, the second one sees the first.
   await session.run(db.updateTable('sync_lease').set({ name: 'run' }).where('name', '=', 'run').compile())
-  const found = await session.run<LeaseHolder>(
-    db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').compile(),
-  )
-  const holder = found.rows[0]
+  const row = db.selectFrom('sync_lease').selectAll().select(server.as('server')).where('name', '=', 'run')
+  const [holder] = (await session.run(row.compile())).rows
+  if (!holder) throw new Bug('The lease has no row')
   const now = await dialect.now(session, claim.clock)
-  if (holder && !isFree(holder, now, claim)) throw heldBy(holder, dialect.where)
+  if (!isFree(holder, now, claim)) throw heldBy(holder, dialect.where)
   const isListener = claim.command === listenCommand
-  if (holder && isListener && isWanted(holder, now))
+  if (isListener && isWanted(holder, now))
     throw new LeaseHeld(
       `Another command is waiting for ${dialect.where}`,
       'The listener takes its turn afterwards',
       false,
     )
-  const token = Number(holder?.token ?? 0) + 1
   const mine = {
-    token,
+    ...(await above(dialect, session, claim, holder, now)),
     owner: claim.runId,
     host: thisMachine(),
     pid: process.pid,
@@ -179,33 +199,44 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
     claimed_at: now,
     expires_at: later(now, claim.leaseMs),
     // A warehouse of an older program, as `copy` finds it, doesn't have this column.
-    ...(!isListener && holder?.wanted_at && { wanted_at: null }),
+    ...(!isListener && holder.wanted_at && { wanted_at: null }),
   }
   await session.run(db.updateTable('sync_lease').set(mine).where('name', '=', 'run').compile())
-  return token
+  const { token, stamps_from: from, stamps_until: until } = mine
+  return {
+    ...{ token, server: holder.server },
+    ...(from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
+  }
 }
 
-/** Moves the expiry forward. Returns false if another run has claimed the lease. */
-const extend = (dialect: Dialect, claim: LeaseRequest, token: Int64): Promise<boolean> =>
-  dialect.transaction(async (session) => {
+/** Moves the expiry forward, and with it how far the holder's stamps may go. Throws Stop if the lease is lost. */
+async function extend(dialect: Dialect, claim: LeaseRequest, { stamps, ...fence }: Claimed): Promise<void> {
+  const [own, given] = [claim.clock.nowMicros(), claim.stamps?.newest ?? 0n]
+  const until = (own > given ? own : given) + BigInt(reserved(claim)) * 1000n
+  await dialect.transaction(async (session) => {
     const expires = later(await dialect.now(session, claim.clock), claim.leaseMs)
     const update = dialect.db
       .updateTable('sync_lease')
-      .set({ expires_at: expires })
+      .set({ expires_at: expires, ...(stamps && { stamps_until: fromMicros(until) }) })
       .where('name', '=', 'run')
-      .where('token', '=', token)
-    return (await session.run(update.compile())).affected === 1
+      .where('token', '=', fence.token)
+    await session.run(update.compile())
+    await checkFence(dialect, session, fence)
   })
+  if (stamps) claim.stamps?.hold(until)
+}
 
 /** Claims the warehouse for one run; throws Stop with exit code 4 while another holds it. */
 export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<Lease> {
-  const token = await dialect.transaction((session) => take(dialect, session, claim))
+  const claimed = await dialect.transaction((session) => take(dialect, session, claim))
+  const { token, server, stamps } = claimed
+  if (stamps) claim.stamps?.raise(stamps.from)
+  if (stamps) claim.stamps?.hold(stamps.until)
   const lost = new AbortController()
   let beating = Promise.resolve()
   const beat = async (): Promise<void> => {
     try {
-      if (await extend(dialect, claim, token)) return
-      lost.abort(new Stop('The lease was taken by another run', { exitCode: 4 }))
+      await extend(dialect, claim, claimed)
     } catch (error) {
       // A warehouse that is away, or too slow for a timeout, hasn't given the lease to another run: the next heartbeat
       // tries again.
@@ -218,16 +249,22 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
   }, claim.leaseMs / 4)
   timer.unref()
   return {
-    token,
+    get fence() {
+      const { newest } = claim.stamps ?? {}
+      return { token, server, ...(newest !== undefined && { stampedUntil: fromMicros(newest) }) }
+    },
     lost: lost.signal,
     release: async () => {
       clearInterval(timer)
       await beating
+      // The next holder's stamps begin after the last one that was given.
+      const until = stamps && fromMicros(claim.stamps?.next() ?? stamps.from)
+      claim.stamps?.hold(undefined)
       await dialect.transaction((session) =>
         session.run(
           dialect.db
             .updateTable('sync_lease')
-            .set(nobody)
+            .set({ ...nobody, ...(until && { stamps_until: until }) })
             .where('name', '=', 'run')
             .where('token', '=', token)
             .compile(),
@@ -240,22 +277,3 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
 /** The row of the lease's holder. In it, a listener sees that another command wants the lease. */
 export const lockHolder = (warehouse: Reader): Promise<LeaseHolder | undefined> =>
   warehouse.read((db) => db.selectFrom('sync_lease').selectAll().where('name', '=', 'run').executeTakeFirst())
-
-/** Stops if another run holds the lease. Otherwise keeps every claim out until the transaction ends. */
-export async function checkFence(
-  { db, locksRows }: Pick<Dialect, 'db' | 'locksRows'>,
-  session: Pick<Session, 'run'>,
-  fence: Int64 | undefined,
-): Promise<void> {
-  if (fence === undefined) return
-  const token = db.selectFrom('sync_lease').select('token').where('name', '=', 'run')
-  const held = (await session.run((locksRows ? token.forShare() : token).compile())).rows[0]?.token
-  if (held === fence) return
-  throw new Stop(
-    `Another run has taken over (its token is ${held}, ours is ${fence}); this page was not written`,
-    {
-      exitCode: 4,
-      hint: 'This process was paused for longer than its lease lasts. Run the same command again when the other run has ended',
-    },
-  )
-}

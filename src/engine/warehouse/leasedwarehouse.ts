@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { Clock } from '../base/clock.js'
+import type { Clock, Stamps } from '../base/clock.js'
 import { fromMicros } from '../base/timestamp.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import type { Table } from '../model/table.js'
@@ -17,7 +17,7 @@ import { type Lease, LeaseHeld, listenCommand, usualLeaseMs } from './lease.js'
 import type { PlannedChange } from './migrate.js'
 import type { MovedColumn } from './migratecolumns.js'
 import type { Session } from './transaction.js'
-import type { Applied, Batch, EncodedPage } from './versionbatch.js'
+import type { Applied, Batch, EncodedPage, Fence } from './versionbatch.js'
 import type { Warehouse } from './warehouse.js'
 import type { PageWriter, Writer } from './writer.js'
 
@@ -28,20 +28,29 @@ export interface DialectWriter extends Writer {
 
 export class LeasedWarehouse implements PageWriter {
   readonly #warehouse: Warehouse
-  readonly #fence: Int64
+  readonly #lease: Pick<Lease, 'fence'>
 
   constructor(
     warehouse: Warehouse,
-    { token }: Pick<Lease, 'token'>,
+    lease: Pick<Lease, 'fence'>,
     readonly runId: string,
   ) {
     this.#warehouse = warehouse
-    this.#fence = token
+    this.#lease = lease
+  }
+
+  get #fence(): Fence {
+    return this.#lease.fence
+  }
+
+  /** The token of the lease. */
+  get token(): Int64 {
+    return this.#fence.token
   }
 
   /** The same, for recording under the name of another run. */
   as(runId: string): LeasedWarehouse {
-    return new LeasedWarehouse(this.#warehouse, { token: this.#fence }, runId)
+    return new LeasedWarehouse(this.#warehouse, this.#lease, runId)
   }
 
   get db(): Db {
@@ -148,6 +157,8 @@ export interface LeaseNeeds {
   readonly leaseMs?: number
   /** Fires when the work should end. */
   readonly signal?: AbortSignal
+  /** The stamps of its requests: they begin after everything on record. */
+  readonly stamps?: Stamps
 }
 
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
@@ -185,11 +196,11 @@ async function claim(
 
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
-  { warehouse, clock, leaseMs = usualLeaseMs, signal }: LeaseNeeds,
+  { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps }: LeaseNeeds,
   command: string,
 ): Promise<WriterLease> {
   const runId = newRunId(clock)
-  const lease = await claim({ warehouse, clock, signal }, { runId, command, leaseMs })
+  const lease = await claim({ warehouse, clock, signal }, { runId, command, leaseMs, stamps })
   try {
     await warehouse.learnRules()
   } catch (error) {

@@ -98,6 +98,18 @@ export async function newestStamp(warehouse: Reader): Promise<bigint> {
   return newest === undefined ? 0n : toMicros(newest)
 }
 
+/** The newest moments and the highest token that runs have recorded. */
+export const highestOfRuns = (db: Dialect['db']) =>
+  db
+    .selectFrom('sync_runs')
+    .select((eb) => [
+      eb.fn.max<string | null>('started_at').as('started'),
+      eb.fn.max<string | null>('finished_at').as('finished'),
+      eb.fn.max<string | null>('stamped_until').as('stamped'),
+      eb.fn.max<Int64 | null>('token').as('token'),
+    ])
+    .compile()
+
 /** Whether a run of that name began between then and now and ended, however it ended. */
 export async function hasRunSince(
   warehouse: Reader,

@@ -27,6 +27,16 @@ export interface Origin {
   readonly requestId: string | null
 }
 
+/** What every commit of a run is checked against (fence.ts). */
+export interface Fence {
+  /** The lease's token: every claim takes a higher one. */
+  readonly token: Int64
+  /** What the dialect's `server` was at the claim. */
+  readonly server: string
+  /** No row can have a later stamp, give or take a moment. undefined if the holder stores no records. */
+  readonly stampedUntil?: string | undefined
+}
+
 /** One page, and what commits together with its rows. */
 export interface Batch<E = unknown> extends BatchStamp {
   readonly resource: string
@@ -35,8 +45,8 @@ export interface Batch<E = unknown> extends BatchStamp {
   readonly statements: readonly CompiledQuery[]
   /** A state statement that commits with the rows only if any of them changes. */
   readonly ifChanged?: CompiledQuery
-  /** The lease's token. undefined if no run holds a lease. */
-  readonly fence: Int64 | undefined
+  /** undefined if no run holds a lease. */
+  readonly fence: Fence | undefined
   readonly origin?: Origin
   /**
    * By id, versions of stored records that the source itself no longer has: the batch's older versions replace them.

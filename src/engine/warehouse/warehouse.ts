@@ -22,8 +22,9 @@ import { countRowsOf, type Db } from './database.js'
 import type { Rules } from './derived.js'
 import type { Dialect, Traces } from './dialect.js'
 import { driftName } from './drift.js'
+import { checkFence } from './fence.js'
 import { usualRules, withTenant } from './learnedrules.js'
-import { checkFence, type Lease, type LeaseRequest, takeLease, wantLease } from './lease.js'
+import { type Lease, type LeaseRequest, takeLease, wantLease } from './lease.js'
 import {
   migrateTables,
   type OnChange,
@@ -43,7 +44,7 @@ import type { Transact } from './pendingmoves.js'
 import { RetryPolicy } from './retrypolicy.js'
 import type { Session } from './transaction.js'
 import { tryWrite } from './trywrite.js'
-import type { Applied, Batch, EncodedPage } from './versionbatch.js'
+import type { Applied, Batch, EncodedPage, Fence } from './versionbatch.js'
 import type { Writer } from './writer.js'
 
 /** See WarehouseOptions. */
@@ -151,7 +152,7 @@ export class Warehouse implements Writer {
   /**
    * Moves values between `_extra` and the columns that the configuration has, or had. Does nothing if there are none.
    */
-  migrateColumns(signal: AbortSignal, fence?: Int64): Promise<MovedColumn[]> {
+  migrateColumns(signal: AbortSignal, fence?: Fence): Promise<MovedColumn[]> {
     const transact: Transact = (work) => {
       signal.throwIfAborted()
       return this.transaction(work, fence)
@@ -252,7 +253,7 @@ export class Warehouse implements Writer {
   }
 
   /** Writes state in one transaction. Returns the number of rows affected. */
-  write(statements: readonly CompiledQuery[], fence?: Int64): Promise<number> {
+  write(statements: readonly CompiledQuery[], fence?: Fence): Promise<number> {
     return this.transaction(async (session) => {
       let affected = 0
       for (const statement of statements) affected += (await session.run(statement)).affected
@@ -264,7 +265,7 @@ export class Warehouse implements Writer {
    * Runs the work in a transaction, and repeats it if the warehouse was away: the work must be safe to repeat. With a
    * fence, it commits only while the lease with that token is held.
    */
-  transaction<T>(work: (session: Session) => Promise<T>, fence?: Int64): Promise<T> {
+  transaction<T>(work: (session: Session) => Promise<T>, fence?: Fence): Promise<T> {
     return this.#trying(() =>
       this.dialect.transaction(async (session) => {
         const result = await work(session)

@@ -8,7 +8,6 @@ import type { Dependencies, WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
 import { listenCommand, lockHolder } from '../../engine/warehouse/lease.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
-import { newestStamp } from '../../engine/warehouse/runs.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Inbox } from './inbox.js'
 import { Ringing, type RingMemory, type RingSettings } from './ringing.js'
@@ -46,7 +45,6 @@ export async function takeTurn({
   const { warehouse, config, model } = deps
   await using lease = await openLease(deps, listenCommand)
   await checkSourceIdentity(warehouse, deps.source.address)
-  deps.stamps.raise(await newestStamp(warehouse))
   const wantedAt = async (): Promise<string | null> => (await lockHolder(warehouse))?.wanted_at ?? null
   // A request for the lease that was made while it was free comes from a process that has ended.
   const before = await wantedAt()

@@ -145,14 +145,11 @@ describe.each(warehouses())('$name', (kind) => {
         return next.dialect.transaction(work)
       },
     }
-    await next.db
-      .insertInto('sync_lease')
-      .values({ name: 'run', token: 0 } as never)
-      .onConflict((c) => c.column('name').doUpdateSet({ token: 0 }))
-      .execute()
+    const { fence, release } = await next.claim({ runId: 'killed', command: 'sync', leaseMs: 60_000 })
     await expect(
-      new Warehouse({ dialect, model: one }).migrateColumns(new AbortController().signal, 0),
+      new Warehouse({ dialect, model: one }).migrateColumns(new AbortController().signal, fence),
     ).rejects.toThrow('killed')
+    await release()
     expect(await held500(next)).toBe(500)
     await next.close()
 

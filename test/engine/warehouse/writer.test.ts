@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'
+import type { Fence } from '../../../src/engine/warehouse/versionbatch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import { pagesToThreads } from '../../support/thread.js'
@@ -26,7 +27,7 @@ const page = (version: number) =>
     false,
   )
 
-const batch = (warehouse: Warehouse, version: number, fence?: number) => ({
+const batch = (warehouse: Warehouse, version: number, fence?: Fence) => ({
   tenantId: 7,
   resource: 'repair_orders',
   page: warehouse.encode(page(version), { tenantId: 7, resource: 'repair_orders' }),
@@ -81,7 +82,11 @@ describe('the writer thread', () => {
 
   it('throws an error of the same class, and stores no row of the batch', async () => {
     const before = await contents(threaded, known)
-    const failing = batch(threaded, 3, 99)
+    const former = await threaded.claim({ runId: 'former', command: 'sync', leaseMs: 60_000 })
+    await former.release()
+    const holder = await threaded.claim({ runId: 'holder', command: 'sync', leaseMs: 60_000 })
+    await holder.release()
+    const failing = batch(threaded, 3, former.fence)
     const failed = await threaded.apply(failing).catch((error: unknown) => error)
     expect(failed).toMatchObject({
       name: 'Stop',

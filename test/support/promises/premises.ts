@@ -1,5 +1,7 @@
 /** What the program does if a premise of docs/guarantees.md breaks: one function of it is broken at a time. */
 
+import { sql } from 'kysely'
+import type * as clock from '../../../src/engine/base/clock.js'
 import type * as format from '../../../src/engine/base/format.js'
 import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
 import type * as absence from '../../../src/engine/run/absence.js'
@@ -25,6 +27,7 @@ import type * as order from '../../../src/engine/walk/observed.js'
 import type * as pagesize from '../../../src/engine/walk/pagesize.js'
 import type * as range from '../../../src/engine/walk/range.js'
 import { judged } from '../../../src/engine/walk/verdict.js'
+import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
@@ -35,6 +38,7 @@ import type * as silence from '../../../src/engine/warehouse/postgres/silence.js
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as sqliteerrors from '../../../src/engine/warehouse/sqlite/drivererrors.js'
 import type * as sqliteerase from '../../../src/engine/warehouse/sqlite/erase.js'
+import type * as namedfile from '../../../src/engine/warehouse/sqlite/namedfile.js'
 import type * as viewstore from '../../../src/engine/warehouse/sqlite/viewstore.js'
 import type * as tenants from '../../../src/engine/warehouse/tenants.js'
 import type * as zones from '../../../src/features/analytics/zones.js'
@@ -54,6 +58,49 @@ const grantsTest = 'test/engine/run/grants.test.ts'
 const unclassed = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
 export const premises: readonly Promised[] = [
+  {
+    promise: 'what was committed stays',
+    broken: "doesn't check what its commits rest on",
+    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
+      'checkFence',
+      () => async () => {},
+    ),
+    test: 'test/laws/wentback.test.ts',
+    name: 'a lease of before means that the warehouse went back',
+    on: both,
+  },
+  {
+    promise: 'what was committed stays',
+    broken: "doesn't notice that the database is another one",
+    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
+      'checkFence',
+      (sound) => (dialect, session, given) =>
+        sound({ ...dialect, server: sql<string>`${given?.server ?? ''}` }, session, given),
+    ),
+    test: 'test/laws/wentback.test.ts',
+    name: 'a database that a copy of earlier in the same run has replaced',
+    on: [],
+  },
+  {
+    promise: 'the file of the warehouse is the one that is open',
+    broken: "doesn't look at the file",
+    breakage: breaking<typeof namedfile>('src/engine/warehouse/sqlite/namedfile.ts').method(
+      'NamedFile',
+      'isGone',
+      () => () => false,
+    ),
+    test: 'test/laws/wentback.test.ts',
+    name: 'the file is replaced by',
+    on: [],
+  },
+  {
+    promise: 'stamps are on record before rows have them',
+    broken: 'follows a clock that jumps',
+    breakage: breaking<typeof clock>('src/engine/base/clock.ts').method('Stamps', 'hold', () => () => {}),
+    test: 'test/laws/lease.test.ts',
+    name: 'stamps of a killed holder whose clock is off by',
+    on: both,
+  },
   {
     promise: '`updated_at` is in the past',
     broken: 'trusts the newest updated_at of a response, whatever the clocks show',

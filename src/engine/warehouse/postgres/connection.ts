@@ -28,9 +28,12 @@ export function clientConfig(url: string, pooler: boolean): pg.ClientConfig {
   return pooler ? shared : { ...shared, ...startup(connectionString), ...limits }
 }
 
+/** A commit is on disk before it is confirmed, whatever the server's setting: what was fetched isn't fetched again. */
+const durably = 'set local synchronous_commit = on'
+
 /** The settings of each transaction, as statements. */
 export const localSettings = (pooler: boolean): string =>
-  pooler ? `${limitsLocally}; ${utcLocally}` : utcLocally
+  [...(pooler ? [limitsLocally] : []), durably, utcLocally].join('; ')
 
 function tlsOf(url: string): { readonly connectionString: string; readonly ssl?: ConnectionOptions | false } {
   if (!URL.canParse(url)) return { connectionString: url }

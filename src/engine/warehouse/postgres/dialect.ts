@@ -78,9 +78,11 @@ const describe = (url: string, schema: string): string => {
 const beginning = (pooler: boolean): string =>
   `begin; set local enable_seqscan = off; ${localSettings(pooler)}; ${askZone}`
 
-/** For a transaction whose commit is on disk before it is confirmed, whatever the server's setting. */
-const durable = (begin: string): string =>
-  begin.replace('begin;', 'begin; set local synchronous_commit = on;')
+/**
+ * A server that crashed, or was replaced by one of its replicas, has started since. A database that was restored under
+ * the same name has another id, and so has a table that was. Every role may read these, also through a pooler.
+ */
+const server = sql<string>`concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()), tableoid)`
 
 /** The driver returns a list if a text contains several statements, but its types don't include that. */
 const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
@@ -220,6 +222,7 @@ export function postgresDialect(
     backlog: 5,
     heapGrowth: 200,
     locksRows: true,
+    server,
     columnType: (kind) => columnTypes[kind].postgres,
     extra,
     dayRows,
@@ -247,13 +250,8 @@ export function postgresDialect(
     optimize: (tables) => analyze(cache, tables),
     beside: async ({ table, creates }) => {
       if (!creates && !(await isThere(table))) return undefined
-      const begin = durable(shared.begin)
       // The connections belong to the warehouse, which closes them.
-      return {
-        ...dialect,
-        transaction: (work) => transact({ ...shared, begin }, work),
-        close: async () => {},
-      }
+      return { ...dialect, close: async () => {} }
     },
     isGone: () => false,
     room: async () => undefined,

@@ -2,11 +2,11 @@
  * SQLite as a warehouse: one file, one writer at a time. openwarehouse.ts opens it for commands, thread/writerthread.ts
  * for the writer thread.
  */
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
+import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import { fromMicros } from '../../base/timestamp.js'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Database } from '../database.js'
@@ -16,6 +16,7 @@ import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { dayRows, extra, listed, versionWords } from './expressions.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
+import { NamedFile } from './namedfile.js'
 import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
@@ -37,7 +38,7 @@ const exactIntegers: KyselyPlugin = {
 const nowhere = ':memory:'
 
 /** Tries something in a folder next to a missing file, and removes the folder. */
-async function beside(
+async function tryBeside(
   path: string,
   where: string,
   attempt: (folder: string) => Promise<void>,
@@ -59,10 +60,10 @@ async function beside(
 
 /** Tries whether a missing file would have room. */
 const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void> =>
-  beside(path, where, async (folder) => {
+  tryBeside(path, where, async (folder) => {
     const raw = open(join(folder, 'room.db'), where)
     try {
-      await transact(raw, () => tryRoom(raw, bytes))
+      await transact({ raw }, () => tryRoom(raw, bytes))
     } finally {
       raw.close()
     }
@@ -90,29 +91,48 @@ function open(path: string, where: string, isDurable = false): BetterSqlite3.Dat
     // load.
     raw.pragma('wal_autocheckpoint = 16000')
     raw.pragma('journal_size_limit = 67108864')
+    // The first read makes the files beside it.
+    raw.pragma('schema_version')
     return raw
   } catch (error) {
     throw classifyOpening(error, where)
   }
 }
 
-async function roomBeside(path: string): Promise<number> {
-  const { bavail, bsize } = await statfs(dirname(path))
-  return bavail * bsize
+interface Opened {
+  readonly raw: BetterSqlite3.Database
+  /** undefined for a database in memory. */
+  readonly named?: NamedFile
 }
 
-const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
+function openNamed(
+  path: string,
+  where: string,
+  { file, isDurable, existing }: Pick<SqliteOptions, 'file' | 'isDurable' | 'existing'>,
+): Opened {
+  if (existing && !existsSync(path)) return { raw: open(nowhere, where) }
+  const named = new NamedFile(path, where, file)
+  const raw = open(path, where, isDurable)
+  named.open()
+  return { raw, named }
+}
 
-async function transact<T>(raw: BetterSqlite3.Database, work: () => Promise<T>): Promise<T> {
+async function transact<T>({ raw, named }: Opened, work: () => Promise<T>): Promise<T> {
   raw.exec('begin immediate')
   try {
     const result = await work()
+    named?.check()
     raw.exec('commit')
     return result
   } catch (error) {
     if (raw.inTransaction) raw.exec('rollback')
     throw error
   }
+}
+
+async function roomBeside(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path))
+  return bavail * bsize
 }
 
 /** The cache is small here: a rollback discards what never reached the disk, so a full disk would go unnoticed. */
@@ -138,6 +158,8 @@ interface SqliteOptions {
   readonly isDurable?: boolean
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
+  /** The file that the main thread has open, for the writer thread. */
+  readonly file?: string | undefined
 }
 
 /** A file that was never filled, because the disk was full or the process died, counts as missing. */
@@ -155,26 +177,27 @@ async function fileBeside(
 /** `url`: `sqlite:PATH`. The file and its folder are created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
-  { threadFrom = 300, existing = false, isDurable = false }: SqliteOptions = {},
+  { threadFrom = 300, existing = false, isDurable = false, file }: SqliteOptions = {},
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
-  const isMissing = existing && !existsSync(path)
-  const raw = open(isMissing ? nowhere : path, where, isDurable)
-  const inode = isMissing ? undefined : inodeOf(path)
+  const opened = openNamed(path, where, { file, isDurable, existing })
+  const { raw, named } = opened
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
     plugins: [exactIntegers],
   })
   const session = new SqliteSession(raw, db)
   const lock = new WriteLock()
-  const writer = new WriterThread(url)
+  const writer = new WriterThread({ url, file: named?.opened })
   return {
     db,
     where,
     backlog: 2,
     heapGrowth: 110,
     locksRows: false,
+    // Every commit checks the file.
+    server: sql<string>`''`,
     columnType: (kind) => columnTypes[kind].sqlite,
     extra,
     dayRows,
@@ -182,7 +205,8 @@ export function sqliteDialect(
     versionWords,
     numbers: 'double',
     // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.
-    transaction: (work) => lock.own(() => db.connection().execute(() => transact(raw, () => work(session)))),
+    transaction: (work) =>
+      lock.own(() => db.connection().execute(() => transact(opened, () => work(session)))),
     // Deferred, as Kysely begins it: the instant is that of the first query, and no writer waits.
     atOneInstant: (work) =>
       db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
@@ -190,11 +214,10 @@ export function sqliteDialect(
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,
-    offload: (to, batch) => {
-      return batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined
-    },
-    prepare: async () => (isMissing ? beside(path, where, async () => {}) : undefined),
-    tryRoom: (_, { bytes }) => (isMissing ? tryRoomBeside(path, where, bytes) : tryRoom(raw, bytes)),
+    offload: (to, batch) =>
+      batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined,
+    prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
+    tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
     liveColumns: async () => liveColumns(raw),
     liveIndexes: async () => liveIndexes(raw),
     sizeOf: async (table) => sizeOf(raw, table),
@@ -207,9 +230,9 @@ export function sqliteDialect(
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
     // In the same file, an insert would wait for as long as a run stores pages without a pause.
-    beside: async ({ name, ...how }) => (isMissing ? undefined : fileBeside(`${path}.${name}`, how)),
-    isGone: () => inode !== undefined && inodeOf(path) !== inode,
-    room: async () => (isMissing ? undefined : roomBeside(path)),
+    beside: async ({ name, ...how }) => (named ? fileBeside(`${path}.${name}`, how) : undefined),
+    isGone: () => named?.isGone() ?? false,
+    room: async () => (named ? roomBeside(path) : undefined),
     erase: async (_, work) => {
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))
@@ -217,6 +240,7 @@ export function sqliteDialect(
     close: async () => {
       await writer.close()
       await db.destroy()
+      named?.close()
     },
   }
 }

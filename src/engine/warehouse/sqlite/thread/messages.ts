@@ -8,6 +8,12 @@ import type { BatchTables } from '../../batchtables.js'
 import type { Applied, Batch } from '../../versionbatch.js'
 import type { SqlitePage } from '../rows.js'
 
+/** The warehouse: its address, and the file that the main thread has open. */
+export interface WriterPlace {
+  readonly url: string
+  readonly file: string | undefined
+}
+
 /** A batch on its way to the thread, by structured clone. */
 export interface BatchMessage {
   /** Only sent with the first batch of a resource; the thread keeps it. */

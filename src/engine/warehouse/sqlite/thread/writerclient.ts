@@ -7,7 +7,7 @@ import { Bug } from '../../../base/errors.js'
 import type { BatchTables } from '../../batchtables.js'
 import type { Applied, Batch } from '../../versionbatch.js'
 import type { SqlitePage } from '../rows.js'
-import { batchMessage, errorOf, type WriterReply } from './messages.js'
+import { batchMessage, errorOf, type WriterPlace, type WriterReply } from './messages.js'
 
 interface Waiting {
   readonly resolve: (applied: Applied) => void
@@ -32,8 +32,7 @@ export class WriterThread {
   readonly #told = new Set<string>()
   #thread: Worker | undefined
 
-  /** `url`: the warehouse's. */
-  constructor(private readonly url: string) {}
+  constructor(private readonly place: WriterPlace) {}
 
   apply(to: BatchTables, batch: Batch<SqlitePage>): Promise<Applied> {
     const message = batchMessage(this.#told.has(batch.resource) ? undefined : to, batch)
@@ -65,7 +64,7 @@ export class WriterThread {
 
   #start(): Worker {
     const thread = new Worker(new URL('./writerthread.js', import.meta.url), {
-      workerData: this.url,
+      workerData: this.place,
       resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
     })
     thread.on('message', (reply: WriterReply) => this.#receive(thread, reply))

@@ -5,24 +5,36 @@ import { Bug } from '../../../base/errors.js'
 import { applyBatch } from '../../apply.js'
 import type { BatchTables } from '../../batchtables.js'
 import { sqliteDialect } from '../dialect.js'
-import { type BatchMessage, failureOf, type WriterReply } from './messages.js'
+import { type BatchMessage, failureOf, type WriterPlace, type WriterReply } from './messages.js'
 
 const port = parentPort
 if (!port) throw new Bug('The writer thread was started as a program')
 const known = new Map<string, BatchTables>()
-const dialect = sqliteDialect(String(workerData))
-// The pages needed to undo a statement of many rows stay in memory; SQLite would write them to a file.
-await sql`pragma temp_store = memory`.execute(dialect.db)
+const { url, file } = workerData as WriterPlace
+
+async function open(): Promise<ReturnType<typeof sqliteDialect>> {
+  const dialect = sqliteDialect(url, { file })
+  // The pages needed to undo a statement of many rows stay in memory; SQLite would write them to a file.
+  await sql`pragma temp_store = memory`.execute(dialect.db)
+  return dialect
+}
+
+const opening = open()
+// The batches report it.
+opening.catch(() => {})
 
 async function reply({ to: told, batch }: BatchMessage): Promise<WriterReply> {
   if (told) known.set(batch.resource, told)
   try {
     const to = known.get(batch.resource)
     if (!to) throw new Bug(`The writer thread does not know the tables of ${batch.resource}`)
-    const applied = await dialect.transaction((session) => applyBatch(dialect, session, to, batch))
+    const dialect = await opening
+    const applied = await dialect
+      .transaction((session) => applyBatch(dialect, session, to, batch))
+      .catch((error: unknown) => Promise.reject(dialect.classify(error)))
     return { applied }
   } catch (error) {
-    return { failure: failureOf(dialect.classify(error)) }
+    return { failure: failureOf(error instanceof Error ? error : new Bug(String(error))) }
   }
 }
 
@@ -31,7 +43,10 @@ let last: Promise<void> = Promise.resolve()
 port.on('message', (message: BatchMessage | 'close') => {
   last = last.then(async () => {
     if (message !== 'close') return port.postMessage(await reply(message))
-    await dialect.close()
+    await opening.then(
+      (dialect) => dialect.close(),
+      () => {},
+    )
     port.close()
   })
 })

@@ -1,0 +1,54 @@
+/**
+ * The fence: what every commit of a run is checked against, so that it doesn't commit once another run has taken over,
+ * nor once the database has lost what it had confirmed. lease.ts makes it with a claim; apply.ts and warehouse.ts check
+ * it.
+ */
+import { Stop } from '../base/errors.js'
+import type { Dialect } from './dialect.js'
+import type { Session } from './transaction.js'
+import type { Fence } from './versionbatch.js'
+
+/**
+ * The database no longer has what it confirmed, or may not have it: a crash without synchronous commits, a failover to a
+ * replica that lagged, a backup that was restored, a file that was replaced. To walk on from what this process
+ * remembers would leave a gap, so the run ends. That a harmless restart of the server ends it too was judged better.
+ */
+export const wentBack = (message: string): Stop =>
+  new Stop(`${message}. It may lack what was stored since, so nothing more was written`, {
+    exitCode: 1,
+    code: 'warehouse_went_back',
+    hint: 'Run the same command again: every list continues from what is stored now',
+  })
+
+export const hasWentBack = (error: unknown): boolean =>
+  error instanceof Stop && error.details.code === 'warehouse_went_back'
+
+/**
+ * Stops if another run holds the lease, or if the database isn't the one that the lease was claimed in. Otherwise keeps
+ * every claim out until the transaction ends.
+ */
+export async function checkFence(
+  { db, locksRows, server, where }: Pick<Dialect, 'db' | 'locksRows' | 'server' | 'where'>,
+  session: Pick<Session, 'run'>,
+  fence: Fence | undefined,
+): Promise<void> {
+  if (fence === undefined) return
+  const held = db
+    .selectFrom('sync_lease')
+    .select(['token', server.as('server')])
+    .where('name', '=', 'run')
+  const row = (await session.run((locksRows ? held.forShare() : held).compile())).rows[0]
+  if (row?.token === fence.token && row.server === fence.server) return
+  if (row === undefined || row.server !== fence.server)
+    throw wentBack(`The database of the warehouse ${where} was restarted or replaced during this run`)
+  // Nobody can take over with a lower token: claims only take higher ones.
+  if (Number(row.token) < Number(fence.token))
+    throw wentBack(`The warehouse ${where} went back to an earlier state during this run`)
+  throw new Stop(
+    `Another run has taken over (its token is ${row.token}, ours is ${fence.token}); this page was not written`,
+    {
+      exitCode: 4,
+      hint: 'This process was paused for longer than its lease lasts. Run the same command again when the other run has ended',
+    },
+  )
+}

@@ -1,0 +1,61 @@
+/**
+ * The file of a warehouse by its name: whether the one that is open still has it. What is written into a file without a
+ * name is lost with the process. Used by sqlite/dialect.ts.
+ */
+import { realpathSync, rmSync, statSync } from 'node:fs'
+import { wentBack } from '../fence.js'
+
+/** Device and number of the file at a path. A number isn't used again while this process has the file open. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
+}
+
+export class NamedFile {
+  /** The file that is open. undefined before it is. */
+  #opened: string | undefined
+  /** The files that SQLite keeps beside it while it is open. */
+  #beside: ReadonlyMap<string, string | undefined> = new Map()
+
+  /** `opened`: if another thread has opened it. */
+  constructor(
+    private readonly path: string,
+    private readonly where: string,
+    opened?: string,
+  ) {
+    this.#opened = opened
+    // Opening a file may write to it.
+    this.check()
+  }
+
+  get opened(): string | undefined {
+    return this.#opened
+  }
+
+  /** Called when it is open. */
+  open(): void {
+    this.#opened ??= fileAt(this.path)
+    const real = realpathSync(this.path)
+    this.#beside = new Map(['-wal', '-shm'].map((end) => [`${real}${end}`, fileAt(`${real}${end}`)]))
+  }
+
+  /** Whether it was replaced or removed since. */
+  isGone(): boolean {
+    return this.#opened !== undefined && fileAt(this.path) !== this.#opened
+  }
+
+  /** Throws Stop if it was replaced or removed. */
+  check(): void {
+    if (this.isGone())
+      throw wentBack(`The file of the warehouse ${this.where} was replaced or removed while it was open`)
+  }
+
+  /**
+   * Called when it is closed. If it was replaced, SQLite leaves its files behind, and whoever opens the file that is
+   * there now would write the pages of the former one into it.
+   */
+  close(): void {
+    if (!this.isGone()) return
+    for (const [path, file] of this.#beside) if (file !== undefined && fileAt(path) === file) rmSync(path)
+  }
+}
