@@ -21,7 +21,9 @@ test('a message is shown as it is read, with its exit code and its hint', () => 
     '| `Found …, expected (none)` | 2 |  |',
     "| `It's \\| over` | 1 | Type … |",
   ])
-  expect(page).toContain('| `The lease was taken by another run` | 4 |')
+  expect(page).toContain(
+    '| `Another run has taken over (its token is …, ours is …); this page was not written` | 4 |',
+  )
 })
 
 test('each message of the page is one that the program has, and none is left out', () => {
