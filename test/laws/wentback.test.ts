@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { hasWentBack } from '../../src/engine/warehouse/fence.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
@@ -121,7 +122,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('no token is given twice, even if lease and runs are those of before', async () => {
     const warehouse = await open(kind)
     const claim = async (runId: string): Promise<number> => {
-      const lease = await warehouse.claim({ runId, command: 'sync', leaseMs: 60_000 })
+      const stamps = new Stamps(systemClock)
+      const lease = await warehouse.claim({ runId, command: 'sync', leaseMs: 60_000, stamps })
       await lease.release()
       return Number(lease.fence.token)
     }
