@@ -138,8 +138,8 @@ const latest = (times: readonly (string | null | undefined)[]): string =>
     .at(-1) ?? fromMicros(0n)
 
 /**
- * The token and the stamps of a new holder: later than everything on record, whoever recorded it and whatever their
- * clocks were. They are on record before any row can have them. A token from the time isn't given twice even if the
+ * The token and the stamps of a new holder: later than everything on record, whatever the clocks of those
+ * who recorded it were. They are on record before any row can have them. A token from the time isn't given twice even if the
  * database went back to before the last one.
  */
 async function above(

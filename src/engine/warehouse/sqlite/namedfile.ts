@@ -51,8 +51,8 @@ export class NamedFile {
   }
 
   /**
-   * Called when it is closed. If it was replaced, SQLite leaves its files behind, and whoever opens the file that is
-   * there now would write the pages of the former one into it.
+   * Called when it is closed. If it was replaced, SQLite leaves its files behind, and the next program that opens
+   * the file that is there now would write the pages of the former one into it.
    */
   close(): void {
     if (!this.isGone()) return
