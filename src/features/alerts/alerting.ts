@@ -60,17 +60,19 @@ async function optionsOf(context: CommandContext): Promise<Omit<AlertOptions, 'n
  * over.
  */
 export async function farewell(
-  { config, clock, invocation }: CommandContext,
+  context: CommandContext,
   warehouse: Warehouse,
   tenantId: Int64,
 ): Promise<() => Promise<void>> {
   const { farewellOf } = await import('./work.js')
+  const { config, clock, invocation } = context
   const alerts = alertSettings(config)
   const { signal } = invocation.signals
   const label = config.warehouse.label
   const secrets = secretsOf(config)
   const { tenantNames } = reportSettings(config)
-  const said = { alerts, clock, label, tenantNames, secrets, programs: invocation.io, signal }
+  const notice = (message: string, fields: Record<string, unknown>): void => warn(context, message, fields)
+  const said = { alerts, clock, label, tenantNames, secrets, programs: invocation.io, signal, notice }
   return farewellOf(warehouse, tenantId, said)
 }
 

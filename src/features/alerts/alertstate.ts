@@ -171,7 +171,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
     revoked: tenants.filter(({ revoked_at }) => revoked_at !== null),
     whole: wholeTroubles(run, {
-      killed: killedTrouble(earlier[0], holder),
+      killed: killedTrouble(earlier[0], holder, isGood(run)),
       failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
     }),
     reports: run.reports,
@@ -184,6 +184,9 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   }
   return { facts, mark, isWanted }
 }
+
+const isGood = ({ reports, error }: EndedRun): boolean =>
+  error === undefined && reports.length > 0 && reports.every(({ status }) => status === 'ok')
 
 const wantedEvents = (
   { notListed, left, ...rest }: EventTroubles,

@@ -2,7 +2,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { AlertKind } from './settings.js'
 
 /** How long an incident lasts; see the column `lasts` of sync_alerts. */
-type Lasting = 'state' | 'asked' | 'reconcile' | 'moment'
+export type Lasting = 'state' | 'asked' | 'reconcile' | 'run' | 'moment'
 
 export interface Incident {
   readonly kind: AlertKind

@@ -71,6 +71,9 @@ export interface ComparedHow extends After {
   readonly isWanted: (tenantId: Int64, resource: string) => boolean
 }
 
+/** It is over when it is found. */
+const isOverAtOnce = ({ lasts }: Incident): boolean => lasts === 'moment' || lasts === 'run'
+
 /** The incidents after the run, and those that changed. */
 export function compareIncidents(known: readonly AlertRow[], facts: Facts, how: ComparedHow) {
   const now = fromMicros(facts.nowMicros)
@@ -79,13 +82,13 @@ export function compareIncidents(known: readonly AlertRow[], facts: Facts, how: 
   const open = known.filter(({ resolved_at }) => resolved_at === null)
   const isStopped = how.run.isLook === true && open.some(stopsEverything)
   const found = all.filter((incident) => !isSwallowed(incident, facts, isStopped))
-  const held = new Set(all.map(identity))
+  const held = new Set(all.filter(({ lasts }) => lasts !== 'run').map(identity))
   const isOpen = new Set(open.map((row) => identity(incidentOf(row))))
   const over = open
     .filter((row) => !held.has(identity(incidentOf(row))) && isOver(incidentOf(row), facts, how))
     .map((row): AlertRow => ({ ...row, resolved_at: now }))
   const fresh = found
-    .filter((incident) => incident.lasts === 'moment' || !isOpen.has(identity(incident)))
+    .filter((incident) => isOverAtOnce(incident) || !isOpen.has(identity(incident)))
     .map((incident): AlertRow => rowOf(incident, how, now))
   const changed = [...over, ...fresh]
   const latest = new Map([...known, ...changed].map((row) => [incidentKey(row), row]))
@@ -132,7 +135,7 @@ function isOver(
 
 function rowOf(incident: Incident, { run, rules }: After, now: string): AlertRow {
   const { kind, tenantId, resource, since, cause, message, advice, lasts } = incident
-  const isNews = lasts === 'moment'
+  const isNews = isOverAtOnce(incident)
   const hearing = isNews ? rules.filter(({ rule }) => isHeard(rule, { kind })) : []
   return {
     ...{ tenant_id: tenantId, resource, kind, since, cause, message, advice, lasts },

@@ -21,7 +21,7 @@ export const alertTables = {
       advice: text('What to do about it.'),
       run_id: text('The run that found it; null if no run could start, or if `listen` found it.'),
       lasts: text(
-        'When it ends. `state`: when the cursor or tenant leaves that state. `asked`: when a run queries the API for it successfully. `reconcile`: when a reconcile or verify finds nothing wrong. `moment`: it is news and never ends.',
+        'When it ends. `state`: when the cursor or tenant leaves that state. `asked`: when a run queries the API for it successfully. `reconcile`: when a reconcile or verify finds nothing wrong. `run`: it was over when it was found, since the run that found it made it right. `moment`: it is news and never ends.',
       ),
       opened_at: timestamp('When it was found.'),
       resolved_at: timestamp('When it was found to be over; null while it is open.'),

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ageOf, since } from '../../engine/base/format.js'
+import { toMicros } from '../../engine/base/timestamp.js'
 import type { AlertRule } from './settings.js'
 import type { AlertRow, Telling } from './sql.js'
 
@@ -58,21 +59,26 @@ export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], 
   )
   const isSaidAlready = (row: AlertRow): boolean => row.kind === 'stale' && failing.has(siteOf(row))
   const isLongEnough = (row: AlertRow): boolean =>
-    (ageOf(row.since, nowMicros) ?? Number.POSITIVE_INFINITY) >= rule.after
-  const isDue = (row: AlertRow): boolean =>
-    row.lasts === 'moment'
-      ? // News only goes to rules that existed when it came.
-        row.told[id] !== undefined
-      : isOpen(row) && isLongEnough(row) && !isSaidAlready(row)
+    (ageOf(row.since, row.resolved_at === null ? nowMicros : toMicros(row.resolved_at)) ??
+      Number.POSITIVE_INFINITY) >= rule.after
+  // What was over when it was found only goes to rules that existed then.
+  const isKnown = (row: AlertRow): boolean => row.told[id] !== undefined
+  const isDue = (row: AlertRow): boolean => {
+    if (row.lasts === 'moment') return isKnown(row)
+    if (row.lasts === 'run') return isKnown(row) && isLongEnough(row)
+    return isOpen(row) && isLongEnough(row) && !isSaidAlready(row)
+  }
+  const opened = rows.filter(
+    (row) => isHeard(rule, row) && row.told[id]?.opened === undefined && isDue(row) && isFree(row),
+  )
   return {
-    opened: rows.filter(
-      (row) => isHeard(rule, row) && row.told[id]?.opened === undefined && isDue(row) && isFree(row),
-    ),
+    opened,
     // Anyone who wasn't told of the beginning has no use for the end.
     resolved: rows.filter((row) => {
       const told = row.told[id]
-      const isTold = told?.opened !== undefined && told.resolved === undefined
-      return isTold && row.resolved_at !== null && row.lasts !== 'moment' && isFree(row)
+      const isTold = told?.opened !== undefined || (row.lasts === 'run' && opened.includes(row))
+      const isOver = row.resolved_at !== null && row.lasts !== 'moment'
+      return isTold && told?.resolved === undefined && isOver && isFree(row)
     }),
   }
 }

@@ -7,6 +7,7 @@ import type { LastRun } from '../../engine/run/lastrun.js'
 import { reasonAdvice, reasonText } from '../../engine/run/reasontext.js'
 import { modeText, type RunReport } from '../../engine/run/runreport.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
+import type { Lasting } from './incident.js'
 
 export interface WholeTrouble {
   /**
@@ -18,7 +19,7 @@ export interface WholeTrouble {
   readonly since?: string
   readonly message: string
   readonly advice: string
-  readonly lasts: 'state' | 'asked'
+  readonly lasts: Extract<Lasting, 'state' | 'asked' | 'run'>
   /**
    * What follows from it and isn't an incident of its own. `all`: nothing could be requested at all. `grants`: cursors
    * of tenants that are missing from the authorizations.
@@ -76,8 +77,15 @@ export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] 
   ]
 }
 
-/** If the previous run on record has no recorded end, it was killed. */
-export function killedTrouble(last: EarlierRun | undefined, holder: string | null): WholeTrouble[] {
+/**
+ * If the previous run on record has no recorded end, it was killed. A good run has already made that right: anyone who is
+ * told of it is told in the same breath that it is over.
+ */
+export function killedTrouble(
+  last: EarlierRun | undefined,
+  holder: string | null,
+  isMadeGood: boolean,
+): WholeTrouble[] {
   if (last === undefined || last.finished_at !== null || last.run_id === holder) return []
   const { job, mode, started_at } = last
   return [
@@ -87,7 +95,7 @@ export function killedTrouble(last: EarlierRun | undefined, holder: string | nul
       message: `The run before this one (${job ?? modeText(mode)}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
       advice:
         'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
-      lasts: 'state',
+      lasts: isMadeGood ? 'run' : 'state',
       swallows: 'nothing',
     },
   ]

@@ -44,6 +44,8 @@ interface Farewell {
   readonly programs: ProgramPlace
   /** Fires when the program is shutting down. */
   readonly signal: AbortSignal
+  /** Reports a message that wasn't accepted. */
+  readonly notice: AlertOptions['notice']
 }
 
 /** Milliseconds. This can't be reported later. */
@@ -56,7 +58,7 @@ const budgetMs = 15_000
 export async function farewellOf(
   warehouse: Warehouse,
   tenantId: Int64,
-  { alerts, label, tenantNames, ...how }: Farewell,
+  { alerts, label, tenantNames, notice, ...how }: Farewell,
 ): Promise<() => Promise<void>> {
   const rules = namedRules(alerts.rules)
   const open = rules.length === 0 ? [] : await openIncidentsOf(warehouse, tenantId)
@@ -70,7 +72,14 @@ export async function farewellOf(
           ...{ runId: null, job: null, warehouse: label, tenantNames },
           name: installationOf(alerts),
         })
-        await deliver(rule, message, { ...how, budgetMs })
+        const { delivered, found } = await deliver(rule, message, { ...how, budgetMs })
+        // No later run can tell it: nothing knows of the tenant any more.
+        if (!delivered)
+          notice('That its incidents are over was not accepted', {
+            rule: ruleName(rule),
+            found,
+            incidents: rows.length,
+          })
       }),
     )
   }
@@ -185,6 +194,9 @@ function endOf({ clock, budgetMs = usualBudgetMs, isAwaited }: AlertOptions, { r
   return Number(clock.nowMicros() / 1000n) + Math.min(most, budgetMs)
 }
 
+const isBegun = (row: AlertRow, { id }: NamedRule, accepted: ReadonlySet<string>): boolean =>
+  row.told[id]?.opened !== undefined || accepted.has(incidentKey(row))
+
 /** Notifies a rule of what opened, then of what is over, and records what was accepted. */
 async function carryOut(
   options: AlertOptions,
@@ -193,13 +205,14 @@ async function carryOut(
 ): Promise<void> {
   const { rule } = task
   const endsAt = endOf(options, rule)
-  const taken = new Map<string, 'opened' | 'resolved'>()
+  const taken = { opened: new Set<string>(), resolved: new Set<string>() }
   for (const type of ['opened', 'resolved'] as const) {
-    const rows = task[type]
+    // What opened and is over in the same run: nobody hears of its end who hasn't accepted its beginning.
+    const rows = task[type].filter((row) => type === 'opened' || isBegun(row, rule, taken.opened))
     if (rows.length === 0) continue
     const message = messageOf(type, rows, teller)
     if (!(await deliverOrSay(options, { rule, message, endsAt }))) continue
-    for (const row of rows) taken.set(incidentKey(row), type)
+    for (const row of rows) taken[type].add(incidentKey(row))
   }
   const keys = new Set([...task.opened, ...task.resolved].map(incidentKey))
   await onIncidents(warehouse, async (session) => {
@@ -208,10 +221,12 @@ async function carryOut(
     const noted = known
       .filter((row) => keys.has(incidentKey(row)))
       .map((row) => {
-        const type = taken.get(incidentKey(row))
-        return retold(row, rule.id, ({ claimed: _claimed, ...told }) =>
-          type === undefined ? told : { ...told, [type]: fromMicros(nowMicros) },
-        )
+        const now = fromMicros(nowMicros)
+        return retold(row, rule.id, ({ claimed: _claimed, ...told }) => ({
+          ...told,
+          ...(taken.opened.has(incidentKey(row)) && { opened: now }),
+          ...(taken.resolved.has(incidentKey(row)) && { resolved: now }),
+        }))
       })
     for (const statement of storeIncidents(warehouse.db, noted)) await session.run(statement)
   })

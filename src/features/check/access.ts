@@ -38,6 +38,10 @@ interface Answering {
 const mostTried = 3
 const atOnce = 4
 
+/** The API documentation leaves open whether such a resource exists. */
+const isNotOffered = ({ resource }: ResourceModel, error: unknown): boolean =>
+  !resource.documented && error instanceof Skip && error.reason === 'absent'
+
 /**
  * Requests one list of each tenant, and every list of one tenant. If a tenant's list fails, another resource is tried.
  * If that one answers, the resource is at fault and is reported once for all tenants.
@@ -93,9 +97,10 @@ export class AccessCheck {
   async #tenant(
     tenantId: Int64,
   ): Promise<{ tenantId: Int64; trial: Trial; answering: Answering | undefined }> {
-    const tried = this.#resources
-      .filter(({ resource }) => resource.documented && resource.list === 'records')
-      .slice(0, mostTried)
+    const isUsual = ({ resource }: ResourceModel): boolean =>
+      resource.documented && resource.list === 'records'
+    const others = this.#resources.filter((resource) => !isUsual(resource))
+    const tried = [...this.#resources.filter(isUsual), ...others].slice(0, mostTried)
     const failed: { resource: ResourceModel; error: unknown }[] = []
     for (const resource of tried) {
       try {
@@ -106,6 +111,7 @@ export class AccessCheck {
         return { tenantId, trial, answering: { resource, records } }
       } catch (error) {
         this.options.signal.throwIfAborted()
+        if (isNotOffered(resource, error)) continue
         failed.push({ resource, error })
         if (error instanceof Stop) break
       }
@@ -113,7 +119,7 @@ export class AccessCheck {
     const [first] = failed
     const trial: Trial = first
       ? failure(`tenant ${tenantId}`, first.error, first.error instanceof Stop ? 3 : 1)
-      : { of: 'tenant', tenantId, readable: undefined, exitCode: 0 }
+      : { of: 'tenant', tenantId, readable: undefined, exitCode: 1 }
     return { tenantId, trial, answering: undefined }
   }
 
@@ -122,8 +128,7 @@ export class AccessCheck {
       return { resource, records: await this.#count(tenantId, resource) }
     } catch (error) {
       this.options.signal.throwIfAborted()
-      const isAbsent = error instanceof Skip && error.reason === 'absent'
-      if (isAbsent && !resource.resource.documented) this.#absent.push(resource.name)
+      if (isNotOffered(resource, error)) this.#absent.push(resource.name)
       else this.#fault(tenantId, resource, error)
       return undefined
     }

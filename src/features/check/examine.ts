@@ -146,6 +146,13 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
     programs: invocation.io,
     signal: invocation.signals.signal,
   })
+  const none: Trial = {
+    of: 'untried',
+    what: 'alerts',
+    found: 'there is neither a rule nor a heartbeat, expected at least one',
+    hint: 'Write a rule into the configuration: "alerts": {"rules": [...]} (docs/operations.md, Alerts)',
+    exitCode: 1,
+  }
   const wrong = broken.map(({ name, error }) => failure(`job ${name}`, error, 1))
   const trials = tests.map(
     ({ whom, sent: { delivered, found } }): Trial => ({
@@ -155,5 +162,5 @@ async function examineAlerts(context: CommandContext): Promise<Trial[]> {
       exitCode: delivered ? 0 : 1,
     }),
   )
-  return [...trials, ...wrong]
+  return [...trials, ...(tests.length > 0 ? [] : [none]), ...wrong]
 }

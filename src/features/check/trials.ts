@@ -62,6 +62,8 @@ type Facts =
   | { readonly of: 'due job'; readonly job: string; readonly found: string; readonly hint: string }
   /** A test message to a rule of alerts, or a call to a heartbeat. */
   | { readonly of: 'alert'; readonly whom: string; readonly found: string }
+  /** A trial that was wanted but couldn't be made. */
+  | { readonly of: 'untried'; readonly what: string; readonly found: string; readonly hint: string }
   /** The address to which the source delivers its events. */
   | { readonly of: 'webhook'; readonly found: string; readonly hint: string | null }
   /** What to register there. */

@@ -56,11 +56,8 @@ function words(trial: Trial, ok: boolean): Words {
       return shortWords(trial)
     case 'revoked':
       return revokedWords(trial.tenantId)
-    case 'grant': {
-      const granted = trial.granted.slice(0, 20).join(', ') || 'none'
-      const hint = `Granted tenants: ${granted}. Ask for the grant, or remove the tenant from sync.tenants`
-      return { what: `tenant ${trial.tenantId}`, found: 'is not granted to this partner', hint }
-    }
+    case 'grant':
+      return grantWords(trial)
     case 'tenant':
       return tenantWords(trial)
     case 'resources': {
@@ -91,20 +88,35 @@ function words(trial: Trial, ok: boolean): Words {
     case 'webhook':
     case 'event names':
       return eventWords(trial)
-    case 'failure': {
-      const { message, hint = null } = wordsOf(trial.error)
-      return { what: trial.what, found: message, hint }
-    }
+    case 'untried':
+      return { what: trial.what, found: `not tried: ${trial.found}`, hint: trial.hint }
+    case 'failure':
+      return failureWords(trial)
     default:
       return trial satisfies never
   }
 }
 
+function grantWords({ tenantId, granted }: Extract<Trial, { of: 'grant' }>): Words {
+  const names = granted.slice(0, 20).join(', ') || 'none'
+  const hint = `Granted tenants: ${names}. Ask for the grant, or remove the tenant from sync.tenants`
+  return { what: `tenant ${tenantId}`, found: 'is not granted to this partner', hint }
+}
+
+function failureWords({ what, error }: Extract<Trial, { of: 'failure' }>): Words {
+  const { message, hint = null } = wordsOf(error)
+  return { what, found: message, hint }
+}
+
 function tenantWords({ tenantId, readable }: Extract<Trial, { of: 'tenant' }>): Words {
-  const found = readable
-    ? `readable; ${count(readable.records)} ${readable.resource}`
-    : 'not tried: no documented resource is enabled'
-  return { what: `tenant ${tenantId}`, found }
+  const what = `tenant ${tenantId}`
+  return readable
+    ? { what, found: `readable; ${count(readable.records)} ${readable.resource}` }
+    : {
+        what,
+        found: 'not tried: none of its enabled resources is offered, expected at least one',
+        hint: 'Remove "enabled": false from one under resources',
+      }
 }
 
 const eventWords = (trial: Extract<Trial, { of: 'webhook' | 'event names' }>): Words =>
@@ -171,7 +183,12 @@ function probeWords({ probe, changes }: Extract<Trial, { of: 'probe' }>): Words 
 
 function clockWords(skew: number | undefined, ok: boolean): Words {
   const what = 'clock'
-  if (skew === undefined) return { what, found: 'the API sends no Date to compare with' }
+  if (skew === undefined)
+    return {
+      what,
+      found: 'not compared: the API sends no Date',
+      hint: 'Compare it yourself: timedatectl',
+    }
   if (ok) return { what, found: "agrees with the API's" }
   const found = `${span(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} the API's`
   return { what, found, hint: "Correct this machine's clock: timedatectl set-ntp true" }

@@ -163,13 +163,22 @@ export async function checkOwner(warehouse: Warehouse, asked: SourceAddress): Pr
   return [{ of: 'belonging', owner, asked, exitCode: 2 }]
 }
 
+/** How the source behaves couldn't be asked. */
+const notProbed: Trial = {
+  of: 'untried',
+  what: 'source behavior',
+  found: 'the largest list did not answer',
+  hint: 'Type shopsync check again',
+  exitCode: 0,
+}
+
 /**
  * Probes how the source behaves, compares that with the last probe, and stores the result in a warehouse that has the
  * table for it (`keepIn`).
  */
 export async function checkWays(target: ProbeTarget, keepIn: Warehouse | undefined): Promise<Trial[]> {
   const probe = await probeSource(target)
-  if (!probe) return []
+  if (!probe) return [notProbed]
   const has = keepIn !== undefined && (await keepIn.has('sync_source'))
   const before = has ? ((await readProbe(keepIn)) as Probe | null) : null
   const changes = before === null ? [] : changesBetween(before.answers, probe.answers)

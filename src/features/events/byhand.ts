@@ -19,6 +19,7 @@ const betweenLooks = 500
 export interface RungByHand {
   /** How many lists were made due. */
   readonly rung: number
+  /** How many of them a walk has read since. */
   readonly settled: number
   /** Lists that haven't been read yet. */
   readonly waiting: number
@@ -53,39 +54,34 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
     ...{ received_at: now, deliveries: 1, state: 'waiting', tries: 0, due_at: now },
   }))
   if (rows.length > 0) await inbox.insert(rows, [])
-  const left = await settledBy(context, inbox, event_id)
-  return { rung: rows.length, settled: rows.length - left, waiting: left }
+  await settle(context, inbox, event_id)
+  return readRung(inbox, event_id)
 }
 
-/**
- * Takes a turn if nobody holds the lease, and otherwise waits for its holder. Resolves to how many lists still wait.
- */
-async function settledBy(context: CommandContext, inbox: Inbox, eventId: string): Promise<number> {
+/** Takes turns while nobody holds the lease, and otherwise waits for its holder, until no list waits. */
+async function settle(context: CommandContext, inbox: Inbox, eventId: string): Promise<void> {
   const { clock, invocation } = context
   const { signal } = invocation.signals
   const deps = await context.dependencies(await context.existingWarehouse())
   const settings = { ...eventSettings(context.config), settle: 0 }
   const until = clock.nowMicros() + BigInt(patience) * 1000n
   for (;;) {
-    const left = await stillWaiting(inbox, eventId)
-    if (left === 0 || signal.aborted || clock.nowMicros() >= until) return left
+    const { waiting } = await readRung(inbox, eventId)
+    if (waiting === 0 || signal.aborted || clock.nowMicros() >= until) return
     try {
       await takeTurn({ deps, inbox, settings, memory: new RingMemory(), asksAuthorizations: false })
     } catch (error) {
       if (!(error instanceof LeaseHeld)) throw error
     }
-    if ((await stillWaiting(inbox, eventId)) > 0) await clock.sleep(betweenLooks, signal)
+    if ((await readRung(inbox, eventId)).waiting > 0) await clock.sleep(betweenLooks, signal)
   }
 }
 
-async function stillWaiting(inbox: Inbox, eventId: string): Promise<number> {
+/** What has become of the lists, as the inbox has it. */
+async function readRung(inbox: Inbox, eventId: string): Promise<RungByHand> {
   const rows = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select(['tenant_id', 'resource'])
-      .where('event_id', '=', eventId)
-      .where('state', '=', 'waiting')
-      .execute(),
+    db.selectFrom('sync_events').select('state').where('event_id', '=', eventId).execute(),
   )
-  return rows.length
+  const inState = (wanted: string): number => rows.filter(({ state }) => state === wanted).length
+  return { rung: rows.length, settled: inState('settled'), waiting: inState('waiting') }
 }

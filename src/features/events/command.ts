@@ -85,6 +85,7 @@ async function ring(context: CommandContext): Promise<number> {
   await context.refuseUnknown()
   const rung = await ringByHand(context)
   await out.answer(rung, rungText(rung))
-  if (rung.waiting > 0) out.complain([rungText(rung)])
-  return rung.waiting === 0 ? 0 : 1
+  const isRead = rung.settled === rung.rung
+  if (!isRead) out.complain([rungText(rung)])
+  return isRead ? 0 : 1
 }

@@ -47,6 +47,8 @@ export function eventsText(events: readonly ListedEvent[], terminal: Terminal = 
 
 export function rungText({ rung, settled, waiting }: RungByHand): string {
   if (rung === 0) return 'No list was made due: the flags choose no list that is synced.'
-  if (waiting === 0) return `${plural(rung, 'list')} made due and read.`
-  return `${plural(rung, 'list')} made due, ${count(settled)} read; ${count(waiting)} still wait: shopsync events list --state waiting`
+  if (settled === rung) return `${plural(rung, 'list')} made due and read.`
+  const made = `${plural(rung, 'list')} made due, ${count(settled)} read`
+  if (waiting === 0) return `${made}; the others were not: shopsync events list`
+  return `${made}; ${count(waiting)} still wait: shopsync events list --state waiting`
 }

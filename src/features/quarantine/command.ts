@@ -49,16 +49,15 @@ async function list({ out }: Invocation, context: CommandContext): Promise<numbe
 }
 
 async function replay({ out }: Invocation, context: CommandContext): Promise<number> {
-  const [{ replayQuarantine, replayText, leftText }, { shown }] = await Promise.all([
-    parts(),
-    import('../../shell/progress.js'),
-  ])
+  const [{ listQuarantine, recordsIn, replayQuarantine, replayText, leftText }, { shown }] =
+    await Promise.all([parts(), import('../../shell/progress.js')])
   const deps = await context.dependencies(await context.existingWarehouse())
   const outcomes = await shown(context, { what: 'looking at the quarantine' }, (shows) =>
     replayQuarantine({ ...deps, observer: { ...deps.observer, ...shows } }, context.choice),
   )
-  await out.answer({ records: outcomes }, replayText(outcomes, out.terminal))
-  const left = outcomes.filter(({ outcome }) => outcome !== 'stored').length
+  // What is there is counted: a record that is gone has left, and one that wasn't tried has not.
+  const left = recordsIn(await listQuarantine(deps.warehouse, context.choice))
+  await out.answer({ records: outcomes }, replayText(outcomes, left, out.terminal))
   if (left > 0) out.complain([leftText(left)])
   return left === 0 ? 0 : 1
 }

@@ -10,7 +10,7 @@ export const noWarehouseText = (where: string): string =>
   `There is no warehouse at ${where} yet, and nothing is in quarantine. Type shopsync sync`
 
 export const leftText = (left: number): string =>
-  `${plural(left, 'record')} still could not be stored: shopsync quarantine list`
+  `${plural(left, 'record')} still in quarantine: shopsync quarantine list`
 
 /** The document of --json contains complete values. */
 const shownOfValue = 40
@@ -42,9 +42,14 @@ export function quarantineText(entries: readonly Quarantined[], terminal: Termin
 
 const outcomeInk = (outcome: string): Ink => (outcome === 'stored' ? 'good' : 'odd')
 
-export function replayText(outcomes: readonly Replayed[], terminal: Terminal = plainTerminal): string {
-  if (outcomes.length === 0) return empty
-  const tried = table(
+/** `left`: how many records are in quarantine afterwards. */
+export function replayText(
+  outcomes: readonly Replayed[],
+  left: number,
+  terminal: Terminal = plainTerminal,
+): string {
+  if (outcomes.length === 0 && left === 0) return empty
+  const shown = table(
     [right('tenant'), 'resource', 'record', { title: 'outcome', ink: outcomeInk }, 'detail'],
     outcomes.map((one) => [
       String(one.tenant_id),
@@ -55,6 +60,7 @@ export function replayText(outcomes: readonly Replayed[], terminal: Terminal = p
     ]),
     terminal,
   )
+  const tried = outcomes.filter(({ outcome }) => outcome !== 'unreachable').length
   const stored = outcomes.filter(({ outcome }) => outcome === 'stored').length
-  return `${tried}\n\n${plural(outcomes.length, 'record')} tried, ${count(stored)} stored.`
+  return `${shown}\n\n${count(tried)} of ${plural(outcomes.length, 'record')} tried, ${count(stored)} stored; ${count(left)} still in quarantine.`
 }

@@ -48,6 +48,10 @@ export function listQuarantine(
   })
 }
 
+/** A record may have several values in quarantine. */
+export const recordsIn = (entries: readonly Quarantined[]): number =>
+  new Set(entries.map(({ tenant_id, resource, record_id }) => `${tenant_id} ${resource} ${record_id}`)).size
+
 /** The outcome of retrying one record. */
 export interface Replayed {
   readonly tenant_id: Int64

@@ -2,7 +2,6 @@
  * Verifies one cursor: compares it with the source and writes nothing. features/verify/work.ts runs it on every
  * selected cursor.
  */
-
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
 import { type ById, readingById } from '../../engine/run/byid.js'
@@ -58,13 +57,21 @@ export interface Verified extends DifferenceCounts {
   readonly listed_twice: number
   readonly not_shown: number
   readonly unreadable: number
-  /** How many records were compared field by field, and what was found. */
-  readonly sampled: number
+  /** How many records were chosen, how many were compared field by field, and how many have another version. */
+  readonly asked: number
+  readonly compared: number
+  readonly other_version: number
   readonly differences: readonly ContentDifference[]
 }
 
+type Sample = Pick<Verified, 'asked' | 'compared' | 'other_version' | 'differences'>
+
 export const isEqual = (found: Verified): boolean =>
   found.missing + found.outdated + found.extra + found.unstorable + found.differences.length === 0
+
+/** Whether a sample was wanted, and the source answered none of it. */
+export const isUnanswered = ({ asked, compared, other_version }: Verified): boolean =>
+  asked > 0 && compared + other_version === 0
 
 /** Work on one cursor that finds out how it compares. */
 export interface VerifyWork extends CursorWork {
@@ -178,11 +185,10 @@ export class Verification implements VerifyWork {
     const walked = await this.#dryRun.catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
-    const differences = await this.#sample()
+    const sample = await this.#sample()
     const { method, source, anomalies, memory } = found
     const counts = await this.#dryRun.counts()
     const isChecked = counts.extra > 0 && (await areDeletesChecked(this.cursor))
-    const sampled = Math.min(this.options.sample, warehouse)
     this.found = {
       method,
       source,
@@ -194,8 +200,7 @@ export class Verification implements VerifyWork {
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,
       unreadable: anomalies.unreadable,
-      sampled,
-      differences,
+      ...sample,
     }
     const isEven = found.isEven && movesWatermark(walked)
     const differing = this.#dryRun.differing + unclearOf(found, this.#dryRun.unclear).size
@@ -210,24 +215,29 @@ export class Verification implements VerifyWork {
     }
   }
 
-  /** Compares randomly chosen records field by field. */
-  async #sample(): Promise<ContentDifference[]> {
-    const wanted = this.options.sample
-    if (wanted === 0) return []
+  /** Compares randomly chosen records field by field. Counts what was done: by id, the source may answer nothing. */
+  async #sample(): Promise<Sample> {
     const differences: ContentDifference[] = []
-    const { answers } = await this.#byId.ask(await this.#chooseIds(wanted))
-    for (const [id, answer] of answers) {
+    const ids = await this.#chooseIds(this.options.sample)
+    let [compared, other] = [0, 0]
+    for (const [id, answer] of (await this.#byId.ask(ids)).answers) {
       if (answer.kind !== 'record') continue
       const item = answer.fetched
       const stored = (await this.#liveRows.versions([id])).get(id)
       // A different version is a difference of its own, or none.
-      if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) await this.#dryRun.store(item)
-      else differences.push(...(await compareContent(this.cursor.warehouse, this.cursor, id, item.flattened)))
+      if (item.flattened.records[0]?.updatedAt !== stored?.updatedAt) {
+        await this.#dryRun.store(item)
+        other += 1
+      } else {
+        differences.push(...(await compareContent(this.cursor.warehouse, this.cursor, id, item.flattened)))
+        compared += 1
+      }
     }
-    return differences
+    return { asked: ids.length, compared, other_version: other, differences }
   }
 
   async #chooseIds(wanted: number): Promise<Int64[]> {
+    if (wanted === 0) return []
     const cells = await this.#liveRows.cells(epoch, forever)
     const total = cells.reduce((sum, { count }) => sum + count, 0)
     const ranks = new Set<number>()
@@ -284,7 +294,9 @@ export class NamesVerification implements VerifyWork {
       listed_twice: 0,
       not_shown: 0,
       unreadable: 0,
-      sampled: 0,
+      asked: 0,
+      compared: 0,
+      other_version: 0,
       differences: [],
     }
     return { ...this.progress, outcome: wholeOutcome(names.size) }

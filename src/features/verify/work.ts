@@ -1,5 +1,6 @@
 /* The command `verify`: compares every selected cursor with the source, and writes nothing. */
 import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../engine/base/format.js'
 import { type Reason, reasons } from '../../engine/base/reasons.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import { timeLimit } from '../../engine/run/ending.js'
@@ -19,6 +20,7 @@ import { timeLimitOf } from '../../shell/execute.js'
 import { shown } from '../../shell/progress.js'
 import {
   isEqual,
+  isUnanswered,
   NamesVerification,
   Verification,
   type Verified,
@@ -56,12 +58,18 @@ const neverSynced = 'No sync of it has finished yet, so there is nothing to comp
 const cutShort = (reason: Reason): string =>
   `${reasons[reason]}; verify keeps no progress: give it more time, or choose lists with --tenant or --resource`
 
+/** The counts are equal, but they say nothing about the content that the sample was to compare. */
+const unanswered = ({ asked }: Verified): string =>
+  `None of the ${plural(asked, 'sampled record')} could be compared: the source answered none of them by id, expected at least one. The counts are equal. Type shopsync verify --full to compare every version; if this list is never answered by id, verify it without --sample`
+
 function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
   const { tenant_id, resource, requests, reason } = report
   const error = interrupted && reason !== null ? cutShort(reason) : report.error
   if (report.status === 'ok' && work?.isUnclaimed)
     return { tenant_id, resource, status: 'skipped', requests, reason, error: neverSynced }
   const found = work?.found
+  if (report.status === 'ok' && found && isEqual(found) && isUnanswered(found))
+    return { tenant_id, resource, status: 'failed', requests, reason, error: unanswered(found), ...found }
   const status =
     report.status !== 'ok'
       ? report.status

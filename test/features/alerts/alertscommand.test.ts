@@ -2,7 +2,7 @@
  * Alerts and heartbeats of the program as cron calls it: what is reported, what is called, and what must never be
  * shown.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { lineOf, type Receiver, receiver, signingKey } from '../../support/alerting.js'
@@ -123,9 +123,9 @@ test('a run ended by SIGKILL calls nobody, and the next one reports it; one ende
   await endWith('SIGKILL')
   expect([hook.take(), beaten()]).toEqual([[], []])
   await run(['sync'])
-  const [opened, ...more] = hook.take()
-  expect(more).toEqual([])
-  expect(opened?.incidents).toMatchObject([
+  const told = hook.take()
+  expect(told.map(lineOf)).toEqual(['opened: failed run', 'resolved: failed run'])
+  expect(told[0]?.incidents).toMatchObject([
     {
       kind: 'failed',
       tenant_id: null,
@@ -134,7 +134,7 @@ test('a run ended by SIGKILL calls nobody, and the next one reports it; one ende
     },
   ])
   await run(['sync'])
-  expect(hook.take().map(lineOf)).toEqual(['resolved: failed run'])
+  expect(hook.take()).toEqual([])
 })
 
 test('SIGTERM at once ends a run that is waiting for a silent receiver; the next run reports the incident', async () => {
@@ -201,6 +201,11 @@ test("check --alerts sends a test to every receiver, and shows who didn't accept
     /✗ alerts\.rules\[1\] \(command\): did not accept the test: exit code 7: no {2}mail/,
   )
   expect(said.at(-2)).toMatch(/✗ job broken: .*broken\.json/)
+  // Nothing to test is no success.
+  rmSync(join(here.folder, 'jobs'), { recursive: true })
+  here.configure({ sync: { resources: ['notes'] } })
+  expect(await run(['check', '--alerts'])).toBe(1)
+  expect(said.at(-2)).toMatch(/✗ alerts: not tried: there is neither a rule nor a heartbeat/)
 })
 
 test('no address, key or secret appears in any output', () => {

@@ -7,15 +7,21 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { StatusReport } from '../../../src/features/status/work.js'
 import { template } from '../../../src/sandbox/index.js'
+import { lineOf, receiver } from '../../support/alerting.js'
 import { type Ended, shopsync } from '../../support/call.js'
 import { configure } from '../../support/place.js'
+import { spawned } from '../../support/process.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
+import { closeAll } from '../../support/server.js'
 import { warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
-afterEach(() => sandbox.reset())
+afterEach(async () => {
+  sandbox.reset()
+  await closeAll()
+})
 
 describe.each(warehouses())('$name', (kind) => {
   it('all of them report an open incident', async () => {
@@ -86,4 +92,47 @@ describe.each(warehouses())('$name', (kind) => {
     expect(after.shown.stdout).toContain('all fresh')
     expect([after.sentence.includes('incident'), after.open]).toEqual([false, '0'])
   })
+
+  it('a run that was killed is over with the next good run, and told once', async () => {
+    sandbox.store.addTenant({ id: 101 })
+    sandbox.store.put(101, 'payments', template('payments', 1, '2026-01-01T00:00:00Z'))
+    const hook = await receiver()
+    const alerts = { rules: [{ webhook: hook.url }] }
+    const config = configure(sandbox, kind.address(), ['payments'], { alerts })
+    const run = (...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
+    const kill = async (): Promise<void> => {
+      sandbox.script([{ when: { resource: 'payments' }, fault: { kind: 'stall' } }])
+      const begun = sandbox.requests.length
+      await spawned(['sync', '--full', '--config', config], {
+        cwd: scratch(),
+        env: {},
+        during: async (child) => {
+          await expect.poll(() => sandbox.requests.length, { timeout: 60_000 }).toBeGreaterThan(begun + 1)
+          child.kill('SIGKILL')
+        },
+      })
+      sandbox.script([])
+    }
+    expect((await run('reconcile')).code).toBe(0)
+    expect((await run('reconcile')).code).toBe(0)
+    await kill()
+    expect((await run('status')).code).toBe(1)
+    expect((await run('sync')).code).toBe(0)
+    const status = await run('status')
+    expect([status.code, status.stdout.includes('all fresh')]).toEqual([0, true])
+    const told = hook.take()
+    expect(told.map(lineOf)).toEqual(['opened: failed run', 'resolved: failed run'])
+    expect(told[0]?.text).toContain('died without reporting')
+
+    // A run that isn't good makes nothing right.
+    await kill()
+    sandbox.script([{ when: { resource: 'payments' }, fault: { kind: 'status', status: 500 } }])
+    expect((await run('sync')).code).toBe(1)
+    sandbox.script([])
+    expect(hook.take().map(lineOf)).toEqual(['opened: failed 101/payments, failed run'])
+    expect((await run('status')).code).toBe(1)
+    expect((await run('sync')).code).toBe(0)
+    expect(hook.take().map(lineOf)).toEqual(['resolved: failed 101/payments, failed run'])
+    expect((await run('status')).code).toBe(0)
+  }, 120_000)
 })

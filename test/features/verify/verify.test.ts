@@ -86,6 +86,28 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
+  it('--sample counts what it compared, and nothing compared is no success', async () => {
+    const warehouse = await prepared(30)
+    const unanswered = { when: { kind: 'item' as const }, fault: { kind: 'status' as const, status: 404 } }
+    sandbox.script([{ ...unanswered, times: 5 }])
+    const some = await verify(warehouse, { sample: 20 })
+    expect(some).toMatchObject({ status: 'equal', cursors: [{ asked: 20, compared: 15 }] })
+    expect(verifyText(some)).toContain('15 of 20 sampled records compared field by field')
+    const falsified = warehouse.db
+      .updateTable('notes' as 'tenants')
+      .set({ description: 'falsified' } as object)
+    await warehouse.write([falsified.compile()])
+    sandbox.script([unanswered])
+    const none = await verify(warehouse, { sample: 20 })
+    expect(none).toMatchObject({
+      status: 'failed',
+      cursors: [{ status: 'failed', asked: 20, compared: 0, other_version: 0, differences: [] }],
+    })
+    expect(verifyText(none)).toMatch(/None of the 20 sampled records .* expected .* Type shopsync verify/)
+    expect(verifyText(none)).not.toContain('field by field')
+    await warehouse.close()
+  })
+
   it('--sample finds one changed field in a record and in its nested arrays, which no count can show', async () => {
     const warehouse = await prepared(30, 'repair_orders')
     expect(await verify(warehouse, { resources: ['repair_orders'], sample: 30 })).toMatchObject({

@@ -10,11 +10,13 @@ import type * as incidents from '../../../src/features/alerts/incidents.js'
 import type * as heartbeat from '../../../src/features/alerts/send.js'
 import type * as send from '../../../src/features/alerts/send.js'
 import type * as telling from '../../../src/features/alerts/telling.js'
+import type * as troubles from '../../../src/features/alerts/wholetrouble.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
+import type * as verification from '../../../src/features/verify/verification.js'
 import type * as secrets from '../../../src/shell/log.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -65,6 +67,28 @@ export const service: readonly Promised[] = [
     test: 'test/engine/base/clock.test.ts',
     name: 'follows a clock that is set',
     on: [],
+  },
+  {
+    promise: 'what a good run made right is over with it',
+    broken: 'leaves a killed run open until another run',
+    breakage: breaking<typeof troubles>('src/features/alerts/wholetrouble.ts').function(
+      'killedTrouble',
+      (sound) => (last, holder) => sound(last, holder, false),
+    ),
+    test: 'test/features/alerts/greenisgreen.test.ts',
+    name: 'a run that was killed is over with the next good run',
+    on: both,
+  },
+  {
+    promise: 'a sample counts what was compared',
+    broken: 'calls a list equal of which nothing was compared',
+    breakage: breaking<typeof verification>('src/features/verify/verification.ts').function(
+      'isUnanswered',
+      () => () => false,
+    ),
+    test: 'test/features/verify/verify.test.ts',
+    name: 'nothing compared is no success',
+    on: both,
   },
   {
     promise: 'job files are read again',
