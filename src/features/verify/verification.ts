@@ -11,10 +11,8 @@ import {
   type CursorResult,
   type CursorWork,
   noCounts,
-  wholeOutcome,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
-import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
@@ -35,7 +33,7 @@ import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
 import { answersApart } from '../reconcile/sourceregression.js'
-import { areDeletesChecked, isNeverWalked, isRecent } from './claims.js'
+import { areDeletesChecked, isNeverWalked } from './claims.js'
 import { type ContentDifference, compareContent } from './content.js'
 
 export interface VerifyOptions {
@@ -255,50 +253,5 @@ export class Verification implements VerifyWork {
       from = end
     }
     return ids
-  }
-}
-
-/** Verifies a plain list of names. */
-export class NamesVerification implements VerifyWork {
-  found: Verified | undefined
-
-  constructor(private readonly cursor: ReadingCursor) {}
-
-  get progress(): CursorProgress {
-    return { ...noCounts, records: this.found?.source ?? 0, watermark: null }
-  }
-
-  get isUnclaimed(): boolean {
-    return isNeverWalked(this.cursor.state)
-  }
-
-  async run(): Promise<CursorResult> {
-    const read = () => readNames(this.cursor, { priority: 'reconcile' })
-    const { names, flattened } = await read()
-    if (this.isUnclaimed) return { ...this.progress, outcome: null }
-    const stored = await liveNames(this.cursor)
-    // A name has to be missing twice.
-    const again = countNotIn(stored, names) > 0 ? (await read()).names : names
-    const extra = countNotIn(stored, new Set([...names, ...again]))
-    const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)
-    this.found = {
-      method: 'names',
-      source: names.size,
-      warehouse: stored.size,
-      missing: 0,
-      newer: countNotIn(names, stored),
-      outdated: 0,
-      extra: isChecked ? 0 : extra,
-      gone: isChecked ? extra : 0,
-      unstorable: flattened.unstorable,
-      listed_twice: 0,
-      not_shown: 0,
-      unreadable: 0,
-      asked: 0,
-      compared: 0,
-      other_version: 0,
-      differences: [],
-    }
-    return { ...this.progress, outcome: wholeOutcome(names.size) }
   }
 }

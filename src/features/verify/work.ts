@@ -18,10 +18,10 @@ import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 import type { CommandContext } from '../../shell/command.js'
 import { timeLimitOf } from '../../shell/execute.js'
 import { shown } from '../../shell/progress.js'
+import { NamesVerification } from './namesverification.js'
 import {
   isEqual,
   isUnanswered,
-  NamesVerification,
   Verification,
   type Verified,
   type VerifyOptions,
