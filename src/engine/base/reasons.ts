@@ -55,7 +55,10 @@ export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: s
     '1',
     'type `shopsync quarantine list`; once fixed at the source, `shopsync quarantine replay`',
   ],
-  answers_differ: ['1', 'nothing: the next reconcile checks again'],
+  answers_differ: [
+    '1',
+    'nothing: the next reconcile checks again; if it persists, ask the operator about the records that it names',
+  ],
   before_all: ['1', 'nothing: the list is read without the filter from now on'],
   gone: ['1', 'set `resources.NAME.path` if it has moved, `"enabled": false` if it is gone'],
   unreachable: ['1, or 3', 'nothing; if it persists, type `shopsync check`'],

@@ -37,6 +37,9 @@ interface ByIdParts {
 /** How many requests for single records run at once. */
 const together = 8
 
+/** Of more records than this, a first part shows whether the rest is worth requesting; of fewer, it costs too much. */
+const few = 25
+
 const week = 7n * 86_400_000_000n
 
 export class ById {
@@ -68,18 +71,29 @@ export class ById {
   async ask(ids: readonly Int64[]): Promise<AnswersById> {
     const answers = new Map<Int64, StampedAnswer>()
     if (this.#isRefused) return { isOffered: false, answers }
-    const parts = this.#isOffered ? [ids] : [ids.slice(0, together), ids.slice(together)]
+    const parts = this.#isOffered || ids.length <= few ? [ids] : [ids.slice(0, together), ids.slice(together)]
     let isSure = true
     for (const part of parts.filter(({ length }) => length > 0)) {
-      const asked = await mapLimited(part, together, (id) => this.#one(id))
-      for (const [i, id] of part.entries()) if (asked[i]) answers.set(id, asked[i])
-      if (asked.some(({ kind }) => kind === 'record')) await this.#shown()
+      const found = await this.each(part)
+      for (const [id, answer] of found) answers.set(id, answer)
+      const asked = [...found.values()]
       // Afterwards: a tenant that was revoked meanwhile answers 404 too.
       const isDoubtful = asked.some(({ kind }) => kind === 'gone' || kind === 'unread' || !this.isOffered)
       isSure = !isDoubtful || (await this.#isListedShown())
       if (this.#isRefused) break
     }
     return { isOffered: isSure, answers }
+  }
+
+  /**
+   * Requests each record, and nothing to find out what a 404 means: for callers who leave that to someone else. Requests
+   * nothing while it is known that the source doesn't answer by id.
+   */
+  async each(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, StampedAnswer>> {
+    if (this.#isRefused) return new Map()
+    const asked = await mapLimited(ids, together, async (id) => [id, await this.#one(id)] as const)
+    if (asked.some(([, { kind }]) => kind === 'record')) await this.#shown()
+    return new Map(asked)
   }
 
   async #one(id: Int64): Promise<StampedAnswer> {

@@ -34,13 +34,15 @@ export async function askUnlisted(
   const [absent, stored]: [EventRow[], EventRow[]] = [[], []]
   const [unseen, unread]: [EventRow[], EventRow[]] = [[], []]
   const byId = byIdOf(cursor, flatList(cursor, 'lookup'))
-  const { answers, isOffered } = await byId.ask([...new Set(rows.map(({ record_id }) => record_id))])
+  // A 404 isn't believed here: what isn't in the warehouse is unseen, and for a row it is confirmed as a deletion.
+  const answers = await byId.each([...new Set(rows.map(({ record_id }) => record_id))])
   // Only the event has seen what the source shows neither in its list nor by id.
-  if (!isOffered) unseen.push(...rows.filter(({ record_id }) => answers.get(record_id)?.kind !== 'record'))
+  unseen.push(...rows.filter(({ record_id }) => !answers.has(record_id)))
   for (const [id, answer] of answers) {
     const its = rows.filter(({ record_id }) => record_id === id)
     if (answer.kind !== 'record') {
-      if (isOffered) (answer.kind === 'gone' ? absent : unread).push(...its)
+      if (answer.kind === 'gone') absent.push(...its)
+      else unread.push(...its)
       continue
     }
     const { fetched } = answer

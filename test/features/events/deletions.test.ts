@@ -29,6 +29,19 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(run).toMatchObject({ completeness: 'proven', status: 'ok' })
   })
 
+  it('one that the source refuses by id stays, and the others are marked', async () => {
+    const [refused = 0, id = 0] = world.orders
+    world.sandbox.script([{ when: { kind: 'item', id: refused }, fault: { kind: 'status', status: 403 } }])
+    for (const one of [refused, id]) {
+      remove(one)
+      await deleted(one)
+    }
+    await world.turn()
+    expect((await world.row(refused))?._deleted_at).toBeNull()
+    expect((await world.row(id))?._deleted_at).not.toBeNull()
+    expect((await world.events.states()).sort()).toEqual(['deleted', 'waiting not_asked'])
+  })
+
   it('a record that exists stays, and is requested five times, with pauses', async () => {
     const [id = 0, other = 0] = world.orders
     await deleted(id)

@@ -5,8 +5,11 @@ import type * as clock from '../../../src/engine/base/clock.js'
 import type * as format from '../../../src/engine/base/format.js'
 import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
 import type * as absence from '../../../src/engine/run/absence.js'
+import type * as answers from '../../../src/engine/run/answerbyid.js'
 import type * as grants from '../../../src/engine/run/askauthorizations.js'
 import type * as authorizations from '../../../src/engine/run/authorizations.js'
+import type * as byid from '../../../src/engine/run/byid.js'
+import { readingById } from '../../../src/engine/run/byid.js'
 import type * as incremental from '../../../src/engine/run/cursorwalk.js'
 import type * as ending from '../../../src/engine/run/ending.js'
 import type * as isolate from '../../../src/engine/run/isolate.js'
@@ -51,6 +54,7 @@ import type * as output from '../../../src/shell/output.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
+const byIdTest = 'test/features/reconcile/byid.test.ts'
 const oddlists = 'test/engine/run/oddlists.test.ts'
 const grantsTest = 'test/engine/run/grants.test.ts'
 
@@ -602,6 +606,41 @@ export const premises: readonly Promised[] = [
     ),
     test: 'test/features/quarantine/quarantine.test.ts',
     name: 'a record that could not be stored fails only the runs that see it',
+    on: both,
+  },
+  {
+    promise: 'by id, the source answers with the record or says that it is gone',
+    broken: "doesn't look at the id of an answer, or whether it is a record",
+    breakage: breaking<typeof answers>('src/engine/run/answerbyid.ts').function(
+      'otherThan',
+      () => () => undefined,
+    ),
+    test: byIdTest,
+    name: '%i %s for one record leaves its row, and the others are marked deleted',
+    on: both,
+  },
+  {
+    promise: 'by id, the source answers with the record or says that it is gone',
+    broken: 'ends the cursor at the first refusal',
+    breakage: breaking<typeof answers>('src/engine/run/answerbyid.ts').function(
+      'answerOfFailure',
+      () => (error) => {
+        throw error
+      },
+    ),
+    test: byIdTest,
+    name: '%i %s for every id: the second list decides',
+    on: both,
+  },
+  {
+    promise: 'by id, the source answers with the record or says that it is gone',
+    broken: "forgets that the source doesn't answer by id",
+    breakage: breaking<typeof byid>('src/engine/run/byid.ts').function(
+      'byIdOf',
+      () => (cursor, list) => readingById(cursor, list),
+    ),
+    test: byIdTest,
+    name: '%i %s for every id: the second list decides',
     on: both,
   },
   {

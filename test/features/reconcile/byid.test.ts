@@ -1,0 +1,180 @@
+/** What a source can answer to the request for one record, and what follows for rows that its list no longer shows. */
+import { describe, expect, it } from 'vitest'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { replayQuarantine } from '../../../src/features/quarantine/work.js'
+import { runVerify } from '../../../src/features/verify/work.js'
+import type { Rule } from '../../../src/sandbox/index.js'
+import { HandClock } from '../../support/clocks.js'
+import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js'
+import { randomFrom } from '../../support/random.js'
+import { depsOf, type RunOptions, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile()
+
+/** Responses to requests by id: of one record, or of all. */
+const byId = (status: number, body?: string, id?: number): Rule => ({
+  when: { kind: 'item', ...(id !== undefined && { id }) },
+  fault: { kind: 'status', status, ...(body !== undefined && { body }) },
+})
+
+const requested = (): number => sandbox.requests.filter(({ id }) => id !== null).length
+
+const other = '{"id":9,"updated_at":"2026-01-01T00:01:00Z","description":"another"}'
+
+/** Answers without the record, and how a message names them. */
+const unclear: readonly (readonly [status: number, body: string | undefined, found: string])[] = [
+  [400, undefined, '400'],
+  [403, undefined, '403'],
+  [405, undefined, '405'],
+  [406, undefined, '406'],
+  [501, undefined, '501'],
+  [500, undefined, '500'],
+  [301, undefined, '301'],
+  [204, '', '204'],
+  [200, 'null', 'null'],
+  [200, '{}', 'an object without an id'],
+  [200, '[]', 'an array'],
+  [200, '"gone"', 'a string'],
+  [200, 'gone', 'no JSON'],
+  [200, '{"error":"not found"}', 'an object without an id'],
+  [200, other, 'record 9'],
+]
+
+describe.each(warehouses())('$name', (kind) => {
+  const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  const day = 86_400_000
+
+  async function without(ids: readonly number[]): Promise<Warehouse> {
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, 40)
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, { resources: ['notes'], clock })
+    for (const id of ids) sandbox.store.remove(1, 'notes', id)
+    sandbox.resetRequests()
+    return warehouse
+  }
+
+  const run = async (warehouse: Warehouse, options: RunOptions = {}) =>
+    only(await reconcile(sandbox, warehouse, { clock, ...options }))
+
+  async function verify(warehouse: Warehouse, sample = 0) {
+    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
+    const choice = { tenants: null, resources: ['notes'] }
+    const report = await runVerify({ ...deps, random: randomFrom(3) }, choice, { full: false, sample })
+    await close()
+    return report.cursors[0]
+  }
+
+  it.each(unclear)(
+    '%i %s for one record leaves its row, and the others are marked deleted',
+    async (...answer) => {
+      const [status, body, found] = answer
+      const warehouse = await without([5, 6, 7])
+      sandbox.script([byId(status, body, 5)])
+      const doubt = { status: 'failed', completeness: 'unproven', reason: 'answers_differ' }
+      expect(await verify(warehouse)).toMatchObject({ reason: 'answers_differ' })
+      const report = await run(warehouse)
+      expect(report).toMatchObject({ ...doubt, rows_deleted: 2 })
+      expect(report?.error).toContain(`5 (found ${found})`)
+      expect(await liveIds(warehouse)).toEqual([5, ...atSource(sandbox)].sort((a, b) => a - b))
+      expect((await rowsOf(warehouse, 'notes')).find(({ id }) => id === 9)?.description).not.toBe('another')
+      // The next reconcile asks again, and the answer is clear.
+      sandbox.script([])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', rows_deleted: 1 })
+      await warehouse.close()
+    },
+  )
+
+  it.each([404, 410])('%i for one record means that it is gone', async (status) => {
+    const warehouse = await without([5, 6])
+    sandbox.script([byId(status, undefined, 5)])
+    expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 2 })
+    await warehouse.close()
+  })
+
+  it.each([
+    [404, undefined],
+    [410, undefined],
+    [400, undefined],
+    [403, undefined],
+    [405, undefined],
+    [406, undefined],
+    [501, undefined],
+    [200, 'null'],
+    [200, other],
+  ] as const)(
+    '%i %s for every id: the second list decides, for a week without a request',
+    async (status, body) => {
+      const warehouse = await without([5, 6])
+      const refused = [byId(status, body)]
+      sandbox.script(refused)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 2 })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      const cursor = async () => (await rowsOf(warehouse, 'sync_cursors'))[0]
+      expect((await cursor())?.by_id_refused_at).not.toBeNull()
+      for (const [days, isAsked] of [
+        [6, false],
+        [2, true],
+      ] as const) {
+        clock.pass(days * day)
+        sandbox.store.remove(1, 'notes', 10 + days)
+        sandbox.resetRequests()
+        expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 1 })
+        expect(requested() > 0).toBe(isAsked)
+      }
+      clock.pass(8 * day)
+      sandbox.script([])
+      sandbox.store.remove(1, 'notes', 20)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', rows_deleted: 1 })
+      expect((await cursor())?.by_id_refused_at).toBeNull()
+      await warehouse.close()
+    },
+  )
+
+  it.each([
+    [404, undefined, 'gone', 'removed from quarantine'],
+    [410, undefined, 'gone', 'removed from quarantine'],
+    [403, undefined, 'failed', 'found 403'],
+    [200, 'null', 'failed', 'found null'],
+    [200, other, 'failed', 'found record 9'],
+  ] as const)(
+    '%i %s for a record in quarantine: a replay finds it %s',
+    async (status, body, outcome, words) => {
+      const warehouse = await without([])
+      const bad = { id: 200, updated_at: 'yesterday' }
+      sandbox.store.put(1, 'notes', bad, { key: 200, at: '2026-01-01T00:30:00Z' })
+      await run(warehouse)
+      sandbox.script([byId(status, body, 200)])
+      const { deps, close } = await depsOf(sandbox, warehouse, { clock })
+      const [replayed] = await replayQuarantine(deps, { tenants: null, resources: null })
+      expect(replayed).toMatchObject({ record_id: '200', outcome })
+      expect(replayed?.detail).toContain(words)
+      expect(await rowsOf(warehouse, 'sync_quarantine')).toHaveLength(outcome === 'gone' ? 0 : 1)
+      await close()
+      await warehouse.close()
+    },
+  )
+
+  it('401 is about the credentials, whatever was requested', async () => {
+    const warehouse = await without([5, 6])
+    sandbox.script([byId(401, undefined, 5)])
+    await expect(run(warehouse)).rejects.toThrow('the credentials are refused')
+    expect(await liveIds(warehouse)).toHaveLength(40)
+    await warehouse.close()
+  })
+
+  it('a source that answers no id costs a few requests, not one for each row or sampled record', async () => {
+    const warehouse = await without(Array.from({ length: 30 }, (_, i) => i + 5))
+    sandbox.script([byId(403)])
+    await run(warehouse, { acceptDeletes: true })
+    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+    expect(requested()).toBeLessThanOrEqual(10)
+    sandbox.resetRequests()
+    await verify(warehouse, 20)
+    expect(requested()).toBe(0)
+    await warehouse.close()
+  })
+})
