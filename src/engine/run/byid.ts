@@ -40,6 +40,9 @@ const together = 8
 /** Of more records than this, a first part shows whether the rest is worth requesting; of fewer, it costs too much. */
 const few = 25
 
+/** How many listed records to choose one from that isn't itself in question, and can be stored. */
+const newest = 10
+
 const week = 7n * 86_400_000_000n
 
 export class ById {
@@ -79,7 +82,7 @@ export class ById {
       const asked = [...found.values()]
       // Afterwards: a tenant that was revoked meanwhile answers 404 too.
       const isDoubtful = asked.some(({ kind }) => kind === 'gone' || kind === 'unread' || !this.isOffered)
-      isSure = !isDoubtful || (await this.#isListedShown())
+      isSure = !isDoubtful || (await this.#isListedShown(answers))
       if (this.#isRefused) break
     }
     return { isOffered: isSure, answers }
@@ -108,12 +111,12 @@ export class ById {
     this.#refusedAt = null
   }
 
-  /** Requests a record that exists; twice, since the first may just have been deleted. */
-  async #isListedShown(): Promise<boolean> {
+  /** Requests another record that exists; twice, since the first may just have been deleted. */
+  async #isListedShown(asked: ReadonlyMap<Int64, StampedAnswer>): Promise<boolean> {
     let answer: AnswerById | undefined
     for (let attempt = 0; attempt < 2; attempt++) {
-      const id = attempt === 0 ? this.parts.list.probeId : await this.#newestId()
-      if (id === undefined) continue
+      const id = attempt === 0 ? this.parts.list.probeId : await this.#newestBeside(asked)
+      if (id === undefined || asked.has(id)) continue
       answer = await this.parts.list.item(id)
       if (answer.kind !== 'record') continue
       await this.#shown()
@@ -132,9 +135,10 @@ export class ById {
     await this.parts.remember?.(this.#refusedAt)
   }
 
-  async #newestId(): Promise<Int64 | undefined> {
-    await this.parts.list.fetch(epoch, 1, 1)
-    return this.parts.list.probeId
+  async #newestBeside(asked: ReadonlyMap<Int64, StampedAnswer>): Promise<Int64 | undefined> {
+    const { observed } = await this.parts.list.fetch(epoch, 1, newest)
+    // A record without a usable version goes by a text.
+    return observed.flatMap(({ id }) => (typeof id === 'string' || asked.has(id) ? [] : [id]))[0]
   }
 }
 
