@@ -91,6 +91,7 @@ class Receiver {
     try {
       const receiver = new Receiver(call, say, await Inbox.open({ dialect }), certificate)
       receiver.#closeDialect = () => dialect.close()
+      receiver.#isGone = () => dialect.isGone()
       await receiver.#begin()
       return receiver
     } catch (error) {
@@ -100,6 +101,8 @@ class Receiver {
   }
 
   #closeDialect: () => Promise<void> = async () => {}
+  /** Whether the file of the warehouse was replaced or removed. */
+  #isGone: () => boolean = () => false
 
   async #begin(): Promise<void> {
     const { call } = this
@@ -186,7 +189,9 @@ class Receiver {
     ])
     late.abort()
     const { refusing, trouble = null } = this.#presence
-    return { ready: refusing === undefined && trouble !== 'certificate', trouble }
+    // The program ends; until then, nothing that is received here reaches the file that is there now.
+    const isGone = this.#isGone()
+    return { ready: refusing === undefined && trouble !== 'certificate' && !isGone, trouble }
   }
 
   #tooLate({ signal }: AbortController): void {

@@ -5,6 +5,7 @@ import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import { type EventSettings, eventSettings } from '../events/settings.js'
 import { Hearing } from './hearing.js'
+import { throwIfReplaced, untilReplaced } from './replaced.js'
 
 type Flags = Readonly<Record<string, unknown>>
 
@@ -36,7 +37,9 @@ export async function listenUntilEnd(context: CommandContext): Promise<number> {
       { url: hearing.url, pid: process.pid, rings },
       `Events are received at ${hearing.url}${rings ? '' : ' and only stored'}. Stop with Ctrl-C.`,
     )
-    if (!signals.signal.aborted) await once(signals.signal, 'abort')
+    const end = untilReplaced(warehouse, context.clock, signals.signal)
+    if (!end.aborted) await once(end, 'abort')
+    throwIfReplaced(end)
   } finally {
     await hearing.close()
   }

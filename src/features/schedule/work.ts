@@ -18,6 +18,7 @@ import { aroundJobs, jobFolders } from '../jobs/jobfile.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { carryOutJob } from '../jobs/work.js'
 import { Hearing } from '../listen/hearing.js'
+import { throwIfReplaced, untilReplaced } from '../listen/replaced.js'
 import { runsPage } from '../report/page/runspage.js'
 import { readRuns } from '../runs/work.js'
 import { metricsOf } from '../telemetry/work.js'
@@ -48,9 +49,10 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
   let hearing: Hearing | undefined
   const aside = <T>(work: () => Promise<T>): Promise<T> => (hearing ? hearing.aside(work) : work())
+  const end = untilReplaced(warehouse, clock, signals.signal)
   const schedule = new Schedule({
     ...{ warehouse, clock, timeZone, book, log, first },
-    signal: signals.signal,
+    signal: end,
     run: (job, plannedAt) => aside(() => runJob(context, { ...job, plannedAt })),
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
@@ -69,6 +71,7 @@ export async function stayUp(context: CommandContext): Promise<number> {
     const start = { pid: process.pid, time_zone: timeZone, ...place, jobs: planned }
     await out.answer(start, scheduleText(start))
     await schedule.run(jobs)
+    throwIfReplaced(end)
   } finally {
     await hearing?.close()
     await ended(server, pages)
@@ -185,6 +188,7 @@ interface Reached {
 async function reach(warehouse: Warehouse): Promise<Reached> {
   let timer: NodeJS.Timeout | undefined
   const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
+  if (warehouse.dialect.isGone()) return away('its file was replaced or removed')
   const late = new Promise<Reached>((resolve) => {
     timer = setTimeout(() => resolve(away('does not answer')), readyPatience)
   })

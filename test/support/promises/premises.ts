@@ -46,6 +46,7 @@ import type * as viewstore from '../../../src/engine/warehouse/sqlite/viewstore.
 import type * as tenants from '../../../src/engine/warehouse/tenants.js'
 import type * as zones from '../../../src/features/analytics/zones.js'
 import type * as probe from '../../../src/features/check/probe.js'
+import type * as replaced from '../../../src/features/listen/replaced.js'
 import type * as breaker from '../../../src/features/reconcile/deletionguard.js'
 import type * as dryrun from '../../../src/features/reconcile/dryrun.js'
 import type * as wentback from '../../../src/features/reconcile/sourceregression.js'
@@ -95,6 +96,17 @@ export const premises: readonly Promised[] = [
     ),
     test: 'test/laws/wentback.test.ts',
     name: 'the file is replaced by',
+    on: [],
+  },
+  {
+    promise: 'the file of the warehouse is the one that is open',
+    broken: 'lets programs that stay up go on without their file',
+    breakage: breaking<typeof replaced>('src/features/listen/replaced.ts').function(
+      'untilReplaced',
+      () => (_warehouse, _clock, signal) => signal,
+    ),
+    test: 'test/features/listen/listenprocess.test.ts',
+    name: 'ends when the file of the warehouse is replaced',
     on: [],
   },
   {
