@@ -89,7 +89,7 @@ export const defineDerived = <
 
 type Row<O extends string, F extends Fields> = { tenant_id: Int64 } & { [X in O]: Int64 } & {
   [K in keyof F]: F[K] extends Field<infer V extends Kind> ? KindValue[V] | null : never
-} & { _synced_at: string; _deleted_at: string | null }
+} & { _synced_at: string; _deleted_at: string | null; _unlisted_at: string | null }
 type Merge<T> = { [K in keyof T]: T[K] }
 
 /** The table of one declaration, as Kysely sees it. */

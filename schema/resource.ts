@@ -271,6 +271,7 @@ export type RootRow<F extends Shape> = Merge<
   { tenant_id: Int64 } & Own<F, RootKeys<F>> & {
       _synced_at: string
       _deleted_at: string | null
+      _unlisted_at: string | null
       _extra: unknown
     }
 >

@@ -15,6 +15,7 @@ interface Root {
   updated_at: string
   _synced_at: string
   _deleted_at: string | null
+  _unlisted_at: string | null
   _extra: unknown
 }
 type Plain<T> = { [K in keyof T]: T[K] }
@@ -40,7 +41,14 @@ test('the row of a resource has exactly its columns, and only keys are never nul
 test('a list of strings has rows without id and version', () => {
   same<
     ResourceTables['customer_payment_types'],
-    { tenant_id: Int64; name: string; _synced_at: string; _deleted_at: string | null; _extra: unknown }
+    {
+      tenant_id: Int64
+      name: string
+      _synced_at: string
+      _deleted_at: string | null
+      _unlisted_at: string | null
+      _extra: unknown
+    }
   >(true)
 })
 

@@ -17,6 +17,7 @@ export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig
   timeZone: 'UTC',
   shopTimeZones: {},
   taxRates: 'percent',
+  unlisted: 'keep',
   schema: undefined,
   names: {},
   tenantNames: {},
@@ -37,9 +38,12 @@ export const refresh = (
 
 export const make = (
   warehouse: Warehouse,
-  { names = {}, schema }: Partial<ReportConfig> = {},
+  settings: Partial<ReportConfig> = {},
   model: Model = known,
-): Promise<ViewsMade> => makeViews(warehouse, { model, names, schema })
+): Promise<ViewsMade> => {
+  const { names, schema, unlisted } = reportConfig(settings)
+  return makeViews(warehouse, { model, names, schema, unlisted })
+}
 
 /** Everything that the views need, once: views, zones, calendar. */
 export async function prepareViews(

@@ -10,6 +10,7 @@ export const reasons = {
   order: 'the list is not sorted newest first',
   listed_twice: 'the list shows some records twice',
   counted_not_shown: 'the source counts records that it never shows',
+  left_the_list: 'records have left the list and its total but can be read by id',
   no_count: 'the source has no true total',
   unreadable: 'a page never answers',
   moving: 'the list kept changing',
@@ -45,6 +46,10 @@ export const actionOf: Readonly<Record<Reason, readonly [exit: string, advice: s
   ],
   listed_twice: ['0', 'nothing'],
   counted_not_shown: ['1, later 0', 'type `shopsync reconcile --full` for that cursor, once'],
+  left_the_list: [
+    '1, later 0',
+    'nothing if they were archived: a reconcile on another day, or `shopsync reconcile --full`, confirms it',
+  ],
   no_count: ['0', 'nothing: the verdict is `listed`'],
   unreadable: ['1', 'tell the operator the times that `status` shows'],
   moving: ['1', 'nothing; if it persists, run it at a quiet hour'],

@@ -240,7 +240,8 @@ export class Bisection<P> {
   }
 
   async #settle(missing: readonly Candidate[]): Promise<void> {
-    this.#moved(await this.port.settle(missing))
+    const counted = this.port.known.hidden + this.#differences.anomaliesAfter(epoch).unreadable
+    this.#moved(await this.port.settle(missing, counted))
   }
 
   /** Lists a range, stores the records that the warehouse lacks, and returns the rows that the list doesn't show. */

@@ -20,9 +20,10 @@ export interface ComparePort<P> extends ListPort<P> {
   store(page: WalkPage<P>): Promise<readonly Move[]>
   /**
    * Queries the source for each candidate, marks deleted records and stores moved ones. Also queries records stored
-   * earlier that the source showed in an older version than their row. Returns how rows moved.
+   * earlier that the source showed in an older version than their row. Returns how rows moved. `counted`: how many of
+   * the candidates the source may count without showing them.
    */
-  settle(candidates: readonly Candidate[]): Promise<readonly Move[]>
+  settle(candidates: readonly Candidate[], counted?: number): Promise<readonly Move[]>
   /**
    * Restores the rows that the last run counted and that have since vanished from the warehouse or changed in it.
    * Returns how rows moved. undefined: there are such rows, and listing everything is the better way to find them.

@@ -44,6 +44,9 @@ const own: readonly Column[] = [
   ),
 ]
 
+/** Columns of the current row that say nothing about a version that has ended. */
+const ofCurrentRow: ReadonlySet<string> = new Set([seenFrom.name, '_unlisted_at'])
+
 /** Every resource whose records have versions may have one. */
 export const historyName = ({ name, list }: Pick<Resource, 'name' | 'list'>): string | undefined =>
   list === 'records' ? `${name}_history` : undefined
@@ -60,7 +63,7 @@ export function historyTable(resource: Resource): Table | undefined {
     doc: `Versions of ${resource.name.replaceAll('_', ' ')} that shopsync saw replaced or deleted. The current one is in ${resource.name}.`,
     grain: `one observed version, now ended, of ${withArticle(root.grain.replace(/^one /, ''))}`,
     role: 'history',
-    columns: [...root.columns.filter((known) => known.name !== seenFrom.name), seenFrom, ...own],
+    columns: [...root.columns.filter(({ name }) => !ofCurrentRow.has(name)), seenFrom, ...own],
     // If requests were under way at the same time, one may end a version at the instant at which it began, where the
     // next one begins.
     key: [...root.key, seenFrom.name, '_valid_from'],

@@ -74,6 +74,12 @@ const deletedAt = column(
   true,
   'When shopsync found the record gone from the source; null while it exists there.',
 )
+const unlistedAt = column(
+  '_unlisted_at',
+  'timestamp',
+  true,
+  'Since when the source has shown the record by its id but no longer in its list, such as an archived one; null otherwise.',
+)
 const extra = column(
   '_extra',
   'json',
@@ -90,12 +96,8 @@ const seenFrom = column(
 )
 
 /** Columns whose value is the same in every row of a batch: apply writes them, flatten doesn't. */
-export const stampColumns: ReadonlySet<string> = new Set([
-  'tenant_id',
-  '_synced_at',
-  '_deleted_at',
-  seenFrom.name,
-])
+const stamps = [tenantId, syncedAt, deletedAt, unlistedAt, seenFrom]
+export const stampColumns: ReadonlySet<string> = new Set(stamps.map(({ name }) => name))
 
 const ofField = (name: string, field: Field, nullable: boolean): Column => ({
   name,
@@ -134,6 +136,7 @@ const rootTable = (resource: Resource): Table => {
       ...ownColumns(resource.fields, new Set([key, 'updated_at'])),
       syncedAt,
       deletedAt,
+      unlistedAt,
       extra,
       ...(resource.history ? [seenFrom] : []),
     ],
@@ -283,7 +286,7 @@ export function derivedTable(derived: Derived): Table {
     doc,
     grain,
     role: 'derived',
-    columns: [tenantId, owner, ...ownColumns(fields, required), syncedAt, deletedAt],
+    columns: [tenantId, owner, ...ownColumns(fields, required), syncedAt, deletedAt, unlistedAt],
     key: ['tenant_id', ownerColumn, ...key],
     owner: ownerColumn,
     indexes: indexes.map((columns) => ['tenant_id', ...columns]),

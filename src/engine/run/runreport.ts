@@ -34,6 +34,9 @@ export interface Reconciled {
   /** Places where the list shows a record again, and records that it counts but never shows: not compared. */
   readonly listed_twice: number
   readonly not_shown: number
+  /** Records that have left the list and its total but can be read by id, and the ids of the first hundred. */
+  readonly left_the_list: number
+  readonly left_ids: readonly Int64[]
   /** Records at the source, and live rows, at the end. */
   readonly source: number
   readonly warehouse: number

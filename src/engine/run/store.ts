@@ -89,6 +89,7 @@ export class PageStore {
         syncedAt: startedAt,
         statements,
         ...(!isMarked && { ifChanged: demandLook(warehouse.db, key) }),
+        ...(page === null && { isById: true }),
         ...(forceOlder && { forceOlder }),
         ...(this.way && { origin: { runId: warehouse.runId, way: this.way, page, requestId } }),
       })

@@ -7,9 +7,9 @@ import { epoch, forever } from './cutpoint.js'
 import { IdSet } from './idset.js'
 import type { ObservedRecord } from './observed.js'
 import { OlderPart, type Place, uncounted } from './olderpart.js'
+import { type Balance, type Counted, missingIn } from './standing.js'
 import { type Edges, TieWatch } from './ties.js'
 import type { Doubts, OpenBook, RestoredBook } from './types.js'
-import { type Balance, type Counted, missingIn } from './verdict.js'
 
 /**
  * Counts the first response's total, the ids seen, and the records that entered the list after the first response.

@@ -2,8 +2,9 @@
 import type { Book } from './books.js'
 import { isKnownMismatch, isSameList, type StillList } from './countmismatch.js'
 import type { Reading } from './reading.js'
+import { standingOf } from './standing.js'
 import type { WalkOutcome } from './types.js'
-import { type Basis, type Evidence, standingOf, verdict } from './verdict.js'
+import { type Basis, type Evidence, verdict } from './verdict.js'
 
 export const numbersOf = (book: Book): Pick<WalkOutcome, 'ceiling' | 'books'> => ({
   ceiling: book.ceiling,

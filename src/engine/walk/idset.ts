@@ -67,6 +67,18 @@ export class IdSet {
     return place < container.size && container.ids[place] === low
   }
 
+  /** All ids, in no particular order. */
+  *ids(): Generator<Int64> {
+    for (const [high, container] of this.#containers) {
+      const base = BigInt(high) << 16n
+      if ('ids' in container)
+        for (const low of container.ids.subarray(0, container.size)) yield exact(base + BigInt(low))
+      else
+        for (let low = 0; low < span; low++)
+          if (((container.bits[low >>> 5] ?? 0) & (1 << (low & 31))) !== 0) yield exact(base + BigInt(low))
+    }
+  }
+
   #insert(high: number, container: { ids: Uint16Array; size: number }, low: number): boolean {
     const place = lowerBound(container.ids, container.size, low)
     if (place < container.size && container.ids[place] === low) return false

@@ -28,6 +28,15 @@ export interface Memory {
   /** The source serves this many records per page, however many are requested. */
   readonly size?: number
   readonly holes?: readonly Hole[]
+  /** What the last reconcile found about records that have left the list. */
+  readonly left?: LeftTheList
+}
+
+/** Which rows these are is in the rows themselves (`_unlisted_at`). */
+export interface LeftTheList {
+  readonly records: number
+  /** Those that had left it by then were confirmed at a person's request, without waiting for another day. */
+  readonly confirmed?: string
 }
 
 /** As the cursor's column stores it: null if there is no anomaly. */
@@ -102,6 +111,7 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
     ...((isUnsteady || old.isUnsteady) && { isUnsteady: true }),
     // No walk can tell, because its requests use the filter.
     ...(before.isBeforeAll && { isBeforeAll: true }),
+    ...(before.left && { left: before.left }),
     ...(served != null && { size: served }),
     ...(open.length > 0 && { holes: merged(open) }),
   }

@@ -7,7 +7,8 @@ import type { Finding, Hole } from './anomalies.js'
 import type { Clocks } from './clocks.js'
 import type { ObservedRecord } from './observed.js'
 import type { OlderCount } from './olderpart.js'
-import type { Balance, Claim, Evidence } from './verdict.js'
+import type { Balance } from './standing.js'
+import type { Claim, Evidence } from './verdict.js'
 
 /** One response of the walked list: the part that the books need, and the part that the caller will store. */
 export interface WalkPage<P> {

@@ -3,6 +3,7 @@
  * here. docs/architecture.md, Why a walk can be complete, has the argument; its premises are in docs/guarantees.md.
  */
 import type { Reason } from '../base/reasons.js'
+import { type Counted, standingOf } from './standing.js'
 
 /** What can be claimed about the completeness of a list. */
 export type Verdict = (typeof worstFirst)[number]
@@ -12,42 +13,6 @@ export interface Claim {
   readonly verdict: Verdict
   /** Why the verdict isn't `proven`, or an anomaly of the list that doesn't weaken it. */
   readonly reason: Reason | null
-}
-
-/** The numbers of the books: for the report, and for the row in `sync_run_cursors` that a verdict rests on. */
-export interface Balance {
-  /** `total_count` of the first response (T0). */
-  readonly first: number
-  /** `total_count` of the last response (T1). */
-  readonly last: number
-  /** Distinct records seen (|S|). */
-  readonly distinct: number
-  /** Records that entered the list while the walk read it. */
-  readonly entered: number
-  /** The sum of all falls of `total_count`. */
-  readonly fallen: number
-}
-
-/** What a book has counted after a final first page that showed nothing new, and what it couldn't decide (books.ts). */
-export interface Counted {
-  readonly balance: Balance
-  /** A record was seen, and nothing shows whether it entered the list or was in it before. */
-  readonly isDoubtful: boolean
-  /** A record of the first response was deleted. If no total fell, another record offset it. */
-  readonly hasVanished: boolean
-  /** A record came late, and counts as entered. */
-  readonly isLate: boolean
-  /** Pages met within records of one `updated_at`, which may have hidden others. */
-  readonly hasTies: boolean
-  /** The late zone was larger than the first response and had to be read again, because the list moved. */
-  readonly zone?: {
-    /** The second reading showed the whole zone, and no record that had not been seen. */
-    readonly agrees: boolean
-    /** Behind the zone, the walk saw as many records as the first response that reached it counted. */
-    readonly isRestWhole: boolean
-    /** Behind the zone, records may hide: there are ties, or pages were read together. */
-    readonly mayHide: boolean
-  }
 }
 
 /** What a claim rests on: how the records that were seen compare with those that the source counts. */
@@ -126,6 +91,10 @@ export interface Evidence {
   readonly followedBack?: number
   /** Records that the source shows differently by id and in its list. */
   readonly differing?: number
+  /** Records that the list and its total no longer contain and that the source has by id: found for the first time. */
+  readonly left?: number
+  /** The same, confirmed on another day or at a person's request. */
+  readonly leftBefore?: number
 }
 
 /** The part of what is remembered about a list (memory.ts) that affects its verdict. */
@@ -150,6 +119,7 @@ const shownIsStored: ReadonlySet<Reason | null> = new Set<Reason>([
   'counted_not_shown',
   'unreadable',
   'before_all',
+  'left_the_list',
 ])
 
 /** Whether the watermark may move, although it may pass records that the source counts but doesn't show. */
@@ -190,7 +160,7 @@ const isAheadIn = ({ isAhead = false, basis }: Evidence): boolean =>
 /** The best that each part of the evidence allows, the more specific reason first. */
 function* claimsOf(evidence: Evidence, memory: Remembered | undefined): Generator<Claim> {
   const { basis, unstorable = 0, keptNewer = 0, followedBack = 0, differing = 0 } = evidence
-  const { beforeAll = 0, hidden = 0, twice = 0, holes = 0 } = evidence
+  const { beforeAll = 0, hidden = 0, twice = 0, holes = 0, left = 0, leftBefore = 0 } = evidence
   if (unstorable > 0) yield unproven('record_unstorable')
   if (keptNewer > 0) yield unproven('source_went_back')
   if (differing > 0) yield unproven('answers_differ')
@@ -199,10 +169,12 @@ function* claimsOf(evidence: Evidence, memory: Remembered | undefined): Generato
   if (searches !== undefined)
     yield searches < searchesForFact ? unproven('counted_not_shown') : listed('counted_not_shown')
   if (beforeAll > 0) yield unproven('before_all')
+  if (left > 0) yield unproven('left_the_list')
   if (memory?.isUncounted) yield listed('no_count')
   if (evidence.isUnordered || memory?.isUnordered) yield repaired('order')
   if (twice > 0 || memory?.twice) yield repaired('listed_twice')
   if (followedBack > 0) yield repaired('source_went_back')
+  if (leftBefore > 0) yield repaired('left_the_list')
   yield* claimsOfBasis(basis, memory)
   if (evidence.isReadAgain) yield repaired('read_again')
 }
@@ -268,34 +240,4 @@ function isAgreed({ isSteady, total, shown, together, twice, isSettled }: Extrac
   if (!isSteady) return false
   if (together === total || (shown === total && twice === 0)) return true
   return (shown === total || shown + twice === total) && isSettled
-}
-
-/**
- * The state of the books. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
- * exist. `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice.
- * `open`: a record may be missing.
- */
-export type Standing = 'closed' | 'complete' | 'open'
-
-export function standingOf({ balance, zone, ...doubts }: Counted): Standing {
-  if (zone) {
-    // Behind the zone, a record can only slip where the total falls, and the walk stepped back for that, unless ties
-    // hide records there or pages were read together. In those cases, all of that part must have been seen. A record
-    // that is counted but never seen may be hidden by anything.
-    if (!zone.agrees || balance.distinct < balance.last) return 'open'
-    return zone.isRestWhole || !zone.mayHide ? 'complete' : 'open'
-  }
-  if (doubts.isDoubtful) return 'open'
-  if (missingIn(balance) === 0 && !doubts.hasVanished) return 'closed'
-  return isPlausibleFall(balance) && !doubts.hasTies && !doubts.isLate ? 'complete' : 'open'
-}
-
-/** How many records were counted but not seen, if no total fell and every arrival is known. Otherwise undefined. */
-export const missingIn = ({ first, last, distinct, entered, fallen }: Balance): number | undefined =>
-  fallen === 0 && first + entered === last ? last - distinct : undefined
-
-/** Whether totals fell, and what was seen can be everything except what has been deleted since. */
-function isPlausibleFall({ first, last, distinct, entered, fallen }: Balance): boolean {
-  const deleted = first + entered - last
-  return fallen > 0 && deleted >= fallen && distinct >= last && distinct <= last + deleted
 }

@@ -18,6 +18,7 @@ import { enterRows, keepsRegister, openRegister } from './register/register.js'
 import { requestStatement } from './requests.js'
 import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
+import { clearUnlisted } from './unlisted.js'
 import type { Applied, Batch, Version } from './versionbatch.js'
 import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
 
@@ -273,7 +274,8 @@ export async function applyBatch<R extends Rows<R>, E>(
   ])
   const { drift: found } = batch.page
   const drift = found.length > 0 ? await writes.then(() => writeDrift(db, session, batch, found)) : []
-  const statements: readonly CompiledQuery[] = entry ? [...batch.statements, entry] : batch.statements
+  const listed = clearUnlisted(db, { root, derived }, batch, previous)
+  const statements: readonly CompiledQuery[] = [...batch.statements, ...(entry ? [entry] : []), ...listed]
   const stored = allSettled([
     writes,
     allSettled(statements.map((statement) => session.run(statement))),

@@ -13,6 +13,7 @@ interface AnyRoot {
   readonly updated_at: string
   readonly _synced_at: string
   readonly _deleted_at: string | null
+  readonly _unlisted_at: string | null
 }
 
 /** Every table of the warehouse, as Kysely sees it. */

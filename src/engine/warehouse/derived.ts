@@ -126,7 +126,7 @@ async function deriveOne(
   const paths = await readPaths(records, ids)
   const context = { tenantId, settings, form: dialect.numbers }
   const changed = new ChangedLines(read, one.declared.name)
-  const rows = [...versions].flatMap(([id, { syncedAt, deletedAt }]) => {
+  const rows = [...versions].flatMap(([id, { syncedAt, deletedAt, unlistedAt }]) => {
     const own = Object.fromEntries(found.map(([name, byId]) => [name, byId.get(id) ?? []]))
     const record = { tenantId, rows: own, quarantined: paths.get(String(id)) ?? [] }
     const { tuples, lines } = deriveRecord(one, id, record, context)
@@ -136,6 +136,7 @@ async function deriveOne(
       ...rowOfTuple(one.table, tuple),
       _synced_at: syncedAt,
       _deleted_at: deletedAt,
+      _unlisted_at: unlistedAt,
     }))
   })
   for (const statement of statementsFor(records, one.table, ids, rows)) await session.run(statement)

@@ -31,6 +31,9 @@ export const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no histo
     .compile()
 }
 
+/** No page fills it: until a comparison finds otherwise, the list shows every record. */
+const unlistedAt = '_unlisted_at'
+
 /** The columns of each table when it was last migrated. undefined if no program has stored them yet. */
 export type Layout = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -102,6 +105,7 @@ export function consequencesOf(
   const rederived = new Set<string>()
   for (const change of changes) {
     const { table, column, kind } = change
+    if (column?.name === unlistedAt) continue
     if (model.tableByName.get(table)?.role === 'derived') {
       if (kind !== 'index') rederived.add(table)
       continue

@@ -31,12 +31,15 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
   protected abstract readonly locking: string
 
   async versions(table: Table, tenantId: Int64, ids: readonly Int64[]): Promise<Map<Int64, Version>> {
-    const { rows } = await this.ask<[Int64, string, string, string | null]>(
-      `select id, updated_at, _synced_at, _deleted_at from ${this.from(table.name)} where tenant_id = $1 and id ${this.within('$2', 'bigint')} ${this.locking}`,
+    const { rows } = await this.ask<[Int64, string, string, string | null, string | null]>(
+      `select id, updated_at, _synced_at, _deleted_at, _unlisted_at from ${this.from(table.name)} where tenant_id = $1 and id ${this.within('$2', 'bigint')} ${this.locking}`,
       [tenantId, ids],
     )
     return new Map(
-      rows.map(([id, updatedAt, syncedAt, deletedAt]) => [id, { updatedAt, syncedAt, deletedAt }]),
+      rows.map(([id, updatedAt, syncedAt, deletedAt, unlistedAt]) => [
+        id,
+        { updatedAt, syncedAt, deletedAt, unlistedAt },
+      ]),
     )
   }
 

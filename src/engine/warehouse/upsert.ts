@@ -19,8 +19,8 @@ const rootGuard = (table: string): Expression<SqlBool> => {
 const unversionedGuard = (table: string): Expression<SqlBool> =>
   sql<SqlBool>`${sql.id(table)}._synced_at <= excluded._synced_at`
 
-/** Stamps, which every request changes: rows that differ only in these have the same content. */
-const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from'])
+/** Stamps: rows that differ only in these have the same content. */
+const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from', '_unlisted_at'])
 
 /** Whether the row's content differs from the stored one. */
 function differs(table: Table): Expression<SqlBool> {
@@ -78,7 +78,8 @@ export function upsertSql<DB>(
   const key = sql.join(table.key.map((name) => sql.id(name)))
   const set = sql.join(
     table.columns
-      .filter((c) => !table.key.includes(c.name))
+      // Whether its list shows a record isn't part of the record (unlisted.ts).
+      .filter((c) => !table.key.includes(c.name) && c.name !== '_unlisted_at')
       .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
   )
   return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
@@ -87,7 +88,7 @@ export function upsertSql<DB>(
 }
 
 /** The source of a column's value: a position in the tuple, or a value that the batch shares. */
-export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at' | '_seen_from'
+export type Slot = number | 'tenant_id' | '_synced_at' | '_deleted_at' | '_unlisted_at' | '_seen_from'
 
 export function slots(table: Table): Slot[] {
   let place = 0

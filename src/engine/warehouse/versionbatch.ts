@@ -43,6 +43,8 @@ export interface Batch<E = unknown> extends BatchStamp {
   readonly page: EncodedPage<E>
   /** Progress: state statements that commit together with the rows. */
   readonly statements: readonly CompiledQuery[]
+  /** The page is one record that was requested by its id: whether a list shows it is as before. */
+  readonly isById?: boolean
   /** A state statement that commits with the rows only if any of them changes. */
   readonly ifChanged?: CompiledQuery
   /** undefined if no run holds a lease. */
@@ -55,11 +57,13 @@ export interface Batch<E = unknown> extends BatchStamp {
   readonly forceOlder?: ReadonlyMap<Int64, string>
 }
 
-/** The version of a stored root row, and whether the row is a tombstone. Canonical timestamps. */
+/** The version of a stored root row, whether the row is a tombstone, and whether its list lacks it. Canonical timestamps. */
 export interface Version {
   readonly updatedAt: string
   readonly syncedAt: string
   readonly deletedAt: string | null
+  /** Since when the source shows the record by id only; null if its list shows it, too. */
+  readonly unlistedAt: string | null
 }
 
 /** The result of storing a batch. */

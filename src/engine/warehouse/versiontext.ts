@@ -59,7 +59,9 @@ export const nestedOrder = (table: Table): string[] => {
 
 export function versionTexts(words: VersionWords, { history, root, children }: VersionTables): VersionTexts {
   const [kept, live, stamp] = [words.from(history.name), words.from(root.name), words.instant('$3')]
-  const columns = root.columns.map(({ name }) => name).filter((name) => name !== '_seen_from')
+  const columns = root.columns
+    .map(({ name }) => name)
+    .filter((name) => name !== '_seen_from' && name !== '_unlisted_at')
   const since = 'coalesce(r._seen_from, r._synced_at)'
   /** Of two concurrent requests, the later one may show the older version: its period is empty, never negative. */
   const end = (from: string): string => `case when ${stamp} > ${from} then ${stamp} else ${from} end`

@@ -68,6 +68,16 @@ export async function adopt(
     ? []
     : [
         ...tables.filter(({ vouches }) => vouches).map((table) => db.deleteFrom(rootTable(table)).compile()),
+        // What the lists of the old source lacked says nothing about those of the new one.
+        ...tables
+          .filter(({ columns }) => columns.some(({ name }) => name === '_unlisted_at'))
+          .map((table) =>
+            db
+              .updateTable(rootTable(table))
+              .set({ _unlisted_at: null })
+              .where('_unlisted_at', 'is not', null)
+              .compile(),
+          ),
         db
           .updateTable('sync_source')
           .set({ probe: null, probed_at: null, lists_from: null })

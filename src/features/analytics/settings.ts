@@ -14,6 +14,8 @@ export interface ReportConfig {
   readonly shopTimeZones: Readonly<Record<string, string>>
   /** How a tax rate of 8.25% is sent: 8.25, or 0.0825. */
   readonly taxRates: 'percent' | 'fraction'
+  /** What views do with records that have left their list and can still be read by id. */
+  readonly unlisted: 'keep' | 'leave out'
   /** Postgres schema of the views; undefined: the tables' schema plus `_analytics`. */
   readonly schema: string | undefined
   /** The fields that make up a name, by resource; only those in the configuration. */
@@ -60,6 +62,11 @@ const shape = section(
     taxRates: choice(['percent', 'fraction'], '"percent" or "fraction"')
       .default('percent')
       .describe('What the API sends for a tax of 8.25%: 8.25 ("percent") or 0.0825 ("fraction").'),
+    unlisted: choice(['keep', 'leave out'], '"keep" or "leave out"')
+      .default('keep')
+      .describe(
+        'What views do with records that the source no longer lists but still shows by their id, such as archived ones (_unlisted_at): "keep" them, or "leave out" like deleted ones.',
+      ),
     schema: z
       .string({ error: schemaError })
       .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: schemaError })

@@ -34,9 +34,18 @@ function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
 const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
   Array.isArray(built)
 
-/** Replaces the braces with table names. */
-export const withTables = (text: string, sql: ViewSql): string =>
-  text.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
+/** The condition by which every view leaves out deleted records. */
+const isNotDeleted = /\b(\w+)\._deleted_at is null/g
+
+/** Replaces the braces with table names. Records that are left out are left out wherever deleted ones are. */
+export const withTables = (
+  text: string,
+  sql: ViewSql,
+  { unlisted }: Pick<ViewSettings, 'unlisted'>,
+): string => {
+  const rows = unlisted === 'keep' ? text : text.replaceAll(isNotDeleted, '$& and $1._unlisted_at is null')
+  return rows.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
+}
 
 export function viewText(view: View, sql: ViewSql, settings: ViewSettings): string {
   const built = view.build(viewWords(sql, settings))
@@ -45,7 +54,7 @@ export function viewText(view: View, sql: ViewSql, settings: ViewSettings): stri
     with: legs.flatMap((leg) => leg.with ?? []).join(',\n'),
     legs: legs.map((leg) => ({ columns: columnsOf(view, leg), from: leg.from })),
   })
-  return withTables(text, sql)
+  return withTables(text, sql, settings)
 }
 
 /** What the views depend on besides the declarations. */
@@ -53,6 +62,8 @@ export interface ViewSettings {
   readonly model: Model
   /** `report.names`: the fields that make up a name, by resource. */
   readonly names: Readonly<Record<string, readonly string[]>>
+  /** `report.unlisted`: what to do with records that have left their list (engine/warehouse/unlisted.ts). */
+  readonly unlisted: 'keep' | 'leave out'
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`

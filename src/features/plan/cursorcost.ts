@@ -46,13 +46,15 @@ export class Forecast implements CursorWork {
     private readonly how: {
       readonly request: RunRequest
       readonly hasTable: boolean
+      /** Whether the table already tells which rows its list no longer shows. */
+      readonly hasUnlisted: boolean
       /** If the run has to create a table first, a walk of the whole list fills it. */
       readonly isRefilled: boolean
     },
   ) {
     this.#request = how.request
     this.#list = flatList(cursor, 'reconcile')
-    this.#liveRows = how.hasTable ? new LiveRows(cursor.warehouse, cursor) : undefined
+    this.#liveRows = how.hasTable ? new LiveRows(cursor.warehouse, cursor, how.hasUnlisted) : undefined
   }
 
   /** Records per page, if the source was found to serve fewer than requested. */
@@ -82,9 +84,12 @@ export class Forecast implements CursorWork {
     if (mode !== 'reconcile') return walk
     const rows = Math.max(await this.#rows(epoch), this.#state?.watermark ? 0 : walk.records)
     const isListing = this.#request.full === true
+    // Records that left the list are requested by id, one by one.
+    const left = memoryOf(this.#state?.remembered).left?.records ?? 0
     return {
       // A listing requests how many records there are without a filter by time.
-      requests: walk.requests + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
+      requests:
+        walk.requests + left + (isListing ? wholeCost(rows, this.#page) + 1 : compareCost(rows, this.#page)),
       records: walk.records,
       checks: walk.checks + (isListing ? burstChecks(this.#pagesOf(rows)) : 0),
       ...(walk.refill && { refill: walk.refill }),

@@ -153,11 +153,14 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     request,
     (cursor) => {
       const hasTable = !creates(changes, cursor.root.name)
+      const hasUnlisted = !changes.some(
+        ({ table, column }) => table === cursor.root.name && column?.name === '_unlisted_at',
+      )
       const names = new Set(cursor.resource.tables.map(({ name }) => name))
       const isRefilled =
         changes.some(({ table, refills }) => refills && names.has(table)) ||
         moves.some(({ resource, refills }) => refills && resource === cursor.resource.name)
-      const forecast = new Forecast(cursor, { request, hasTable, isRefilled })
+      const forecast = new Forecast(cursor, { request, hasTable, hasUnlisted, isRefilled })
       forecasts.set(cursorName(cursor.key), forecast)
       return forecast
     },

@@ -22,11 +22,13 @@ import { countsHold, knownOf, type Memory, recalled } from '../../engine/walk/me
 import type { WalkOutcome, WalkPage, WalkPort } from '../../engine/walk/types.js'
 import { type Evidence, movesWatermark } from '../../engine/walk/verdict.js'
 import { Walk } from '../../engine/walk/walk.js'
+import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
+import { reviveShown } from './shownislive.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
-type Unclear = ReadonlyMap<Int64, UnclearAnswer>
+export type Unclear = ReadonlyMap<Int64, UnclearAnswer>
 
 /** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
 export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
@@ -44,13 +46,19 @@ export function unclearText(unclear: Unclear): string {
 /** How many records a message names. */
 const mostNamed = 5
 
-const unevenText = ({ source, warehouse }: ComparedCursor): string =>
+const unevenText = ({ refused, source, warehouse }: ComparedCursor): string =>
+  refused > 0 ? refusedText(refused) : movingText(source, warehouse)
+
+const refusedText = (records: number): string =>
+  `The list shows ${plural(records, 'record')} whose rows stay marked as deleted: see _deleted_at and _synced_at there`
+
+const movingText = (source: number, warehouse: number): string =>
   `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. The differences found are repaired; the next reconcile checks again`
 
 /** `differing`: records that the list shows in another version than the answer by id. */
 export function unsureText(found: ComparedCursor, differing: number, unclear: Unclear): string {
   if (differing > 0) return differingText(differing)
-  return unclearOf(found, unclear).size > 0 ? unclearText(unclear) : unevenText(found)
+  return unclear.size > 0 ? unclearText(unclear) : unevenText(found)
 }
 
 /** `more`: records that a filter by time hides. */
@@ -67,6 +75,8 @@ export interface ComparedCursor extends Comparison {
   readonly memory: Memory
   /** How many more records the source counts without a filter by time; they were read without it. */
   readonly beforeAll: number
+  /** Records that a list of everything shows and whose rows are not live all the same: the warehouse refused them. */
+  readonly refused: number
 }
 
 /** The rows to compare with the source. */
@@ -79,6 +89,8 @@ export interface ComparedRows extends Pick<ComparePort<Fetched>, 'cells' | 'rows
 /** How differences are handled. Each method returns how rows moved (see ComparePort). */
 export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'> {
   store(fetched: Fetched): Promise<readonly Move[]>
+  /** Requests records that a list shows and that have no live row, and stores them. Returns those that exist. */
+  revive(ids: readonly Int64[]): Promise<readonly Int64[]>
   recoverLostRows(): Promise<readonly Move[] | undefined>
 }
 
@@ -137,7 +149,7 @@ export class Comparing {
     const found = await new Bisection<Fetched>(this.#port()).run()
     if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
     const evidence: Evidence = { basis: { by: 'counts', isEven: found.isEven } }
-    return { ...found, evidence, memory: this.parts.memory(), beforeAll: 0 }
+    return { ...found, evidence, memory: this.parts.memory(), beforeAll: 0, refused: 0 }
   }
 
   #port(): ComparePort<Fetched> {
@@ -186,17 +198,23 @@ export class Comparing {
     const { outcome, seen, texts } = listed
     const { finding = nothingFound, books } = outcome
     const missing: Candidate[] = []
-    for await (const row of this.parts.rows.all()) if (!seen.has(row.id)) missing.push(row)
-    const settled = await this.parts.repair.settle(missing)
-    const rows = await this.parts.rows.cells(epoch, forever)
+    let shown = 0
+    for await (const row of this.parts.rows.all())
+      if (seen.has(row.id)) shown++
+      else missing.push(row)
     const anomalies = countAnomalies(texts)
+    const counted = finding.hidden + anomalies.unreadable
+    const settled = await this.parts.repair.settle(missing, counted)
+    const refused = shown < seen.size ? await reviveShown(this.parts, seen) : 0
+    const rows = await this.parts.rows.cells(epoch, forever)
     const end = { isWhole: true, today: now(this.#run).slice(0, 10), isSearch }
     const known = this.parts.memory()
     const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
     return {
       method: 'listing',
       // If an unchanged record exists that no list shows, the list can't be trusted.
-      isEven: movesWatermark(outcome) && unsettled(missing, settled) <= finding.hidden + anomalies.unreadable,
+      isEven: movesWatermark(outcome) && unsettled(missing, settled) <= counted && refused === 0,
+      refused,
       evidence: { ...outcome.evidence, beforeAll },
       // Without the filter, the list has a different order, which says nothing about the one that walks read.
       memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
@@ -247,7 +265,7 @@ export class Comparing {
     const differs = page.observed.some(({ id, updatedAt }) => {
       if (typeof id === 'string') return true
       const version = stored.get(id)
-      return version?.updatedAt !== updatedAt || version.deletedAt !== null
+      return listedVersion(version) !== updatedAt
     })
     if (differs) await this.parts.repair.store(page.payload)
     return (id) => stored.get(id)?.updatedAt

@@ -15,6 +15,10 @@ import { RangeWalk } from '../../engine/walk/range.js'
 import type { WalkPage } from '../../engine/walk/types.js'
 import type { GoneRow } from './tombstone.js'
 
+/** The records that these answers show. */
+export const idsOf = (answers: readonly Fetched[]): Int64[] =>
+  answers.flatMap(({ flattened }) => flattened.records.map(({ id }) => id))
+
 /** The source's answers about rows that its list doesn't show. */
 export interface Confirmed {
   readonly gone: readonly GoneRow[]
@@ -23,7 +27,7 @@ export interface Confirmed {
 }
 
 /** The same for records requested by id. */
-interface AskedById extends Confirmed {
+export interface AskedById extends Confirmed {
   /** Records about which the answer says nothing: refused, for example. */
   readonly unclear: ReadonlyMap<Int64, UnclearAnswer>
   /** Whether the source answers by id. Without it, nothing is gone or unclear, and some records weren't requested. */

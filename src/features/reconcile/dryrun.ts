@@ -4,66 +4,20 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
-import { fullCost } from '../../engine/compare/comparisoncost.js'
 import type { Cell, Move } from '../../engine/compare/histogram.js'
 import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { forever } from '../../engine/walk/cutpoint.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
-import { digest, type SetDifference } from '../../engine/warehouse/register/sketch.js'
+import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { ComparedRows, Repair } from './comparing.js'
-import type { Confirmation } from './confirm.js'
+import { type Confirmation, idsOf } from './confirm.js'
+import { LeftRecords } from './leftthelist.js'
 import type { LiveRows } from './liverows.js'
+import { recoverLostRows } from './lostrows.js'
 import type { RegisterCheck } from './registercheck.js'
 import { OlderRows } from './sourceregression.js'
-
-interface LostRowParts {
-  readonly check: RegisterCheck
-  readonly liveRows: LiveRows
-  readonly confirmation: Confirmation
-  readonly repair: Pick<Repair, 'store' | 'settle'>
-  readonly warn: Note
-}
-
-/**
- * Queries the source by id about every row that has vanished from the warehouse, or has a version that shopsync didn't
- * write. Returns undefined if the source doesn't answer by id, or if that costs more than listing everything.
- */
-export async function recoverLostRows(parts: LostRowParts): Promise<readonly Move[] | undefined> {
-  const { check, liveRows, confirmation, repair, warn } = parts
-  const finding = await check.look(liveRows.counted)
-  if (finding === 'sound' || finding === 'unknown') return []
-  if (finding === 'many') {
-    warn('Too many rows have vanished from the warehouse, or were changed in it, to name them', {})
-    return undefined
-  }
-  const { lost, strange } = await sortOut(liveRows, finding)
-  if (lost.length + strange.length === 0) return []
-  warn('Rows have vanished from the warehouse, or were changed in it; fetching each from the source', {
-    vanished: lost.length,
-    changed: strange.length,
-  })
-  if (lost.length + strange.length > fullCost(liveRows.counted?.live ?? 0)) return undefined
-  const found = await confirmation.find(lost)
-  if (!found) return undefined
-  const moves: Move[] = []
-  for (const fetched of found) moves.push(...(await repair.store(fetched)))
-  if (strange.length > 0) moves.push(...(await repair.settle(strange)))
-  return moves
-}
-
-/** `lost`: missing rows. `strange`: rows with a version that shopsync didn't write. */
-async function sortOut(liveRows: LiveRows, { more, less }: SetDifference) {
-  const rows = await liveRows.versions([...more, ...less].map(({ id }) => id))
-  const lost = more.filter(({ id }) => rows.get(id)?.deletedAt !== null).map(({ id }) => id)
-  const strange = less.flatMap(({ id, version }): Candidate[] => {
-    const row = rows.get(id)
-    const isThere = row?.deletedAt === null && digest(row.updatedAt) === version
-    return isThere ? [{ id, updatedAt: row.updatedAt }] : []
-  })
-  return { lost, strange }
-}
 
 /** The versions of a record on which warehouse and source disagree; null if the record doesn't exist. */
 interface DryRunEntry {
@@ -71,6 +25,9 @@ interface DryRunEntry {
   readonly source: string | null
   /** Found by the walk that reads what no sync has read yet. */
   readonly isNews: boolean
+  /** The version that the list should show by the warehouse's rows, and the one that it shows. */
+  readonly was: string | null
+  readonly is: string | null
 }
 
 export interface DifferenceCounts {
@@ -118,15 +75,17 @@ export class DryRun implements ComparedRows, Repair {
 
   /** Records that the source shows in an older version than the row's. */
   readonly #older: OlderRows
+  readonly #left: LeftRecords
 
   constructor(private readonly parts: DryRunParts) {
     const { confirmation, liveRows, pause, mostTwice } = parts
+    this.#left = new LeftRecords({ confirmation, liveRows, pause })
     this.#older = new OlderRows({ confirmation, versions: (ids) => liveRows.versions(ids), pause, mostTwice })
   }
 
   /** Records for which the list and the responses by id disagree. */
   get differing(): number {
-    return this.#older.differing
+    return this.#older.differing + this.#left.unclear.size
   }
 
   /** Rows that the list doesn't show and about which the answer by id says nothing. */
@@ -172,55 +131,103 @@ export class DryRun implements ComparedRows, Repair {
     return ends.map((end, i) => {
       const from = ends[i - 1] ?? after
       let count = cells[i]?.count ?? 0
-      for (const { stored, source } of this.#entries.values())
-        count += (within(source, from, end) ? 1 : 0) - (within(stored, from, end) ? 1 : 0)
+      for (const { was, is } of this.#entries.values())
+        count += (within(is, from, end) ? 1 : 0) - (within(was, from, end) ? 1 : 0)
       return { end, count }
     })
   }
 
   async rows(after: string, until: string): Promise<Map<Int64, string>> {
     const rows = await this.parts.liveRows.rows(after, until)
-    for (const [id, { source }] of this.#entries) {
+    for (const [id, { is }] of this.#entries) {
       rows.delete(id)
-      if (source !== null && within(source, after, until)) rows.set(id, source)
+      if (is !== null && within(is, after, until)) rows.set(id, is)
     }
     return rows
   }
 
   async *all(): AsyncGenerator<Candidate> {
     for await (const row of this.parts.liveRows.all()) if (!this.#entries.has(row.id)) yield row
-    for (const [id, { source }] of this.#entries) if (source !== null) yield { id, updatedAt: source }
+    for (const [id, { is }] of this.#entries) if (is !== null) yield { id, updatedAt: is }
   }
 
   async versions(ids: readonly Int64[]): Promise<Map<Int64, Version>> {
     const versions = await this.parts.liveRows.versions(ids)
     for (const id of ids) {
       const entry = this.#entries.get(id)
-      if (entry?.source === null) versions.delete(id)
-      else if (entry) versions.set(id, { updatedAt: entry.source, syncedAt: '', deletedAt: null })
+      if (!entry) continue
+      const { source, is } = entry
+      if (source === null) versions.delete(id)
+      else
+        versions.set(id, {
+          updatedAt: source,
+          syncedAt: '',
+          deletedAt: null,
+          unlistedAt: is === null ? '' : null,
+        })
     }
     return versions
   }
 
   /** A record in an older version than its row is requested by id when the comparison settles. */
-  async store({ flattened: { records } }: Fetched): Promise<Move[]> {
+  async store({ flattened: { records }, page }: Fetched): Promise<Move[]> {
     const rows = await this.parts.liveRows.versions(records.map(({ id }) => id))
     const isOlder = ({ id, updatedAt }: (typeof records)[number]): boolean =>
       updatedAt < (liveVersion(rows.get(id)) ?? '')
     this.#older.met(records.filter(isOlder).map(({ id }) => id))
-    return this.#enter(records.filter((record) => !isOlder(record)))
+    return this.#enter(
+      records.filter((record) => !isOlder(record)),
+      page === undefined,
+    )
   }
 
-  async settle(candidates: readonly Candidate[]): Promise<Move[]> {
+  async settle(candidates: readonly Candidate[], counted = 0): Promise<Move[]> {
     const moves: Move[] = []
     if (candidates.length > 0) {
       const { gone, moved } = await this.parts.confirmation.ask(candidates)
       for (const fetched of moved) moves.push(...(await this.store(fetched)))
       moves.push(...(await this.#enter(gone.map(({ id }) => ({ id, updatedAt: null })))))
+      moves.push(...this.#leave(await this.#left.among({ missing: candidates, moved, counted })))
     }
+    return [...moves, ...(await this.#settleOlder())]
+  }
+
+  /** Their rows are as the source has them; only the list lacks them. */
+  #leave(left: readonly Candidate[]): Move[] {
+    for (const { id, updatedAt } of left) {
+      const known = this.#entries.get(id) ?? {
+        stored: updatedAt,
+        source: updatedAt,
+        isNews: false,
+        was: updatedAt,
+      }
+      this.#entries.set(id, { ...known, is: null })
+    }
+    return left.map(({ updatedAt }): Move => ({ before: updatedAt, after: null }))
+  }
+
+  /** Asks for records that left the list earlier. Returns those that have left it by now and still exist. */
+  async settleLeft(): Promise<readonly Int64[]> {
+    const { gone = [], moved = [] } = (await this.#left.askAgain()) ?? {}
+    for (const fetched of moved) await this.store(fetched)
+    await this.#enter(gone.map(({ id }) => ({ id, updatedAt: null })))
+    await this.#settleOlder()
+    return this.#left.ids.filter((id) => (this.#entries.get(id)?.is ?? null) === null)
+  }
+
+  async revive(ids: readonly Int64[]): Promise<readonly Int64[]> {
+    const found = await this.parts.confirmation.find(ids)
+    for (const fetched of found ?? []) await this.store(fetched)
+    return found ? idsOf(found) : ids
+  }
+
+  async #settleOlder(): Promise<Move[]> {
     const { older = [], newer = [] } = (await this.#older.ask()) ?? {}
     const byId = [...older.map(({ fetched }) => fetched), ...newer]
-    return [...moves, ...(await this.#enter(byId.flatMap((fetched) => fetched.flattened.records)))]
+    return this.#enter(
+      byId.flatMap((fetched) => fetched.flattened.records),
+      true,
+    )
   }
 
   /** The register is compared with the rows of the warehouse, whatever the entries are. */
@@ -240,15 +247,20 @@ export class DryRun implements ComparedRows, Repair {
   }
 
   /** Enters what the source has: the records' versions, null for a record that is gone. */
-  async #enter(found: readonly { readonly id: Int64; readonly updatedAt: string | null }[]): Promise<Move[]> {
+  async #enter(
+    found: readonly { readonly id: Int64; readonly updatedAt: string | null }[],
+    isById = false,
+  ): Promise<Move[]> {
     const versions = await this.parts.liveRows.versions(found.map(({ id }) => id))
     return found.flatMap(({ id, updatedAt: source }) => {
-      const stored = liveVersion(versions.get(id))
-      const known = this.#entries.get(id)
-      const before = known ? known.source : stored
-      if (before === source) return []
-      this.#entries.set(id, { stored, source, isNews: this.#isCatchingUp || known?.isNews === true })
-      return [{ before, after: source }]
+      const version = versions.get(id)
+      const [stored, was] = [liveVersion(version), listedVersion(version)]
+      const known = this.#entries.get(id) ?? { stored, source: stored, is: was, isNews: false }
+      // By id, a record that has left the list is as far away from it as before.
+      const is = isById && known.source !== null && known.is === null ? null : source
+      if (known.source === source && known.is === is) return []
+      this.#entries.set(id, { stored, source, isNews: this.#isCatchingUp || known.isNews, was, is })
+      return known.is === is ? [] : [{ before: known.is, after: is }]
     })
   }
 }

@@ -1,16 +1,19 @@
 /*
- * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. Every query is short, so no reader
- * blocks a writer.
+ * Reads the live rows of one cursor for a comparison: counts, cells, versions, ids. A comparison with a list leaves out
+ * the rows whose records have left it (engine/warehouse/unlisted.ts). Every query is short, so no reader blocks a
+ * writer.
  */
 
+import type { SelectQueryBuilder } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { endOfSecond } from '../../engine/base/timestamp.js'
+import type { Candidate } from '../../engine/compare/comparison.js'
 import { type Cell, cellsOf } from '../../engine/compare/histogram.js'
 import type { Table } from '../../engine/model/table.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { cutBefore, epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
-import { rootTable } from '../../engine/warehouse/database.js'
+import { type Database, rootTable } from '../../engine/warehouse/database.js'
 import type { Register } from '../../engine/warehouse/register/register.js'
 import { digest, Sketch } from '../../engine/warehouse/register/sketch.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
@@ -24,16 +27,23 @@ const partCell = 16
 const idsAtOnce = 5000
 const rowsAtOnce = 2000
 
+const counted = (rows: SelectQueryBuilder<Database, 'any root', object>) =>
+  rows.select((eb) => eb.fn.countAll<Int64>().as('n'))
+
 /** The live rows of one cursor. Read-only. */
 export class LiveRows {
   readonly #tenantId: Int64
   readonly #root: Table
   /** The register of all live rows, counted when the whole cursor's cells were last read. */
   counted: Register | undefined
+  /** The rows whose records have left the list, as of then. */
+  unlisted: readonly Candidate[] = []
 
+  /** `hasUnlisted`: false if the table is still without the column that tells them. */
   constructor(
     private readonly warehouse: ReadingWarehouse,
     { tenantId, resource }: CursorTask,
+    private readonly hasUnlisted = true,
   ) {
     this.#tenantId = tenantId
     this.#root = rootOf(resource)
@@ -48,12 +58,20 @@ export class LiveRows {
     return until === forever ? newer : newer.where('updated_at', '<=', until)
   }
 
+  /** The rows that the list should show. */
+  #listed(db: ReadingWarehouse['db'], after: string, until: string) {
+    const rows = this.#live(db, after, until)
+    return this.hasUnlisted ? rows.where('_unlisted_at', 'is', null) : rows
+  }
+
   async count(after: string, until: string): Promise<number> {
-    const row = await this.warehouse.read((db) =>
-      this.#live(db, after, until)
-        .select((eb) => eb.fn.countAll<Int64>().as('n'))
-        .executeTakeFirst(),
-    )
+    const row = await this.warehouse.read((db) => counted(this.#listed(db, after, until)).executeTakeFirst())
+    return Number(row?.n ?? 0)
+  }
+
+  /** All live rows, whether or not their list shows them. */
+  async countLive(): Promise<number> {
+    const row = await this.warehouse.read((db) => counted(this.#live(db, epoch, forever)).executeTakeFirst())
     return Number(row?.n ?? 0)
   }
 
@@ -81,6 +99,7 @@ export class LiveRows {
   /** The cells of all rows, and their register. */
   async #wholeCells(): Promise<Cell[]> {
     const sketch = new Sketch()
+    const unlisted: Candidate[] = []
     let [cells, live, each]: [Cell[], number, number] = [[], 0, wholeCell]
     for (let [from, most] = [epoch, rowsAtOnce]; ; ) {
       const rows = await this.#oldest(from, most)
@@ -90,7 +109,9 @@ export class LiveRows {
       const whole = isLast ? rows : rows.filter(({ updated_at }) => updated_at <= end)
       for (const { id, updated_at } of whole) sketch.add({ id, version: digest(updated_at) })
       live += whole.length
-      const times = whole.map(({ updated_at }) => updated_at)
+      for (const { id, updated_at, _unlisted_at } of whole)
+        if (_unlisted_at !== null) unlisted.push({ id, updatedAt: updated_at })
+      const times = whole.flatMap(({ updated_at, _unlisted_at }) => (_unlisted_at === null ? updated_at : []))
       cells.push(...cellsOf(times, each))
       if (isLast) break
       if (whole.length === 0) most *= 4
@@ -101,12 +122,17 @@ export class LiveRows {
       }
     }
     this.counted = { live, sketch }
+    this.unlisted = unlisted
     return cells
   }
 
   #oldest(after: string, most: number) {
     return this.warehouse.read((db) =>
-      this.#live(db, after, forever).select(['id', 'updated_at']).orderBy('updated_at').limit(most).execute(),
+      this.#live(db, after, forever)
+        .select(['id', 'updated_at', '_unlisted_at'])
+        .orderBy('updated_at')
+        .limit(most)
+        .execute(),
     )
   }
 
@@ -115,7 +141,7 @@ export class LiveRows {
     const row = await this.warehouse.read((db) =>
       db
         .selectFrom(
-          this.#live(db, after, until).select('updated_at').orderBy('updated_at').limit(most).as('s'),
+          this.#listed(db, after, until).select('updated_at').orderBy('updated_at').limit(most).as('s'),
         )
         .select((eb) => [
           eb.fn.countAll<Int64>().as('n'),
@@ -128,21 +154,18 @@ export class LiveRows {
 
   async rows(after: string, until: string): Promise<Map<Int64, string>> {
     const rows = await this.warehouse.read((db) =>
-      this.#live(db, after, until).select(['id', 'updated_at']).execute(),
+      this.#listed(db, after, until).select(['id', 'updated_at']).execute(),
     )
     return new Map(rows.map((row) => [row.id, row.updated_at]))
   }
 
-  /** Every live row, ordered by id. */
-  async *all(): AsyncGenerator<{ readonly id: Int64; readonly updatedAt: string }> {
+  /** Every row that the list should show, ordered by id. */
+  async *all(): AsyncGenerator<Candidate> {
     for (let last: Int64 | undefined; ; ) {
       const after = last
       const rows = await this.warehouse.read((db) => {
-        const query = db
-          .selectFrom(rootTable(this.#root))
+        const query = this.#listed(db, epoch, forever)
           .select(['id', 'updated_at'])
-          .where('tenant_id', '=', this.#tenantId)
-          .where('_deleted_at', 'is', null)
           .orderBy('id')
           .limit(idsAtOnce)
         return (after === undefined ? query : query.where('id', '>', after)).execute()
@@ -160,7 +183,7 @@ export class LiveRows {
       const rows = await this.warehouse.read((db) =>
         db
           .selectFrom(rootTable(this.#root))
-          .select(['id', 'updated_at', '_synced_at', '_deleted_at'])
+          .select(['id', 'updated_at', '_synced_at', '_deleted_at', '_unlisted_at'])
           .where('tenant_id', '=', this.#tenantId)
           .where('id', 'in', ids.slice(i, i + 1000))
           .execute(),
@@ -170,6 +193,7 @@ export class LiveRows {
           updatedAt: row.updated_at,
           syncedAt: row._synced_at,
           deletedAt: row._deleted_at,
+          unlistedAt: row._unlisted_at,
         })
     }
     return versions

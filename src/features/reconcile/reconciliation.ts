@@ -2,6 +2,7 @@
  * The reconciliation of one cursor: an incremental walk, then a comparison with the source that repairs differences.
  * Used by `reconcile` and jobs.
  */
+import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
 import { byIdOf } from '../../engine/run/byid.js'
@@ -18,13 +19,13 @@ import { overlapOf } from '../../engine/run/lateness.js'
 import type { Note, Reconciled } from '../../engine/run/runreport.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
-import { epoch, forever } from '../../engine/walk/cutpoint.js'
 import { type Memory, storedMemory } from '../../engine/walk/memory.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
 import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
+import { isListedAfter, listedVersion } from '../../engine/warehouse/unlisted.js'
 import {
   beforeAllText,
   type ComparedCursor,
@@ -33,26 +34,20 @@ import {
   unclearOf,
   unsureText,
 } from './comparing.js'
-import { Confirmation } from './confirm.js'
-import { DeletionGuard } from './deletionguard.js'
-import { recoverLostRows } from './dryrun.js'
+import { Confirmation, idsOf } from './confirm.js'
 import { Latecomers } from './latecomers.js'
+import { type LeftStanding, leftReport, leftStanding, leftText } from './leftthelist.js'
 import { LiveRows } from './liverows.js'
+import { recoverLostRows } from './lostrows.js'
+import { type DeletionOptions, MissingRows } from './missingrows.js'
 import { RegisterCheck, trimRequests } from './registercheck.js'
 import { answersApart, OlderRows } from './sourceregression.js'
-import { type GoneRow, markDeleted } from './tombstone.js'
+import { storeShown } from './tombstone.js'
 
-export interface ReconcileOptions {
+export interface ReconcileOptions extends DeletionOptions {
   /** List every record, whatever the counts are. */
   readonly full: boolean
-  /** Mark rows as deleted, however many are gone. */
-  readonly acceptDeletes: boolean
-  /** Otherwise, the share of a cursor's rows that may be marked deleted at once. */
-  readonly maxDeletes: number
 }
-
-/** How many rows are requested first when there are many: they show whether a landslide is real. */
-const sampleSize = 20
 
 /** One cursor's reconciliation. It repairs differences by writing. */
 export class Reconciliation implements CursorWork, Repair {
@@ -68,14 +63,13 @@ export class Reconciliation implements CursorWork, Repair {
   #walk: CursorWalk
   /** The counts of the walks before the current one. */
   #walked = noCounts
-  #guard: DeletionGuard | undefined
   /** Records that were missing from the warehouse or older there. */
   #stored = 0
-  #deleted = 0
   /** Rows that went back with the source. */
   #regressed = 0
   /** Records that the source shows in an older version than the row's. */
   readonly #older: OlderRows
+  readonly #missing: MissingRows
   /** Records that the source counts but that can't be stored. */
   #unstorable = 0
 
@@ -103,10 +97,13 @@ export class Reconciliation implements CursorWork, Repair {
       note: this.#note,
       hasHoles,
     })
+    const pause = (): Promise<void> => run.clock.sleep(run.answersApartMs ?? answersApart, run.signal)
+    const parts = { liveRows: this.#liveRows, confirmation: this.#confirmation, pause }
+    this.#missing = new MissingRows(cursor, options, { ...parts, store: (fetched) => this.store(fetched) })
     this.#older = new OlderRows({
       confirmation: this.#confirmation,
       versions: (ids) => this.#liveRows.versions(ids),
-      pause: () => run.clock.sleep(run.answersApartMs ?? answersApart, run.signal),
+      pause,
       mostTwice: () => this.#walk.memory.twice ?? 0,
     })
     this.#latecomers = new Latecomers(cursor)
@@ -120,7 +117,7 @@ export class Reconciliation implements CursorWork, Repair {
       unstorable: this.#unstorable,
       changed,
       written,
-      removed: removed + this.#deleted,
+      removed: removed + this.#missing.deleted,
     }
     const { watermark, ...walk } = this.#walk.progress
     return { ...addCounts(own, addCounts(this.#walked, walk)), watermark }
@@ -132,8 +129,12 @@ export class Reconciliation implements CursorWork, Repair {
     this.#older.met(this.#walk.older)
     this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
-    const { isEven, evidence: _, memory, anomalies, beforeAll, ...rest } = found
-    const differing = this.#older.differing + unclearOf(found, this.#confirmation.unclear).size
+    const left = await this.#settleLeft(found.memory)
+    const { isEven, evidence: _, memory: ofList, anomalies, beforeAll, refused: __, ...rest } = found
+    const { left: ___, ...others } = ofList
+    const memory = left.memory ? { ...others, left: left.memory } : ofList.left ? others : ofList
+    const unclear = new Map([...unclearOf(found, this.#confirmation.unclear), ...this.#missing.unclear])
+    const differing = this.#older.differing + unclear.size
     const isSure = isEven && differing === 0
     await this.#latecomers.keep(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
@@ -142,28 +143,31 @@ export class Reconciliation implements CursorWork, Repair {
     const reconciled: Reconciled = {
       ...rest,
       stored: this.#stored,
-      deleted: this.#deleted,
+      deleted: this.#missing.deleted,
       went_back: this.#regressed,
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,
+      ...leftReport(left.ids),
     }
-    const told = judged(
-      this.#evidence(found, differing, this.#walk.evidence ?? outcome.evidence),
-      outcome,
-      memory,
-    )
+    const walked = this.#walk.evidence ?? outcome.evidence
+    const told = judged(this.#evidence(found, differing, walked, left), outcome, memory)
     await this.#remember(told, memory)
     const problem = isSure
-      ? beforeAllText(beforeAll)
-      : unsureText(found, this.#older.differing, this.#confirmation.unclear)
+      ? (beforeAllText(beforeAll) ?? leftText(left.unconfirmed))
+      : unsureText(found, this.#older.differing, unclear)
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
 
   /** If the two sides still differ, nothing else shows by how much. */
-  #evidence({ isEven, evidence }: ComparedCursor, differing: number, walked: Evidence): Evidence {
+  #evidence(
+    { isEven, evidence }: ComparedCursor,
+    differing: number,
+    walked: Evidence,
+    left: LeftStanding,
+  ): Evidence {
     if (!isEven || differing > 0) return { basis: { by: 'counts', isEven: false }, differing }
     const looks = [walked, { ...evidence, followedBack: this.#regressed }]
-    return { basis: { by: 'looks', looks } }
+    return { basis: { by: 'looks', looks }, left: left.unconfirmed.length, leftBefore: left.ids.length }
   }
 
   /** The comparison knows more about the list than the walk before it. */
@@ -191,7 +195,7 @@ export class Reconciliation implements CursorWork, Repair {
   }
 
   async #hasLostRows(): Promise<boolean> {
-    return (await this.#check.live()) !== (await this.#liveRows.count(epoch, forever))
+    return (await this.#check.live()) !== (await this.#liveRows.countLive())
   }
 
   /** The source has moved: another walk, from the previous walk's watermark. */
@@ -220,19 +224,18 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** `mayBeLate`: the warehouse knows no reason why the records were missing. */
   async #keep(fetched: Fetched, mayBeLate: boolean): Promise<Move[]> {
-    const applied = await this.#store.storeFlat(fetched)
+    const applied = await storeShown(this.cursor, this.#store, fetched)
     if (mayBeLate) this.#latecomers.take(fetched, applied)
     const { previous } = applied
     const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {
       const stored = previous.get(id)
-      if (stored && !supersedes(updatedAt, fetched.startedAt, stored)) {
-        if (updatedAt < stored.updatedAt) this.#older.met([id])
-        return []
-      }
-      const before = stored && stored.deletedAt === null ? stored.updatedAt : null
-      return before === updatedAt ? [] : [{ before, after: updatedAt }]
+      const isKept = stored !== undefined && !supersedes(updatedAt, fetched.startedAt, stored)
+      if (isKept && updatedAt < stored.updatedAt) this.#older.met([id])
+      if (!isKept && (stored?.deletedAt !== null || stored.updatedAt !== updatedAt)) this.#stored++
+      const after = isKept ? (stored.deletedAt === null ? stored.updatedAt : null) : updatedAt
+      const move = { before: listedVersion(stored), after: isListedAfter(stored, fetched) ? after : null }
+      return move.before === move.after ? [] : [move]
     })
-    this.#stored += moves.length
     return moves
   }
 
@@ -240,8 +243,8 @@ export class Reconciliation implements CursorWork, Repair {
    * Queries the source about rows that the list doesn't show; stores records that moved, and marks rows whose record is
    * gone. Then requests records found in older versions than their rows, whether or not rows are missing.
    */
-  async settle(candidates: readonly Candidate[]): Promise<Move[]> {
-    const moves = candidates.length > 0 ? await this.#settleMissing(candidates) : []
+  async settle(candidates: readonly Candidate[], counted = 0): Promise<Move[]> {
+    const moves = candidates.length > 0 ? await this.#missing.settle(candidates, counted) : []
     return [...moves, ...(await this.#settleOlder())]
   }
 
@@ -256,7 +259,7 @@ export class Reconciliation implements CursorWork, Repair {
     for (const { fetched, stored, id } of answer.older) {
       await this.#store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })
       const after = fetched.flattened.records[0]?.updatedAt ?? null
-      moves.push({ before: stored.deletedAt === null ? stored.updatedAt : null, after })
+      moves.push({ before: listedVersion(stored), after: isListedAfter(stored, fetched) ? after : null })
     }
     this.#regressed += answer.older.length
     if (answer.older.length > 0)
@@ -269,36 +272,25 @@ export class Reconciliation implements CursorWork, Repair {
     return moves
   }
 
-  async #settleMissing(candidates: readonly Candidate[]): Promise<Move[]> {
-    const stored = await this.#liveRows.versions(candidates.map(({ id }) => id))
-    const doubtful = candidates.filter(({ id, updatedAt }) => {
-      const version = stored.get(id)
-      return version?.deletedAt === null && version.updatedAt === updatedAt
-    })
-    const guard = await this.#limit()
-    const gone: GoneRow[] = []
-    const moves: Move[] = []
-    // Avoids a hundred thousand useless requests: if a whole sample is gone, the rest isn't requested.
-    const isSampled = !guard.isSmall && guard.trips(doubtful.length)
-    const sample = isSampled ? doubtful.slice(0, sampleSize) : doubtful
-    for (const part of isSampled ? [sample, doubtful.slice(sampleSize)] : [doubtful]) {
-      const answer = await this.#confirmation.ask(part)
-      for (const fetched of answer.moved) moves.push(...(await this.store(fetched)))
-      gone.push(...answer.gone)
-      if (isSampled && part === sample && gone.length === part.length) guard.refuse(doubtful.length)
-    }
-    if (!guard.isSmall || !this.#confirmation.isById) guard.pass(gone.length)
-    const marked = await markDeleted(this.cursor.warehouse, this.cursor, gone)
-    this.#deleted += marked.length
-    return [...moves, ...marked.map(({ updatedAt }): Move => ({ before: updatedAt, after: null }))]
+  /** Records that left the list earlier may have changed since, or be gone: only this sees it. */
+  async #settleLeft(memory: Memory): Promise<LeftStanding> {
+    for (const fetched of await this.#missing.askLeft()) await this.#keep(fetched, false)
+    await this.#settleOlder()
+    const versions = await this.#liveRows.versions(this.#missing.left)
+    const when = { now: this.cursor.now(), isSearch: this.options.full }
+    const standing = leftStanding(versions, memory.left, when)
+    const { left_the_list: records, left_ids: ids } = leftReport(standing.ids)
+    if (records > 0)
+      this.#note('Records that the list no longer contains can be read by id; their rows stay', {
+        records,
+        ids,
+      })
+    return standing
   }
 
-  async #limit(): Promise<DeletionGuard> {
-    this.#guard ??= new DeletionGuard({
-      live: await this.#liveRows.count(epoch, forever),
-      share: this.options.maxDeletes,
-      accepted: this.options.acceptDeletes,
-    })
-    return this.#guard
+  async revive(ids: readonly Int64[]): Promise<readonly Int64[]> {
+    const found = await this.#confirmation.find(ids)
+    for (const fetched of found ?? []) await this.#keep(fetched, false)
+    return found ? idsOf(found) : ids
   }
 }

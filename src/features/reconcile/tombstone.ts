@@ -1,11 +1,14 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
+import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import type { Fetched, PageStore } from '../../engine/run/store.js'
+import { type CursorRun, type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import type { DialectWriter, LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
+import type { Applied } from '../../engine/warehouse/versionbatch.js'
 import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
 
 /** A row whose record the source no longer has, and when it was requested. */
@@ -53,6 +56,38 @@ export async function markDeleted(
   return marked
 }
 
+/**
+ * Stores what the source shows, even if a row is marked deleted as of a time that is still to come: no request sent now
+ * could bring its record back otherwise. Such a mark comes from a machine whose clock was ahead, or from a person.
+ */
+export async function storeShown(
+  cursor: CursorRun<LeasedWarehouse>,
+  store: PageStore,
+  fetched: Fetched,
+): Promise<Applied> {
+  const applied = await store.storeFlat(fetched)
+  const { startedAt, flattened } = fetched
+  const refused = flattened.records.flatMap(({ id }) => {
+    const stored = applied.previous.get(id)
+    return stored && stored.deletedAt !== null && stored.syncedAt >= startedAt ? id : []
+  })
+  if (refused.length === 0) return applied
+  const { run, tenantId, warehouse, warn } = cursor
+  const lowered = warehouse.db
+    .updateTable(rootTable(rootOf(cursor.resource)))
+    .set({ _synced_at: fromMicros(toMicros(startedAt) - 1n) })
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', refused)
+    .where('_deleted_at', 'is not', null)
+    .where('_synced_at', '>', fromMicros(run.stamps.next()))
+  const records = await warehouse.write([lowered.compile()])
+  if (records === 0) return applied
+  warn('Rows were marked deleted as of a time that is still to come, and the source shows their records', {
+    records,
+  })
+  return store.storeFlat(fetched)
+}
+
 async function mark(
   { db, dialect }: DialectWriter,
   session: Session,
@@ -65,7 +100,7 @@ async function mark(
     await keepDeleted({ dialect, session, tables: versionTables(history, tables) }, task.tenantId, row)
   const tombstone = db
     .updateTable(rootTable(rootOf(task.resource)))
-    .set({ _deleted_at: askedAt, _synced_at: askedAt })
+    .set({ _deleted_at: askedAt, _synced_at: askedAt, _unlisted_at: null })
     .where('tenant_id', '=', task.tenantId)
     .where('id', '=', id)
     .where('updated_at', '=', updatedAt)
@@ -76,7 +111,7 @@ async function mark(
     await session.run(
       db
         .updateTable(rootTable(table))
-        .set({ _deleted_at: askedAt, _synced_at: askedAt })
+        .set({ _deleted_at: askedAt, _synced_at: askedAt, _unlisted_at: null })
         .where('tenant_id', '=', task.tenantId)
         .where(sql.ref(table.owner ?? ''), '=', id)
         .compile(),

@@ -19,7 +19,7 @@ const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
 /** Returns for how many shops a row was written. */
 export async function writeSnapshot(warehouse: DialectWriter, options: SnapshotOptions): Promise<number> {
   const words = warehouse.dialect.views().sql
-  const query = withTables(snapshotQuery(viewWords(words, options)), words)
+  const query = withTables(snapshotQuery(viewWords(words, options)), words, options)
   const columns = snapshotColumns.map((name) => sql.ref(name))
   const fresh = snapshotColumns.filter((name) => !key.includes(name))
   const { tenants } = options

@@ -44,10 +44,10 @@ export async function snapshotStep(
   return { status: 'ok', run_id: runId, started_at, finished_at: now({ clock }), shops }
 }
 
-export const snapshotSettings = ({ model, config }: CommandContext): ViewSettings => ({
-  model,
-  names: reportSettings(config).names,
-})
+export const snapshotSettings = ({ model, config }: CommandContext): ViewSettings => {
+  const { names, unlisted } = reportSettings(config)
+  return { model, names, unlisted }
+}
 
 /** Stores the state of the shops, using the current days of their zones. */
 export async function snapshotOf(

@@ -202,6 +202,8 @@ interface OddList {
   readonly not_newest_first: boolean
   readonly no_true_total: boolean
   readonly longer_without_filter: boolean
+  /** Records that had left it at the last reconcile but could be read by id. */
+  readonly left_the_list: number
 }
 
 function oddList(remembered: unknown): OddList | null {
@@ -216,5 +218,6 @@ function oddList(remembered: unknown): OddList | null {
     not_newest_first: isUnordered,
     no_true_total: isUncounted,
     longer_without_filter: isBeforeAll,
+    left_the_list: memory.left?.records ?? 0,
   }
 }

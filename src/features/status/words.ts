@@ -211,6 +211,9 @@ function anomalies({ odd }: CursorStatus): string[] {
       ? `has ${plural(odd.unreadable, 'record')} that no response shows${hole ?? ''}: each run tries again`
       : '',
     odd.not_shown > 0 ? `counts ${plural(odd.not_shown, 'record')} that it never shows` : '',
+    odd.left_the_list > 0
+      ? `no longer lists ${plural(odd.left_the_list, 'record')} that can still be read by id`
+      : '',
     odd.listed_twice > 0 ? `shows a record twice in ${plural(odd.listed_twice, 'place')}` : '',
     odd.no_true_total ? 'has no true total' : '',
     odd.not_newest_first ? 'is not sorted newest first: every run reads everything new' : '',

@@ -13,6 +13,7 @@ const notFailing: ReadonlySet<string | null> = new Set<Reason>([
   'counted_not_shown',
   'unreadable',
   'before_all',
+  'left_the_list',
   'record_unstorable',
   'answers_differ',
   'source_went_back',

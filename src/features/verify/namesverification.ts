@@ -7,6 +7,7 @@ import {
 } from '../../engine/run/cursorwork.js'
 import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
 import type { ReadingCursor } from '../../engine/run/tenant.js'
+import { leftReport } from '../reconcile/leftthelist.js'
 import { isNeverWalked, isRecent } from './claims.js'
 import type { Verified, VerifyWork } from './verification.js'
 
@@ -46,6 +47,7 @@ export class NamesVerification implements VerifyWork {
       listed_twice: 0,
       not_shown: 0,
       unreadable: 0,
+      ...leftReport([]),
       asked: 0,
       compared: 0,
       other_version: 0,

@@ -30,6 +30,7 @@ import {
 } from '../reconcile/comparing.js'
 import { Confirmation } from '../reconcile/confirm.js'
 import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
+import { leftReport } from '../reconcile/leftthelist.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
 import { answersApart } from '../reconcile/sourceregression.js'
@@ -55,6 +56,9 @@ export interface Verified extends DifferenceCounts {
   readonly listed_twice: number
   readonly not_shown: number
   readonly unreadable: number
+  /** Records that have left the list and its total but can be read by id, and the ids of the first hundred. */
+  readonly left_the_list: number
+  readonly left_ids: readonly Int64[]
   /** How many records were chosen, how many were compared field by field, and how many have another version. */
   readonly asked: number
   readonly compared: number
@@ -183,6 +187,7 @@ export class Verification implements VerifyWork {
     const walked = await this.#dryRun.catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
+    const left = await this.#dryRun.settleLeft()
     const sample = await this.#sample()
     const { method, source, anomalies, memory } = found
     const counts = await this.#dryRun.counts()
@@ -198,12 +203,18 @@ export class Verification implements VerifyWork {
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,
       unreadable: anomalies.unreadable,
+      ...leftReport(left),
       ...sample,
     }
     const isEven = found.isEven && movesWatermark(walked)
     const differing = this.#dryRun.differing + unclearOf(found, this.#dryRun.unclear).size
     const { beforeAll } = found
-    const evidence: Evidence = { basis: { by: 'counts', isEven }, differing, beforeAll }
+    const evidence: Evidence = {
+      basis: { by: 'counts', isEven },
+      differing,
+      beforeAll,
+      leftBefore: left.length,
+    }
     const isSure = isEven && differing === 0
     const problem = isSure ? beforeAllText(beforeAll) : unsureText(this.#dryRun, memory)
     return {

@@ -65,8 +65,13 @@ export function listAnswer(store: Store, call: TenantCall, resource: string): Ht
     })
     return envelope(print(store, found.slice(offset, offset + wanted.size)), found.length, wanted)
   }
-  if (after === undefined)
-    return envelope(print(store, collection.scattered(offset, wanted.size)), collection.size, wanted)
+  if (after === undefined) {
+    const { odd, size } = collection
+    const found =
+      odd.archived.size > 0 ? collection.scattered(0, size).filter((one) => odd.lists(one)) : undefined
+    const page = found?.slice(offset, offset + wanted.size) ?? collection.scattered(offset, wanted.size)
+    return envelope(print(store, page), found?.length ?? size, wanted)
+  }
   const total = collection.countAfter(after)
   if (collection.odd.areAny) return oddAnswer(store, collection, newest(0, total), wanted)
   const count = Math.max(0, Math.min(wanted.size, total - offset))

@@ -1,6 +1,6 @@
 /**
- * Things that no well-behaved list does: another order, records that appear twice, are counted but not shown, or break
- * each response that would show them. Scripts set them (motion.ts); http/lists.ts responds accordingly.
+ * Things that no well-behaved list does: another order, records that appear twice, are counted but not shown, have left
+ * the list but can still be read by id, or break each response that would show them. Scripts set them (motion.ts); http/lists.ts responds accordingly.
  */
 import type { Micros } from '../instant.js'
 
@@ -33,16 +33,26 @@ export class Oddities {
   readonly twice = new Map<number, number>()
   /** Records that the total counts but no page shows. */
   readonly hidden = new Set<number>()
+  /** Records that neither the pages nor the total of the list contain. */
+  readonly archived = new Set<number>()
   /** Records that turn each response that would show them into a 500. */
   readonly poisoned = new Set<number>()
 
+  get #marks() {
+    return [this.twice, this.hidden, this.archived, this.poisoned]
+  }
+
   get areAny(): boolean {
-    return this.order !== 'newest' || this.twice.size + this.hidden.size + this.poisoned.size > 0
+    return this.order !== 'newest' || this.#marks.some(({ size }) => size > 0)
+  }
+
+  lists({ key }: ListPlace): boolean {
+    return !this.archived.has(key)
   }
 
   /** The list as it is paged, given the records newest first. */
   arranged<R extends ListPlace>(entries: readonly R[]): R[] {
-    const places = [...entries]
+    const places = entries.filter((entry) => this.lists(entry))
     if (this.order !== 'newest') places.sort(COMPARES[this.order])
     for (const [key, apart] of this.twice) {
       const at = places.findIndex((entry) => entry.key === key)
@@ -64,7 +74,7 @@ export class Oddities {
   /** Removes the marks from these records, or all marks and the order as well. */
   heal(keys?: readonly number[]): void {
     if (keys === undefined) this.order = 'newest'
-    for (const marks of [this.twice, this.hidden, this.poisoned])
+    for (const marks of this.#marks)
       if (keys === undefined) marks.clear()
       else for (const key of keys) marks.delete(key)
   }

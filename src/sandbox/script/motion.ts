@@ -128,6 +128,9 @@ export class Mover {
     hide: (target, place) => {
       for (const id of this.#targets(target, place)) this.#collection(place).odd.hidden.add(id)
     },
+    archive: (target, place) => {
+      for (const id of this.#targets(target, place)) this.#collection(place).odd.archived.add(id)
+    },
     poison: (target, place) => {
       for (const id of this.#targets(target, place)) this.#collection(place).odd.poisoned.add(id)
     },

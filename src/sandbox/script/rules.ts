@@ -164,6 +164,7 @@ const MOTIONS = {
   order: { ...SCOPE, by: oneOf(...LIST_ORDERS) },
   twice: { ...SCOPE, ...TARGET, apart: natural.optional() },
   hide: { ...SCOPE, ...TARGET },
+  archive: { ...SCOPE, ...TARGET },
   poison: { ...SCOPE, ...TARGET },
   heal: { ...SCOPE, ...TARGET },
   move: {

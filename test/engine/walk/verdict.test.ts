@@ -1,15 +1,13 @@
 /** The verdict for each basis: each situation of docs/guarantees.md, and the law that no doubt improves a verdict. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type Balance, type Counted, standingOf } from '../../../src/engine/walk/standing.js'
 import {
-  type Balance,
   type Basis,
   type Claim,
-  type Counted,
   type Evidence,
   movesWatermark,
   type Remembered,
-  standingOf,
   type Verdict,
   verdict,
   worstFirst,

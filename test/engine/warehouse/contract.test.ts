@@ -85,8 +85,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const asked = [1, far, 3]
     const versions = await within((session) => session.versions(root, 7, asked))
     expect([...versions]).toEqual([
-      [1, { updatedAt: at(1), syncedAt: at(1), deletedAt: null }],
-      [far, { updatedAt: at(2), syncedAt: at(1), deletedAt: null }],
+      [1, { updatedAt: at(1), syncedAt: at(1), deletedAt: null, unlistedAt: null }],
+      [far, { updatedAt: at(2), syncedAt: at(1), deletedAt: null, unlistedAt: null }],
     ])
     expect((await within((session) => session.versions(root, 8, asked))).size).toBe(0)
   })

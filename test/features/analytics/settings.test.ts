@@ -30,6 +30,7 @@ test("by default, days are UTC's and rates are percent", () => {
     timeZone: 'UTC',
     shopTimeZones: {},
     taxRates: 'percent',
+    unlisted: 'keep',
     schema: undefined,
     names: {},
     tenantNames: {},

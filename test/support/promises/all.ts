@@ -5,10 +5,12 @@ import { metrics } from './metrics.js'
 import { premises } from './premises.js'
 import type { Promised } from './promise.js'
 import { service } from './service.js'
+import { unlisted } from './unlisted.js'
 
 /** Every promise with a test that fails without it; those of the laws have their own cases (laws.ts, year.ts). */
 export const promises: readonly Promised[] = [
   ...premises,
+  ...unlisted,
   ...claims,
   ...service,
   ...copy,

@@ -27,7 +27,7 @@ function writeText(db: Db, table: Table, schema: string, way: 'insert' | 'update
   const picked = slots(table).map((slot) => {
     if (slot === 'tenant_id') return '$1::bigint'
     if (slot === '_synced_at' || slot === '_seen_from') return '$2::timestamptz'
-    if (slot === '_deleted_at') return 'null::timestamptz'
+    if (slot === '_deleted_at' || slot === '_unlisted_at') return 'null::timestamptz'
     return `u.c${slot}`
   })
   const kinds = kindsOf(table)

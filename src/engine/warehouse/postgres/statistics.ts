@@ -13,7 +13,7 @@ const buckets = 10
  * names doesn't reset the server's count of changes, so its autovacuum makes statistics of all columns within minutes.
  */
 function soughtColumns(table: Table): string[] {
-  const sought = new Set([...table.key, table.owner, 'updated_at', '_deleted_at'])
+  const sought = new Set([...table.key, table.owner, 'updated_at', '_deleted_at', '_unlisted_at'])
   return table.columns.map(({ name }) => name).filter((name) => sought.has(name))
 }
 

@@ -41,6 +41,7 @@ const shares: Readonly<Record<Exclude<Slot, number>, Expression<unknown>>> = {
   tenant_id: tenant,
   _synced_at: sql.raw('@syncedAt'),
   _deleted_at: sql.raw('null'),
+  _unlisted_at: sql.raw('null'),
   _seen_from: sql.raw('@syncedAt'),
 }
 

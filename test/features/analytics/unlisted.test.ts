@@ -1,0 +1,76 @@
+/** `report.unlisted`: records that left their list stay in the views, or are left out like deleted ones. */
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { views } from '../../../schema/views/index.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { writeSnapshot } from '../../../src/features/snapshot/sql.js'
+import { known, sync } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { prepareViews, viewRows } from '../../support/views.js'
+import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 25, seed: 7, until: '2026-11-20T12:00:00Z' })
+
+/** Every third record of these, with the rows computed from it. */
+const tables = known.list.flatMap(({ resource, derived }) => [
+  { name: resource.name, id: resource.list === 'records' ? 'id' : 'name' },
+  ...derived.map(({ table }) => ({ name: table.name, id: table.owner ?? '' })),
+])
+
+async function markThird(warehouse: Warehouse, column: '_deleted_at' | '_unlisted_at'): Promise<void> {
+  for (const { name, id } of tables.filter(({ id }) => id !== 'name'))
+    await sql`update ${sql.raw(warehouse.dialect.views().sql.table(name))} set ${sql.ref(column)} = '2026-11-21T00:00:00.000000Z' where ${sql.ref(id)} % 3 = 0`.execute(
+      warehouse.db,
+    )
+}
+
+/** The views of business data; dimensions show deleted records, too, since keys refer to them. */
+const business = views.filter(({ name }) => !name.startsWith('dim_') && name !== 'freshness')
+
+describe.each(bothWarehouses())('$name', (kind) => {
+  async function contents(
+    column: '_deleted_at' | '_unlisted_at' | undefined,
+    unlisted: 'keep' | 'leave out',
+  ): Promise<Map<string, unknown[]>> {
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse)
+    if (column) await markThird(warehouse, column)
+    await prepareViews(warehouse, { unlisted })
+    const found = new Map<string, unknown[]>()
+    for (const { name } of business) found.set(name, (await viewRows(warehouse, name)).map(withoutNow))
+    await writeSnapshot(warehouse, { model: known, names: {}, unlisted, tenants: null })
+    const snapshot = await rowsOf(warehouse, 'daily_snapshots')
+    found.set(
+      'daily_snapshots',
+      snapshot.map(({ taken_at: _, ...row }) => withoutNow(row)),
+    )
+    await warehouse.close()
+    return found
+  }
+
+  /** What differs from query to query. */
+  const withoutNow = (row: Record<string, unknown>): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => !/minutes|snapshot_at|_at$/.test(name)))
+
+  it('"keep" shows them as if nothing had happened, "leave out" as if they were deleted', async () => {
+    const whole = await contents(undefined, 'keep')
+    expect(await contents('_unlisted_at', 'keep')).toEqual(whole)
+    const without = await contents('_unlisted_at', 'leave out')
+    expect(without).toEqual(await contents('_deleted_at', 'keep'))
+    expect(without.get('orders')?.length).toBeLessThan(whole.get('orders')?.length ?? 0)
+  })
+
+  it('a change of the setting makes the views again', async () => {
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse)
+    await markThird(warehouse, '_unlisted_at')
+    const orders = async (unlisted: 'keep' | 'leave out'): Promise<number> => {
+      await prepareViews(warehouse, { unlisted })
+      return (await viewRows(warehouse, 'orders')).length
+    }
+    const all = await orders('keep')
+    expect(await orders('leave out')).toBeLessThan(all)
+    expect(await orders('keep')).toBe(all)
+    await warehouse.close()
+  })
+})
