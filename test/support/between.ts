@@ -20,6 +20,10 @@ export class Between implements Source {
     return this.#source.address
   }
 
+  get pageSize(): number {
+    return this.#source.pageSize
+  }
+
   list(request: ListRequest): Promise<Page> {
     return this.#list(request, () => this.#source.take(request, keepNumbers))
   }
@@ -36,8 +40,8 @@ export class Between implements Source {
     return this.#source.strings(request)
   }
 
-  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page> {
-    return this.#source.authorizations(page, signal, perPage)
+  authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page> {
+    return this.#source.authorizations(page, perPage, signal)
   }
 
   ask(question: PlainRequest): ReturnType<Source['ask']> {

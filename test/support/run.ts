@@ -42,6 +42,8 @@ export interface RunOptions extends Partial<RunRequest> {
   /** How long to wait for a response, and how much of one to read. */
   readonly timeoutMs?: number
   readonly maxBodyBytes?: number
+  /** The most records to request at once. */
+  readonly pageSize?: number
   /** What happens alongside the plan. */
   readonly beside?: BesideWork
   /** Called with what polls have fetched. */
@@ -59,6 +61,7 @@ function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOpti
     secret: sandbox.secret,
     timeouts: { connect: timeout, headers: timeout, body: timeout, request: timeout },
     ...(options.maxBodyBytes !== undefined && { maxBodyBytes: options.maxBodyBytes }),
+    ...(options.pageSize !== undefined && { pageSize: options.pageSize }),
     rateReserve: 0,
     clock,
     stamps,

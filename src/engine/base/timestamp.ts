@@ -194,7 +194,15 @@ export function fromMicros(micros: bigint): string {
   return text
 }
 
-export const addMicros = (instant: string, micros: bigint): string => fromMicros(toMicros(instant) + micros)
+const first = toMicros('0001-01-01T00:00:00.000000Z')
+const last = toMicros('9999-12-31T23:59:59.999999Z')
+
+/** The same; before the year 1 and after 9999, the nearest instant that can be expressed. */
+export const nearestInstant = (micros: bigint): string =>
+  fromMicros(micros < first ? first : micros > last ? last : micros)
+
+export const addMicros = (instant: string, micros: bigint): string =>
+  nearestInstant(toMicros(instant) + micros)
 
 /** The last microsecond of the second. As `updated_after` it means the same at any precision the API prints. */
 export const endOfSecond = (instant: string): string => `${instant.slice(0, 19)}.999999Z`

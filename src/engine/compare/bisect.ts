@@ -4,12 +4,12 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'
 import { epoch, forever } from '../walk/cutpoint.js'
-import { servedSize } from '../walk/pagesize.js'
+import { largestOf, pageSizes, servedSize } from '../walk/pagesize.js'
 import { RangeWalk } from '../walk/range.js'
 import { goesOn } from '../walk/shown.js'
 import type { RangeOutcome, WalkPage } from '../walk/types.js'
 import { type Candidate, type ComparePort, type Comparison, notShown, notTaken } from './comparison.js'
-import { bisectCost, closerGrid, fullCost, gridSize, listCost, pageRecords } from './comparisoncost.js'
+import { bisectCost, closerGrid, fullCost, gridSize, listCost } from './comparisoncost.js'
 import { Differences, type Move, RowHistogram } from './histogram.js'
 
 /** A range with counted ends, and how many requests it will cost to look into it. */
@@ -45,13 +45,15 @@ export class Bisection<P> {
    * second place.
    */
   #strays = 0
-  /** Records per page. */
+  /** The most records to request at once, and records per page. */
+  readonly #most: number
   #page: number
   /** The source has shown records that its totals leave out, so no count can be trusted. */
   #isUncounted = false
 
   constructor(private readonly port: ComparePort<P>) {
-    this.#page = Math.min(pageRecords, port.known.size ?? pageRecords)
+    this.#most = largestOf(port.pageSizes ?? pageSizes)
+    this.#page = Math.min(this.#most, port.known.size ?? this.#most)
   }
 
   async run(): Promise<Comparison> {
@@ -259,6 +261,7 @@ export class Bisection<P> {
       for (const id of notTaken(other, moves)) strays.add(id)
     }
     const port = {
+      ...(this.port.pageSizes && { pageSizes: this.port.pageSizes }),
       fetch: (after: string, page: number, perPage: number) => this.#fetch(after, page, perPage),
       take,
       reached: async (): Promise<void> => {},
@@ -266,7 +269,7 @@ export class Bisection<P> {
       note: (message: string, fields: Record<string, unknown>) => this.port.note(message, fields),
     }
     const [newer, total] = [this.#sourceAfter(hi), this.#sourceAfter(lo)]
-    const known = { hidden: this.port.known.hidden, ...(this.#page < pageRecords && { size: this.#page }) }
+    const known = { hidden: this.port.known.hidden, ...(this.#page < this.#most && { size: this.#page }) }
     const outcome = await new RangeWalk<P>(port, { after: lo, until: hi, newer, total, known }).run()
     this.#isUncounted ||= outcome.verdict === 'listed'
     this.#listed++

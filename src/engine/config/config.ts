@@ -35,6 +35,8 @@ export interface Config {
       readonly request: number
     }
     readonly maxBodyBytes: number
+    /** The most records to request at once. */
+    readonly pageSize: number
     readonly concurrency: number
     readonly gzip: boolean
     readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number }

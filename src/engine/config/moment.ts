@@ -1,6 +1,6 @@
 /* Moments as people type them: an instant, a date, or how long ago. Used by every flag and job that takes one. */
 import { Stop } from '../base/errors.js'
-import { canonical, fromMicros, toMicros } from '../base/timestamp.js'
+import { canonical, fromMicros, nearestInstant, toMicros } from '../base/timestamp.js'
 import { parseDuration } from './duration.js'
 import { firstShowing } from './instants.js'
 
@@ -36,7 +36,7 @@ function ago(milliseconds: number, now: string): string {
 /** The first instant of a day in a zone. undefined if the calendar has no such day. */
 function startOf(date: string, timeZone: string): string | undefined {
   const midnight = canonical(`${date}T00:00:00Z`)
-  return midnight === null ? undefined : fromMicros(firstShowing(toMicros(midnight), timeZone))
+  return midnight === null ? undefined : nearestInstant(firstShowing(toMicros(midnight), timeZone))
 }
 
 /** `flag`: what messages call the text. Throws Stop if it isn't a moment. */

@@ -110,6 +110,11 @@ const api = z
       maxBodyBytes: whole(65_536, 1_073_741_824)
         .default(67_108_864)
         .describe('Largest response to read; a larger one counts as failed.'),
+      pageSize: whole(1, 100)
+        .default(100)
+        .describe(
+          "The most records to request at once, if a gateway in front of the API can't pass larger responses on.",
+        ),
       concurrency: whole(1, 64)
         .default(8)
         .describe('Connections to the API; each carries one request at a time.'),

@@ -13,6 +13,7 @@ import {
   flattenAuthorization,
 } from '../model/flatten/authorization.js'
 import type { Page } from '../source/source.js'
+import { sizesUpTo } from '../walk/pagesize.js'
 import type { Dependencies } from './runcontext.js'
 
 /** What one or more readings of the list showed. */
@@ -52,10 +53,6 @@ export const isWhole = (list: AuthorizationList): boolean => !isShort(list) && l
 export const saysWhoIsGranted = (list: AuthorizationList): boolean =>
   isWhole(list) && !list.isConsistent && list.ids.size === list.total
 
-/** Records per page. A different size cuts a list without an order in other places. */
-const pageSize = 100
-const otherPageSize = 97
-
 /** Consecutive pages that show nothing new: the source answers every page, whatever it counts. */
 const mostQuiet = 3
 
@@ -90,7 +87,7 @@ async function readPages(
 /** undefined if the source refuses a page after the first; some do so past the end. */
 async function pageAt(run: AskingAuthorizations, number: number, perPage: number): Promise<Page | undefined> {
   try {
-    return await run.source.authorizations(number, run.signal, perPage)
+    return await run.source.authorizations(number, perPage, run.signal)
   } catch (error) {
     const isRefused = error instanceof Skip && (error.reason === 'absent' || error.reason === 'refused')
     if (number > 1 && isRefused) return undefined
@@ -98,7 +95,10 @@ async function pageAt(run: AskingAuthorizations, number: number, perPage: number
   }
 }
 
-async function readOnce(run: AskingAuthorizations, perPage = pageSize): Promise<AuthorizationList> {
+async function readOnce(
+  run: AskingAuthorizations,
+  perPage = run.source.pageSize,
+): Promise<AuthorizationList> {
   const rows = new Map<Int64, AuthorizationRow>()
   const findings = new Map<string, FlatAuthorization>()
   const ids = new Set<string>()
@@ -182,7 +182,9 @@ const areConsistent = (one: AuthorizationList, other: AuthorizationList): boolea
 export async function readAuthorizations(run: AskingAuthorizations): Promise<AuthorizationList> {
   const first = await readOnce(run)
   if (!isShort(first)) return first
-  const second = await readOnce(run, otherPageSize)
+  // Pages of another size cut a list without an order in other places.
+  const [, otherSize] = sizesUpTo(run.source.pageSize)
+  const second = await readOnce(run, otherSize)
   if (!isShort(second)) return second
   return areConsistent(first, second) ? { ...second, isConsistent: true } : joined(first, second)
 }

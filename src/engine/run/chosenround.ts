@@ -50,9 +50,6 @@ const markName = 'authorizations'
 
 /** Authorizations younger than this aren't requested again: rounds come every few minutes. */
 const askedAnewAfter = 3_600_000_000n
-/** One request covers this many tenants. */
-const inOneAnswer = 100
-
 /**
  * Which tenants are granted: requested as in every run if that costs one request, otherwise once an hour. In between,
  * one request finds out how many there are and what the rate limit is.
@@ -67,9 +64,9 @@ export async function grantedOf(
     return { granted: asked, asked }
   }
   const known = await readGranted(warehouse)
-  if (known.all <= inOneAnswer) return asking()
+  if (known.all <= run.source.pageSize) return asking()
   const last = await lastAuthorizations(warehouse)
-  const { total } = await run.source.authorizations(1, run.signal, 1)
+  const { total } = await run.source.authorizations(1, 1, run.signal)
   const counted = (await readMeta(warehouse, markName)) ?? String(known.granted.length)
   if (last === null || clock.nowMicros() - last > askedAnewAfter || String(total) !== counted) {
     const asked = await asking()

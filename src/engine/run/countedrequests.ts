@@ -35,6 +35,10 @@ export class CountedRequests implements Source {
     return this.source.address
   }
 
+  get pageSize(): number {
+    return this.source.pageSize
+  }
+
   async list(request: ListRequest): Promise<Page> {
     this.#one()
     return this.source.list(request)
@@ -55,9 +59,9 @@ export class CountedRequests implements Source {
     return this.source.strings(request)
   }
 
-  async authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page> {
+  async authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page> {
     this.#one()
-    return this.source.authorizations(page, signal, perPage)
+    return this.source.authorizations(page, perPage, signal)
   }
 
   async ask(question: PlainRequest): ReturnType<Source['ask']> {

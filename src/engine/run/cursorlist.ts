@@ -1,4 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
+import type { Skip } from '../base/errors.js'
 import { endOfSecond, fromMicros } from '../base/timestamp.js'
 import type { Flattened, PageNumbers } from '../model/flatten/batch.js'
 import type { Flow } from '../source/rate/flow.js'
@@ -6,13 +7,16 @@ import type { ListRequest, Page, Priority, Source } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
 
 import { cutPoint, epoch, unfiltered } from '../walk/cutpoint.js'
+import { memoryOf } from '../walk/memory.js'
+import { pageSizes, sizesUpTo, smallestReadable } from '../walk/pagesize.js'
 import type { WalkPage } from '../walk/types.js'
+import type { CursorState } from '../warehouse/cursors.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { type AnswerById, answerOfFailure, otherThan } from './answerbyid.js'
-import { isolate, mayBeOfRecords, withHoles } from './isolate.js'
+import { isolate, mayBeOfRecords, mayBeOfSize, withHoles } from './isolate.js'
 import { recordsObservedIn } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
-import type { CursorTask } from './tenant.js'
+import type { CursorTask, Run } from './tenant.js'
 
 interface ListOptions {
   readonly priority: Priority
@@ -31,6 +35,8 @@ interface ListedCursor extends CursorTask {
   readonly source: Source
   readonly signal: AbortSignal
   readonly warehouse: Pick<ReadingWarehouse, 'numbers'>
+  readonly run?: Pick<Run, 'pageSizes'>
+  readonly state?: Pick<CursorState, 'remembered'> | undefined
 }
 
 /** One cursor's list whose pages are compared, or only encoded when they are stored. */
@@ -55,6 +61,13 @@ export class CursorList<P extends FlatPage = Flattened> {
   #isCounted = false
   /** Pages that failed before: they are requested one more time before they are read in smaller pages again. */
   readonly #failed = new Set<string>()
+  /** Pages of this size or a larger one failed, although smaller ones showed all their records. */
+  #tooLarge = Number.POSITIVE_INFINITY
+  /** How the source failed when a page of that size was last requested. */
+  #refusal: Skip | undefined
+  #total = 0
+  /** The most records per page that can be read. undefined if no larger page has failed because of its size. */
+  readable: number | undefined
 
   constructor(
     private readonly cursor: ListedCursor,
@@ -64,7 +77,19 @@ export class CursorList<P extends FlatPage = Flattened> {
      * again.
      */
     private readonly form: (flattened: Flattened) => P,
-  ) {}
+  ) {
+    this.readable = memoryOf(cursor.state?.remembered).readable?.size
+  }
+
+  /** The most records to request at once. */
+  get most(): number {
+    return Math.min(this.cursor.source.pageSize, this.readable ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** The page sizes of the readings of this list. */
+  get pageSizes(): readonly number[] {
+    return sizesUpTo(this.most, this.cursor.run?.pageSizes ?? pageSizes)
+  }
 
   get #request() {
     const { tenantId, resource, signal } = this.cursor
@@ -80,27 +105,65 @@ export class CursorList<P extends FlatPage = Flattened> {
   ): Promise<WalkPage<Fetched<P>>> {
     const request = { ...this.#request, updatedAfter: after, page, perPage }
     const name = `${after} ${page} ${perPage}`
-    const isCounted = this.#isCounted
-    const first = { ...request, flow, isCounted, ...(this.#failed.has(name) && { attempts: 1 }) }
+    const isSuspect = this.#failed.has(name) || perPage >= this.#tooLarge
+    const first = {
+      ...request,
+      flow,
+      isCounted: this.#isCounted,
+      ...(isSuspect && { attempts: 1 }),
+    }
+    const ask = (): Promise<WalkPage<Fetched<P>>> =>
+      this.cursor.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
     try {
-      return await this.cursor.source.take(first, (answer) => this.#pageOf(answer, request, wanted))
+      if (this.#refusal && perPage > this.most) throw this.#refusal
+      return await ask()
     } catch (error) {
-      if (!mayBeOfRecords(error)) throw error
+      if (!this.#mayReadSmaller(error, request)) throw error
       this.#failed.add(name)
       const isolated = await isolate(this.cursor.source, request, error)
-      return withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
+      if (isolated.readable !== undefined && !isSuspect) {
+        // If the page arrives by now, its size wasn't to blame.
+        const arrived = await this.attempt(after, page, perPage, wanted)
+        if (arrived) return arrived
+        this.#learn(isolated.readable, perPage, error)
+      }
+      const shown = withHoles(this.#pageOf(isolated, request, wanted), isolated, after || epoch)
+      const { readable } = this
+      return { ...shown, ...(readable !== undefined && readable < perPage && { readable }) }
     }
   }
 
   /** A page that is requested only once, whatever happens. undefined if the source fails. */
-  async attempt(after: string, page: number, perPage: number): Promise<WalkPage<Fetched<P>> | undefined> {
+  async attempt(
+    after: string,
+    page: number,
+    perPage: number,
+    wanted?: FetchOptions['wanted'],
+  ): Promise<WalkPage<Fetched<P>> | undefined> {
     const request = { ...this.#request, updatedAfter: after, page, perPage, attempts: 1 }
     try {
-      return await this.cursor.source.take(request, (answer) => this.#pageOf(answer, request, undefined))
+      return await this.cursor.source.take(request, (answer) => this.#pageOf(answer, request, wanted))
     } catch (error) {
-      if (mayBeOfRecords(error)) return undefined
+      if (mayBeOfRecords(error) || mayBeOfSize(error)) return undefined
       throw error
     }
+  }
+
+  /**
+   * Whether smaller pages may show what this one doesn't. A page past the end may be refused for being there; its size
+   * isn't to blame.
+   */
+  #mayReadSmaller(error: unknown, { page, perPage }: Pick<ListRequest, 'page' | 'perPage'>): error is Skip {
+    if (mayBeOfRecords(error)) return true
+    return mayBeOfSize(error) && perPage > 1 && (page === 1 || (page - 1) * perPage < this.#total)
+  }
+
+  /** From now on, such a page is requested once, or not at all if pages that aren't too small can be read. */
+  #learn(readable: number, perPage: number, failure: Skip): void {
+    this.#tooLarge = Math.min(this.#tooLarge, perPage)
+    if (readable < smallestReadable) return
+    this.readable = readable
+    this.#refusal = failure
   }
 
   /** How many records are newer than the second of an instant, by the source's count. */
@@ -120,6 +183,7 @@ export class CursorList<P extends FlatPage = Flattened> {
   ): WalkPage<Fetched<P>> {
     const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
     this.#isCounted ||= !isUncounted
+    this.#total = total
     const { resource } = this.cursor
     const numbers: PageNumbers = { ...answer, form: this.cursor.warehouse.numbers }
     const flattened = resource.flatten(records, careful, numbers)

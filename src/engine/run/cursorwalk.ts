@@ -4,7 +4,6 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Flow } from '../source/rate/flow.js'
-import type { Hole } from '../walk/anomalies.js'
 import { isWholeFrom } from '../walk/cutpoint.js'
 import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
 import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../walk/types.js'
@@ -28,7 +27,7 @@ import {
   walkMode,
   walkPlan,
 } from './resumecursor.js'
-import { beyondHoles, tryHole } from './retryhole.js'
+import { beyondHoles, retryHole, tryLarger, withReadable } from './retryhole.js'
 import { believedWatermark, plannedWatermark, warnOfStamps } from './stampsahead.js'
 import { type Fetched, PageStore } from './store.js'
 import type { CursorRun } from './tenant.js'
@@ -101,6 +100,11 @@ export class CursorWalk implements CursorWork {
     return this.#isQuick ? quickFloor(this.cursor, this.#before) : floorOf(this.planned, this.#overlapMs)
   }
 
+  /** The day (UTC). */
+  get #today(): string {
+    return this.#startedAt.slice(0, 10)
+  }
+
   get #refill(): string | null {
     return this.#isFilled ? null : refillOf(this.cursor.state, this.#asked)
   }
@@ -157,7 +161,9 @@ export class CursorWalk implements CursorWork {
     const resume = this.#isQuick
       ? undefined
       : await resumable(warehouse, { ...key, slot: this.#slot }, state, begun)
-    this.#isFirstLoad = this.#before === null && !resume && (await this.#hasNoRows())
+    // Rows may exist without a watermark: from another source, or from an interrupted first load.
+    const isFirst = this.#before === null && !resume
+    this.#isFirstLoad = isFirst && (await warehouse.countRows(root, tenantId)) === 0
     const expected =
       this.mode === 'full' && this.#before !== null ? await warehouse.countRows(root, tenantId) : undefined
     const outcome = await this.#walk({
@@ -180,24 +186,19 @@ export class CursorWalk implements CursorWork {
 
   /** Starts the walk at the list's beginning if that is due for a search, or behind the part that fails. */
   async #settleFloor(): Promise<void> {
+    if (this.#asked !== 'quick') this.#memory = await tryLarger(this.#list, this.#memory, this.#today)
     const { holes } = this.#memory
     // A ring leaves what is late behind the holes to the next planned walk, which starts further back anyway.
     if (this.#isQuick) this.#floor = beyondHoles(this.#floor, this.#memory).floor
     else if (this.#asked === 'quick') this.#beginBeyondHoles()
     else if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
-    else if (this.mode === 'sync' && holes) await this.#tryHole(holes)
+    else if (this.mode === 'sync' && holes) await this.#tryHole()
   }
 
   #beginBeyondHoles(): void {
     const { floor, memory } = beyondHoles(this.#floor, this.#memory)
     this.#floor = floor
     this.#memory = memory
-  }
-
-  /** Rows may exist without a watermark: from another source, or from an interrupted first load. */
-  async #hasNoRows(): Promise<boolean> {
-    const { root, tenantId, warehouse } = this.cursor
-    return (await warehouse.countRows(root, tenantId)) === 0
   }
 
   /** Finds the stored watermarks that can be trusted, and starts there. */
@@ -228,7 +229,8 @@ export class CursorWalk implements CursorWork {
     this.#freshness = plan.resume ? undefined : new Freshness(this.cursor, how)
     const afterWalk = plan.resume ? undefined : await this.cursor.run.beforeWalk?.(this.cursor)
     const looksAgain = isWholeFrom(this.#floor)
-    const whole = { ...walkPlan(this.cursor.run, this.#floor, this.#overlapMs), known, looksAgain, ...plan }
+    const usual = walkPlan(this.#list.pageSizes, this.#floor, this.#overlapMs)
+    const whole = { ...usual, known, looksAgain, ...plan }
     const outcome = await new Walk(this.#port(), whole).run()
     this.evidence = outcome.evidence
     if (movesWatermark(outcome)) {
@@ -247,17 +249,15 @@ export class CursorWalk implements CursorWork {
   }
 
   /** Retries the remembered hole that has waited longest, and begins behind those that remain. */
-  async #tryHole([hole, ...others]: readonly Hole[]): Promise<void> {
-    const answer = hole && (await tryHole(this.#list, hole, this.#memory.size))
-    const left = hole && !answer?.isClosed ? [...others, hole] : others
-    const { holes: _, ...rest } = this.#memory
-    this.#memory = left.length > 0 ? { ...rest, holes: left } : rest
-    if (answer) {
-      const remembered = storedMemory(this.#memory)
+  async #tryHole(): Promise<void> {
+    const { memory, page, from } = await retryHole(this.#list, this.#memory)
+    this.#memory = memory
+    if (page) {
+      const remembered = storedMemory(memory)
       const statements = [moveCursor(this.cursor.warehouse.db, this.cursor.key, { remembered })]
-      await this.#store.store(answer.page.payload, { statements })
+      await this.#store.store(page.payload, { statements })
     }
-    if (answer?.isClosed && hole?.from !== undefined && hole.from < this.#floor) this.#floor = hole.from
+    if (from !== undefined && from < this.#floor) this.#floor = from
     this.#beginBeyondHoles()
   }
 
@@ -275,14 +275,18 @@ export class CursorWalk implements CursorWork {
     page: WalkPage<Fetched<EncodedPage>>,
     commit: PageCommit,
   ): Promise<(id: number | bigint) => string | undefined> {
+    const { key, warehouse } = this.cursor
     const isWhole = isWholeFrom(this.#floor)
-    const end = { isWhole, today: this.#startedAt.slice(0, 10), isSearch: false }
+    const end = { isWhole, today: this.#today, isSearch: false }
+    const learned = withReadable(this.#list, this.#memory, this.#today)
+    this.#memory = learned ?? this.#memory
     const recall = commit.outcome && recalled(commit.outcome, this.#memory, end)
     const statements = pageStatements(
       this.#underWay,
       recall ? { ...commit, ...recall } : commit,
       recall?.memory,
     )
+    if (learned && !recall) statements.push(moveCursor(warehouse.db, key, { remembered: learned }))
     const applied = await this.#flow.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )

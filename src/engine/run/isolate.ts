@@ -1,7 +1,8 @@
 /*
  * Reads a page that never answers in smaller pages, so that a record that breaks every response only blocks itself.
  * cursorlist.ts turns to it when a page has failed for good. What is left are holes: records that no response shows.
- * The records around them show where they are, and an incremental walk retries a remembered hole.
+ * The records around them show where they are, and an incremental walk retries a remembered hole. If the smaller pages
+ * show every record, the size of the page was to blame: see `readable`.
  */
 
 import { Skip } from '../base/errors.js'
@@ -10,6 +11,7 @@ import type { ListRequest, Page, Source } from '../source/source.js'
 import type { Hole } from '../walk/anomalies.js'
 import { cutBefore } from '../walk/cutpoint.js'
 import type { ObservedRecord } from '../walk/observed.js'
+import { smallestReadable } from '../walk/pagesize.js'
 import type { WalkPage } from '../walk/types.js'
 import { timeOf } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
@@ -20,6 +22,8 @@ export interface IsolatedPage extends Page {
   readonly unread: readonly number[]
   /** The records before and behind each place that are on other pages, if they were needed. */
   readonly around: { readonly before: unknown; readonly behind: unknown }
+  /** The size of the smaller pages that showed every record of this one. undefined if records had to be read alone. */
+  readonly readable?: number
 }
 
 /** A page far past the end of any list shows its total and no record. */
@@ -30,21 +34,37 @@ const few = 10
 const mostBroken = 3
 const attemptsOfFew = 2
 const attemptsOfOne = 3
+/** Records may move from one of the smaller pages to another: then they are read again, at most this often. */
+const mostTries = 5
+
+/** Places of a list, from 0. */
+interface Places {
+  readonly from: number
+  readonly to: number
+}
 
 type Ask = (page: number, perPage: number, attempts: number) => Promise<Page>
 
-/** Whether a failure may be caused by the page's records: the source answered wrongly or not at all, every time. */
+/**
+ * Whether a failure may be caused by the page's records: the source answered wrongly or not at all, every time, or a
+ * gateway refused the response as too large.
+ */
 export const mayBeOfRecords = (error: unknown): error is Skip =>
   error instanceof Skip &&
-  error.reason === 'failed' &&
-  error.details.code === undefined &&
-  (error.details.status === undefined || error.details.status >= 500)
+  (error.details.status === 413 ||
+    (error.reason === 'failed' &&
+      error.details.code === undefined &&
+      (error.details.status === undefined || error.details.status >= 500)))
+
+/** Whether the source refused what was asked. Some sources answer so to a page size that they don't serve. */
+export const mayBeOfSize = (error: unknown): error is Skip =>
+  error instanceof Skip && error.reason === 'refused' && error.details.status === 422
 
 async function orFailure<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
   } catch (error) {
-    if (mayBeOfRecords(error)) return undefined
+    if (mayBeOfRecords(error) || mayBeOfSize(error)) return undefined
     throw error
   }
 }
@@ -55,30 +75,34 @@ const keepTokens = (page: Page): Page => {
   return { ...page, tokens: () => tokens, isOdd: () => isOdd }
 }
 
-/** Reads the places of a page one by one, or in small pages if those answer. */
+/** Reads the places of a page in smaller pages, and one by one where those don't answer. */
 class Isolation {
   readonly #answers: Page[] = []
   readonly #places = new Map<number, { readonly record: unknown; readonly token: unknown }>()
   #broken = 0
+  /** The smallest of the pages that were needed. */
+  #smallest = Number.POSITIVE_INFINITY
 
   constructor(
     private readonly ask: Ask,
     private readonly failure: Skip,
   ) {}
 
-  async run({ page, perPage }: ListRequest): Promise<IsolatedPage> {
-    const far = await orFailure(this.ask(farPage, 1, 1))
+  /** undefined if the list has moved between the smaller pages: a record may have slipped from one to another. */
+  async run({ page, perPage }: ListRequest): Promise<IsolatedPage | undefined> {
+    const far = await this.#far()
     // Nothing is answered, or nothing that shows how long the list is: no record is to blame for the failure.
-    if (!far || far.isUncounted || far.records.length > 0) throw this.failure
+    if (!far || far.isUncounted) throw this.failure
     const from = (page - 1) * perPage
     const to = Math.min(from + perPage, far.total)
-    if (perPage > 1) await this.#small({ from, to, size: Math.min(few, perPage) })
+    const sizes = [smallestReadable, few].filter((size) => size < perPage)
+    if (perPage > 1) await this.#parts({ from, to }, sizes.length > 0 ? sizes : [perPage])
+    const answers = [...this.#answers, far]
+    if (answers.some(({ total }) => total !== far.total)) return undefined
     const numbers = Array.from({ length: Math.max(0, to - from) }, (_, i) => i)
     const unread = numbers.filter((i) => !this.#places.has(from + i))
     const read = numbers.flatMap((i) => this.#places.get(from + i) ?? [])
-    const answers = [...this.#answers, far]
     const stamps = answers.map(({ startedAt }) => startedAt).sort()
-    const last = answers.at(-2) ?? far
     return {
       ...far,
       // The guard treats the rows as being as old as the first response that contained any of them.
@@ -87,31 +111,45 @@ class Isolation {
       isOdd: () => answers.some((answer) => answer.isOdd()),
       records: read.map(({ record }) => record),
       tokens: () => read.map(({ token }) => token),
-      total: last.total,
       page,
-      totalPages: Math.ceil(last.total / perPage),
+      totalPages: Math.ceil(far.total / perPage),
       unread,
       around: await this.#around(unread, { from, to }),
+      ...(this.#smallest > 1 && this.#smallest < perPage && { readable: this.#smallest }),
     }
   }
 
-  async #small({ from, to, size }: { from: number; to: number; size: number }): Promise<void> {
+  /** A response that shows how long the list is. */
+  async #far(): Promise<Page | undefined> {
+    const far = await orFailure(this.ask(farPage, 1, 1))
+    if (far) return far.records.length === 0 ? far : undefined
+    // A source that refuses sizes may refuse pages past the end, too.
+    return mayBeOfSize(this.failure) ? orFailure(this.ask(1, 1, 1)) : undefined
+  }
+
+  /** Reads the places in pages of the first of the sizes, and those of a page that doesn't answer in smaller ones. */
+  async #parts({ from, to }: Places, [size, ...smaller]: readonly number[]): Promise<void> {
+    if (size === undefined) {
+      await this.#single({ from, to })
+      return
+    }
     for (let k = Math.floor(from / size); k * size < to; k++) {
       const answer = await orFailure(this.ask(k + 1, size, attemptsOfFew))
-      if (answer) this.#take(answer, k * size)
-      else await this.#single(Math.max(from, k * size), Math.min(to, (k + 1) * size))
+      if (answer) this.#take(answer, k * size, size)
+      else await this.#parts({ from: Math.max(from, k * size), to: Math.min(to, (k + 1) * size) }, smaller)
     }
   }
 
-  async #single(from: number, to: number): Promise<void> {
+  async #single({ from, to }: Places): Promise<void> {
     if (++this.#broken > mostBroken) throw this.failure
     for (let place = from; place < to; place++) {
       const answer = await orFailure(this.ask(place + 1, 1, attemptsOfOne))
-      if (answer) this.#take(answer, place)
+      if (answer) this.#take(answer, place, 1)
     }
   }
 
-  #take(answer: Page, from: number): void {
+  #take(answer: Page, from: number, size: number): void {
+    this.#smallest = Math.min(this.#smallest, size)
     const { records } = answer
     const tokens = answer.tokens()
     this.#answers.push(answer)
@@ -119,7 +157,7 @@ class Isolation {
   }
 
   /** A record at the edge of the page has its neighbor on another page. */
-  async #around(unread: readonly number[], { from, to }: { readonly from: number; readonly to: number }) {
+  async #around(unread: readonly number[], { from, to }: Places) {
     const neighbour = async (place: number): Promise<unknown> => {
       if (this.#places.has(place)) return this.#places.get(place)?.record
       return (await orFailure(this.ask(place + 1, 1, 1)))?.records[0]
@@ -133,11 +171,15 @@ class Isolation {
   }
 }
 
-/** Throws the failure if single records didn't cause it. */
-export function isolate(source: Source, request: ListRequest, failure: Skip): Promise<IsolatedPage> {
+/** Throws the failure if neither single records nor the page's size caused it, or if the list doesn't stand still. */
+export async function isolate(source: Source, request: ListRequest, failure: Skip): Promise<IsolatedPage> {
   const ask: Ask = (page, perPage, attempts) =>
     source.take({ ...request, page, perPage, attempts }, keepTokens)
-  return new Isolation(ask, failure).run(request)
+  for (let attempt = 0; attempt < mostTries; attempt++) {
+    const isolated = await new Isolation(ask, failure).run(request)
+    if (isolated) return isolated
+  }
+  throw failure
 }
 
 /** The page with a place for each record that is missing from it, and the resulting holes. */

@@ -1,7 +1,6 @@
 import { endOfSecond, fromMicros, toMicros } from '../base/timestamp.js'
 import { epoch, unixEpoch } from '../walk/cutpoint.js'
 import { decodeIds } from '../walk/idset.js'
-import { pageSizes } from '../walk/pagesize.js'
 import type { WalkPlan, WalkProgress } from '../walk/types.js'
 import {
   type CursorState,
@@ -11,7 +10,7 @@ import {
   type WalkSlot,
 } from '../warehouse/cursors.js'
 import { quickOverlapOf } from './lateness.js'
-import type { CursorRun, Run } from './tenant.js'
+import type { CursorRun } from './tenant.js'
 
 /** The progress of an interrupted walk, and its mode: a sync doesn't continue the walk of a full sync. */
 export interface StoredWalk extends WalkProgress {
@@ -98,12 +97,8 @@ export const quickFloor = ({ run, resource }: CursorRun, watermark: string | nul
   floorOf(watermark, quickOverlapOf(run.config.sync.overlap, run.lateness, resource.name))
 
 /** A walk from that floor, and where the walk after it would start. */
-export const walkPlan = (
-  { pageSizes: sizes = pageSizes }: Pick<Run, 'pageSizes'>,
-  floor: string,
-  overlapMs: number,
-): WalkPlan => ({
+export const walkPlan = (pageSizes: readonly number[], floor: string, overlapMs: number): WalkPlan => ({
   floor,
   nextFloor: (ceiling) => floorOf(ceiling, overlapMs),
-  pageSizes: sizes,
+  pageSizes,
 })

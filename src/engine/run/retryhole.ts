@@ -1,10 +1,11 @@
 /*
- * Retries the remembered holes of a cursor, with two requests per run, and lets walks begin behind those that remain.
- * cursorwalk.ts does so before each walk.
+ * Retries what failed in a cursor's earlier walks. Remembered holes, with two requests per run: walks begin behind those
+ * that remain. Pages that couldn't be read because of their size, with one request per day. cursorwalk.ts does so before
+ * each walk.
  */
 import { endOfSecond } from '../base/timestamp.js'
 import type { Hole } from '../walk/anomalies.js'
-import { cutBefore } from '../walk/cutpoint.js'
+import { cutBefore, epoch } from '../walk/cutpoint.js'
 import type { Memory } from '../walk/memory.js'
 import type { WalkPage } from '../walk/types.js'
 import type { CursorList } from './cursorlist.js'
@@ -20,10 +21,10 @@ const margin = 2
  * Retries a hole with two requests: how many records are newer than the one behind it, and the page on which it then
  * is. Returns the page if it answers, and whether it shows everything there: then nothing is missing.
  */
-export async function tryHole<P extends FlatPage>(
+async function tryHole<P extends FlatPage>(
   list: CursorList<P>,
   { after, records }: Hole,
-  most: number | undefined,
+  most: number,
 ): Promise<{ readonly page: WalkPage<Fetched<P>>; readonly isClosed: boolean } | undefined> {
   const newer = (await list.attempt(after, 1, 1))?.total
   if (newer === undefined) return undefined
@@ -34,8 +35,31 @@ export async function tryHole<P extends FlatPage>(
   return { page, isClosed: isEnd || page.observed.some(({ updatedAt }) => updatedAt <= after) }
 }
 
+/** What has become of the holes. `from`: the list has to be read from there, because a hole has closed. */
+interface Retried<P extends FlatPage> {
+  readonly memory: Memory
+  readonly page?: WalkPage<Fetched<P>>
+  readonly from?: string
+}
+
+/** Retries the remembered hole that has waited longest. */
+export async function retryHole<P extends FlatPage>(
+  list: CursorList<P>,
+  memory: Memory,
+): Promise<Retried<P>> {
+  const { holes: [hole, ...others] = [], ...rest } = memory
+  const { most } = list
+  const answer = hole && (await tryHole(list, hole, Math.min(most, memory.size ?? most)))
+  const left = hole && !answer?.isClosed ? [...others, hole] : others
+  return {
+    memory: left.length > 0 ? { ...rest, holes: left } : rest,
+    ...(answer && { page: answer.page }),
+    ...(answer?.isClosed && hole?.from !== undefined && { from: hole.from }),
+  }
+}
+
 /** The smallest page that holds the places from `from` to `to`, if the source serves pages of that size. */
-function pageOver(from: number, to: number, most = 100): { page: number; perPage: number } {
+function pageOver(from: number, to: number, most: number): { page: number; perPage: number } {
   for (let perPage = to - from; perPage < most; perPage++) {
     const page = Math.floor(from / perPage)
     if (to <= (page + 1) * perPage) return { page: page + 1, perPage }
@@ -66,3 +90,32 @@ export function beyondHoles(
 
 const earlier = (one: string | undefined, other: string): string =>
   one !== undefined && one < other ? one : other
+
+/** Once a day, requests the first page of the whole list in the usual size, if such pages couldn't be read. */
+export async function tryLarger<P extends FlatPage>(
+  list: CursorList<P>,
+  memory: Memory,
+  today: string,
+): Promise<Memory> {
+  const { readable, ...rest } = memory
+  if (!readable || readable.triedOn === today) return memory
+  list.readable = undefined
+  const { most } = list
+  const page = most > readable.size && (await list.attempt(epoch, 1, most))
+  if (page) return rest
+  list.readable = readable.size
+  return { ...rest, readable: { ...readable, triedOn: today } }
+}
+
+/**
+ * The memory with the size of pages that the list has turned out to need. undefined if that was known. It is stored with
+ * the next page: a walk that is cut short has learned it for the walk that resumes it.
+ */
+export const withReadable = <P extends FlatPage>(
+  { readable: size }: CursorList<P>,
+  memory: Memory,
+  today: string,
+): Memory | undefined =>
+  size === undefined || size === memory.readable?.size
+    ? undefined
+    : { ...memory, readable: { size, triedOn: today } }

@@ -3,6 +3,7 @@
  * stored. The incremental walk uses it, and `verify` for the watermark.
  */
 import { type Clocks, possibleUntil } from '../walk/clocks.js'
+import { isWholeFrom } from '../walk/cutpoint.js'
 import type { WalkOutcome } from '../walk/types.js'
 import { recordedWatermarks } from '../warehouse/runs.js'
 import type { CursorRun, ReadingCursor } from './tenant.js'
@@ -16,7 +17,9 @@ export async function believedWatermark(
   stored: string | null,
   ask: () => Promise<Clocks | undefined>,
 ): Promise<string | null> {
-  if (stored === null || stored <= cursor.now()) return stored
+  // Up to 0.2.0, a list whose only record isn't shown ended with the floor of a first load.
+  if (stored === null || isWholeFrom(stored)) return null
+  if (stored <= cursor.now()) return stored
   const clocks = await ask()
   const until = clocks ? possibleUntil(clocks) : stored
   if (stored <= until) return stored

@@ -57,6 +57,10 @@ export class WholeLists implements Source {
     return this.source.address
   }
 
+  get pageSize(): number {
+    return this.source.pageSize
+  }
+
   list(request: ListRequest): Promise<Page> {
     return this.#from(request, (asked) => this.source.list(asked))
   }
@@ -79,8 +83,8 @@ export class WholeLists implements Source {
     return this.source.strings(request)
   }
 
-  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page> {
-    return this.source.authorizations(page, signal, perPage)
+  authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page> {
+    return this.source.authorizations(page, perPage, signal)
   }
 
   ask(question: PlainRequest): ReturnType<Source['ask']> {

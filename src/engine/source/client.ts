@@ -46,6 +46,8 @@ export interface SourceOptions {
   readonly timeouts: Timeouts
   /** The largest body after decompression; default 64 MiB. */
   readonly maxBodyBytes?: number
+  /** The most records to request at once; default 100. */
+  readonly pageSize?: number
   /** The most requests in flight; default 16. */
   readonly connections?: number
   readonly rateReserve: number
@@ -63,9 +65,13 @@ export interface SourceOptions {
   readonly onRequest?: (info: RequestInfo) => void
 }
 
+/** As the API documents it. */
+const mostPerPage = 100
+
 /** Shared by a source and all sources split off from it. */
 interface SharedSource {
   readonly address: SourceAddress
+  readonly pageSize: number
   readonly prefix: string
   readonly exchange: ExchangeOptions
   readonly retry: Omit<RetryLoop, 'signal' | 'who'>
@@ -123,7 +129,10 @@ export function createSource(options: SourceOptions): Source {
     onRetry: onRetry ?? (() => {}),
   }
   return new HttpSource(
-    { address: sourceAddress(options), prefix: target.prefix, exchange, retry },
+    {
+      ...{ address: sourceAddress(options), pageSize: options.pageSize ?? mostPerPage },
+      ...{ prefix: target.prefix, exchange, retry },
+    },
     new Counter(),
   )
 }
@@ -140,6 +149,10 @@ class HttpSource implements Source {
 
   get address(): SourceAddress {
     return this.shared.address
+  }
+
+  get pageSize(): number {
+    return this.shared.pageSize
   }
 
   list(request: ListRequest): Promise<Page> {
@@ -173,7 +186,7 @@ class HttpSource implements Source {
     })
   }
 
-  authorizations(page: number, signal?: AbortSignal, perPage = 100): Promise<Page> {
+  authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page> {
     const { partnerId } = this.address
     const call: ApiRequest = {
       path: this.#url(

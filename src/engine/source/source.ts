@@ -151,6 +151,8 @@ export interface SourceTraffic {
 export interface Source {
   /** Which source it is: a warehouse belongs to one. */
   readonly address: SourceAddress
+  /** The most records to request at once. */
+  readonly pageSize: number
   list(request: ListRequest): Promise<Page>
   /**
    * Like `list`, but returns the result of `make` instead of the page. `make` runs once, after the response was
@@ -163,7 +165,7 @@ export interface Source {
   /** A bare array, such as payments/customer_payment_types. */
   strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
   /** One page of `partners/:partner_id/authorizations`. */
-  authorizations(page: number, signal?: AbortSignal, perPage?: number): Promise<Page>
+  authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page>
   /** Returns a response as it came. Throws like the others if none came. */
   ask(question: PlainRequest): Promise<Shown>
   /** The stats of everything, or of the requests made under one tag (see `tagged`). */

@@ -29,6 +29,8 @@ export async function beginReading<P>(
   // A total that is known to be wrong says nothing about what has vanished.
   if (!known?.isUncounted) refuseLoss(first.total, expected, 'rows')
   walk.size.watch(first)
+  if (first.readable !== undefined && first.readable < perPage)
+    return beginReading(walk, number, first.readable, joint)
   const isAll = isAllShown(walk, first)
   const isMore = isMoreThanCounted(first)
   const next = isAll && !isMore ? await nextOf(walk, first, perPage) : undefined
@@ -162,7 +164,8 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
   const head = await port.fetch(1, 1)
   const { total } = head
   const progress = reached(plan.resume.progress, listHeadOf(head))
-  const { boundary, ceiling, size: perPage = usual } = progress
+  const { boundary, ceiling, size = usual } = progress
+  const perPage = Math.min(size, usual)
   if (perPage < usual) walk.size.learn(perPage)
   // A ceiling in the future doesn't show what changed since the walk began.
   if (ceiling > believedUntil(head.clocks)) return undefined

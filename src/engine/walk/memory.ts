@@ -27,6 +27,8 @@ export interface Memory {
   readonly isBeforeAll?: boolean
   /** The source serves this many records per page, however many are requested. */
   readonly size?: number
+  /** Larger pages than this never arrive. A larger one is tried once a day (UTC). */
+  readonly readable?: { readonly size: number; readonly triedOn: string }
   readonly holes?: readonly Hole[]
   /** What the last reconcile found about records that have left the list. */
   readonly left?: LeftTheList
@@ -113,6 +115,7 @@ function memoryAfter(before: Memory, outcome: WalkOutcome, end: WalkEnd): Memory
     ...(before.isBeforeAll && { isBeforeAll: true }),
     ...(before.left && { left: before.left }),
     ...(served != null && { size: served }),
+    ...(before.readable && { readable: before.readable }),
     ...(open.length > 0 && { holes: merged(open) }),
   }
 }

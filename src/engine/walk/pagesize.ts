@@ -10,6 +10,15 @@ import type { WalkPage } from './types.js'
  */
 export const pageSizes = [100, 97, 89, 83, 79] as const
 
+export const largestOf = (sizes: readonly number[]): number => sizes[0] ?? pageSizes[0]
+
+/**
+ * If larger pages than this can't be read, later walks request pages of this size. A source that doesn't serve even
+ * these is read as before, and its pages record by record: so small a size is a failure that passes, or not one of
+ * sizes, and remembering it would make long lists too expensive.
+ */
+export const smallestReadable = 50
+
 /** A smaller page costs too many requests for what another cut may find. */
 const smallestShare = 0.5
 
@@ -96,8 +105,9 @@ export class PageSize {
     this.#learned = size
   }
 
-  /** Checks whether a page has more records than the source was thought to serve. */
-  watch({ records }: Pick<WalkPage<unknown>, 'records'>): void {
+  /** Checks whether a page has more records than the source was thought to serve, or can't be read at its size. */
+  watch({ records, readable }: Pick<WalkPage<unknown>, 'records' | 'readable'>): void {
+    if (readable !== undefined) this.#most = Math.min(readable, this.#most ?? readable)
     if (this.known !== undefined && records > this.known && this.#learned === undefined) this.#learned = null
   }
 

@@ -9,7 +9,7 @@ import { countAfter, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
 import { Pager } from './pager.js'
-import { pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
+import { largestOf, pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
 import { ShownIds } from './shown.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from './types.js'
 import { type Basis, verdict } from './verdict.js'
@@ -57,8 +57,12 @@ export class RangeWalk<P> {
     this.#most = range.known?.size ?? undefined
   }
 
+  get #usual(): readonly number[] {
+    return this.port.pageSizes ?? pageSizes
+  }
+
   get #sizes(): readonly number[] {
-    return this.#most === undefined ? pageSizes : sizesUpTo(this.#most)
+    return this.#most === undefined ? this.#usual : sizesUpTo(this.#most, this.#usual)
   }
 
   /**
@@ -72,7 +76,7 @@ export class RangeWalk<P> {
     let before = ''
     for (let i = 0; i < this.#sizes.length; i++) {
       const from = this.#newer
-      const reading = await this.#read(this.#sizes[i] ?? pageSizes[0], before)
+      const reading = await this.#read(this.#sizes[i] ?? largestOf(this.#usual), before)
       before = reading.fell ? '' : `${reading.expected} ${from}`
       if (this.#isUncounted) return this.#outcome({ by: 'end', mayHide: false }, this.#seen.size)
       if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, reading.expected)
@@ -118,7 +122,7 @@ export class RangeWalk<P> {
     for (let attempt = 0; attempt < attempts && this.#total !== undefined; attempt++) {
       const isTop = this.range.until === forever
       const most = this.#total - (isTop ? 0 : this.#newer)
-      const place = lastPage(this.#total, isTop ? this.#total : most + 1, this.#most)
+      const place = lastPage(this.#total, isTop ? this.#total : most + 1, largestOf(this.#sizes))
       if (!place) return undefined
       const page = await this.port.fetch(this.range.after, place.page, place.perPage)
       this.#look(page)

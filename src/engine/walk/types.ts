@@ -28,6 +28,8 @@ export interface WalkPage<P> {
   /** Number of records on the page, including unusable ones. */
   readonly records: number
   readonly observed: readonly ObservedRecord[]
+  /** The page never arrived, but smaller pages of this size did. */
+  readonly readable?: number
   /** Records of the page that no response shows. */
   readonly holes?: readonly Hole[]
   /** Absent if time doesn't matter; then every stamp is trusted. */
@@ -151,6 +153,8 @@ export interface WalkPlan {
 
 /** How a caller reaches a cursor's list: one page of the records newer than t. */
 export interface ListPort<P> {
+  /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
+  readonly pageSizes?: readonly number[]
   fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
 }
 

@@ -99,7 +99,7 @@ export interface Evidence {
 
 /** The part of what is remembered about a list (memory.ts) that affects its verdict. */
 export interface Remembered {
-  readonly surplus?: { readonly searches: number }
+  readonly surplus?: { readonly searches: number; readonly total: number; readonly shown: number }
   readonly twice?: number
   readonly isUnordered?: boolean
   readonly isUncounted?: boolean
@@ -110,6 +110,16 @@ export interface Remembered {
  * Records are known to be counted but never shown once a second search, on another day or by request, found the same.
  */
 const searchesForFact = 2
+/**
+ * A list that hides more than this share of its records isn't believed to be whole, however often that is found: its
+ * pages may be empty from the second one on. Fewer hidden records than `fewHidden` are believed whatever their share.
+ */
+const mostHidden = 0.2
+const fewHidden = 5
+
+/** Whether it is a fact that the list shows no more. */
+export const isSettledAsHidden = ({ searches, total, shown }: NonNullable<Remembered['surplus']>): boolean =>
+  searches >= searchesForFact && (total - shown < fewHidden || total - shown <= total * mostHidden)
 
 /**
  * Reasons that leave a verdict unproven although everything that the source shows is stored: another walk would find no
@@ -165,9 +175,9 @@ function* claimsOf(evidence: Evidence, memory: Remembered | undefined): Generato
   if (keptNewer > 0) yield unproven('source_went_back')
   if (differing > 0) yield unproven('answers_differ')
   if (holes > 0 || memory?.holes?.length) yield unproven('unreadable')
-  const searches = memory ? memory.surplus?.searches : hidden > 0 ? 1 : undefined
-  if (searches !== undefined)
-    yield searches < searchesForFact ? unproven('counted_not_shown') : listed('counted_not_shown')
+  const surplus = memory?.surplus
+  if (surplus && isSettledAsHidden(surplus)) yield listed('counted_not_shown')
+  else if (surplus || (!memory && hidden > 0)) yield unproven('counted_not_shown')
   if (beforeAll > 0) yield unproven('before_all')
   if (left > 0) yield unproven('left_the_list')
   if (memory?.isUncounted) yield listed('no_count')

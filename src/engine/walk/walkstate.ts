@@ -17,6 +17,13 @@ const oftenUpTo = 5000
 export const mayReadOn = (number: number, records: number): boolean =>
   number <= mostReadings && records <= oftenUpTo
 
+/**
+ * The ceiling of a walk that has begun at it saw no record. If that is before the year 1, nothing was read up to it, and
+ * no database can store it.
+ */
+export const ceilingReached = (ceiling: string | null): string | null =>
+  ceiling === null || isWholeFrom(ceiling) ? null : ceiling
+
 /** What all readings of one walk share. */
 export class WalkState<P> {
   /** The newest `updated_at` that any reading has stored, not counting those in the future. */
@@ -85,7 +92,7 @@ export class WalkState<P> {
     return {
       ...verdict(evidence),
       evidence,
-      ceiling,
+      ceiling: ceilingReached(ceiling),
       books,
       finding: { ...nothingFound, twice, hidden, holes, ...odd, ...(size !== undefined && { size }) },
       ...(evidence.isAhead && { ahead: { records: this.#ahead.size, until: this.#aheadUntil } }),

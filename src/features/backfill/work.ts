@@ -23,7 +23,7 @@ import { type Fetched, PageStore } from '../../engine/run/store.js'
 import { type CursorRun, now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
 import { countAfter } from '../../engine/walk/count.js'
-import { forever } from '../../engine/walk/cutpoint.js'
+import { epoch, forever } from '../../engine/walk/cutpoint.js'
 import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
 import { RangeWalk } from '../../engine/walk/range.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
@@ -40,8 +40,11 @@ import {
   readProgress,
 } from './sql.js'
 
-/** The last instant before the range: `updated_after` excludes the instant it names. */
-export const beginningOf = ({ from }: TimeRange): string => addMicros(from, -1n)
+/** The last instant before the range: `updated_after` excludes the instant it names. Nothing is before the year 1. */
+export const beginningOf = ({ from }: TimeRange): string => {
+  const before = addMicros(from, -1n)
+  return before < from ? before : epoch
+}
 /** The last instant of the range. */
 export const endOf = ({ to }: TimeRange): string => addMicros(to, -1n)
 
@@ -198,6 +201,7 @@ export class Backfill implements CursorWork {
     const { note, warehouse } = this.cursor
     const progress = (reached: string): CompiledQuery => moveBoundary(warehouse.db, key, reached, this.#made)
     return {
+      pageSizes: this.#list.pageSizes,
       fetch,
       take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
       reached: (reached) => this.#write(progress(reached)),

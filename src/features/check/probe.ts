@@ -54,7 +54,6 @@ export interface ProbeTarget {
 export const mostRequests = 15
 /** One question may take two attempts. */
 const attempts = 2
-const perPage = 100
 const tolerableSkew = 120_000
 
 const unknown: ProbeAnswers = {
@@ -103,6 +102,10 @@ class Asker {
     this.source = target.source.tagged()
   }
 
+  get perPage(): number {
+    return this.target.source.pageSize
+  }
+
   get requests(): number {
     return this.source.stats().requests
   }
@@ -121,7 +124,7 @@ class Asker {
   }
 
   list(page: number, more: { gzip?: boolean } = {}) {
-    return this.show({ updated_after: unixEpoch, page, per_page: perPage }, more)
+    return this.show({ updated_after: unixEpoch, page, per_page: this.perPage }, more)
   }
 
   /** How many records are newer; all records if no time is given. */
@@ -188,7 +191,7 @@ async function filterOf(
 }
 
 async function beyondEnd(asker: Asker, total: number): Promise<ProbeAnswers['beyond_end']> {
-  const shown = await asker.list(Math.ceil(total / perPage) + 1)
+  const shown = await asker.list(Math.ceil(total / asker.perPage) + 1)
   if (!shown) return null
   if (shown.status !== 200) return 'refused'
   return (glimpse(shown)?.records.length ?? 0) === 0 ? 'empty' : 'records'

@@ -57,9 +57,10 @@ export class Forecast implements CursorWork {
     this.#liveRows = how.hasTable ? new LiveRows(cursor.warehouse, cursor, how.hasUnlisted) : undefined
   }
 
-  /** Records per page, if the source was found to serve fewer than requested. */
+  /** Records per page, if that is fewer than the API documents. */
   get #page(): number | undefined {
-    return memoryOf(this.#state?.remembered).size
+    const page = Math.min(this.#list.most, memoryOf(this.#state?.remembered).size ?? pageRecords)
+    return page < pageRecords ? page : undefined
   }
 
   #pagesOf(records: number): number {

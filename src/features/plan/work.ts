@@ -175,7 +175,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const told = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
   const rate = told && (await withSeenLength(deps.warehouse, told))
   const tenants = byTenant(cursors)
-  const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / 100))
+  const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / deps.source.pageSize))
   return {
     mode: 'plan',
     of: request.mode,

@@ -144,6 +144,8 @@ export class Comparing {
 
   async run(full: boolean): Promise<ComparedCursor> {
     const memory = this.parts.memory()
+    // Of this run's own walk, which knows more than the cursor did.
+    if (memory.readable) this.parts.list.readable = memory.readable.size
     // If a list's counts are wrong, counting finds nothing.
     if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
     const found = await new Bisection<Fetched>(this.#port()).run()
@@ -155,6 +157,7 @@ export class Comparing {
   #port(): ComparePort<Fetched> {
     const { list, rows, repair, note } = this.parts
     return {
+      pageSizes: list.pageSizes,
       fetch: (after, page, perPage) => list.fetch(after, page, perPage),
       cells: (after, until) => rows.cells(after, until),
       rows: (after, until) => rows.rows(after, until),
@@ -185,7 +188,7 @@ export class Comparing {
       readAhead: () => flow.together,
       note,
     }
-    const plan = walkPlan(this.#run, floor, this.parts.overlapMs)
+    const plan = walkPlan(list.pageSizes, floor, this.parts.overlapMs)
     const known = knownOf(this.parts.memory())
     // A complete list shows whether its totals are right by now. If they fluctuate, it isn't read again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady

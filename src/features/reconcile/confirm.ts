@@ -11,6 +11,7 @@ import type { Note } from '../../engine/run/runreport.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { cutBefore, cutPoint, epoch } from '../../engine/walk/cutpoint.js'
+import { largestOf } from '../../engine/walk/pagesize.js'
 import { RangeWalk } from '../../engine/walk/range.js'
 import type { WalkPage } from '../../engine/walk/types.js'
 import type { GoneRow } from './tombstone.js'
@@ -131,7 +132,7 @@ export class Confirmation {
 
   /** The second list: the newest records first, since a record that moved is there; then each row's second. */
   async #readAgain(candidates: readonly Candidate[]): Promise<Confirmed> {
-    const newest = await this.list.fetch(epoch, 1, 100)
+    const newest = await this.list.fetch(epoch, 1, largestOf(this.list.pageSizes))
     const gone: GoneRow[] = []
     const moved: Fetched[] = [newest.payload]
     for (const group of inSeconds(candidates)) {
@@ -157,7 +158,15 @@ export class Confirmation {
       for (const { id } of page.observed) shown.add(id)
       moved.push(page.payload)
     }
-    const port = { fetch, take, reached: async () => {}, readAhead: () => 0, note: this.options.note }
+    const { pageSizes } = this.list
+    const port = {
+      pageSizes,
+      fetch,
+      take,
+      reached: async () => {},
+      readAhead: () => 0,
+      note: this.options.note,
+    }
     const newer = await countAfter(port, until)
     const total = await countAfter(port, after)
     const outcome = await new RangeWalk(port, { after, until, newer, total }).run()

@@ -55,6 +55,7 @@ describe('a configuration', () => {
       allowInsecure: false,
       timeouts: { connect: 10_000, headers: 30_000, body: 60_000, request: 60_000 },
       maxBodyBytes: 67_108_864,
+      pageSize: 100,
       gzip: false,
       retry: { attempts: 6, baseMs: 500, maxMs: 30_000 },
     })

@@ -4,10 +4,12 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
+import type { Source } from '../../../src/engine/source/source.js'
 import { Places } from '../../../src/engine/walk/countmismatch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/status/words.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'
+import { Between } from '../../support/between.js'
 import { HandClock } from '../../support/clocks.js'
 import { at, atSource, fill, listed, liveIds, only, timeOf } from '../../support/notes.js'
 import { type RunOptions, sync } from '../../support/run.js'
@@ -241,6 +243,65 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 5 })
       expect(await remembered(warehouse)).toBeNull()
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it.each([
+      ['half of the list', 175, 'unproven'],
+      ['a fifth and one more', 71, 'unproven'],
+      ['a fifth', 70, 'listed'],
+    ] as const)('if that is %s: another day makes it %s', async (_, hidden, completeness) => {
+      const warehouse = await begun(350)
+      for (let id = 1; id <= hidden; id++) odd().hidden.add(id)
+      expect(await run(warehouse)).toMatchObject({ completeness: 'unproven', reason: 'counted_not_shown' })
+      clock.pass(day)
+      for (let i = 0; i < 2; i++)
+        expect(await run(warehouse)).toMatchObject({ completeness, reason: 'counted_not_shown' })
+      await warehouse.close()
+    })
+
+    it('because every page behind the first is empty: no number of searches makes it a success', async () => {
+      const warehouse = await begun(350)
+      const around = (source: Source): Source =>
+        new Between(source, async ({ page }, ask) => {
+          const answer = await ask()
+          return page > 1 ? { ...answer, records: [], tokens: () => [] } : answer
+        })
+      const unproven = { status: 'failed', completeness: 'unproven', reason: 'counted_not_shown' } as const
+      for (let i = 0; i < 4; i++) {
+        expect(await run(warehouse, { around })).toMatchObject(unproven)
+        clock.pass(day)
+      }
+      for (const mode of ['full', 'reconcile'] as const)
+        expect(
+          only(await sync(sandbox, warehouse, { resources: ['notes'], clock, mode, full: true, around })),
+        ).toMatchObject({
+          status: 'failed',
+          completeness: 'unproven',
+        })
+      clock.pass(day)
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
+    it('that is the only one leaves no watermark, and what comes after it arrives', async () => {
+      const warehouse = await begun(1)
+      odd().hidden.add(1)
+      const known = { reason: 'counted_not_shown', watermark: null } as const
+      for (const mode of ['sync', 'sync', 'full'] as const)
+        expect(await run(warehouse, { mode })).toMatchObject({
+          ...known,
+          completeness: 'unproven',
+          status: 'failed',
+        })
+      clock.pass(day)
+      expect(await run(warehouse)).toMatchObject({ ...known, completeness: 'listed', status: 'ok' })
+      expect((await rowsOf(warehouse, 'sync_cursors'))[0]).toMatchObject({ watermark: null })
+      fill(sandbox, 3, { from: 2 })
+      expect(await run(warehouse)).toMatchObject({ completeness: 'listed', watermark: timeOf(4) })
+      expect(await liveIds(warehouse)).toEqual([2, 3, 4])
       await warehouse.close()
     })
 

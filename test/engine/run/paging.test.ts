@@ -384,6 +384,165 @@ describe.each(warehouses())('$name', (kind) => {
     })
   })
 
+  describe('pages over a size that never arrive', () => {
+    /** Requests of more records than this fail in that way. */
+    const over = (most: number, fault: Fault = { kind: 'status', status: 502 }): Rule => ({
+      when: { ...when, perPage: Array.from({ length: 100 - most }, (_, i) => most + 1 + i) },
+      fault,
+    })
+    const sizes = (): number[] =>
+      sandbox.requests.filter(({ resource }) => resource === 'notes').map(({ per_page }) => per_page ?? 0)
+    const readable = async (warehouse: Warehouse): Promise<unknown> =>
+      ((await remembered(warehouse)) as { readable?: unknown } | null)?.readable
+    const nextDay = (): void => clock.pass(25 * 3_600_000)
+
+    it.each([
+      ['502', { kind: 'status', status: 502 }],
+      ['504', { kind: 'status', status: 504 }],
+      ['413', { kind: 'status', status: 413 }],
+      ['422', { kind: 'status', status: 422 }],
+      ['a response that is cut off', { kind: 'cut' }],
+    ] as const)('%s: the size is learned once, and costs nothing from then on', async (_, fault) => {
+      const warehouse = await begun(620, [over(60, fault)])
+      const whole = { status: 'ok', completeness: 'proven', reason: null } as const
+      const first = await run(warehouse)
+      expect(first).toMatchObject({ ...whole, watermark: timeOf(620) })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await readable(warehouse)).toMatchObject({ size: 50 })
+      // 13 pages and the first again: no page of a size that is known to fail.
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ ...whole, requests: 14 })
+      expect(Math.max(...sizes())).toBe(50)
+      fill(sandbox, 120, { from: 621 })
+      expect(await run(warehouse)).toMatchObject({ ...whole, requests: 4 })
+      expect(await run(warehouse)).toMatchObject({ ...whole, requests: 1 })
+      for (const id of [3, 400, 401]) sandbox.store.remove(1, 'notes', id)
+      sandbox.resetRequests()
+      const compared = only(await reconcile(sandbox, warehouse, { clock, full: true }))
+      expect(compared).toMatchObject({ status: 'ok', rows_deleted: 3 })
+      expect(Math.max(...sizes())).toBe(50)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('a larger size is tried once a day, and is used again when it arrives', async () => {
+      const warehouse = await begun(620, [over(60)])
+      await run(warehouse)
+      nextDay()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 2 })
+      expect(sizes()).toEqual([100, 50])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
+      sandbox.script([])
+      nextDay()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 2 })
+      expect(await remembered(warehouse)).toBeNull()
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
+      expect(sizes()).toEqual([100])
+      await warehouse.close()
+    })
+
+    it('from the second page on: the pages before are not read again, and the next run knows', async () => {
+      const late = { ...over(60), when: { ...over(60).when, page: [3, 4, 5, 6, 7] } }
+      const warehouse = await begun(620, [late])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      // Only the first page that failed was requested again and again.
+      expect(sandbox.requests.filter(({ page, per_page }) => page === 3 && per_page === 100)).toHaveLength(4)
+      expect(sandbox.requests.filter(({ page, per_page }) => page === 4 && per_page === 100)).toHaveLength(0)
+      expect(await run(warehouse, { mode: 'full' })).toMatchObject({ status: 'ok', requests: 14 })
+      await warehouse.close()
+    })
+
+    it('a walk that is cut short has learned the size, and continues with it', async () => {
+      const warehouse = await begun(620, [over(60)])
+      const end = new AbortController()
+      const off = sandbox.onRequest(({ resource, page, perPage }) => {
+        if (resource === 'notes' && page === 5 && perPage === 50) end.abort()
+      })
+      await run(warehouse, { signal: end.signal, readAhead: 0 }).catch(() => undefined)
+      off()
+      expect(await readable(warehouse)).toMatchObject({ size: 50 })
+      const second = await run(warehouse)
+      expect(second).toMatchObject({ status: 'ok', watermark: timeOf(620) })
+      expect(Math.max(...sizes())).toBe(50)
+      expect(second.requests).toBeLessThanOrEqual(16)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    })
+
+    it('ties are cut by sizes below it, and below the size that is served if that is smaller', async () => {
+      for (const served of [100, 30]) {
+        const warehouse = await begun(0, [over(60), paging({ most: served })])
+        for (let id = 1; id <= 130; id++)
+          sandbox.store.put(1, 'notes', { ...template('notes', id, timeOf(1)), updated_at: timeOf(1) })
+        sandbox.store.shuffleTies = true
+        await run(warehouse)
+        const cursor = await run(warehouse, { mode: 'full' })
+        sandbox.store.shuffleTies = false
+        expect(cursor).toMatchObject({ status: 'ok', completeness: 'repaired', reason: 'ties' })
+        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+        const known = new Set([50, ...sizesUpTo(Math.min(50, served))])
+        expect(sizes().filter((size) => !known.has(size))).toEqual([])
+        await warehouse.close()
+      }
+    })
+
+    it('below 50, its pages are isolated, and nothing is remembered', async () => {
+      const warehouse = await begun(220, [over(30)])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(await remembered(warehouse)).toBeNull()
+      // Only the first page is requested with every retry.
+      expect(sizes().filter((size) => size === 100).length).toBeLessThanOrEqual(4 + 3)
+      await warehouse.close()
+    })
+
+    it('a page that fails for a while and then arrives does not make the pages smaller', async () => {
+      const warehouse = await begun(620, [{ ...over(60), when: { ...over(60).when, page: 2, to: 3 } }])
+      expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
+      expect(await remembered(warehouse)).toBeNull()
+      await warehouse.close()
+    })
+
+    it('records that move while a page is read in smaller ones are not lost', async () => {
+      const warehouse = await begun(620, [over(30)])
+      // Between two of the smaller pages a record goes and others come, so that totals compared at the end don't tell.
+      let asked = 0
+      const off = sandbox.onRequest(({ resource, perPage }) => {
+        if (resource !== 'notes' || perPage !== 10 || ++asked > 40 || asked % 7 !== 3) return
+        sandbox.store.put(1, 'notes', template('notes', 1000 + asked, timeOf(1000 + asked)))
+        if (asked % 2 === 0) sandbox.store.remove(1, 'notes', 620 - asked)
+      })
+      const report = await run(warehouse, { readAhead: 0 })
+      off()
+      const lost = atSource(sandbox).filter((id) => id <= 620)
+      if (report.completeness !== 'unproven')
+        expect((await liveIds(warehouse)).filter((id) => id <= 620)).toEqual(expect.arrayContaining(lost))
+      expect(await run(warehouse)).toMatchObject({ status: 'ok' })
+      expect(await liveIds(warehouse)).toEqual(expect.arrayContaining(atSource(sandbox)))
+      await warehouse.close()
+    })
+
+    it('api.pageSize: no request asks for more, whatever is done', async () => {
+      const warehouse = await begun(620, [over(40)])
+      const options = { pageSize: 40, clock, overlapMs: 0 } as const
+      const whole = { status: 'ok', completeness: 'proven', reason: null } as const
+      expect(await run(warehouse, options)).toMatchObject({ ...whole, requests: 17 })
+      fill(sandbox, 120, { from: 621 })
+      expect(await run(warehouse, options)).toMatchObject({ ...whole, requests: 5 })
+      for (const id of [3, 400, 401, 700]) sandbox.store.remove(1, 'notes', id)
+      for (const full of [false, true])
+        expect(only(await reconcile(sandbox, warehouse, { ...options, full }))).toMatchObject({
+          status: 'ok',
+        })
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      const ranges = [{ from: at(100 * 7), to: at(420 * 7) }]
+      expect(await run(warehouse, { ...options, mode: 'backfill', ranges })).toMatchObject({ status: 'ok' })
+      expect(await remembered(warehouse)).toBeNull()
+      expect(Math.max(...sandbox.requests.map(({ per_page }) => per_page ?? 0))).toBe(40)
+      await warehouse.close()
+    })
+  })
+
   describe('a comparison', () => {
     it.each([
       ['pages of 50', [paging({ most: 50 })]],

@@ -43,7 +43,7 @@ describe('a request', () => {
       sendJson(response, bodies[number - 1]!),
     )
     const { source } = client(url)
-    const page = await source.authorizations(2)
+    const page = await source.authorizations(2, 100)
     const item = await source.item({ tenantId: 7, path: 'customers', id: 5, priority: 'lookup' })
     const path = 'payments/customer_payment_types'
     const strings = await source.strings({ tenantId: 7, path, priority: 'incremental' })

@@ -183,21 +183,21 @@ const rows: readonly Row[] = [
   [
     'after one search',
     { basis: books(short, { isSettled: true }), hidden: 1 },
-    { surplus: { searches: 1 } },
+    { surplus: { searches: 1, total: 100, shown: 99 } },
     'unproven',
     'counted_not_shown',
   ],
   [
     'after a second one',
     { basis: books(short, { isSettled: true }), hidden: 1 },
-    { surplus: { searches: 2 } },
+    { surplus: { searches: 2, total: 100, shown: 99 } },
     'listed',
     'counted_not_shown',
   ],
   [
     'while it is remembered',
     { basis: books(closed) },
-    { surplus: { searches: 1 } },
+    { surplus: { searches: 1, total: 100, shown: 99 } },
     'unproven',
     'counted_not_shown',
   ],
@@ -474,7 +474,7 @@ const evidences: fc.Arbitrary<Evidence> = fc
   .map(([basis, doubt]): Evidence => ({ ...doubt, basis }))
 const remembered: fc.Arbitrary<Remembered> = fc.record(
   {
-    surplus: fc.constant({ searches: 1 }),
+    surplus: fc.constant({ searches: 1, total: 100, shown: 99 }),
     twice: some,
     isUnordered: fc.constant(true),
     isUncounted: fc.constant(true),

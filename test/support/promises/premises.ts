@@ -15,6 +15,7 @@ import type * as ending from '../../../src/engine/run/ending.js'
 import type * as isolate from '../../../src/engine/run/isolate.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as prune from '../../../src/engine/run/prunehistory.js'
+import type * as retryhole from '../../../src/engine/run/retryhole.js'
 import type * as runend from '../../../src/engine/run/runend.js'
 import type * as stamps from '../../../src/engine/run/stampsahead.js'
 import type * as beginning from '../../../src/engine/run/wholelists.js'
@@ -29,7 +30,9 @@ import type * as memory from '../../../src/engine/walk/memory.js'
 import type * as order from '../../../src/engine/walk/observed.js'
 import type * as pagesize from '../../../src/engine/walk/pagesize.js'
 import type * as range from '../../../src/engine/walk/range.js'
+import type * as verdicts from '../../../src/engine/walk/verdict.js'
 import { judged } from '../../../src/engine/walk/verdict.js'
+import type * as walkstate from '../../../src/engine/walk/walkstate.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
@@ -547,6 +550,52 @@ export const premises: readonly Promised[] = [
     ),
     test: oddlists,
     name: ': all others are stored, it is retried with two requests',
+    on: both,
+  },
+  {
+    promise: 'pages of every size can be read',
+    broken: 'forgets the size of pages that arrive, so each run tries the larger ones again and again',
+    breakage: breaking<typeof retryhole>('src/engine/run/retryhole.ts').function(
+      'withReadable',
+      () => () => undefined,
+    ),
+    test: 'test/engine/run/paging.test.ts',
+    name: '502: the size is learned once, and costs nothing from then on',
+    on: both,
+  },
+  {
+    promise: 'a page size that is too large may work later',
+    broken: 'never tries a larger page again',
+    breakage: breaking<typeof retryhole>('src/engine/run/retryhole.ts').function(
+      'tryLarger',
+      () => (_list, memory) => Promise.resolve(memory),
+    ),
+    test: 'test/engine/run/paging.test.ts',
+    name: 'a larger size is tried once a day',
+    on: both,
+  },
+  {
+    promise: 'a list shows most of what it counts',
+    broken: 'believes a list that hides half of its records once it was searched twice',
+    breakage: breaking<typeof verdicts>('src/engine/walk/verdict.ts').function(
+      'isSettledAsHidden',
+      () =>
+        ({ searches }) =>
+          searches >= 2,
+    ),
+    test: oddlists,
+    name: 'because every page behind the first is empty',
+    on: both,
+  },
+  {
+    promise: 'a watermark is a time that was read up to',
+    broken: 'takes the floor of a first load for a watermark',
+    breakage: breaking<typeof walkstate>('src/engine/walk/walkstate.ts').function(
+      'ceilingReached',
+      () => (ceiling) => ceiling,
+    ),
+    test: oddlists,
+    name: 'that is the only one leaves no watermark',
     on: both,
   },
   {
