@@ -16,7 +16,6 @@ export const syncedTenants = (...tenants: number[]): SyncedNow => ({
   known: new Set([...tenants, 500]),
   forgotten: new Set([600]),
   resources: new Set(['repair_orders', 'payments', 'customers']),
-  unavailable: new Set(),
 })
 
 export interface Answer {

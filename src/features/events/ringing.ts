@@ -15,7 +15,7 @@ import { walkOf } from '../reconcile/work.js'
 import type { Inbox } from './inbox.js'
 import { RingPace } from './ringpace.js'
 import { eventsRunId, recordRing } from './ringrecord.js'
-import { isSynced, type SyncedCursors } from './synced.js'
+import { isSynced, readUnavailable, type SyncedCursors } from './synced.js'
 import { type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
 
 /** What this process remembers about rings from one check, turn and run to the next. */
@@ -142,7 +142,10 @@ export class Ringing implements AsyncDisposable {
    * waits.
    */
   async #taskOf(due: DueCursor): Promise<CursorTask | undefined> {
-    const found = await isSynced(this.synced, due)
+    let found = isSynced(this.synced, due)
+    // What the source offers was read when the run began: the list may have answered since.
+    if (found.reason === 'unavailable')
+      found = isSynced({ ...this.synced, unavailable: await readUnavailable(this.#run.warehouse) }, due)
     if (found.resource) return { tenantId: due.tenantId, resource: found.resource }
     if (found.reason) {
       const at = fromMicros(this.#run.clock.nowMicros())

@@ -13,7 +13,7 @@ import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 export interface SyncedCursors {
   readonly tenants: ReadonlySet<Int64>
   readonly resources: ReadonlyMap<string, ResourceModel>
-  /** Cursors that the source doesn't offer, by tenant and resource. */
+  /** See `readUnavailable`. */
   readonly unavailable: ReadonlySet<string>
 }
 
@@ -30,6 +30,15 @@ export async function readSynced(
   const isChosen = (id: Int64): boolean =>
     (chosen === 'all' || chosen.includes(id)) && !exceptTenants.includes(id)
   const resources = chooseResources({ config, model }, { tenants: null, resources: null })
+  return {
+    tenants: new Set(granted.filter(isChosen)),
+    resources: new Map(resources.map((resource) => [resource.name, resource])),
+    unavailable: await readUnavailable(warehouse),
+  }
+}
+
+/** The cursors that the source doesn't offer, by tenant and resource. */
+export async function readUnavailable(warehouse: ReadingWarehouse): Promise<ReadonlySet<string>> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom('sync_cursors')
@@ -37,11 +46,7 @@ export async function readSynced(
       .where('status', '=', 'unavailable')
       .execute(),
   )
-  return {
-    tenants: new Set(granted.filter(isChosen)),
-    resources: new Map(resources.map((resource) => [resource.name, resource])),
-    unavailable: new Set(rows.map(({ tenant_id, resource }) => nameOf({ tenantId: tenant_id, resource }))),
-  }
+  return new Set(rows.map(({ tenant_id, resource }) => nameOf({ tenantId: tenant_id, resource })))
 }
 
 /** The resource of a cursor that may be rung, or else why it may not. */

@@ -35,8 +35,8 @@ export const isDocumented = ({ resources }: Known, { type, action }: ReceivedEve
 /** Why a cursor can't be made due; undefined if it can. */
 function whyIgnored(synced: SyncedNow, tenantId: Int64, resource: string): string | undefined {
   if (!synced.tenants.has(tenantId)) return 'tenant_not_synced'
-  if (!synced.resources.has(resource)) return 'resource_not_synced'
-  return synced.unavailable.has(`${tenantId} ${resource}`) ? 'unavailable' : undefined
+  // A list that isn't offered yet may be by the time of the ring, which finds out.
+  return synced.resources.has(resource) ? undefined : 'resource_not_synced'
 }
 
 /** `at`: canonical timestamp of its receipt. */

@@ -76,10 +76,10 @@ export async function syncedNow(
   model: Model,
   warehouse: ReadingWarehouse,
 ): Promise<SyncedNow> {
-  const { tenants, resources: chosen, unavailable } = await readSynced(config, model, warehouse)
+  const { tenants, resources: chosen } = await readSynced(config, model, warehouse)
   const known = await knownTenants(warehouse)
   return {
-    ...{ tenants, unavailable, resources: new Set(chosen.keys()) },
+    ...{ tenants, resources: new Set(chosen.keys()) },
     known: new Set(known.map(({ tenantId }) => tenantId)),
     forgotten: await readForgotten(warehouse),
   }

@@ -10,8 +10,6 @@ export interface SyncedNow {
   readonly known: ReadonlySet<Int64>
   readonly forgotten: ReadonlySet<Int64>
   readonly resources: ReadonlySet<string>
-  /** Cursors that the source doesn't offer, as `TENANT RESOURCE`. */
-  readonly unavailable: ReadonlySet<string>
 }
 
 export interface TlsFiles {

@@ -68,7 +68,17 @@ function refillNote({ lists, begun, read, of }: TrustAnswer['refilling']): strin
 }
 
 function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
-  const { lists, verdicts, totals, quarantined, deletesCheckedAt, deletesUnchecked, oldest, payments } = trust
+  const {
+    lists,
+    unavailable,
+    verdicts,
+    totals,
+    quarantined,
+    deletesCheckedAt,
+    deletesUnchecked,
+    oldest,
+    payments,
+  } = trust
   const checked = totals.equal + totals.rounding + totals.more
   const sure = verdicts.proven + verdicts.repaired
   const listed =
@@ -80,9 +90,10 @@ function trustOf(trust: TrustAnswer, madeAt: string): QuestionAnswer {
     facts: [
       fact(
         'Proven complete',
-        `${count(sure)} of ${count(lists)} lists`,
+        `${count(sure)} of ${count(lists + unavailable)} lists`,
         'the lists behind these figures',
         listed,
+        unavailable > 0 ? `${count(unavailable)} unavailable: the API answers 404` : '',
         refillNote(trust.refilling),
         oldest ? `oldest: ${oldest.resource} of ${oldest.tenant}` : '',
       ),

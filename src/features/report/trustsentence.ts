@@ -87,7 +87,8 @@ export function trustSentence(
     return { sentence: 'No: none of the lists behind the figures has been read.', tone: 'bad' }
   if (worst === undefined) {
     const age = trust.completeThrough === null ? unknownMark : ageInWords(trust.completeThrough, madeAt)
-    return { sentence: `Yes. The data is complete up to ${age} before this report.`, tone: 'good' }
+    const absent = trust.unavailable > 0 ? `, without ${plural(trust.unavailable, 'unavailable list')}` : ''
+    return { sentence: `Yes. The data is complete up to ${age} before this report${absent}.`, tone: 'good' }
   }
   const words = doubts.map((doubt) => doubt.words).join('; ')
   return { sentence: `Not entirely: ${words}. For details, run shopsync status.`, tone: worst.tone }

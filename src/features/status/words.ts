@@ -42,6 +42,7 @@ export function statusText(
     perResource(report, terminal),
     [...lostTenants(report), ...worksText(report)].map((line) => `✗ ${line}`).join('\n'),
     troublesText(troubled),
+    failing ? '' : unavailableText(report),
     incidentsText(report.incidents, now),
     stampsAhead(report),
     oddLists(report),
@@ -69,10 +70,23 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
     return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
     return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
-  const lately = `every cursor completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}.`
+  const absent = unavailableIn(report).length
+  const every = absent > 0 ? `every cursor but ${count(absent)} unavailable` : 'every cursor'
+  const lately = `${every} completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}.`
   if (report.incidents.length > 0)
     return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
   return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
+}
+
+const unavailableIn = ({ cursors }: StatusReport): readonly CursorStatus[] =>
+  cursors.filter(({ state }) => state === 'unavailable')
+
+/** Lists that the source has never shown, which fails nothing. */
+function unavailableText(report: StatusReport): string {
+  const absent = unavailableIn(report)
+  if (absent.length === 0) return ''
+  const names = [...new Set(absent.map(({ resource }) => resource))].join(', ')
+  return `${count(absent.length)} of ${plural(report.cursors.length, 'list')} unavailable, because the API answers 404: ${names}. Later runs ask again; if the API has none, set resources.NAME.enabled to false.`
 }
 
 function belonging({ belongs_to: owner }: StatusReport): string {

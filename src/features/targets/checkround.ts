@@ -43,7 +43,10 @@ export async function dueChecks(
   let resting: ReadonlySet<string> | undefined
   const rests = async ({ tenant_id: tenantId, resource, status }: CheckRow): Promise<boolean> => {
     if (status !== 'failed') return false
-    resting ??= await restingLists(warehouse, now, timesOf(settings))
+    resting ??= await restingLists(warehouse, now, {
+      atLeast: settings.atLeast,
+      targetOf: timesOf(settings),
+    })
     return resting.has(cursorName({ tenantId, resource }))
   }
   for await (const rows of uncheckedLists(warehouse, since))

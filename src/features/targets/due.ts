@@ -53,7 +53,7 @@ export function syncRound(
     const { budget, endsAt } = await pollsOf(run, round, { wanted, settings, place })
     const best = new RoundChoice<DueList>({ ...rules, budget })
     const unread = await dueLists(run.warehouse, wanted, {
-      ...{ heard, now, targetOf: timesOf(settings) },
+      ...{ heard, now, atLeast: settings.atLeast, targetOf: timesOf(settings) },
       take: (list) => best.take(list),
     })
     const chosen = best.chosen(unread)

@@ -7,7 +7,7 @@ import type { CursorTask } from '../../engine/run/tenant.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
 import type { Announcements, WaitingEvents } from './announced.js'
 import type { PolledList } from './pollranking.js'
-import { restingLists } from './restinglists.js'
+import { type ListWaits, restingLists } from './restinglists.js'
 import { allLists, type Listening, type ListRow, readTotals } from './sql.js'
 
 const hourMs = 3_600_000
@@ -46,12 +46,10 @@ export async function heardOf(announcements: Announcements | undefined, now: str
   }
 }
 
-interface DueBy {
+interface DueBy extends ListWaits {
   readonly heard: Heard
   /** Canonical timestamp. */
   readonly now: string
-  /** In milliseconds. */
-  targetOf(resource: string): number
   /** Takes each list that was read before: all of them at once would take more memory than all else. */
   take(list: DueList): void
 }
@@ -77,28 +75,32 @@ export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise
 }
 
 /**
- * The lists that may be polled, without those that the source doesn't offer or that failed just now. Resolves to the lists
- * that were never read: those with a started walk come first, then unknown lists, then failed ones.
+ * The lists that may be polled, without those that failed or weren't offered just now. Resolves to the lists that were
+ * never read: those that weren't offered come first, since each costs one request; then those with a started walk, then
+ * unknown lists, then failed ones.
  */
 export async function dueLists(
   warehouse: Reader,
   { resources, tenants }: Wanted,
-  { heard, now, targetOf, take }: DueBy,
+  { heard, now, atLeast, targetOf, take }: DueBy,
 ): Promise<readonly CursorTask[]> {
   const nowMs = toMillis(now)
-  const resting = await restingLists(warehouse, nowMs, targetOf)
+  const resting = await restingLists(warehouse, nowMs, { atLeast, targetOf })
   const byName = new Map(resources.map((resource) => [resource.name, resource]))
   const isWanted = new Set(tenants)
   const known = new KnownLists(resources.length)
   const begun: CursorTask[] = []
   const failed: CursorTask[] = []
+  const absent: CursorTask[] = []
   const judge = (row: ListRow): void => {
     const resource = byName.get(row.resource)
     if (!resource || !isWanted.has(row.tenant_id)) return
     known.add(row)
     const task = { tenantId: row.tenant_id, resource }
-    if (row.status === 'unavailable' || (row.status === 'failed' && resting.has(nameOf(row)))) return
-    if (row.at !== null) take(polledList(row, task, nowMs - toMillis(row.at), heard.waiting))
+    const isAbsent = row.status === 'unavailable'
+    if ((isAbsent || row.status === 'failed') && resting.has(nameOf(row))) return
+    if (isAbsent) absent.push(task)
+    else if (row.at !== null) take(polledList(row, task, nowMs - toMillis(row.at), heard.waiting))
     else if (Number(row.under_way) === 1) begun.push(task)
     else failed.push(task)
   }
@@ -106,7 +108,7 @@ export async function dueLists(
   const fresh = tenants.flatMap((tenantId) =>
     resources.flatMap((resource) => (known.has(tenantId, resource.name) ? [] : [{ tenantId, resource }])),
   )
-  return [...begun, ...fresh, ...failed]
+  return [...absent, ...begun, ...fresh, ...failed]
 }
 
 /** Which lists have a cursor. Where each resource of a tenant has one, as nearly everywhere, a tenant takes no set of its own. */

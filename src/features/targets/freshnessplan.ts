@@ -68,7 +68,7 @@ async function expectedLists(
     warehouse,
     { resources, tenants: tenants.map(({ tenantId }) => tenantId) },
     {
-      ...{ heard: nothingHeard, now: fromMicros(nowMicros), targetOf },
+      ...{ heard: nothingHeard, now: fromMicros(nowMicros), atLeast: settings.atLeast, targetOf },
       take: (list) => void polled.push(list),
     },
   )

@@ -1,4 +1,7 @@
-/* Lists that failed so recently that another try can wait: it would cost several requests, and likely fail again. */
+/*
+ * Lists that failed, or weren't offered, so recently that another try can wait: it would cost requests, and likely fail
+ * again.
+ */
 import type { Reason } from '../../engine/base/reasons.js'
 import { toMillis } from '../../engine/base/timestamp.js'
 import { cursorName, type Reader } from '../../engine/warehouse/cursors.js'
@@ -20,16 +23,27 @@ const notFailing: ReadonlySet<string | null> = new Set<Reason>([
   'told_to_wait',
 ])
 
-/** Their names. `targetOf`: in milliseconds. */
+/** How long lists wait, in milliseconds. */
+export interface ListWaits {
+  /** No list waits longer between two polls. */
+  readonly atLeast: number
+  targetOf(resource: string): number
+}
+
+/**
+ * Their names. A list that the source doesn't offer is requested as often as the quietest one: grants may spread slowly,
+ * and lists may come later.
+ */
 export async function restingLists(
   warehouse: Reader,
   nowMs: number,
-  targetOf: (resource: string) => number,
+  { atLeast, targetOf }: ListWaits,
 ): Promise<ReadonlySet<string>> {
-  const rests = (await readFailed(warehouse)).filter(({ resource, at, reason }) => {
+  const rests = (await readFailed(warehouse)).filter(({ resource, status, at, reason }) => {
     if (notFailing.has(reason)) return false
     const since = at === null ? Number.POSITIVE_INFINITY : nowMs - toMillis(at)
-    return since >= 0 && since < Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource) / 4))
+    const again = Math.min(latestAgainMs, Math.max(soonestAgainMs, targetOf(resource) / 4))
+    return since >= 0 && since < (status === 'unavailable' ? atLeast : again)
   })
   return new Set(rests.map(({ tenant_id, resource }) => cursorName({ tenantId: tenant_id, resource })))
 }

@@ -87,12 +87,13 @@ export const readTotals = (warehouse: Reader, listening: Listening | undefined) 
 export interface FailedList {
   readonly tenant_id: Int64
   readonly resource: string
+  readonly status: string | null
   readonly reason: string | null
   /** End of the last attempt. */
   readonly at: string | null
 }
 
-/** The lists whose last walk failed, and when. */
+/** The lists whose last walk failed, or which the source didn't offer, and when. */
 export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
   warehouse.read((db) =>
     db
@@ -103,9 +104,9 @@ export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
           .onRef('r.tenant_id', '=', 'c.tenant_id')
           .onRef('r.resource', '=', 'c.resource'),
       )
-      .where('c.status', '=', 'failed')
-      .groupBy(['c.tenant_id', 'c.resource', 'c.reason'])
-      .select(['c.tenant_id', 'c.resource', 'c.reason'])
+      .where('c.status', 'in', ['failed', 'unavailable'])
+      .groupBy(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
+      .select(['c.tenant_id', 'c.resource', 'c.status', 'c.reason'])
       .select((eb) => eb.fn.max<string | null>('r.finished_at').as('at'))
       .execute(),
   )

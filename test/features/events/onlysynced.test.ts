@@ -30,6 +30,14 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await world.turn()
     expect(await world.events.states()).toEqual(['ignored unavailable'])
     expect(world.requests()).toEqual({ lists: 0, items: 0 })
+    world.sandbox.store.switchOn('vendors')
+    await world.sync({ resources: ['vendors'] })
+    await world.events.put({ tenant: world.tenant, resource: 'vendors', id: 2 })
+    await world.turn()
+    expect(await world.events.states()).toEqual([
+      'ignored unavailable',
+      expect.stringMatching(/^(waiting|settled)/),
+    ])
   })
 
   it('a tenant that is granted again is rung again', async () => {

@@ -285,6 +285,13 @@ describe('can I trust it?', () => {
   const trust = sampleTrust(60)
   const said = (more: object) => trustSentence({ ...trust, ...more }, one.madeAt)
 
+  it('names lists that are unavailable, which are no reason for doubt', () => {
+    expect(said({ unavailable: 1 })).toEqual({
+      sentence: expect.stringMatching(/^Yes\..*, without 1 unavailable list\.$/),
+      tone: 'good',
+    })
+  })
+
   it.each([
     [
       'rows of another source',

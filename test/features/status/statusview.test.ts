@@ -86,3 +86,12 @@ test('deletions checked is the oldest check, as in the report, with how many lis
   expect(checked([at(12), at(11)])).toMatch(/2026-11-25 11:00 {2}/)
   expect(checked([null, null])).toMatch(/ - {2}/)
 })
+
+test('a list that is unavailable is named, and fails nothing', async () => {
+  const report = (await here.run('status', '--tenant', '101', '--json')).json<StatusReport>()
+  const [cursor] = report.cursors
+  const cursors = (['ok', 'unavailable'] as const).map((state) => ({ ...cursor!, resource: state, state }))
+  const text = statusText({ ...report, cursors, healthy: true, incidents: [] })
+  expect(text).toContain('all fresh; every cursor but 1 unavailable completed')
+  expect(text).toContain('1 of 2 lists unavailable, because the API answers 404: unavailable.')
+})

@@ -37,11 +37,42 @@ function prepare(): void {
 async function due(warehouse: Warehouse, hours: number, tenants = [1, 2, 3]) {
   const polled: DueList[] = []
   const take = (list: DueList): void => void polled.push(list)
-  const how = { heard: nothingHeard, now: later(hours), targetOf, take }
+  const how = { heard: nothingHeard, now: later(hours), atLeast: 24 * hourMs, targetOf, take }
   return { unread: await dueLists(warehouse, { resources, tenants }, how), polled }
 }
 
 describe.each(warehouses())('$name', (kind) => {
+  it('a list that is not offered is requested once per polling.atLeast, and read once it answers', async () => {
+    prepare()
+    sandbox.store.switchOff('shops', 1)
+    const warehouse = await open(kind)
+    const shops = async (): Promise<string | undefined> =>
+      (await sync(sandbox, warehouse, options)).cursors.find(
+        ({ tenant_id, resource }) => tenant_id === 1 && resource === 'shops',
+      )?.status
+    const unread = async (hours: number): Promise<string[]> =>
+      (await due(warehouse, hours, [1, 2])).unread.map(
+        ({ tenantId, resource }) => `${tenantId} ${resource.name}`,
+      )
+    expect(await shops()).toBe('unavailable')
+    expect(await unread(1)).toEqual([])
+    expect(await unread(23)).toEqual([])
+    expect(await unread(25)).toEqual(['1 shops'])
+    clock.pass(25 * hourMs)
+    // A plain sync requests it, too.
+    expect(await shops()).toBe('unavailable')
+    expect(await unread(48)).toEqual([])
+    expect(await unread(50)).toEqual(['1 shops'])
+    // A month later, the history says nothing about its last request.
+    await warehouse.write([warehouse.db.deleteFrom('sync_run_cursors').compile()])
+    expect(await unread(26)).toEqual(['1 shops'])
+    sandbox.store.switchOn('shops', 1)
+    expect(await shops()).toBe('ok')
+    const { polled } = await due(warehouse, 30, [1, 2])
+    expect(polled.map(({ task }) => `${task.tenantId} ${task.resource.name}`)).toContain('1 shops')
+    await warehouse.close()
+  })
+
   it('lists that were polled, what they found, and those that were never read', async () => {
     prepare()
     const warehouse = await open(kind)

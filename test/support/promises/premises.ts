@@ -53,6 +53,7 @@ import type * as replaced from '../../../src/features/listen/replaced.js'
 import type * as breaker from '../../../src/features/reconcile/deletionguard.js'
 import type * as dryrun from '../../../src/features/reconcile/dryrun.js'
 import type * as wentback from '../../../src/features/reconcile/sourceregression.js'
+import type * as resting from '../../../src/features/targets/restinglists.js'
 import type * as context from '../../../src/shell/commandcontext.js'
 import type * as output from '../../../src/shell/output.js'
 import { breaking } from '../breakage.js'
@@ -596,6 +597,18 @@ export const premises: readonly Promised[] = [
     ),
     test: oddlists,
     name: 'that is the only one leaves no watermark',
+    on: both,
+  },
+  {
+    promise: 'a list that is not offered may come',
+    broken: "never takes a list's rest for over",
+    breakage: breaking<typeof resting>('src/features/targets/restinglists.ts').function(
+      'restingLists',
+      (sound) => (warehouse, nowMs, waits) =>
+        sound(warehouse, nowMs, { ...waits, atLeast: Number.POSITIVE_INFINITY }),
+    ),
+    test: 'test/features/targets/rounds.test.ts',
+    name: 'a list that is not offered is requested once per polling.atLeast',
     on: both,
   },
   {
