@@ -114,13 +114,15 @@ export class Reconciliation implements CursorWork, Repair {
     const { written, changed, removed } = this.#store.counts
     const own = {
       records: this.#list.records,
-      unstorable: this.#unstorable,
+      unstorable: 0,
       changed,
       written,
       removed: removed + this.#missing.deleted,
     }
     const { watermark, ...walk } = this.#walk.progress
-    return { ...addCounts(own, addCounts(this.#walked, walk)), watermark }
+    const counts = addCounts(own, addCounts(this.#walked, walk))
+    // The comparison counts all of them, those that the walk met included.
+    return { ...counts, unstorable: Math.max(walk.unstorable, this.#unstorable), watermark }
   }
 
   async run(): Promise<CursorResult> {
