@@ -690,7 +690,7 @@ export const premises: readonly Promised[] = [
       () => () => undefined,
     ),
     test: byIdTest,
-    name: '%i %s for one record leaves its row, and the others are marked deleted',
+    name: 'for one record leaves its row, and the others are marked deleted',
     on: both,
   },
   {
@@ -703,7 +703,7 @@ export const premises: readonly Promised[] = [
       },
     ),
     test: byIdTest,
-    name: '%i %s for every id: the second list decides',
+    name: 'for every id: the second list decides',
     on: both,
   },
   {
@@ -714,7 +714,7 @@ export const premises: readonly Promised[] = [
       () => (cursor, list) => readingById(cursor, list),
     ),
     test: byIdTest,
-    name: '%i %s for every id: the second list decides',
+    name: 'for every id: the second list decides',
     on: both,
   },
   {
