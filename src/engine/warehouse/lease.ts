@@ -37,6 +37,8 @@ export interface LeaseRequest {
   readonly leaseMs: number
   /** The stamps that the holder's requests get. undefined if it stores no records. */
   readonly stamps?: Stamps | undefined
+  /** The warehouse may be an older program's, or have no table but the lease, as `copy` finds or makes them. */
+  readonly isBare?: boolean | undefined
 }
 
 /** The row of `sync_lease`. */
@@ -138,9 +140,8 @@ const latest = (times: readonly (string | null | undefined)[]): string =>
     .at(-1) ?? fromMicros(0n)
 
 /**
- * The token and the stamps of a new holder: later than everything on record, whatever the clocks of those
- * who recorded it were. They are on record before any row can have them. A token from the time isn't given twice even if the
- * database went back to before the last one.
+ * The token and the stamps of a new holder: later than everything on record, whatever the clocks of those who recorded it
+ * were. They are on record before any row can have them. Runs keep their tokens, so a lease of before gives none twice.
  */
 async function above(
   dialect: Dialect,
@@ -149,18 +150,14 @@ async function above(
   holder: LeaseHolder,
   now: string,
 ) {
-  const next = Math.max(Number(holder.token ?? 0) + 1, Math.floor(Number(toMicros(now)) / 1000))
-  // What stores no records needs no stamps. `copy`, for one, may find warehouses that don't have these columns.
-  if (!claim.stamps) return { token: next }
+  if (claim.isBare) return { token: Number(holder.token ?? 0) + 1 }
   const runs = (await session.run(highestOfRuns(dialect.db))).rows[0]
+  const token = Math.max(Number(holder.token ?? 0), Number(runs?.token ?? 0)) + 1
+  if (!claim.stamps) return { token }
   const own = fromMicros(claim.clock.nowMicros())
   const ended = [runs?.started, runs?.finished, runs?.stamped, holder.stamps_from]
   const from = addMicros(latest([now, own, stampsEnd(holder, own, claim), ...ended]), 1n)
-  return {
-    token: Math.max(next, Number(runs?.token ?? 0) + 1),
-    stamps_from: from,
-    stamps_until: later(from, reserved(claim)),
-  }
+  return { token, stamps_from: from, stamps_until: later(from, reserved(claim)) }
 }
 
 interface Claimed extends Fence {

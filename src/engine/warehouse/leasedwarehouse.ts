@@ -159,6 +159,8 @@ export interface LeaseNeeds {
   readonly signal?: AbortSignal
   /** The stamps of its requests: they begin after everything on record. */
   readonly stamps?: Stamps
+  /** The warehouse may be an older program's, or have no table but the lease. */
+  readonly isBare?: boolean
 }
 
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
@@ -196,11 +198,11 @@ async function claim(
 
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
-  { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps }: LeaseNeeds,
+  { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps, isBare }: LeaseNeeds,
   command: string,
 ): Promise<WriterLease> {
   const runId = newRunId(clock)
-  const lease = await claim({ warehouse, clock, signal }, { runId, command, leaseMs, stamps })
+  const lease = await claim({ warehouse, clock, signal }, { runId, command, leaseMs, stamps, isBare })
   try {
     await warehouse.learnRules()
   } catch (error) {

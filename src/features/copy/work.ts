@@ -117,9 +117,12 @@ export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
       return found
     })
     const target = closing(await deps.openTarget({ existing: false }))
-    await using ofSource = await openLease({ ...deps, warehouse: source }, 'copy')
+    await using ofSource = await openLease({ ...deps, warehouse: source, isBare: true }, 'copy')
     await makeTables(target, firstTables(target))
-    await using ofTarget = await openLease({ ...deps, signal: ofSource.signal, warehouse: target }, 'copy')
+    await using ofTarget = await openLease(
+      { ...deps, signal: ofSource.signal, warehouse: target, isBare: true },
+      'copy',
+    )
     const { warehouse, signal } = ofTarget
     const report = await copyHeld({ ...deps, source, target: warehouse, signal, state, closing })
     ofTarget.throwIfLost()
