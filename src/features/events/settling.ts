@@ -11,7 +11,7 @@ import { rootTable } from '../../engine/warehouse/database.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { DeletedEvents } from './deletedevents.js'
 import type { Inbox } from './inbox.js'
-import { askUnlisted } from './unlisted.js'
+import { askUnlisted } from './notlisted.js'
 import { type EventRow, isOlder, type Settled, settleEvents, waitAgain, waitingOf } from './waiting.js'
 
 type Cursor = CursorRun<LeasedWarehouse>

@@ -56,7 +56,7 @@ export class LeftRecords {
   }
 
   /**
-   * Which of the missing rows have left the list: the source has them by id as they are here, and again some seconds
+   * Which of the missing rows have left the list: the source has them by id as they are here, and again a few seconds
    * later, when a list that lagged would have caught up. Whether the total lacks them, too, is shown by the counts that
    * the comparison still has to make.
    */
@@ -126,7 +126,7 @@ export const leftReport = (ids: readonly Int64[]) => ({
 })
 
 /** Why a comparison that found such records for the first time proves nothing yet. */
-export function leftText(ids: readonly Int64[]): string | undefined {
+export function unconfirmedText(ids: readonly Int64[]): string | undefined {
   if (ids.length === 0) return undefined
   const named = `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}`
   return `${plural(ids.length, 'record')} (${named}) left the list and its total but can still be read by id, as archived records can. Their rows stay. A reconcile on another day, or reconcile --full, confirms it`

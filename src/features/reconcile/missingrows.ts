@@ -1,5 +1,5 @@
 /*
- * Rows that a list doesn't show: the source is asked by id, and each is marked deleted, stored anew, or kept as one whose
+ * Rows that a list doesn't show: the source is asked by id, and each is marked deleted, stored again, or kept as one whose
  * record has left the list.
  */
 import type { Int64 } from '../../../schema/resource.js'

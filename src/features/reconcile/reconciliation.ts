@@ -36,7 +36,7 @@ import {
 } from './comparing.js'
 import { Confirmation, idsOf } from './confirm.js'
 import { Latecomers } from './latecomers.js'
-import { type LeftStanding, leftReport, leftStanding, leftText } from './leftthelist.js'
+import { type LeftStanding, leftReport, leftStanding, unconfirmedText } from './leftthelist.js'
 import { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
 import { type DeletionOptions, MissingRows } from './missingrows.js'
@@ -155,7 +155,7 @@ export class Reconciliation implements CursorWork, Repair {
     const told = judged(this.#evidence(found, differing, walked, left), outcome, memory)
     await this.#remember(told, memory)
     const problem = isSure
-      ? (beforeAllText(beforeAll) ?? leftText(left.unconfirmed))
+      ? (beforeAllText(beforeAll) ?? unconfirmedText(left.unconfirmed))
       : unsureText(found, this.#older.differing, unclear)
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }

@@ -11,10 +11,10 @@ import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as warehouses from '../../../src/engine/warehouse/warehouse.js'
 import type * as deletions from '../../../src/features/events/deletedevents.js'
 import type * as inbox from '../../../src/features/events/inbox.js'
+import type * as notlisted from '../../../src/features/events/notlisted.js'
 import type * as ringing from '../../../src/features/events/ringing.js'
 import type * as settling from '../../../src/features/events/settling.js'
 import type * as synced from '../../../src/features/events/synced.js'
-import type * as unlisted from '../../../src/features/events/unlisted.js'
 import type * as waiting from '../../../src/features/events/waiting.js'
 import type * as intake from '../../../src/features/listen/intake.js'
 import type * as secrets from '../../../src/features/listen/secretcheck.js'
@@ -95,7 +95,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'what an event announces is looked for again',
     broken: 'requests nothing by id',
-    breakage: breaking<typeof unlisted>('src/features/events/unlisted.ts').function(
+    breakage: breaking<typeof notlisted>('src/features/events/notlisted.ts').function(
       'askUnlisted',
       () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, unread: [] }),
     ),
