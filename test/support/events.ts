@@ -5,7 +5,7 @@ import type { BesideWork } from '../../src/engine/run/runcontext.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { besideRuns } from '../../src/features/events/beside.js'
 import { Inbox } from '../../src/features/events/inbox.js'
-import { RingMemory, type RingSettings } from '../../src/features/events/ringing.js'
+import { RingMemory, type RingSettings } from '../../src/features/events/ringmemory.js'
 import { type TurnEnd, takeTurn } from '../../src/features/events/turn.js'
 import { depsOf, type RunOptions, type Target } from './run.js'
 

@@ -2,7 +2,7 @@
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { Dependencies } from '../../src/engine/run/runcontext.js'
 import { Inbox, listenedTo } from '../../src/features/events/inbox.js'
-import { RingMemory } from '../../src/features/events/ringing.js'
+import { RingMemory } from '../../src/features/events/ringmemory.js'
 import { eventSettings } from '../../src/features/events/settings.js'
 import { takeTurn } from '../../src/features/events/turn.js'
 import { dueCursors } from '../../src/features/events/waiting.js'

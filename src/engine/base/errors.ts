@@ -82,3 +82,9 @@ export function describeError(error: unknown): string {
   const { message, hint } = wordsOf(error)
   return hint === undefined ? message : `${message}. ${hint}`
 }
+
+/** An error in the log: its text, and where it was thrown if the program is wrong. */
+export function errorFields(error: unknown): { readonly error: string; readonly stack?: string | undefined } {
+  const isExpected = error instanceof Retry || error instanceof Skip || error instanceof Stop
+  return { error: describeError(error), ...(error instanceof Error && !isExpected && { stack: error.stack }) }
+}

@@ -6,7 +6,7 @@ import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/
 import { LeaseHeld } from '../../engine/warehouse/lease.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
-import { RingMemory } from './ringing.js'
+import { RingMemory } from './ringmemory.js'
 import { eventSettings } from './settings.js'
 import { isSynced, readSynced } from './synced.js'
 import { takeTurn } from './turn.js'
@@ -29,12 +29,15 @@ export async function ringByHand(context: CommandContext): Promise<RungByHand> {
   const { config, model, clock, invocation, choice } = context
   const { signal } = invocation.signals
   const warehouse = await context.existingWarehouse()
-  const inbox = await Inbox.there(warehouse, { clock, signal })
-  if (!inbox)
+  const there = await Inbox.there(warehouse, { clock, signal })
+  if (!there)
     throw new Stop('Nobody has received events for this warehouse yet', {
       exitCode: 2,
       hint: 'Type shopsync sync, with --tenant and --resource, to read lists now; shopsync listen receives events',
     })
+  await there.close()
+  // No listener of this version may have upgraded it yet.
+  const inbox = await Inbox.open(warehouse, { clock, signal })
   context.onClose(() => inbox.close())
   const synced = await readSynced(config, model, warehouse)
   const { tenants, resources } = choice

@@ -3,9 +3,10 @@
  * `reconcile` uses. What can't be confirmed is left to the next reconcile.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
 import { addMicros } from '../../engine/base/timestamp.js'
 import { byIdOf } from '../../engine/run/byid.js'
-import { flatList } from '../../engine/run/cursorlist.js'
+import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
@@ -35,11 +36,22 @@ export interface AskedDeletions {
 }
 
 export class DeletedEvents {
-  constructor(private readonly cursor: CursorRun<LeasedWarehouse>) {}
+  /** Remembers a record that exists, to see that the source answers by id: several parts are asked one by one. */
+  readonly #list: CursorList
+
+  constructor(private readonly cursor: CursorRun<LeasedWarehouse>) {
+    this.#list = flatList(cursor, 'lookup')
+  }
+
+  /** The events among these whose records are in the warehouse and aren't marked as deleted. */
+  async ofLive(rows: readonly EventRow[]): Promise<EventRow[]> {
+    const live = await this.#live(recordsOf(rows))
+    return rows.filter(({ record_id }) => live.has(record_id))
+  }
 
   /** Queries the source about the records of these events, and marks those that are gone as deleted. */
   async ask(rows: readonly EventRow[]): Promise<AskedDeletions> {
-    const live = await this.#live([...new Set(rows.map(({ record_id }) => record_id))])
+    const live = await this.#live(recordsOf(rows))
     const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))
     const notLive = rows.filter(({ record_id }) => !live.has(record_id))
     if (live.size === 0) return { notLive, deleted: [], exists: [], unread: [] }
@@ -59,16 +71,20 @@ export class DeletedEvents {
   /** Versions of the live rows among these records. */
   async #live(ids: readonly Int64[]): Promise<Map<Int64, string>> {
     const { warehouse, root, tenantId } = this.cursor
-    const rows = await warehouse.read((db) =>
-      db
-        .selectFrom(rootTable(root))
-        .select(['id', 'updated_at'])
-        .where('tenant_id', '=', tenantId)
-        .where('_deleted_at', 'is', null)
-        .where('id', 'in', ids)
-        .execute(),
-    )
-    return new Map(rows.map(({ id, updated_at }) => [id, updated_at]))
+    const live = new Map<Int64, string>()
+    for (const part of inParts(ids)) {
+      const rows = await warehouse.read((db) =>
+        db
+          .selectFrom(rootTable(root))
+          .select(['id', 'updated_at'])
+          .where('tenant_id', '=', tenantId)
+          .where('_deleted_at', 'is', null)
+          .where('id', 'in', part)
+          .execute(),
+      )
+      for (const { id, updated_at } of rows) live.set(id, updated_at)
+    }
+    return live
   }
 
   /**
@@ -77,7 +93,7 @@ export class DeletedEvents {
    */
   async #confirm(live: ReadonlyMap<Int64, string>) {
     const { cursor } = this
-    const list = flatList(cursor, 'lookup')
+    const list = this.#list
     const store = new PageStore(cursor, 'lookup')
     const confirmation = new Confirmation(list, byIdOf(cursor, list), { note: cursor.note })
     const candidates = [...live].map(([id, updatedAt]) => ({ id, updatedAt }))
@@ -117,3 +133,5 @@ export class DeletedEvents {
     warn('Records that were deleted according to events were left alone', { records, reason, hint })
   }
 }
+
+const recordsOf = (rows: readonly EventRow[]): Int64[] => [...new Set(rows.map(({ record_id }) => record_id))]

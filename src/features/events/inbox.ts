@@ -6,6 +6,7 @@ import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
+import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import { asTables } from '../../engine/model/state.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
@@ -17,7 +18,8 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
 
 type EventTable = RowsOf<typeof eventTables>['sync_events']
-type Delivered = Pick<EventTable, 'tenant_id' | 'event_id' | 'resource' | 'deliveries'>
+type EventKey = (typeof eventTables)['sync_events']['key'][number]
+export type Delivered = Pick<EventTable, EventKey | 'deliveries'>
 
 /** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
@@ -118,22 +120,24 @@ export class Inbox {
       const tenants = rows.map(({ tenant_id }) => tenant_id)
       const forgotten = await forgottenAmong(tenants, this.warehouse.dialect, session)
       const kept = rows.filter(({ tenant_id }) => !forgotten.has(tenant_id))
-      const stored = kept.length === 0 ? [] : (await session.run(this.#insertion(kept))).rows
+      const stored: Delivered[] = []
+      for (const part of inParts(kept)) stored.push(...(await session.run(this.#insertion(part))).rows)
       for (const other of more) await session.run(other)
       return stored
     })
   }
 
   #insertion(rows: readonly Insertable<EventTable>[]): CompiledQuery<Delivered> {
+    const { key } = eventTables.sync_events
     return this.db
       .insertInto('sync_events')
       .values([...rows])
       .onConflict((conflict) =>
-        conflict.columns(['tenant_id', 'event_id', 'resource']).doUpdateSet({
+        conflict.columns([...key]).doUpdateSet({
           deliveries: sql<number>`sync_events.deliveries + excluded.deliveries`,
         }),
       )
-      .returning(['tenant_id', 'event_id', 'resource', 'deliveries'])
+      .returning([...key, 'deliveries'])
       .compile()
   }
 

@@ -2,13 +2,13 @@
  * The listener's part in ringing: while nobody holds the lease, it takes a turn whenever a cursor is due. Used by
  * `listen`, and by `schedule` between its jobs.
  */
-import { describeError } from '../../engine/base/errors.js'
+import { errorFields } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { LeaseHeld } from '../../engine/warehouse/lease.js'
 import type { Inbox } from './inbox.js'
-import { isExpected, RingMemory, type RingSettings } from './ringing.js'
+import { RingMemory, type RingSettings } from './ringmemory.js'
 import { takeTurn } from './turn.js'
 import { dueCursors } from './waiting.js'
 
@@ -23,8 +23,9 @@ export interface ListenerParts {
 const betweenLooks = 1000
 /** Milliseconds between two requests for the authorizations: no run may have requested them for longer. */
 const betweenQuestions = 3_600_000
-/** Milliseconds to wait after a failed turn. */
+/** Milliseconds to wait after a failed turn; twice as many after each further one, up to the longest. */
 const afterFailure = 10_000
+const longestAfterFailure = 300_000
 
 export class Listener {
   readonly #memory = new RingMemory()
@@ -35,7 +36,9 @@ export class Listener {
   /** No turn before then, in ms since the epoch: because of the rate limit's window, the lease, or a failure. */
   #restsUntil = 0
   #asksAt = 0
-  #ended: Promise<void> = Promise.resolve()
+  /** Turns that failed one after the other. */
+  #failures = 0
+  #ended: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly parts: ListenerParts) {}
 
@@ -63,8 +66,11 @@ export class Listener {
     }
   }
 
-  /** Takes turns until the signal fires. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Takes turns until the signal fires. Nothing that a turn ends with ends the listener: nobody else would ring until a
+   * person notices. `tell` is called after each failed turn, and when one works again.
+   */
+  async run(signal: AbortSignal, tell: (isFailing: boolean) => void = () => {}): Promise<void> {
     const { clock } = this.parts.deps
     this.#asksAt = this.#now + betweenQuestions
     // Doesn't derive a signal from one that lives as long as the program: the derived signal would live as long.
@@ -80,9 +86,11 @@ export class Listener {
         if (!signal.aborted) await clock.sleep(pause, this.#wake.signal)
         continue
       }
+      const before = this.#failures
       const turn = this.#take(signal)
-      this.#ended = turn.then(() => {})
+      this.#ended = turn
       this.#restsUntil = this.#now + (await turn)
+      if (before > 0 || this.#failures > 0) tell(this.#failures > 0)
     }
     signal.removeEventListener('abort', end)
   }
@@ -98,21 +106,22 @@ export class Listener {
     return this.#isPaused > 0 ? betweenLooks : Math.min(betweenLooks, await this.#dueIn())
   }
 
-  /** In how many ms a turn would ring anything: claiming the lease costs more than this check. */
+  /**
+   * In how many ms a turn would ring anything: claiming the lease costs more than this check. If the check fails, a turn
+   * reports why.
+   */
   async #dueIn(): Promise<number> {
     const { deps, inbox, settings } = this.parts
-    const due = await dueCursors(inbox, fromMicros(deps.clock.nowMicros())).catch((error: unknown) => {
-      if (!isExpected(error)) throw error
-      return []
-    })
+    const due = await dueCursors(inbox, fromMicros(deps.clock.nowMicros())).catch(() => undefined)
+    if (due === undefined) return 0
     const rest = (key: CursorKey): number =>
       Math.max(0, this.#memory.restsUntil(key, settings.settle) - this.#now)
     return this.#asksAt <= this.#now ? 0 : Math.min(Number.POSITIVE_INFINITY, ...due.map(rest))
   }
 
-  /** Takes a turn; resolves to the milliseconds until the next one may be taken. */
+  /** Takes a turn; resolves to the milliseconds until the next one may be taken. Never rejects. */
   async #take(signal: AbortSignal): Promise<number> {
-    const { deps, inbox, settings, log } = this.parts
+    const { deps, inbox, settings } = this.parts
     if (signal.aborted || this.#isPaused > 0) return 0
     const its = new AbortController()
     this.#turn = its
@@ -122,21 +131,23 @@ export class Listener {
         ...{ inbox, settings, memory: this.#memory, asksAuthorizations },
         deps: { ...deps, signal: its.signal },
       })
+      this.#failures = 0
       if (asksAuthorizations) this.#asksAt = this.#now + betweenQuestions
       if (end.by === 'window') return Math.max(betweenLooks, end.until - this.#now)
       return end.by === 'wanted' ? betweenLooks : 0
     } catch (error) {
       if (signal.aborted || its.signal.aborted) return 0
-      if (!isExpected(error)) throw error
       // The holder of the lease rings, too.
       if (error instanceof LeaseHeld) return betweenLooks
-      log.warn(
-        { error: describeError(error) },
-        'Events wait: the cursors that they made due could not be read',
-      )
-      return afterFailure
+      return this.#failed(error)
     } finally {
       this.#turn = undefined
     }
+  }
+
+  #failed(error: unknown): number {
+    this.parts.log.warn(errorFields(error), 'Events wait: the cursors that they made due could not be read')
+    this.#failures += 1
+    return Math.min(longestAfterFailure, afterFailure * 2 ** (this.#failures - 1))
   }
 }

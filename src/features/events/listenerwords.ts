@@ -33,6 +33,10 @@ const words: Readonly<Record<string, Words>> = {
     found: 'receives only wrong secrets',
     advice: 'The secret was changed on one side: set api.secret, or events.secrets',
   },
+  turns: {
+    found: 'stores events, but cannot read the lists that they make due',
+    advice: 'Read the log of shopsync listen; it tries again, and every sync reads these lists',
+  },
 }
 
 export const listenerCause = ({ state, trouble }: ListenerView): string =>

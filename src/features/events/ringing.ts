@@ -2,63 +2,24 @@
  * Rings: works on the cursors that events have made due. The holder of the lease does this: a run alongside its planned
  * work (beside.ts), or the listener in its turn (turn.ts).
  */
-import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { describeError, errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { type Begin, workOnCursor } from '../../engine/run/cursor.js'
 import type { CursorHands } from '../../engine/run/cursorhands.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import { RunStats } from '../../engine/run/runstats.js'
 import { type CursorTask, keyOf, TenantRuns } from '../../engine/run/tenant.js'
-import { type CursorKey, type CursorState, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
+import type { Source } from '../../engine/source/source.js'
+import { type CursorState, cursorColumns, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
 import { withSharedLook } from '../reconcile/askshared.js'
 import { walkOf } from '../reconcile/work.js'
 import type { Inbox } from './inbox.js'
-import { RingPace } from './ringpace.js'
+import type { RingMemory, RingSettings } from './ringmemory.js'
 import { eventsRunId, recordRing } from './ringrecord.js'
+import { RingShare } from './ringshare.js'
+import { beforeWalk } from './settling.js'
 import { isSynced, readUnavailable, type SyncedCursors } from './synced.js'
-import { type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
-
-/** What this process remembers about rings from one check, turn and run to the next. */
-export class RingMemory {
-  /** When each cursor's last ring started, in ms since the epoch. */
-  readonly #beganAt = new Map<string, number>()
-  /** Cursors whose last ring failed, and until when no event makes them due. */
-  readonly #failedUntil = new Map<string, number>()
-  /** The rate window, identified by its end, and the requests that rings have sent in it. */
-  window = { resetsAt: 0, requests: 0 }
-  /** With targets. */
-  readonly pace = new RingPace()
-
-  began(key: CursorKey, at: number): void {
-    this.#beganAt.set(cursorName(key), at)
-  }
-
-  failed(key: CursorKey, until: number): void {
-    this.#failedUntil.set(cursorName(key), until)
-  }
-
-  worked(key: CursorKey): void {
-    this.#failedUntil.delete(cursorName(key))
-  }
-
-  /** When the cursor may next be rung, in ms since the epoch. */
-  restsUntil(key: CursorKey, settle: number): number {
-    const name = cursorName(key)
-    return Math.max((this.#beganAt.get(name) ?? 0) + settle, this.#failedUntil.get(name) ?? 0)
-  }
-}
-
-export interface RingSettings {
-  /** The least number of milliseconds between the starts of two rings of the same cursor. */
-  readonly settle: number
-  /** The share of each rate window that rings may use while planned work waits. */
-  readonly requestShare: number
-  /**
-   * With targets: in how many milliseconds a change to this resource must be in the warehouse. Rings then keep to that
-   * share all the time, spread it over the window (ringpace.ts), and start with what waits for longest, in targets.
-   */
-  readonly targetOf?: ((resource: string) => number) | undefined
-}
+import { cutShort, type DueCursor, dueCursors, ignoreEvents, waitAgain, waitingOf } from './waiting.js'
 
 /** How many rings run at once. */
 const mostRings = 8
@@ -73,10 +34,17 @@ const longestRestMs = 300_000
 /** Why an event waits after its cursor's walk failed. */
 const walkFailed = 'walk_failed'
 
+/**
+ * How often a walk may be cut short, one time after the other. It begins again each time, so a list that takes more than
+ * a rate window would use up each of them for nothing. A planned run keeps its progress.
+ */
+const mostCuts = 2
+
 const beginRing: Begin = (cursor) => withSharedLook(cursor, walkOf(cursor, 'quick'), { onlyTouched: true })
 
 export class Ringing implements AsyncDisposable {
   readonly #underWay = new Set<Promise<void>>()
+  readonly #share: RingShare
   readonly #ended = new AbortController()
   /** What ended the ringing: the warehouse is down, or the lease is lost. */
   #failure: unknown
@@ -92,6 +60,7 @@ export class Ringing implements AsyncDisposable {
   ) {
     const { hands: _, beside: __, ...own } = run
     this.#run = { ...own, signal: AbortSignal.any([run.signal, this.#ended.signal]) }
+    this.#share = new RingShare(run, hands, settings, memory)
   }
 
   /** How many rings are running. */
@@ -156,77 +125,108 @@ export class Ringing implements AsyncDisposable {
 
   /** Whether another ring may start now: rings leave most of a rate window to planned work that waits. */
   get #isRoom(): boolean {
-    if (this.#underWay.size >= mostRings) return false
-    const { window } = this.#run.source.stats()
-    if (this.settings.targetOf) return this.restsUntil === undefined
-    if (!window || !this.hands.isBusy(this.#underWay.size)) return true
-    // A running ring is only counted at its end. It takes at least one request.
-    const { requests } = this.#windowOf(window.resetsAt)
-    return requests + this.#underWay.size < window.limit * this.settings.requestShare
+    return this.#underWay.size < mostRings && this.#share.mayAsk
   }
 
   /** With targets: when the next ring may start, in ms since the epoch; undefined if it may now. */
   get restsUntil(): number | undefined {
-    const { window } = this.#run.source.stats()
-    if (!this.settings.targetOf || !window) return undefined
-    const now = Number(this.#run.clock.nowMicros() / 1000n)
-    const next = this.memory.pace.nextAt(window, this.settings.requestShare, now)
-    return next > now ? next : undefined
-  }
-
-  /** Responses give the end of a window to the second, so it varies a little. */
-  #windowOf(resetsAt: number): RingMemory['window'] {
-    if (resetsAt > this.memory.window.resetsAt + 5000) this.memory.window = { resetsAt, requests: 0 }
-    return this.memory.window
+    return this.#share.restsUntil
   }
 
   #begin(task: CursorTask): void {
     const hold = this.hands.tryHold(keyOf(task))
     if (!hold) return
     this.memory.began(keyOf(task), Number(this.#run.clock.nowMicros() / 1000n))
-    this.memory.pace.spent(1)
-    const ring = this.#ring(task)
+    const source = this.#run.source.tagged()
+    const share = this.#share.begun(source)
+    const ring = this.#ring(task, source)
+      .catch((error: unknown) => this.#troubled(task, error))
       .catch((error: unknown) => {
         if (!this.#run.signal.aborted) this.#failure ??= error
       })
       .finally(() => {
         hold[Symbol.dispose]()
+        share[Symbol.dispose]()
         this.#underWay.delete(ring)
       })
     this.#underWay.add(ring)
   }
 
-  async #ring(task: CursorTask): Promise<void> {
+  /** A problem of one cursor is no other's: only what ends every run, such as a lost lease, ends the ringing. */
+  async #troubled(task: CursorTask, error: unknown): Promise<void> {
+    if (error instanceof Stop || this.#run.signal.aborted) throw error
+    this.#run.observer.warning?.('A cursor that events made due failed for an unknown reason', {
+      ...cursorColumns(keyOf(task)),
+      ...errorFields(error),
+    })
+    await this.#failed(task)
+  }
+
+  async #ring(task: CursorTask, source: Source): Promise<void> {
     const key = keyOf(task)
-    const { warehouse, clock, source } = this.#run
+    const { warehouse, clock } = this.#run
     const state = await readCursor(warehouse, key)
     if (!state || !isLoaded(state)) return this.#leaveToRun(task)
     const runId = eventsRunId(clock.nowMicros())
     let hasMoved = false
+    let isUnsettled = false
+    const failed = (): void => {
+      isUnsettled = true
+    }
+    const limits = { room: () => this.#share.room(), failed }
     const run: WritingRun = {
       ...this.#run,
       beforeWalk: async (cursor) => {
-        const after = await this.#run.beforeWalk?.(cursor)
+        const after = await beforeWalk(this.inbox, cursor, limits)
         return async (floor) => {
           hasMoved = true
           await after?.(floor)
         }
       },
-      runId,
-      warehouse: warehouse.as(runId),
+      ...{ runId, source, warehouse: warehouse.as(runId) },
       cursors: new Map([[cursorName(key), state]]),
       stats: new RunStats(),
     }
     const end = await workOnCursor(new TenantRuns(run).of(task.tenantId), task.resource, beginRing)
-    this.#windowOf(source.stats().window?.resetsAt ?? 0).requests += end.report.requests
-    this.memory.pace.spent(Math.max(0, end.report.requests - 1))
-    if (end.interrupted) return
+    if (end.interrupted) {
+      // One page may just have come too late: beginning again costs as little.
+      if (!hasMoved && end.report.requests > 1) await this.#cutShort(task)
+      return
+    }
     await recordRing(run, runId, end)
     const moved = await readCursor(warehouse, key)
     if (moved) this.hands.moved(key, moved)
     // A walk that reached its end has settled what it saw, whatever else is reported about the list.
-    if (hasMoved || end.report.status === 'ok') this.memory.worked(key)
+    if (isUnsettled) this.#rest(task, failurePausesMs[0])
+    else if (hasMoved || end.report.status === 'ok') this.memory.worked(key)
     else await this.#failed(task)
+  }
+
+  /** No event makes the cursor due for this many milliseconds. */
+  #rest(task: CursorTask, milliseconds: number): void {
+    this.memory.failed(keyOf(task), Number(this.#run.clock.nowMicros() / 1000n) + milliseconds)
+  }
+
+  /** The walk was ended, as by the end of the rate window. A second time in a row, the next run does it. */
+  async #cutShort(task: CursorTask): Promise<void> {
+    const { rows, tries } = await this.#triedFor(task, cutShort)
+    const dueAt = tries + 1 < mostCuts ? fromMicros(this.#run.clock.nowMicros()) : null
+    // Those that wait for their second look keep their pauses.
+    const fresh = rows.filter(({ reason }) => reason === null || reason === cutShort)
+    const cut = fresh.length > 0 ? fresh : rows
+    await waitAgain(this.inbox, cut, { reason: cutShort, tries: tries + 1, dueAt })
+    if (dueAt === null) this.#tellLeft(task, 'A cursor was cut short each time an event made it due')
+  }
+
+  /** The cursor's waiting events, and how often they have waited for that reason. */
+  async #triedFor(task: CursorTask, why: string) {
+    const rows = await waitingOf(this.inbox, keyOf(task))
+    const tries = rows.map(({ reason, tries: its }) => (reason === why ? Number(its) : 0))
+    return { rows, tries: tries.reduce((most, its) => Math.max(most, its), 0) }
+  }
+
+  #tellLeft(task: CursorTask, what: string): void {
+    this.#run.observer.warning?.(`${what}; it is left for the next run`, cursorColumns(keyOf(task)))
   }
 
   /** A ring does no first load: the walk that does it settles what waits. */
@@ -237,22 +237,13 @@ export class Ringing implements AsyncDisposable {
 
   /** The walk failed. Its events wait longer each time, and finally for the next run. */
   async #failed(task: CursorTask): Promise<void> {
-    const { clock, observer } = this.#run
-    const rows = await waitingOf(this.inbox, keyOf(task))
-    const tries = Math.max(
-      0,
-      ...rows.map(({ reason, tries: its }) => (reason === walkFailed ? Number(its) : 0)),
-    )
+    const { rows, tries } = await this.#triedFor(task, walkFailed)
     const pause = failurePausesMs[tries]
-    const now = clock.nowMicros()
-    this.memory.failed(keyOf(task), Number(now / 1000n) + (pause ?? longestRestMs))
+    const now = this.#run.clock.nowMicros()
+    this.#rest(task, pause ?? longestRestMs)
     const dueAt = pause === undefined ? null : fromMicros(now + BigInt(pause) * 1000n)
     await waitAgain(this.inbox, rows, { reason: walkFailed, tries: tries + 1, dueAt })
-    if (dueAt === null)
-      observer.warning?.('A cursor failed each time an event made it due; it is left for the next run', {
-        tenant_id: task.tenantId,
-        resource: task.resource.name,
-      })
+    if (dueAt === null) this.#tellLeft(task, 'A cursor failed each time an event made it due')
   }
 
   /** Ends the running rings. They keep no progress; the next process that rings starts over. */

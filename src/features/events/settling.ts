@@ -4,37 +4,63 @@
  * with the same code as in every run.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { Retry, Skip } from '../../engine/base/errors.js'
-import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import { errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
-import { rootTable } from '../../engine/warehouse/database.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { DeletedEvents } from './deletedevents.js'
 import type { Inbox } from './inbox.js'
 import { askUnlisted } from './notlisted.js'
-import { type EventRow, isOlder, type Settled, settleEvents, waitAgain, waitingOf } from './waiting.js'
+import { unseenOf } from './unseen.js'
+import { type EventRow, type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './waiting.js'
 
 type Cursor = CursorRun<LeasedWarehouse>
 
 /** Milliseconds until a walk looks again for an announced record that isn't there: a replica may lag. */
 export const pausesMs = [5_000, 30_000, 120_000, 600_000] as const
 
-/** How far ahead of the source's clock an announced version may be. Beyond that, it means nothing. */
-const aheadMicros = 60_000_000n
-
-/** The record in the warehouse. */
-interface Kept {
-  readonly updatedAt: string
-  readonly isDeleted: boolean
+/** What limits the requests by id of a ring. A planned run takes the time that it needs. */
+export interface AskingLimits {
+  /** How many requests may be sent now. */
+  room(): number
+  /** Called when events could not be settled for no known reason. */
+  failed(): void
 }
 
-/** Called before each walk. Returns what to do when the walk is done; undefined if nothing waits. */
-export async function beforeWalk(inbox: Inbox, cursor: Cursor): Promise<AfterWalk | undefined> {
+const unlimited: AskingLimits = { room: () => Number.POSITIVE_INFINITY, failed: () => {} }
+
+/**
+ * Called before each walk. Returns what to do when the walk is done; undefined if nothing waits. The walk is complete
+ * and counts, whatever happens to its events: only what ends the whole run is thrown.
+ */
+export async function beforeWalk(
+  inbox: Inbox,
+  cursor: Cursor,
+  limits = unlimited,
+): Promise<AfterWalk | undefined> {
   const begunAt = cursor.now()
-  const waiting = await waitingOf(inbox, cursor.key)
+  const waiting = await waitingOf(inbox, cursor.key).catch((error: unknown) => {
+    if (cursor.signal.aborted) throw error
+    tellTrouble(cursor, error)
+    return []
+  })
   if (waiting.length === 0) return undefined
-  return (floor) => new Settling(inbox, cursor, { begunAt, floor }).run(waiting)
+  return async (floor) => {
+    const settling = new Settling(inbox, cursor, { begunAt, floor }, limits)
+    try {
+      await settling.run(waiting)
+    } catch (error) {
+      if (error instanceof Stop || cursor.signal.aborted) throw error
+      tellTrouble(cursor, error)
+      limits.failed()
+      // Whatever is wrong may keep this from being stored, too.
+      await settling.waitAgain(waiting, 'not_settled').catch(() => {})
+    }
+  }
 }
+
+const tellTrouble = ({ warn }: Cursor, error: unknown): void =>
+  warn('What events announced could not be settled; a later walk tries again', { ...errorFields(error) })
 
 /** Where a walk started: in the list, and in time. */
 interface WalkBegan {
@@ -44,7 +70,7 @@ interface WalkBegan {
 
 /** A busy cursor is walked every few seconds: these walks leave out events that wait for a later check. */
 const isDue = ({ due_at, tries }: EventRow, at: string): boolean =>
-  due_at === null || due_at <= at || Number(tries ?? 0) === 0
+  due_at === null || due_at <= at || due_at > voidFrom(at) || Number(tries ?? 0) === 0
 
 const triesFor = (reason: string, row: EventRow): number =>
   row.reason === reason ? Number(row.tries ?? 0) : 0
@@ -57,112 +83,66 @@ class Settling {
     private readonly inbox: Inbox,
     private readonly cursor: Cursor,
     private readonly began: WalkBegan,
+    private readonly limits: AskingLimits,
   ) {}
 
   async run(waiting: readonly EventRow[]): Promise<void> {
     const isOwn = ({ type }: EventRow): boolean => type === this.cursor.resource.resource.entity
     const own = waiting.filter(isOwn)
-    const deleted = own.filter(({ action }) => action === 'deleted')
-    const announced = own.filter(({ action }) => action !== 'deleted')
-    const unseen = await this.#unseen(announced)
-    const seen = waiting.filter((row) => !deleted.includes(row) && !unseen.includes(row))
-    await this.#settle(seen, { state: 'settled' })
-    const { again, over } = this.#tried(unseen.filter((row) => isDue(row, this.began.begunAt)))
-    await this.#waitAgain(again, 'not_listed')
-    const gone = await this.#asking(over, () => this.#ask(over))
-    const asked = [...deleted.filter((row) => isDue(row, this.began.begunAt)), ...(gone ?? [])]
-    await this.#asking(asked, () => this.#delete(asked))
+    const deleted = new Set(own.filter(isDeletion))
+    const unseen = new Set(
+      await unseenOf(
+        this.cursor,
+        own.filter((row) => !isDeletion(row)),
+      ),
+    )
+    await this.#settle(
+      waiting.filter((row) => !deleted.has(row) && !unseen.has(row)),
+      { state: 'settled' },
+    )
+    const isDueNow = (row: EventRow): boolean => isDue(row, this.began.begunAt)
+    const { again, over } = this.#tried([...unseen].filter(isDueNow))
+    await this.waitAgain(again, 'not_listed')
+    await this.#inTurn(over, (part) => this.#ask(part))
+    await this.#delete([...deleted].filter(isDueNow))
   }
 
-  /** The walk is complete and counts: what could not be requested is requested after a later walk. */
-  async #asking<T>(rows: readonly EventRow[], ask: () => Promise<T>): Promise<T | undefined> {
-    if (rows.length === 0) return undefined
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof Skip || error instanceof Retry)) throw error
-      this.cursor.warn('Could not fetch what events announced; a later walk tries again', {
-        error: error.message,
-      })
-      await this.#notAsked(rows)
-      return undefined
+  /**
+   * Requests what these events name, some records at a time, first those that were never requested. Each part is settled before the next is requested: what is
+   * cut short, by a rate limit as well as by a signal, keeps what it has done. A ring always requests a first part, and
+   * leaves the rest waiting when its room is used up. `ask` resolves to false if the rest need not be requested.
+   */
+  async #inTurn(rows: readonly EventRow[], ask: (part: EventRow[]) => Promise<boolean>): Promise<EventRow[]> {
+    const left = byRecord(rows.toSorted((a, b) => Number(a.tries ?? 0) - Number(b.tries ?? 0)))
+    for (let isFirst = true; left.length > 0; isFirst = false) {
+      const room = Math.min(askedAtOnce, this.limits.room() - toConfirm)
+      if (room < 1 && !isFirst) return []
+      const part = left.splice(0, Math.max(1, room)).flat()
+      try {
+        if (!(await ask(part))) return left.flat()
+      } catch (error) {
+        if (error instanceof Stop || this.cursor.signal.aborted) throw error
+        tellTrouble(this.cursor, error)
+        // A source that refuses one part refuses the others.
+        const isRefused = error instanceof Skip || error instanceof Retry
+        await this.#notAsked(isRefused ? [...part, ...left.splice(0).flat()] : part)
+      }
     }
+    return []
   }
 
   /** If the answer for a record always fails, it is requested as often as an unlisted record is looked for. */
   async #notAsked(rows: readonly EventRow[]): Promise<void> {
     const over = rows.filter((row) => isLastTry('not_asked', row))
-    const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
     await this.#settle(over.filter(isDeletion), { state: 'left', reason: 'not_asked' })
     await this.#settle(
       over.filter((row) => !isDeletion(row)),
       { state: 'unseen', reason: 'not_asked' },
     )
-    await this.#waitAgain(
-      rows.filter((row) => !over.includes(row)),
+    await this.waitAgain(
+      rows.filter((row) => !isLastTry('not_asked', row)),
       'not_asked',
     )
-  }
-
-  /** The events whose record the walk has not left at the announced version or a newer one. */
-  async #unseen(announced: readonly EventRow[]): Promise<EventRow[]> {
-    const witnesses = announced.filter((row) => this.#isWitness(row))
-    if (witnesses.length === 0) return []
-    const ids = [...new Set(witnesses.map(({ record_id: id }) => id))]
-    const kept = await this.#kept(ids)
-    const held = await this.#inQuarantine(ids)
-    return witnesses.filter(({ record_id: id, version }) => {
-      const row = kept.get(id)
-      if (held.has(id) || row?.isDeleted) return false
-      return row === undefined || isOlder(row.updatedAt, version ?? '')
-    })
-  }
-
-  #isWitness({ version }: EventRow): boolean {
-    if (version === null) return false
-    const { serverTime } = this.cursor.source.stats()
-    const now =
-      serverTime === undefined ? this.cursor.run.clock.nowMicros() : BigInt(Math.ceil(serverTime)) * 1000n
-    return toMicros(version) <= now + aheadMicros
-  }
-
-  async #kept(ids: readonly Int64[]): Promise<Map<Int64, Kept>> {
-    const { warehouse, root, tenantId } = this.cursor
-    const found = new Map<Int64, Kept>()
-    for (const part of inParts(ids)) {
-      const rows = await warehouse.read((db) =>
-        db
-          .selectFrom(rootTable(root))
-          .select(['id', 'updated_at', '_deleted_at'])
-          .where('tenant_id', '=', tenantId)
-          .where('id', 'in', part)
-          .execute(),
-      )
-      for (const { id, updated_at, _deleted_at } of rows)
-        found.set(id, { updatedAt: updated_at, isDeleted: _deleted_at !== null })
-    }
-    return found
-  }
-
-  /** Records that could not be stored completely. */
-  async #inQuarantine(ids: readonly Int64[]): Promise<ReadonlySet<Int64>> {
-    const { warehouse, key } = this.cursor
-    const byText = new Map(ids.map((id) => [String(id), id]))
-    const found = new Set<Int64>()
-    for (const part of inParts([...byText.keys()])) {
-      const rows = await warehouse.read((db) =>
-        db
-          .selectFrom('sync_quarantine')
-          .select('record_id')
-          .where('tenant_id', '=', key.tenantId)
-          .where('resource', '=', key.resource)
-          .where('path', '=', '')
-          .where('record_id', 'in', part)
-          .execute(),
-      )
-      for (const { record_id } of rows) found.add(byText.get(record_id) ?? 0)
-    }
-    return found
   }
 
   /** Which of these a later walk looks for again, and for which that is over. */
@@ -171,32 +151,57 @@ class Settling {
     return { over: rows.filter(isOver), again: rows.filter((row) => !isOver(row)) }
   }
 
-  /** Requests records by id that no walk has shown. Returns the events of those that don't exist. */
-  async #ask(over: readonly EventRow[]): Promise<EventRow[]> {
+  /** Requests records by id that no walk has shown. */
+  async #ask(over: readonly EventRow[]): Promise<boolean> {
     const { absent, stored, unseen, unread } = await askUnlisted(this.cursor, this.began.floor, over)
     await this.#settle(stored, { state: 'settled', reason: 'not_listed' })
     await this.#settle(unseen, { state: 'unseen', reason: 'not_listed' })
     await this.#notAsked(unread)
-    return absent
+    await this.#delete(absent)
+    return true
   }
 
   /** `rows`: events of deletions, and those whose record was requested by id and doesn't exist. */
   async #delete(rows: readonly EventRow[]): Promise<void> {
-    const { deleted, left, notLive, exists, unread } = await new DeletedEvents(this.cursor).ask(rows)
-    const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
-    const never = [...notLive, ...exists].filter((row) => !isDeletion(row))
-    await this.#settle(never, { state: 'unseen', reason: 'not_listed' })
-    await this.#settle(notLive.filter(isDeletion), { state: 'settled' })
-    await this.#settle(deleted, { state: 'deleted' })
-    if (left) await this.#settle(left.rows, { state: 'left', reason: left.reason })
-    const there = exists.filter(isDeletion)
+    const deletions = new DeletedEvents(this.cursor)
+    const live = new Set(await deletions.ofLive(rows))
+    await this.#notLive(rows.filter((row) => !live.has(row)))
+    let why = ''
+    const rest = await this.#inTurn([...live], async (part) => {
+      const { deleted, left, notLive, exists, unread } = await deletions.ask(part)
+      await this.#notLive(notLive)
+      await this.#settle(deleted, { state: 'deleted' })
+      await this.#exist(exists)
+      await this.#notAsked(unread)
+      if (!left || left.rows.length === 0) return true
+      await this.#settle(left.rows, { state: 'left', reason: left.reason })
+      why = left.reason
+      return false
+    })
+    // What can't be believed of some records can't be believed of more: they aren't requested.
+    await this.#settle(rest, { state: 'left', reason: why })
+  }
+
+  async #notLive(rows: readonly EventRow[]): Promise<void> {
+    await this.#settle(rows.filter(isDeletion), { state: 'settled' })
+    await this.#settle(
+      rows.filter((row) => !isDeletion(row)),
+      { state: 'unseen', reason: 'not_listed' },
+    )
+  }
+
+  async #exist(rows: readonly EventRow[]): Promise<void> {
+    await this.#settle(
+      rows.filter((row) => !isDeletion(row)),
+      { state: 'unseen', reason: 'not_listed' },
+    )
+    const there = rows.filter(isDeletion)
     const isOver = (row: EventRow): boolean => isLastTry('exists', row)
     await this.#settle(there.filter(isOver), { state: 'exists' })
-    await this.#waitAgain(
+    await this.waitAgain(
       there.filter((row) => !isOver(row)),
       'exists',
     )
-    await this.#notAsked(unread)
   }
 
   #settle(rows: readonly EventRow[], settled: Settled): Promise<void> {
@@ -204,7 +209,8 @@ class Settling {
     return settleEvents(this.inbox, rows, { ...settled, runId: warehouse.runId, at: this.cursor.now() })
   }
 
-  async #waitAgain(rows: readonly EventRow[], reason: string): Promise<void> {
+  /** Lets events wait for a later walk, longer each time. */
+  async waitAgain(rows: readonly EventRow[], reason: string): Promise<void> {
     const now = this.cursor.run.clock.nowMicros()
     for (const tries of new Set(rows.map((row) => triesFor(reason, row)))) {
       const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] ?? 0
@@ -215,9 +221,20 @@ class Settling {
   }
 }
 
-/** Ids per statement. */
-const idsAtOnce = 200
+/** How many records are requested before their events are settled. */
+const askedAtOnce = 24
+/** How many more requests it may take to see that the source answers by id. */
+const toConfirm = 2
 
-function* inParts<T>(ids: readonly T[]): Generator<T[]> {
-  for (let i = 0; i < ids.length; i += idsAtOnce) yield ids.slice(i, i + idsAtOnce)
+const isDeletion = ({ action }: EventRow): boolean => action === 'deleted'
+
+/** The events of each record. */
+function byRecord(rows: readonly EventRow[]): EventRow[][] {
+  const found = new Map<Int64, EventRow[]>()
+  for (const row of rows) {
+    const its = found.get(row.record_id)
+    if (its) its.push(row)
+    else found.set(row.record_id, [row])
+  }
+  return [...found.values()]
 }

@@ -10,7 +10,8 @@ import type { Database, Db } from '../../engine/warehouse/database.js'
 export const eventTables = {
   sync_events: define({
     doc: 'Events received from the source, one row per cursor that an event makes due. Payloads are not kept.',
-    key: ['tenant_id', 'event_id', 'resource'],
+    // A source may use an id again: an event of another record or action is another event.
+    key: ['tenant_id', 'event_id', 'resource', 'type', 'action', 'record_id'],
     fields: {
       tenant_id: id('Tenant.'),
       event_id: text('Id of the event; if longer than 200 characters, its SHA-256.'),
@@ -55,7 +56,7 @@ export const eventTables = {
       host: text('Host it runs on.'),
       pid: integer('Its process id.'),
       trouble: text(
-        'Why it accepts no events: `database`, `disk_full`, `backlog` or `certificate`; or `wrong_secret`: ten wrong secrets and no right one within ten minutes. null if all is well.',
+        'Why it accepts no events: `database`, `disk_full`, `backlog` or `certificate`; or `wrong_secret`: ten wrong secrets and no right one within ten minutes; or `turns`: events are accepted, but the lists that they make due cannot be read. null if all is well.',
       ),
       up_at: timestamp('Since when.'),
       seen_at: timestamp('When it last reported that it is alive.'),

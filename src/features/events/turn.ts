@@ -10,8 +10,8 @@ import { listenCommand, lockHolder } from '../../engine/warehouse/lease.js'
 import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Inbox } from './inbox.js'
-import { Ringing, type RingMemory, type RingSettings } from './ringing.js'
-import { beforeWalk } from './settling.js'
+import { Ringing } from './ringing.js'
+import type { RingMemory, RingSettings } from './ringmemory.js'
 import { readSynced } from './synced.js'
 
 export interface TurnParts {
@@ -52,9 +52,8 @@ export async function takeTurn({
   const { run, ask } = await openRun(writing, new Map())
   if (asksAuthorizations) await ask()
   const synced = await readSynced(config, model, warehouse)
-  const rung: WritingRun = { ...run, beforeWalk: (cursor) => beforeWalk(inbox, cursor) }
   const hands = new CursorHands(new Map())
-  await using ringing = new Ringing(rung, hands, inbox, synced, settings, memory)
+  await using ringing = new Ringing(run, hands, inbox, synced, settings, memory)
   for (;;) {
     const { waiting, inMs } = await ringing.look()
     const wanted = await wantedAt()

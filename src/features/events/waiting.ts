@@ -1,16 +1,16 @@
 /* The waiting events, as rings and walks query them. */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
+import { addMicros } from '../../engine/base/timestamp.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
 import { countSettled, isOwnEvent } from './counts.js'
 import type { Inbox } from './inbox.js'
 import type { EventDb, eventTables } from './tables.js'
 
-type StoredEvent = RowsOf<typeof eventTables>['sync_events']
-
-/** An event of a cursor. It names a record; otherwise the receiver would have refused it. */
-export type EventRow = Omit<StoredEvent, 'record_id'> & { readonly record_id: Int64 }
+/** An event of a cursor. */
+export type EventRow = RowsOf<typeof eventTables>['sync_events']
 
 /** The outcome of an event. */
 export interface Settled {
@@ -20,8 +20,8 @@ export interface Settled {
 }
 
 /** A cursor's waiting events, oldest first. */
-export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey): Promise<EventRow[]> {
-  const rows = await inbox.read((db) =>
+export const waitingOf = (inbox: Inbox, { tenantId, resource }: CursorKey): Promise<EventRow[]> =>
+  inbox.read((db) =>
     db
       .selectFrom('sync_events')
       .selectAll()
@@ -31,8 +31,6 @@ export async function waitingOf(inbox: Inbox, { tenantId, resource }: CursorKey)
       .orderBy('received_at')
       .execute(),
   )
-  return rows.map((row) => ({ ...row, record_id: row.record_id ?? 0 }))
-}
 
 export interface DueCursor extends CursorKey {
   /** Since when its oldest event has been due. */
@@ -41,6 +39,18 @@ export interface DueCursor extends CursorKey {
   readonly announced: number
 }
 
+/**
+ * Why an event waits after its cursor's walk was ended before its end. Without `due_at`, it is left to the next run, and
+ * so is the cursor: what comes meanwhile doesn't ring it.
+ */
+export const cutShort = 'cut_short'
+
+/** No pause is longer, in microseconds. */
+const longestPause = 600_000_000n
+
+/** From when on a `due_at` is void: a host whose clock is ahead has written it. */
+export const voidFrom = (now: string): string => addMicros(now, longestPause)
+
 /** Cursors at once. */
 const mostCursors = 500
 
@@ -48,6 +58,7 @@ const mostCursors = 500
  * The due cursors, longest wait first. A cursor that was never rung is due at once: its receiver's clock may differ.
  */
 export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]> => {
+  const left = await leftToRun(inbox)
   const rows = await inbox.read((db) =>
     db
       .selectFrom('sync_events')
@@ -57,20 +68,43 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
         eb.fn.count<number>('record_id').distinct().as('records'),
       ])
       .where('state', '=', 'waiting')
-      .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0), eb('tries', 'is', null)]))
+      .where((eb) =>
+        eb.or([
+          eb('due_at', '<=', now),
+          eb('due_at', '>', voidFrom(now)),
+          eb('tries', '=', 0),
+          eb('tries', 'is', null),
+        ]),
+      )
       .groupBy(['tenant_id', 'resource', 'type'])
       .orderBy('since')
-      .limit(mostCursors)
+      .limit(mostCursors + left.size)
       .execute(),
   )
   const found = new Map<string, DueCursor>()
   for (const { tenant_id: tenantId, resource, type, since, records } of rows) {
     const name = cursorName({ tenantId, resource })
+    if (left.has(name)) continue
     const { since: first = since, announced = 0 } = found.get(name) ?? {}
     const own = isOwnEvent(type, resource) ? Number(records) : 0
     found.set(name, { tenantId, resource, since: first, announced: announced + own })
   }
   return [...found.values()]
+}
+
+/** Cursors that only a run reads, since their rings were cut short. */
+async function leftToRun(inbox: Inbox): Promise<ReadonlySet<string>> {
+  const rows = await inbox.read((db) =>
+    db
+      .selectFrom('sync_events')
+      .select(['tenant_id', 'resource'])
+      .distinct()
+      .where('state', '=', 'waiting')
+      .where('due_at', 'is', null)
+      .where('reason', '=', cutShort)
+      .execute(),
+  )
+  return new Set(rows.map(({ tenant_id: tenantId, resource }) => cursorName({ tenantId, resource })))
 }
 
 interface Settlement extends Settled {
@@ -79,22 +113,26 @@ interface Settlement extends Settled {
   readonly at: string
 }
 
-/** Events per statement. */
-const atOnce = 200
-
-const where = (db: EventDb, rows: readonly EventRow[]) => {
-  const [first] = rows
-  return db
+/**
+ * The ids alone name events of other records and cursors, too, but the index of the key finds them. The rest is written
+ * in a way that no other index has: a database may otherwise read all that waits for the cursor, for each statement.
+ */
+const where = (db: EventDb, rows: readonly EventRow[]) =>
+  db
     .updateTable('sync_events')
-    .where('tenant_id', '=', first?.tenant_id ?? 0)
-    .where('resource', '=', first?.resource ?? '')
-    .where('state', '=', 'waiting')
+    .where('tenant_id', '=', rows[0]?.tenant_id ?? 0)
     .where(
       'event_id',
       'in',
       rows.map(({ event_id }) => event_id),
     )
-}
+    .where(wholeKey, 'in', rows.map(wholeKeyOf))
+    .where((eb) => eb(eb.fn.coalesce('state', sql.lit('')), '=', 'waiting'))
+
+/** What waits has a type and an action of the document, or none: there are no spaces in them. */
+const wholeKey = sql<string>`record_id || ' ' || action || ' ' || type || ' ' || resource || ' ' || event_id`
+const wholeKeyOf = ({ record_id, action, type, resource, event_id }: EventRow): string =>
+  `${record_id} ${action} ${type} ${resource} ${event_id}`
 
 /** Settles events of one cursor, and counts them. */
 export async function settleEvents(
@@ -105,8 +143,7 @@ export async function settleEvents(
   const [first] = rows
   if (!first) return
   const { resource } = first
-  for (let i = 0; i < rows.length; i += atOnce) {
-    const part = rows.slice(i, i + atOnce)
+  for (const part of inParts(rows)) {
     const columns = { state, reason: reason ?? null, run_id: runId, settled_at: at, due_at: null }
     const settle = where(inbox.db, part).set(columns).returning(['type', 'received_at']).compile()
     await settleCounted(inbox, settle, { resource, state, at })
@@ -139,10 +176,8 @@ export async function waitAgain(
     dueAt,
   }: { readonly reason: string; readonly tries: number; readonly dueAt: string | null },
 ): Promise<void> {
-  for (let i = 0; i < rows.length; i += atOnce) {
-    const part = rows.slice(i, i + atOnce)
+  for (const part of inParts(rows))
     await inbox.write([where(inbox.db, part).set({ reason, tries, due_at: dueAt }).compile()])
-  }
 }
 
 /** Events of cursors that aren't synced are answered and left alone. */

@@ -125,7 +125,9 @@ export class Hearing {
   async #ring(): Promise<void> {
     const { listener } = this.parts
     if (!listener) return
-    await this.#again('Making lists due failed', () => listener.run(this.#signal))
+    await this.#again('Making lists due failed', () =>
+      listener.run(this.#signal, (isFailing) => this.#receiver.turnsFail(isFailing)),
+    )
   }
 
   /** Other commands running at the same time change what is synced. */

@@ -4,7 +4,8 @@
  */
 import { describeError } from '../../engine/base/errors.js'
 import { type EventCounts, writeEventCounts } from '../events/counts.js'
-import type { Inbox } from '../events/inbox.js'
+import type { Delivered, Inbox } from '../events/inbox.js'
+import { eventTables } from '../events/tables.js'
 import type { EventRowToStore } from './judge.js'
 
 /** How many milliseconds a commit waits for more events. */
@@ -23,12 +24,8 @@ interface Entry {
   reject(error: Error): void
 }
 
-const keyOf = ({
-  tenant_id,
-  event_id,
-  resource,
-}: { readonly [K in 'tenant_id' | 'event_id' | 'resource']: unknown }): string =>
-  `${tenant_id} ${resource} ${event_id}`
+const keyOf = (row: Omit<Delivered, 'deliveries'>): string =>
+  JSON.stringify(eventTables.sync_events.key.map((column) => String(row[column])))
 
 export class Intake {
   #entries: Entry[] = []
@@ -113,7 +110,7 @@ export class Intake {
       else byKey.set(keyOf(row), { ...row, deliveries: 1 })
     }
     // Ordered by key: two listeners wait for each other instead of deadlocking.
-    const rows = [...byKey.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    const rows = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
     const stored = await this.inbox.insert(rows, writeEventCounts(this.inbox.db, counts))
     return new Map(
       stored.map((row) => [keyOf(row), Number(row.deliveries) - (byKey.get(keyOf(row))?.deliveries ?? 0)]),

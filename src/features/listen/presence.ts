@@ -19,7 +19,7 @@ const mostWaiting = 200_000
 /** Why events are refused. */
 export type Refusing = 'database' | 'disk_full' | 'backlog'
 /** A problem that needs attention although events are accepted. */
-export type Troubled = 'certificate' | 'wrong_secret'
+export type Troubled = 'certificate' | 'wrong_secret' | 'turns'
 
 export interface ListenerFacts {
   readonly listenerId: string

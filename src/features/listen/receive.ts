@@ -38,6 +38,7 @@ export async function receive(call: ReceiverCall, port: MessagePort): Promise<vo
     const receiver = await Receiver.open(call, say)
     port.on('message', (message: ToThread) => {
       if (message.kind === 'synced') receiver.synced = message.synced
+      else if (message.kind === 'turns') receiver.turnsFail = message.isFailing
       else void receiver.close().finally(() => say({ kind: 'closed' }))
     })
   } catch (error) {
@@ -65,6 +66,7 @@ class Receiver {
   readonly #http: HttpReceiver
   readonly #log: Log
   synced: SyncedNow
+  turnsFail = false
   #askedAt = Number.NEGATIVE_INFINITY
   #ready: { at: number; answer: Promise<unknown> } | undefined
   #toldCertificate = ''
@@ -175,7 +177,8 @@ class Receiver {
   get #troubled(): Troubled | undefined {
     const { certificate } = this
     if (certificate && certificate.endsAt <= Date.now()) return 'certificate'
-    return this.#secrets.isWrong ? 'wrong_secret' : undefined
+    if (this.#secrets.isWrong) return 'wrong_secret'
+    return this.turnsFail ? 'turns' : undefined
   }
 
   /** Tries an insert, once a second at most, and waits for it as long as for an event. */

@@ -35,6 +35,8 @@ export interface RunningReceiver {
   /** Where to send events. */
   readonly url: string
   tell(synced: SyncedNow): void
+  /** Whether the listener's turns fail now. */
+  turnsFail(isFailing: boolean): void
   /** Rejects when the thread ends by itself. */
   readonly failed: Promise<never>
   /** Accepts nothing more, and answers the accepted events once they are stored. */
@@ -118,6 +120,7 @@ export async function startReceiver(call: ReceiverCall, on: ReceiverEvents): Pro
       url,
       failed,
       tell: (synced) => say({ kind: 'synced', synced }),
+      turnsFail: (isFailing) => say({ kind: 'turns', isFailing }),
       close: async () => {
         isEnding = true
         say({ kind: 'close' })

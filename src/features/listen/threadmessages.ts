@@ -43,7 +43,11 @@ export interface ReceiverCall {
   readonly source: string
 }
 
-export type ToThread = { readonly kind: 'synced'; readonly synced: SyncedNow } | { readonly kind: 'close' }
+export type ToThread =
+  | { readonly kind: 'synced'; readonly synced: SyncedNow }
+  /** Whether the listener's turns fail now. */
+  | { readonly kind: 'turns'; readonly isFailing: boolean }
+  | { readonly kind: 'close' }
 
 export type FromThread =
   | { readonly kind: 'listening'; readonly url: string }

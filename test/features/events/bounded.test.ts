@@ -108,6 +108,19 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(String(after?.watermark) > String(cut?.watermark)).toBe(true)
   })
 
+  it('a host whose clock is an hour ahead makes no event wait for an hour', async () => {
+    const [id = 0] = world.orders
+    await world.put({ id, version: world.later(world.now, 1) })
+    await world.turn()
+    expect(await world.events.states()).toEqual(['waiting not_listed'])
+    const { inbox } = world.events
+    const due_at = world.later(world.now, 60 * minute)
+    await inbox.write([inbox.db.updateTable('sync_events').set({ due_at }).compile()])
+    world.change(id)
+    await world.turn()
+    expect(await world.events.states()).toEqual(['settled'])
+  })
+
   it('does no first load', async () => {
     await world.events.put({ tenant: world.tenant, resource: 'notes', id: 1 })
     await world.turn()
@@ -201,6 +214,33 @@ describe.each(bothWarehouses())('on $name', (kind) => {
       await world.put({ id })
       await world.turn({ around })
     }
+    expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
+  })
+
+  it('counts what a ring has sent so far: none starts when its pages have used up the share', async () => {
+    for (const id of world.orders) world.change(id, { detail: 'in bulk' })
+    world.events.settings = { settle: 0, requestShare: 0.1 }
+    const { tenant } = world
+    let [pages, others] = [0, 0]
+    await world.put({ id: world.orders[0] ?? 0 })
+    await world.sync({
+      ...{ mode: 'full', resources: ['customers'], tenants: [tenant], pageSizes: [3, 4, 5], readAhead: 0 },
+      beside: world.events.beside,
+      around: (source) =>
+        new Between(around(source), async ({ path }, ask) => {
+          if (path === 'payments') others += 1
+          else if (path === 'customers') await until(() => pages > 2)
+          else if (++pages === 2) {
+            await world.events.put({ tenant, resource: 'payments', id: 1 })
+            // Checks come and go.
+            await new Promise((resolve) => setTimeout(resolve, 200))
+            expect(others).toBe(0)
+          }
+          return ask()
+        }),
+    })
+    expect(pages).toBeGreaterThan(2)
+    await world.turn()
     expect((await world.events.states()).filter((state) => state !== 'settled')).toEqual([])
   })
 

@@ -4,6 +4,8 @@ import { systemClock } from '../../../src/engine/base/clock.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { Listener } from '../../../src/features/events/listener.js'
 import { Between } from '../../support/between.js'
+import { SkippingClock } from '../../support/clocks.js'
+import { ringSettings } from '../../support/events.js'
 import { EventWorld } from '../../support/eventworld.js'
 import { depsOf } from '../../support/run.js'
 import { until } from '../../support/scheduler.js'
@@ -90,6 +92,42 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     })
     expect(states).toEqual(['waiting', 'waiting'])
     await until(async () => (await world.events.states()).every((state) => state === 'settled'))
+    end.abort()
+    await listening
+    await close()
+  })
+
+  it('outlives a turn that ends with any error: it reports that, waits longer each time, and goes on', async () => {
+    let faults = 2
+    const faulty = through(world.warehouse, {
+      transaction: (work) => {
+        if (faults-- > 0) throw new TypeError('no function of the program throws this')
+        return world.warehouse.dialect.transaction(work)
+      },
+    })
+    const clock = new SkippingClock()
+    const { deps, close } = await depsOf(world.sandbox, faulty, { clock })
+    const lines: object[] = []
+    const log = { warn: (fields: object) => void lines.push(fields), info: () => {} }
+    const listener = new Listener({ deps, inbox: world.events.inbox, settings: ringSettings, log })
+    const end = new AbortController()
+    const told: boolean[] = []
+    const listening = listener.run(end.signal, (isFailing) => void told.push(isFailing))
+    const [id = 0] = world.orders
+    world.change(id)
+    await world.put({ id })
+    // A job may end the turn, or find that it has failed.
+    await listener.aside(async () => {})
+    await until(async () => (await world.events.states()).every((state) => state === 'settled'))
+    expect(await world.row(id)).toMatchObject({ detail: 'changed' })
+    await until(() => told.at(-1) === false)
+    expect(told).toEqual([true, true, false])
+    expect(lines).toEqual([
+      { error: expect.stringContaining('no function'), stack: expect.any(String) },
+      { error: expect.stringContaining('no function'), stack: expect.any(String) },
+    ])
+    const waits = clock.slept.map((ms) => Math.round(ms / 1000)).filter((seconds) => seconds >= 10)
+    expect(waits).toEqual([10, 20])
     end.abort()
     await listening
     await close()

@@ -116,6 +116,36 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(rows.find(({ event_id }) => event_id === 'big')?.record_id).toBe(9223372036854775807n)
   })
 
+  it('an id that was used for another record or action is another event', async () => {
+    const same = { id: 'again', type: 'RepairOrder' }
+    await receiver.send(eventBody(same))
+    await Promise.all([
+      receiver.send(eventBody({ ...same, record: 2 })),
+      receiver.send(eventBody({ ...same, event: 'repair_order.deleted' })),
+      receiver.send(eventBody({ ...same, record: 2 })),
+    ])
+    await receiver.send(eventBody(same))
+    const rows = (await receiver.rows()).filter(({ resource }) => resource === 'repair_orders')
+    expect(
+      rows
+        .map(({ action, record_id, deliveries, state }) => [action, record_id, Number(deliveries), state])
+        .sort(),
+    ).toEqual([
+      ['deleted', 1, 1, 'waiting'],
+      ['updated', 1, 2, 'waiting'],
+      ['updated', 2, 2, 'waiting'],
+    ])
+  })
+
+  it('reports that the lists which events make due cannot be read', async () => {
+    receiver.running.turnsFail(true)
+    const troubled = async (): Promise<unknown> => JSON.parse((await receiver.ask('/ready')).text)
+    expect(await troubled()).toEqual({ ready: true, trouble: 'turns' })
+    expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['turns'])
+    receiver.running.turnsFail(false)
+    expect((await receiver.send(eventBody())).status).toBe(200)
+  })
+
   it('refuses 10,000 wrong secrets with one line in the log, and reports that something is wrong', async () => {
     let left = 10_000
     const worker = async (): Promise<void> => {

@@ -1,5 +1,7 @@
 /** What holds when the source sends events (docs/webhooks.md): one function of it is broken at a time. */
 
+import { Stop } from '../../../src/engine/base/errors.js'
+import type * as parts from '../../../src/engine/base/parts.js'
 import type * as freshness from '../../../src/engine/run/freshness.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
@@ -10,9 +12,11 @@ import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as warehouses from '../../../src/engine/warehouse/warehouse.js'
 import type * as deletions from '../../../src/features/events/deletedevents.js'
-import type * as inbox from '../../../src/features/events/inbox.js'
+import type * as inboxes from '../../../src/features/events/inbox.js'
+import type * as listeners from '../../../src/features/events/listener.js'
+import type * as rings from '../../../src/features/events/ringmemory.js'
+import type * as shares from '../../../src/features/events/ringshare.js'
 import type * as notlisted from '../../../src/features/events/notlisted.js'
-import type * as ringing from '../../../src/features/events/ringing.js'
 import type * as settling from '../../../src/features/events/settling.js'
 import type * as synced from '../../../src/features/events/synced.js'
 import type * as waiting from '../../../src/features/events/waiting.js'
@@ -28,9 +32,10 @@ const deleted = 'test/features/events/deletions.test.ts'
 const bounded = 'test/features/events/bounded.test.ts'
 const overlap = 'test/features/events/overlap.test.ts'
 const settled = 'test/features/events/settledby.test.ts'
+const many = 'test/features/events/manyevents.test.ts'
 const settlingFile = 'src/features/events/settling.ts'
 const waitingFile = 'src/features/events/waiting.ts'
-const ringingFile = 'src/features/events/ringing.ts'
+const ringsFile = 'src/features/events/ringmemory.ts'
 
 export const events: readonly Promised[] = [
   {
@@ -193,7 +198,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'what events cost is bounded',
     broken: 'rings a cursor for each event',
-    breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'restsUntil', () => () => 0),
+    breakage: breaking<typeof rings>(ringsFile).method('RingMemory', 'restsUntil', () => () => 0),
     test: bounded,
     name: 'several events of a cursor cause one ring',
     on: both,
@@ -201,7 +206,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'what events cost is bounded',
     broken: 'rings a failing cursor as if it worked',
-    breakage: breaking<typeof ringing>(ringingFile).method('RingMemory', 'failed', () => () => {}),
+    breakage: breaking<typeof rings>(ringsFile).method('RingMemory', 'failed', () => () => {}),
     test: bounded,
     name: 'a failing cursor is rung after',
     on: both,
@@ -293,6 +298,120 @@ export const events: readonly Promised[] = [
     on: both,
   },
   {
+    promise: 'what events cost is bounded',
+    broken: 'counts no request that a ring has sent',
+    breakage: breaking<typeof shares>('src/features/events/ringshare.ts').method(
+      'RingShare',
+      'begun',
+      () => () => ({ [Symbol.dispose]: () => {} }),
+    ),
+    test: bounded,
+    name: 'counts what a ring has sent so far',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'requests one record by id per walk',
+    breakage: breaking<typeof shares>('src/features/events/ringshare.ts').method(
+      'RingShare',
+      'room',
+      () => () => 0,
+    ),
+    test: many,
+    name: 'each turn settles what it has asked for',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'rings again what is left to the next run',
+    breakage: breaking<typeof waiting>(waitingFile).function(
+      'waitAgain',
+      (sound) => (inbox, rows, how) =>
+        sound(inbox, rows, { ...how, dueAt: how.dueAt ?? '2026-01-01T00:00:00.000000Z' }),
+    ),
+    test: many,
+    name: 'a ring that is cut short twice',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'believes the times of a host whose clock is ahead',
+    breakage: breaking<typeof waiting>(waitingFile).function(
+      'voidFrom',
+      () => () => '9999-12-31T00:00:00.000000Z',
+    ),
+    test: bounded,
+    name: 'a host whose clock is an hour ahead',
+    on: both,
+  },
+  {
+    promise: 'any number of events can wait',
+    broken: 'names all values in one statement',
+    breakage: breaking<typeof parts>('src/engine/base/parts.ts').function(
+      'inParts',
+      () =>
+        function* (items) {
+          yield [...items]
+        },
+    ),
+    test: many,
+    name: 'more deletions than a statement can name',
+    on: both,
+  },
+  {
+    promise: "trouble with events is nobody else's",
+    broken: 'ends the listener with a failed turn',
+    breakage: breaking<typeof listeners>('src/features/events/listener.ts').method(
+      'Listener',
+      'run',
+      (sound) =>
+        function (signal) {
+          return sound.call(this, signal, (isFailing) => {
+            if (isFailing) throw new Error('The turn failed')
+          })
+        },
+    ),
+    test: 'test/features/events/listener.test.ts',
+    name: 'outlives a turn that ends with any error',
+    on: both,
+  },
+  {
+    promise: "trouble with events is nobody else's",
+    broken: 'fails the walk whose events cannot be settled',
+    breakage: breaking<typeof deletions>('src/features/events/deletedevents.ts').method(
+      'DeletedEvents',
+      'ask',
+      (sound) =>
+        function (rows) {
+          return sound.call(this, rows).catch((error: Error) => {
+            throw new Stop(error.message, { exitCode: 1 })
+          })
+        },
+    ),
+    test: many,
+    name: 'a fault while events are settled fails no run',
+    on: both,
+  },
+  {
+    promise: 'every event that names something else is stored',
+    broken: 'drops an event whose id was seen before',
+    breakage: breaking<typeof inboxes>('src/features/events/inbox.ts').method(
+      'Inbox',
+      'insert',
+      (sound) =>
+        function (rows, more) {
+          return sound.call(
+            this,
+            rows.map((row) => ({ ...row, type: '', action: '', record_id: 0 })).slice(0, 1),
+            more,
+          )
+        },
+    ),
+    test: 'test/features/listen/receiver.test.ts',
+    name: 'an id that was used for another record',
+    on: both,
+  },
+  {
     promise: 'a command never waits for a listener in vain',
     broken: "doesn't notice who wants the lease",
     breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
@@ -357,7 +476,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'no event of a forgotten tenant is kept',
     broken: 'asks only once in ten seconds who is forgotten',
-    breakage: breaking<typeof inbox>('src/features/events/inbox.ts').function(
+    breakage: breaking<typeof inboxes>('src/features/events/inbox.ts').function(
       'forgottenAmong',
       () => async () => new Set(),
     ),
