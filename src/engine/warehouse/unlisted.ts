@@ -27,23 +27,31 @@ export function isListedAfter(
   return page !== undefined && stored.unlistedAt < startedAt
 }
 
+/** When records were found to have left their list. */
+export interface LeftAt {
+  /** The time, for people and for telling days apart. */
+  readonly since: string
+  /** The stamp of a request: stamps may be ahead of the time, after a clock was set back. */
+  readonly askedAt: string
+}
+
 /** Enters since when the list has lacked the live rows; null: it shows them again. */
 function enterUnlisted(
   db: Db,
   { root, derived }: UnlistedTables,
   tenantId: Int64,
   ids: readonly Int64[],
-  since: string | null,
+  left: LeftAt | null,
 ): CompiledQuery[] {
   // A row that was stored meanwhile is left to the next comparison.
   const isDue =
-    since === null
+    left === null
       ? sql<SqlBool>`_unlisted_at is not null`
-      : sql<SqlBool>`_unlisted_at is null and _synced_at < ${since}`
+      : sql<SqlBool>`_unlisted_at is null and _synced_at < ${left.askedAt}`
   return [root, ...derived].map((table) =>
     db
       .updateTable(rootTable(table))
-      .set({ _unlisted_at: since })
+      .set({ _unlisted_at: left?.since ?? null })
       .where('tenant_id', '=', tenantId)
       .where(sql<Int64>`${sql.ref(table.owner ?? 'id')}`, 'in', [...ids])
       .where('_deleted_at', 'is', null)
@@ -60,11 +68,11 @@ export function markUnlisted(
   tables: UnlistedTables,
   tenantId: Int64,
   ids: readonly Int64[],
-  since: string,
+  left: LeftAt,
 ): CompiledQuery[] {
   const statements: CompiledQuery[] = []
   for (let i = 0; i < ids.length; i += idsAtOnce)
-    statements.push(...enterUnlisted(db, tables, tenantId, ids.slice(i, i + idsAtOnce), since))
+    statements.push(...enterUnlisted(db, tables, tenantId, ids.slice(i, i + idsAtOnce), left))
   return statements
 }
 

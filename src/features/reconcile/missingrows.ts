@@ -114,7 +114,8 @@ export class MissingRows {
     const { resource, root, run, tenantId, warehouse } = this.cursor
     const tables = { root, derived: resource.derived.map(({ table }) => table) }
     const ids = left.map(({ id }) => id)
-    await warehouse.write(markUnlisted(warehouse.db, tables, tenantId, ids, fromMicros(run.stamps.next())))
+    const when = { since: this.cursor.now(), askedAt: fromMicros(run.stamps.next()) }
+    await warehouse.write(markUnlisted(warehouse.db, tables, tenantId, ids, when))
   }
 
   async #limit(): Promise<DeletionGuard> {
