@@ -30,11 +30,13 @@ export function timeOfDay({ wall, steady }: MachineClocks): () => bigint {
   }
 }
 
+let ownTime: (() => bigint) | undefined
+
 export const systemClock: Clock = {
-  nowMicros: timeOfDay({
-    wall: () => Date.now(),
-    steady: () => performance.now(),
-  }),
+  nowMicros: () => {
+    ownTime ??= timeOfDay({ wall: () => Date.now(), steady: () => performance.now() })
+    return ownTime()
+  },
   sleep: (milliseconds, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()
