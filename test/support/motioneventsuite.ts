@@ -53,14 +53,17 @@ async function isInTime(warehouse: Warehouse, world: MotionWorld): Promise<void>
   await warehouse.write(addLateness(warehouse.db, day, buckets))
 }
 
-/** Time passes, a record is created, and sometimes one becomes visible late by up to the overlap. */
-function stir(world: MotionWorld, random: () => number, overlapMs: number): void {
+/**
+ * Time passes, a record is created, and one may become visible late by up to the overlap: usually later than rings go
+ * back. `pauseMs`: the longest pause.
+ */
+function stir(world: MotionWorld, random: () => number, overlapMs: number, pauseMs: number): void {
   const steps: Step[] = [
-    { at: 0, kind: 'pause', ms: Math.floor(random() * 90_000) },
+    { at: 0, kind: 'pause', ms: Math.floor(random() * pauseMs) },
     { at: 0, kind: 'create', n: 1 },
   ]
-  const lagMs = 1 + Math.floor(random() * (overlapMs - 1))
-  if (overlapMs > 0 && random() < 0.6) steps.push({ at: 0, kind: 'late', n: 1, lagMs })
+  const lagMs = Math.floor(overlapMs * random() ** 0.2)
+  if (random() < 0.6) steps.push({ at: 0, kind: 'late', n: 1, lagMs })
   world.prepare(steps)
 }
 
@@ -145,16 +148,18 @@ export const motionEventSuite = ({ seed, scenarios }: MotionEventSuite): void =>
         let runs = 0
         const between = (world: MotionWorld, warehouse: Warehouse): Hears => ({
           before: async () => {
-            runs++
             await isInTime(warehouse, world)
-            return (await benches.of(world, warehouse)).settling
+            const bench = await benches.of(world, warehouse)
+            if (runs++ === 0) await bench.empty()
+            return bench.settling
           },
           after: async () => {
             const bench = await benches.of(world, warehouse)
             const { overlapMs, pageSizes, readAhead } = script
             // After the script's runs, the source doesn't change.
             for (let rings = 0; rings < 8 && runs <= script.runs.length; rings++) {
-              stir(world, random, overlapMs)
+              // The last one moves the watermark past everything that the others have missed.
+              stir(world, random, overlapMs, rings < 7 ? 15_000 : 4 * overlapMs)
               // The event of what came late, and at times every event, is lost.
               if (random() < 0.8) await bench.put({ tenant: moving, resource, type, id: 1 })
               await bench.turn({ overlapMs, pageSizes, readAhead })
