@@ -72,7 +72,7 @@ export class Freshness {
     this.#meter = new LatenessMeter(isMeasured ? since : null, { lateOnly: isQuick, rung, tell })
     this.#isQuick = isQuick
     this.#isLacking = isNews && state?.refill != null
-    this.#older = new OlderVersions(cursor.now())
+    this.#older = new OlderVersions(cursor.run.stamps)
     this.#arrivals = isMeasured ? new Arrivals() : undefined
   }
 

@@ -4,7 +4,9 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
+import type { Stamps } from '../base/clock.js'
 import { plural } from '../base/format.js'
+import { fromMicros } from '../base/timestamp.js'
 import type { WalkOutcome } from '../walk/types.js'
 import { judged } from '../walk/verdict.js'
 import type { Version } from '../warehouse/versionbatch.js'
@@ -14,8 +16,12 @@ import type { Note } from './runreport.js'
 export class OlderVersions {
   readonly #ids = new Set<Int64>()
 
-  /** `since`: rows that this run stored may be newer than a page that was under way at the time. */
-  constructor(private readonly since: string) {}
+  /** The newest stamp so far: a row that is stored from now on may be newer than a page that was under way meanwhile. */
+  readonly #since: string
+
+  constructor(stamps: Stamps) {
+    this.#since = fromMicros(stamps.newest)
+  }
 
   take(
     records: readonly { readonly id: Int64; readonly updatedAt: string }[],
@@ -23,7 +29,7 @@ export class OlderVersions {
   ): void {
     for (const { id, updatedAt } of records) {
       const stored = previous.get(id)
-      if (stored?.deletedAt === null && updatedAt < stored.updatedAt && stored.syncedAt < this.since)
+      if (stored?.deletedAt === null && updatedAt < stored.updatedAt && stored.syncedAt <= this.#since)
         this.#ids.add(id)
     }
   }

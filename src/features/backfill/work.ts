@@ -125,7 +125,7 @@ export class Backfill implements CursorWork {
     this.#flow = new Flow(cursor.run, cursor.warehouse.unstored)
     this.#list = flatList(cursor, 'backfill', this.#flow)
     this.#store = new PageStore(cursor, 'backfill')
-    this.#older = new OlderVersions(cursor.now())
+    this.#older = new OlderVersions(cursor.run.stamps)
   }
 
   get progress(): CursorProgress {
