@@ -251,14 +251,14 @@ describe.each(warehouses())('$name', (kind) => {
     await world.run({ resources: ['notes'] })
     expect(hook.take().map(lineOf)).toEqual([
       'opened: drift 1/notes, failed run, stale 1/payments',
-      'resolved: deletes_unchecked 1/notes, deletes_unchecked 1/payments',
+      'resolved: deletes_unchecked 1/notes, deletes_unchecked 1/payments, failed run',
     ])
     // Likewise after a run that was killed under the wrong clock.
     await world.run()
     hook.take()
     await kill(warehouse, fromMicros(yearAhead.nowMicros()))
     await world.run()
-    expect(hook.take().map(lineOf)).toEqual(['opened: failed run'])
+    expect(hook.take().map(lineOf)).toEqual(['opened: failed run', 'resolved: failed run'])
     // A run that can't begin also reports what was killed before it.
     await world.run()
     hook.take()
