@@ -39,6 +39,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** Exit codes other than 0, for lines that name something that a sandbox with few records doesn't have. */
 const exitCodes: Readonly<Record<string, number>> = {
+  'shopsync check --alerts': 1,
   'shopsync events ring --tenant 101 --resource repair_orders': 2,
   'shopsync why repair_order_parts 90012': 1,
   'shopsync why repair_order_services 4711/812 --tenant 101': 1,
