@@ -3,7 +3,6 @@
  * `reconcile` uses. What can't be confirmed is left to the next reconcile.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { inParts } from '../../engine/base/parts.js'
 import { addMicros } from '../../engine/base/timestamp.js'
 import { byIdOf } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
@@ -14,6 +13,7 @@ import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { Confirmation } from '../reconcile/confirm.js'
 import { DeletionGuard, deletionLimit } from '../reconcile/deletionguard.js'
 import { markDeleted } from '../reconcile/tombstone.js'
+import { inParts } from './parts.js'
 import type { EventRow } from './waiting.js'
 
 /**

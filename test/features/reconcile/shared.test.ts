@@ -389,7 +389,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a deleted order shares nothing, and shares again when it comes back', async () => {
     await run(warehouse)
     const task = { tenantId: parseInt64('7')!, resource: known.byName.get(orders)! }
-    // Its request started after the one that fetched the row: stamps are ahead of a clock that stands still.
+    // Its request started after the one that fetched the row: stamps may be ahead of the test's clock.
     const [askedAt = ''] = (await rowsOf(warehouse, orders))
       .map((row) => String(row._synced_at))
       .toSorted()

@@ -561,11 +561,11 @@ export const premises: readonly Promised[] = [
       () => () => undefined,
     ),
     test: 'test/engine/run/paging.test.ts',
-    name: '502: the size is learned once, and costs nothing from then on',
+    name: ': the size is learned once, and costs nothing from then on',
     on: both,
   },
   {
-    promise: 'a page size that is too large may work later',
+    promise: 'pages of every size can be read',
     broken: 'never tries a larger page again',
     breakage: breaking<typeof retryhole>('src/engine/run/retryhole.ts').function(
       'tryLarger',
@@ -576,7 +576,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a list shows most of what it counts',
+    promise: 'every record that is counted is shown',
     broken: 'believes a list that hides half of its records once it was searched twice',
     breakage: breaking<typeof verdicts>('src/engine/walk/verdict.ts').function(
       'isSettledAsHidden',
@@ -589,7 +589,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a watermark is a time that was read up to',
+    promise: 'a stored watermark is correct',
     broken: 'takes the floor of a first load for a watermark',
     breakage: breaking<typeof walkstate>('src/engine/walk/walkstate.ts').function(
       'ceilingReached',
@@ -600,7 +600,7 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'a list that is not offered may come',
+    promise: "a tenant doesn't answer 404",
     broken: "never takes a list's rest for over",
     breakage: breaking<typeof resting>('src/features/targets/restinglists.ts').function(
       'restingLists',
