@@ -29,7 +29,7 @@ export interface Ended {
   readonly content: string
 }
 
-const stamps = new Set(['tenant_id', '_synced_at', '_deleted_at', '_seen_from'])
+const stamps = new Set(['tenant_id', '_synced_at', '_deleted_at', '_unlisted_at', '_seen_from'])
 
 const sorted = (row: Row, without: ReadonlySet<string>): Row =>
   Object.fromEntries(
