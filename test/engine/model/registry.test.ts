@@ -27,6 +27,7 @@ describe('promoted columns', () => {
       'constructor',
       '_synced_at',
       '_deleted_at',
+      '_unlisted_at',
       '_extra',
     ])
     const record = { id: 1, updated_at: '2024-01-01T00:00:00Z', vin: 5, year: '2020', color: 'red' }

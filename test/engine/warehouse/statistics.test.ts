@@ -34,6 +34,7 @@ it('makes statistics of the columns by which rows are found, and leaves the rest
   )
   expect(columns.rows.map(({ name }) => name).sort()).toEqual([
     '_deleted_at',
+    '_unlisted_at',
     'id',
     'tenant_id',
     'updated_at',
