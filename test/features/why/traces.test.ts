@@ -96,7 +96,7 @@ describe.each(sqlite)('$name', (kind) => {
     expect(again, again.stderr).toMatchObject({ code: 0 })
     expect(again.stdout).toContain('Backups and copies of the file')
     expect(traces(address.url)).toBe(0)
-    // Once more is harmless.
+    // Erasing it again is harmless.
     expect((await shopsync(words)).code).toBe(0)
   })
 })
