@@ -148,6 +148,24 @@ describe.each(bothWarehouses())('$name', (kind) => {
     },
   )
 
+  it('stamps follow a clock that leaps, as after a machine slept, without waiting for a heartbeat', async () => {
+    const warehouse = await open(kind)
+    let leap = 0n
+    const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + leap }
+    const stamps = new Stamps(clock)
+    const lease = await takeLease(warehouse.dialect, {
+      ...{ runId: 'slept', command: 'sync', clock, leaseMs: 3_600_000, stamps },
+    })
+    leap = 24n * hour
+    const woken = clock.nowMicros()
+    expect(stamps.next()).toBeLessThan(woken)
+    while (stamps.next() < woken) await new Promise((resolve) => setTimeout(resolve, 10))
+    const [row] = await rowsOf(warehouse, 'sync_lease')
+    expect(toMicros(String(row?.stamps_until))).toBeGreaterThan(stamps.newest)
+    await lease.release()
+    await warehouse.close()
+  })
+
   it('a heartbeat that the database refuses because it is slow does not lose the lease', async () => {
     const warehouse = await open(kind)
     let beats = 0

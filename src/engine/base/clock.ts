@@ -58,6 +58,7 @@ export const systemClock: Clock = {
 export class Stamps {
   #last: bigint
   #until: bigint | undefined
+  #reached: (() => void) | undefined
 
   constructor(
     private readonly clock: Clock,
@@ -73,10 +74,12 @@ export class Stamps {
 
   /**
    * Keeps stamps from going beyond what is on record, whatever the clock does: from there on they count up by
-   * microseconds. undefined: nothing is on record.
+   * microseconds. undefined: nothing is on record. `reached` is called when the clock is beyond it, as after a machine
+   * slept, and may record more.
    */
-  hold(until: bigint | undefined): void {
+  hold(until: bigint | undefined, reached?: () => void): void {
     this.#until = until
+    this.#reached = reached
   }
 
   /** The last one that was given, or the floor. */
@@ -86,8 +89,17 @@ export class Stamps {
 
   next(): bigint {
     const clock = this.clock.nowMicros()
-    const now = this.#until !== undefined && clock > this.#until ? this.#until : clock
+    const until = this.#until ?? clock
+    if (clock > until) this.#tell()
+    const now = clock > until ? until : clock
     this.#last = now > this.#last ? now : this.#last + 1n
     return this.#last
+  }
+
+  /** Once for each hold. */
+  #tell(): void {
+    const reached = this.#reached
+    this.#reached = undefined
+    reached?.()
   }
 }

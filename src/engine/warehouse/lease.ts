@@ -207,7 +207,12 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
 }
 
 /** Moves the expiry forward, and with it how far the holder's stamps may go. Throws Stop if the lease is lost. */
-async function extend(dialect: Dialect, claim: LeaseRequest, { stamps, ...fence }: Claimed): Promise<void> {
+async function extend(
+  dialect: Dialect,
+  claim: LeaseRequest,
+  { stamps, ...fence }: Claimed,
+  reached: () => void,
+): Promise<void> {
   const [own, given] = [claim.clock.nowMicros(), claim.stamps?.newest ?? 0n]
   const until = (own > given ? own : given) + BigInt(reserved(claim)) * 1000n
   await dialect.transaction(async (session) => {
@@ -220,7 +225,7 @@ async function extend(dialect: Dialect, claim: LeaseRequest, { stamps, ...fence 
     await session.run(update.compile())
     await checkFence(dialect, session, fence)
   })
-  if (stamps) claim.stamps?.hold(until)
+  if (stamps) claim.stamps?.hold(until, reached)
 }
 
 /** Claims the warehouse for one run; throws Stop with exit code 4 while another holds it. */
@@ -228,12 +233,11 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
   const claimed = await dialect.transaction((session) => take(dialect, session, claim))
   const { token, server, stamps } = claimed
   if (stamps) claim.stamps?.raise(stamps.from)
-  if (stamps) claim.stamps?.hold(stamps.until)
   const lost = new AbortController()
   let beating = Promise.resolve()
   const beat = async (): Promise<void> => {
     try {
-      await extend(dialect, claim, claimed)
+      await extend(dialect, claim, claimed, next)
     } catch (error) {
       // A warehouse that is away, or too slow for a timeout, hasn't given the lease to another run: the next heartbeat
       // tries again.
@@ -241,9 +245,11 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
       if (!(classed instanceof Retry || classed instanceof Skip)) lost.abort(error)
     }
   }
-  const timer = setInterval(() => {
+  const next = (): void => {
     beating = beating.then(beat)
-  }, claim.leaseMs / 4)
+  }
+  if (stamps) claim.stamps?.hold(stamps.until, next)
+  const timer = setInterval(next, claim.leaseMs / 4)
   timer.unref()
   return {
     get fence() {
@@ -255,8 +261,8 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
       clearInterval(timer)
       await beating
       // The next holder's stamps begin after the last one that was given.
-      const until = stamps && fromMicros(claim.stamps?.next() ?? stamps.from)
       claim.stamps?.hold(undefined)
+      const until = stamps && fromMicros(claim.stamps?.newest ?? stamps.from)
       await dialect.transaction((session) =>
         session.run(
           dialect.db

@@ -105,9 +105,9 @@ export function leftStanding(
   before: LeftTheList | undefined,
   { now, isSearch }: { readonly now: string; readonly isSearch: boolean },
 ): LeftStanding {
-  const left = [...versions].flatMap(([id, { unlistedAt }]) =>
-    unlistedAt === null ? [] : { id, unlistedAt },
-  )
+  const left = [...versions]
+    .flatMap(([id, { unlistedAt }]) => (unlistedAt === null ? [] : { id, unlistedAt }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
   const confirmed = isSearch ? now : (before?.confirmed ?? '')
   const isNew = (since: string): boolean => since > confirmed && since.slice(0, 10) >= now.slice(0, 10)
   return {

@@ -12,6 +12,14 @@ const targets = { '*': 'PT6H' }
 
 afterEach(() => here.remove())
 
+/** Seconds: a window of about this length that began within the last minute. Near its end, a round may wait for the next. */
+function youngWindow(least: number): number {
+  const now = Math.floor(Date.now() / 1000)
+  let window = least
+  while (now % window > 60) window += 1
+  return window
+}
+
 async function placed(options: SandboxOptions, more: Record<string, object> = {}): Promise<void> {
   here = await place({ tenants: 3, repairOrders: 4, ...options })
   here.configure({ targets, ...more })
@@ -101,10 +109,7 @@ it('checks of deletions get time, even if polls have work for all of it', async 
 })
 
 it('first loads take no more requests than the round gives them, and the next round goes on', async () => {
-  // A window that has just begun: near its end, a round may use all that is left.
-  let window = 3600
-  while (Math.floor(Date.now() / 1000) % window > 60) window += 1
-  const rate = { limit: 10_000, window }
+  const rate = { limit: 10_000, window: youngWindow(3600) }
   await placed({ rate })
   await run('sync', '--due', '--tenant', '101', '--tenant', '102')
   age(24)
@@ -126,7 +131,7 @@ it('first loads take no more requests than the round gives them, and the next ro
 it('the stretched bound is stored for the tenants and resources that the configuration names', async () => {
   const resources = ['notes', 'shops']
   await placed(
-    { rate: { limit: 1, window: 86_400 } },
+    { rate: { limit: 1, window: youngWindow(86_400) } },
     { targets: { '*': 'PT1H' }, polling: { atLeast: 'PT1H' }, status: { staleAfter: 'PT2H' } },
   )
   const more = { targets: { '*': 'PT1H' }, polling: { atLeast: 'PT1H' }, status: { staleAfter: 'PT2H' } }
@@ -138,7 +143,7 @@ it('the stretched bound is stored for the tenants and resources that the configu
 })
 
 it('a window that is spent for longer than api.maxWait leaves nothing to do, which is no failure', async () => {
-  await placed({ rate: { limit: 1, window: 86_400 } })
+  await placed({ rate: { limit: 1, window: youngWindow(86_400) } })
   await run('sync', '--due')
   const { status, cursors, requests } = await run('sync', '--due')
   expect({ status, cursors, requests }).toEqual({ status: 'ok', cursors: [], requests: 1 })

@@ -122,6 +122,21 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
+    promise: 'stamps are on record before rows have them',
+    broken: 'leaves stamps behind a clock that leaped until the next heartbeat',
+    breakage: breaking<typeof clock>('src/engine/base/clock.ts').method(
+      'Stamps',
+      'hold',
+      (sound) =>
+        function (until) {
+          return sound.call(this, until)
+        },
+    ),
+    test: 'test/laws/lease.test.ts',
+    name: 'stamps follow a clock that leaps',
+    on: both,
+  },
+  {
     promise: '`updated_at` is in the past',
     broken: 'trusts the newest updated_at of a response, whatever the clocks show',
     breakage: breaking<typeof clocks>('src/engine/walk/clocks.ts').function(
