@@ -4,6 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros } from '../../engine/base/timestamp.js'
+import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import { byIdOf } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { PageStore } from '../../engine/run/store.js'
@@ -31,9 +32,26 @@ export interface AskedDeletions {
   readonly left?: { readonly rows: readonly EventRow[]; readonly reason: string }
   /** Events whose records still exist. */
   readonly exists: readonly EventRow[]
-  /** Events about whose records the source gives no answer. */
-  readonly unread: readonly EventRow[]
+  /** Events about whose records the source gave no answer, or one that says nothing about them: by reason. */
+  readonly open: OpenEvents
 }
+
+/** Events whose records were requested without learning anything about them, and the reason that is shown. */
+export type OpenEvents = ReadonlyMap<EventRow, string>
+
+/** What an answer that says nothing about its record means for an event. `not_asked`: there was none to read. */
+const openReasons: Readonly<Record<UnclearAnswer['kind'], string>> = {
+  refused: 'refused',
+  another: 'no_record',
+  nothing: 'no_record',
+  unread: 'not_asked',
+}
+
+export const isOpenReason = (reason: string | null): boolean =>
+  Object.values(openReasons).some((one) => one === reason)
+
+export const openEvents = (rows: readonly EventRow[], answer?: UnclearAnswer): [EventRow, string][] =>
+  rows.map((row) => [row, openReasons[answer?.kind ?? 'unread']])
 
 export class DeletedEvents {
   /** Remembers a record that exists, to see that the source answers by id: several parts are asked one by one. */
@@ -54,11 +72,12 @@ export class DeletedEvents {
     const live = await this.#live(recordsOf(rows))
     const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))
     const notLive = rows.filter(({ record_id }) => !live.has(record_id))
-    if (live.size === 0) return { notLive, deleted: [], exists: [], unread: [] }
-    const { gone, there, isKnown, isById } = await this.#confirm(live)
+    if (live.size === 0) return { notLive, deleted: [], exists: [], open: new Map() }
+    const { gone, there, unclear, isKnown, isById } = await this.#confirm(live)
     const goneIds = new Set(gone.map(({ id }) => id))
     const rest = new Set([...live.keys()].filter((id) => !goneIds.has(id) && !there.has(id)))
-    const shared = { notLive, exists: of(there), unread: of(rest) }
+    const open = new Map([...rest].flatMap((id) => openEvents(of(new Set([id])), unclear.get(id))))
+    const shared = { notLive, exists: of(there), open }
     if (isKnown && (await this.#isBelieved(gone.length, isById))) {
       await markDeleted(this.cursor.warehouse, this.cursor, gone)
       return { ...shared, deleted: of(goneIds) }
@@ -104,7 +123,7 @@ export class DeletedEvents {
       for (const { id } of fetched.flattened.records) if (live.has(id)) there.add(id)
     }
     const isKnown = gone.length === 0 || list.probeId !== undefined
-    return { gone, there, isKnown, isById: confirmation.isById }
+    return { gone, there, unclear: confirmation.unclear, isKnown, isById: confirmation.isById }
   }
 
   /** The rule of `reconcile`, applied to all deletions of the last hour. */

@@ -11,6 +11,7 @@ import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
+import { type OpenEvents, openEvents } from './deletedevents.js'
 import { type EventRow, isOlder } from './waiting.js'
 
 interface Asked {
@@ -21,7 +22,7 @@ interface Asked {
   /** Events whose record was fetched in an older version: only the event has seen the announced one. */
   readonly unseen: readonly EventRow[]
   /** Events about whose record the answer says nothing: it is refused, for example. */
-  readonly unread: readonly EventRow[]
+  readonly open: OpenEvents
 }
 
 /** `floor`: where the last walk started. The walk should have shown anything stamped later. */
@@ -32,7 +33,8 @@ export async function askUnlisted(
 ): Promise<Asked> {
   const store = new PageStore(cursor, 'webhook')
   const [absent, stored]: [EventRow[], EventRow[]] = [[], []]
-  const [unseen, unread]: [EventRow[], EventRow[]] = [[], []]
+  const unseen: EventRow[] = []
+  const open: [EventRow, string][] = []
   const byId = byIdOf(cursor, flatList(cursor, 'lookup'))
   // A 404 isn't believed here: what isn't in the warehouse is unseen, and for a row it is confirmed as a deletion.
   const answers = await byId.each([...new Set(rows.map(({ record_id }) => record_id))])
@@ -42,7 +44,7 @@ export async function askUnlisted(
     const its = rows.filter(({ record_id }) => record_id === id)
     if (answer.kind !== 'record') {
       if (answer.kind === 'gone') absent.push(...its)
-      else unread.push(...its)
+      else open.push(...openEvents(its, answer))
       continue
     }
     const { fetched } = answer
@@ -63,7 +65,7 @@ export async function askUnlisted(
     cursor.warn('Events announced records that the list does not show; they were fetched by id and stored', {
       records: stored.map(({ record_id }) => record_id),
     })
-  return { absent, stored, unseen, unread }
+  return { absent, stored, unseen, open: new Map(open) }
 }
 
 async function countLate(

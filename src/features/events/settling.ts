@@ -8,7 +8,7 @@ import { errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
-import { DeletedEvents } from './deletedevents.js'
+import { DeletedEvents, isOpenReason, type OpenEvents, openEvents } from './deletedevents.js'
 import type { Inbox } from './inbox.js'
 import { askUnlisted } from './notlisted.js'
 import { unseenOf } from './unseen.js'
@@ -72,8 +72,9 @@ interface WalkBegan {
 const isDue = ({ due_at, tries }: EventRow, at: string): boolean =>
   due_at === null || due_at <= at || due_at > voidFrom(at) || Number(tries ?? 0) === 0
 
+/** A source may answer by id in one way now and in another later: those tries count together. */
 const triesFor = (reason: string, row: EventRow): number =>
-  row.reason === reason ? Number(row.tries ?? 0) : 0
+  row.reason === reason || (isOpenReason(reason) && isOpenReason(row.reason)) ? Number(row.tries ?? 0) : 0
 
 const isLastTry = (reason: string, row: EventRow): boolean => triesFor(reason, row) >= pausesMs.length
 
@@ -125,38 +126,42 @@ class Settling {
         tellTrouble(this.cursor, error)
         // A source that refuses one part refuses the others.
         const isRefused = error instanceof Skip || error instanceof Retry
-        await this.#notAsked(isRefused ? [...part, ...left.splice(0).flat()] : part)
+        const unasked = isRefused ? [...part, ...left.splice(0).flat()] : part
+        await this.#stayOpen(new Map(openEvents(unasked)))
       }
     }
     return []
   }
 
-  /** If the answer for a record always fails, it is requested as often as an unlisted record is looked for. */
-  async #notAsked(rows: readonly EventRow[]): Promise<void> {
-    const over = rows.filter((row) => isLastTry('not_asked', row))
-    await this.#settle(over.filter(isDeletion), { state: 'left', reason: 'not_asked' })
-    await this.#settle(
-      over.filter((row) => !isDeletion(row)),
-      { state: 'unseen', reason: 'not_asked' },
-    )
-    await this.waitAgain(
-      rows.filter((row) => !isLastTry('not_asked', row)),
-      'not_asked',
-    )
+  /** If no answer ever says anything about a record, it is requested as often as an unlisted record is looked for. */
+  async #stayOpen(open: OpenEvents): Promise<void> {
+    for (const reason of new Set(open.values())) {
+      const rows = [...open.keys()].filter((row) => open.get(row) === reason)
+      const over = rows.filter((row) => isLastTry(reason, row))
+      await this.#settle(over.filter(isDeletion), { state: 'left', reason })
+      await this.#settle(
+        over.filter((row) => !isDeletion(row)),
+        { state: 'unseen', reason },
+      )
+      await this.waitAgain(
+        rows.filter((row) => !isLastTry(reason, row)),
+        reason,
+      )
+    }
   }
 
   /** Which of these a later walk looks for again, and for which that is over. */
   #tried(rows: readonly EventRow[]) {
-    const isOver = (row: EventRow): boolean => row.reason === 'not_asked' || isLastTry('not_listed', row)
+    const isOver = (row: EventRow): boolean => isOpenReason(row.reason) || isLastTry('not_listed', row)
     return { over: rows.filter(isOver), again: rows.filter((row) => !isOver(row)) }
   }
 
   /** Requests records by id that no walk has shown. */
   async #ask(over: readonly EventRow[]): Promise<boolean> {
-    const { absent, stored, unseen, unread } = await askUnlisted(this.cursor, this.began.floor, over)
+    const { absent, stored, unseen, open } = await askUnlisted(this.cursor, this.began.floor, over)
     await this.#settle(stored, { state: 'settled', reason: 'not_listed' })
     await this.#settle(unseen, { state: 'unseen', reason: 'not_listed' })
-    await this.#notAsked(unread)
+    await this.#stayOpen(open)
     await this.#delete(absent)
     return true
   }
@@ -168,11 +173,11 @@ class Settling {
     await this.#notLive(rows.filter((row) => !live.has(row)))
     let why = ''
     const rest = await this.#inTurn([...live], async (part) => {
-      const { deleted, left, notLive, exists, unread } = await deletions.ask(part)
+      const { deleted, left, notLive, exists, open } = await deletions.ask(part)
       await this.#notLive(notLive)
       await this.#settle(deleted, { state: 'deleted' })
       await this.#exist(exists)
-      await this.#notAsked(unread)
+      await this.#stayOpen(open)
       if (!left || left.rows.length === 0) return true
       await this.#settle(left.rows, { state: 'left', reason: left.reason })
       why = left.reason

@@ -93,6 +93,11 @@ export class DryRun implements ComparedRows, Repair {
     return this.parts.confirmation.unclear
   }
 
+  /** Whether the comparison has found that the record of this row is gone. */
+  isGone(id: Int64): boolean {
+    return this.#entries.get(id)?.source === null
+  }
+
   /**
    * Called after a comparison has counted the rows. What the catch-up walk found isn't new if the warehouse once had
    * it.

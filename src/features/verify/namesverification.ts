@@ -48,6 +48,7 @@ export class NamesVerification implements VerifyWork {
       not_shown: 0,
       unreadable: 0,
       ...leftReport([]),
+      sampled: 0,
       asked: 0,
       compared: 0,
       other_version: 0,

@@ -59,21 +59,25 @@ export interface Verified extends DifferenceCounts {
   /** Records that have left the list and its total but can be read by id, and the ids of the first hundred. */
   readonly left_the_list: number
   readonly left_ids: readonly Int64[]
-  /** How many records were chosen, how many were compared field by field, and how many have another version. */
+  /**
+   * How many records were chosen, how many of them were requested by id, how many were compared field by field, and how
+   * many have another version.
+   */
+  readonly sampled: number
   readonly asked: number
   readonly compared: number
   readonly other_version: number
   readonly differences: readonly ContentDifference[]
 }
 
-type Sample = Pick<Verified, 'asked' | 'compared' | 'other_version' | 'differences'>
+type Sample = Pick<Verified, 'sampled' | 'asked' | 'compared' | 'other_version' | 'differences'>
 
 export const isEqual = (found: Verified): boolean =>
   found.missing + found.outdated + found.extra + found.unstorable + found.differences.length === 0
 
-/** Whether a sample was wanted, and the source answered none of it. */
-export const isUnanswered = ({ asked, compared, other_version }: Verified): boolean =>
-  asked > 0 && compared + other_version === 0
+/** Whether a sample was wanted, and the source answered none of it, or could not be asked for it. */
+export const isUnanswered = ({ sampled, compared, other_version }: Verified): boolean =>
+  sampled > 0 && compared + other_version === 0
 
 /** Work on one cursor that finds out how it compares. */
 export interface VerifyWork extends CursorWork {
@@ -227,9 +231,13 @@ export class Verification implements VerifyWork {
   /** Compares randomly chosen records field by field. Counts what was done: by id, the source may answer nothing. */
   async #sample(): Promise<Sample> {
     const differences: ContentDifference[] = []
-    const ids = await this.#chooseIds(this.options.sample)
+    const chosen = await this.#chooseIds(this.options.sample)
+    // Of a record that is gone there is nothing to compare, and the comparison has counted its row.
+    const ids = chosen.filter((id) => !this.#dryRun.isGone(id))
     let [compared, other] = [0, 0]
-    for (const [id, answer] of (await this.#byId.ask(ids)).answers) {
+    // If the source was found not to answer by id for this list, none is requested.
+    const { answers } = await this.#byId.ask(ids)
+    for (const [id, answer] of answers) {
       if (answer.kind !== 'record') continue
       const item = answer.fetched
       const stored = (await this.#liveRows.versions([id])).get(id)
@@ -242,7 +250,7 @@ export class Verification implements VerifyWork {
         compared += 1
       }
     }
-    return { asked: ids.length, compared, other_version: other, differences }
+    return { sampled: ids.length, asked: answers.size, compared, other_version: other, differences }
   }
 
   async #chooseIds(wanted: number): Promise<Int64[]> {

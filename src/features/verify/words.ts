@@ -10,10 +10,10 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
   const different = report.cursors.filter(({ status }) => status === 'differs')
   const failed = report.cursors.filter((cursor) => cursor.status === 'failed' && !isLost(cursor))
   const live = equal.reduce((sum, { warehouse = 0 }) => sum + warehouse, 0)
-  const [asked, compared] = (['asked', 'compared'] as const).map((of) =>
+  const [sampled, compared] = (['sampled', 'compared'] as const).map((of) =>
     equal.reduce((sum, cursor) => sum + (cursor[of] ?? 0), 0),
   )
-  const fields = fieldsText(asked ?? 0, compared ?? 0)
+  const fields = fieldsText(sampled ?? 0, compared ?? 0)
   return paragraphs([
     `verify: ${report.status} after ${plural(report.requests, 'request')}: ${equal.length === 0 ? 'no cursor is equal' : `${plural(equal.length, 'cursor')} equal, with ${plural(live, 'record')}${fields}`}`,
     [reasonText(report.reason), ...lost(report)]
@@ -32,12 +32,12 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
 }
 
 /** Of the sampled records, some may not be answered by id, and some have another version by now. */
-const fieldsText = (asked: number, compared: number): string =>
-  asked === 0
+const fieldsText = (sampled: number, compared: number): string =>
+  sampled === 0
     ? ''
-    : compared === asked
+    : compared === sampled
       ? `, ${count(compared)} of them compared field by field`
-      : `, ${count(compared)} of ${plural(asked, 'sampled record')} compared field by field`
+      : `, ${count(compared)} of ${plural(sampled, 'sampled record')} compared field by field`
 
 /** What came and went since the last sync, which does not count as a difference. */
 function changedSince({ cursors }: VerifyReport): string {

@@ -1,6 +1,6 @@
 /* The command `verify`: compares every selected cursor with the source, and writes nothing. */
 import type { Int64 } from '../../../schema/resource.js'
-import { plural } from '../../engine/base/format.js'
+import { count, plural } from '../../engine/base/format.js'
 import { type Reason, reasons } from '../../engine/base/reasons.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
 import { timeLimit } from '../../engine/run/ending.js'
@@ -59,8 +59,8 @@ const cutShort = (reason: Reason): string =>
   `${reasons[reason]}; verify keeps no progress: give it more time, or choose lists with --tenant or --resource`
 
 /** The counts are equal, but they say nothing about the content that the sample was to compare. */
-const unanswered = ({ asked }: Verified): string =>
-  `None of the ${plural(asked, 'sampled record')} could be compared: the source answered none of them by id, expected at least one. The counts are equal. Type shopsync verify --full to compare every version; if this list is never answered by id, verify it without --sample`
+const unanswered = ({ sampled, asked }: Verified): string =>
+  `None of the ${plural(sampled, 'sampled record')} could be compared: ${asked === 0 ? 'none was requested, because the source was found not to answer by id for this list within the last week' : `the source answered none of ${count(asked)} by id, expected at least one`}. The counts are equal. Type shopsync verify --full to compare every version; if this list is never answered by id, verify it without --sample`
 
 function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefined): VerifiedCursor {
   const { tenant_id, resource, requests, reason } = report

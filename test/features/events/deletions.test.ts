@@ -39,7 +39,15 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await world.turn()
     expect((await world.row(refused))?._deleted_at).toBeNull()
     expect((await world.row(id))?._deleted_at).not.toBeNull()
-    expect((await world.events.states()).sort()).toEqual(['deleted', 'waiting not_asked'])
+    expect((await world.events.states()).sort()).toEqual(['deleted', 'waiting refused'])
+    for (const pause of [...pausesMs, minute]) {
+      // One answer that can't be read doesn't begin the tries again.
+      const status = pause === pausesMs[1] ? 500 : 403
+      world.sandbox.script([{ when: { kind: 'item', id: refused }, fault: { kind: 'status', status } }])
+      world.clock.pass(pause)
+      await world.turn()
+    }
+    expect((await world.events.states()).sort()).toEqual(['deleted', 'left refused'])
   })
 
   it('a record that exists stays, and is requested five times, with pauses', async () => {

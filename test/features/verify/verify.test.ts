@@ -91,7 +91,7 @@ describe.each(warehouses())('$name', (kind) => {
     const unanswered = { when: { kind: 'item' as const }, fault: { kind: 'status' as const, status: 404 } }
     sandbox.script([{ ...unanswered, times: 5 }])
     const some = await verify(warehouse, { sample: 20 })
-    expect(some).toMatchObject({ status: 'equal', cursors: [{ asked: 20, compared: 15 }] })
+    expect(some).toMatchObject({ status: 'equal', cursors: [{ sampled: 20, asked: 20, compared: 15 }] })
     expect(verifyText(some)).toContain('15 of 20 sampled records compared field by field')
     const falsified = warehouse.db
       .updateTable('notes' as 'tenants')
@@ -105,6 +105,23 @@ describe.each(warehouses())('$name', (kind) => {
     })
     expect(verifyText(none)).toMatch(/None of the 20 sampled records .* expected .* Type shopsync verify/)
     expect(verifyText(none)).not.toContain('field by field')
+    // A reconcile has found out that the source doesn't answer by id: no record is requested.
+    const refusedAt = String((await rowsOf(warehouse, 'sync_cursors'))[0]?.last_success_at)
+    const refused = warehouse.db.updateTable('sync_cursors').set({ by_id_refused_at: refusedAt })
+    await warehouse.write([refused.compile()])
+    sandbox.resetRequests()
+    const unasked = await verify(warehouse, { sample: 20 })
+    expect(unasked.cursors).toMatchObject([{ status: 'failed', sampled: 20, asked: 0, compared: 0 }])
+    expect(verifyText(unasked)).toMatch(/None of the 20 sampled records .*: none was requested/)
+    await warehouse.close()
+  })
+
+  it('--sample has nothing to compare of a record that is gone', async () => {
+    const warehouse = await prepared(1)
+    sandbox.store.remove(1, 'notes', 1)
+    sandbox.store.put(1, 'notes', { ...template('notes', 2, at(900_000)), description: 'new' })
+    const report = await verify(warehouse, { sample: 20 })
+    expect(report.cursors).toMatchObject([{ status: 'equal', gone: 1, newer: 1, sampled: 0 }])
     await warehouse.close()
   })
 

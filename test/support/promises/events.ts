@@ -102,7 +102,7 @@ export const events: readonly Promised[] = [
     broken: 'requests nothing by id',
     breakage: breaking<typeof notlisted>('src/features/events/notlisted.ts').function(
       'askUnlisted',
-      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, unread: [] }),
+      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, open: new Map() }),
     ),
     test: secondLook,
     name: 'a list that hides a record',
@@ -142,10 +142,21 @@ export const events: readonly Promised[] = [
     breakage: breaking<typeof deletions>('src/features/events/deletedevents.ts').method(
       'DeletedEvents',
       'ask',
-      () => async (rows) => ({ notLive: [], deleted: rows, exists: [], unread: [] }),
+      () => async (rows) => ({ notLive: [], deleted: rows, exists: [], open: new Map() }),
     ),
     test: deleted,
     name: 'a record that exists stays',
+    on: both,
+  },
+  {
+    promise: 'only the source confirms a deletion',
+    broken: 'says that a record was not requested when the source refused it',
+    breakage: breaking<typeof deletions>('src/features/events/deletedevents.ts').function(
+      'openEvents',
+      (sound) => (rows) => sound(rows),
+    ),
+    test: deleted,
+    name: 'one that the source refuses by id stays',
     on: both,
   },
   {
