@@ -9,13 +9,14 @@
 import { Writable } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { stayUp } from '../../src/features/schedule/work.js'
+import { runJobs } from '../../src/features/schedule/work.js'
 import { features } from '../../src/main.js'
 import { withConfig } from '../../src/shell/commandcontext.js'
 import { loadConfiguration } from '../../src/shell/configuration.js'
 import type { Io } from '../../src/shell/io.js'
 import { Output } from '../../src/shell/output.js'
 import { Signals } from '../../src/shell/signals.js'
+import { Opening } from '../../src/shell/stayup.js'
 import { SkippingClock } from './clocks.js'
 
 for (const flag of ['--expose-gc', '--no-opt', '--no-sparkplug']) setFlagsFromString(flag)
@@ -62,5 +63,10 @@ const { config } = await loadConfiguration({ features, globals, io })
 const out = new Output({ json: false, quiet: false, stdout: nowhere, stderr: nowhere })
 const signals = new Signals(io, () => {})
 const rest = { features, command: 'schedule', argument: undefined, second: undefined, options: {} }
-const code = await withConfig({ ...rest, globals, out, signals, io }, config, stayUp, clock)
+const code = await withConfig(
+  { ...rest, globals, out, signals, io },
+  config,
+  (context) => runJobs(context, new Opening(context, true, new Map())),
+  clock,
+)
 process.stdout.write(JSON.stringify({ code, memory }), () => process.exit(code))

@@ -193,6 +193,11 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   }): Promise<Dialect | undefined>
   /** Whether the file has been replaced since it was opened, or is gone. */
   isGone(): boolean
+  /**
+   * The file that is at the path now: another text if it is another file, or is still being written. undefined if there
+   * is none; empty if the warehouse is no file.
+   */
+  atPath(): string | undefined
   /** Free bytes on the disk of the warehouse. undefined if the disk is another machine's. */
   room(): Promise<number | undefined>
   /**

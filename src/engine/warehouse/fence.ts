@@ -20,6 +20,25 @@ export const wentBack = (message: string): Stop =>
     hint: 'Run the same command again: every list continues from what is stored now',
   })
 
+/** The token of the lease, and in which database it is. */
+export type TokenAt = Pick<Fence, 'token' | 'server'>
+
+const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>) =>
+  db
+    .selectFrom('sync_lease')
+    .select(['token', server.as('server')])
+    .where('name', '=', 'run')
+
+/** undefined if nobody has ever claimed the lease. Doesn't wait for a database that is away. */
+export async function tokenNow(dialect: Pick<Dialect, 'db' | 'server'>): Promise<TokenAt | undefined> {
+  const row = await heldToken(dialect).executeTakeFirst()
+  return row && { token: row.token ?? 0, server: row.server }
+}
+
+/** Whether this is another database than before, or lacks what it had then: claims only take higher tokens. */
+export const isEarlier = (now: TokenAt, before: TokenAt): boolean =>
+  now.server !== before.server || Number(now.token) < Number(before.token)
+
 export const hasWentBack = (error: unknown): boolean =>
   error instanceof Stop && error.details.code === 'warehouse_went_back'
 
@@ -28,15 +47,13 @@ export const hasWentBack = (error: unknown): boolean =>
  * every claim out until the transaction ends.
  */
 export async function checkFence(
-  { db, locksRows, server, where }: Pick<Dialect, 'db' | 'locksRows' | 'server' | 'where'>,
+  dialect: Pick<Dialect, 'db' | 'locksRows' | 'server' | 'where'>,
   session: Pick<Session, 'run'>,
   fence: Fence | undefined,
 ): Promise<void> {
   if (fence === undefined) return
-  const held = db
-    .selectFrom('sync_lease')
-    .select(['token', server.as('server')])
-    .where('name', '=', 'run')
+  const { where, locksRows } = dialect
+  const held = heldToken(dialect)
   const row = (await session.run((locksRows ? held.forShare() : held).compile())).rows[0]
   if (row?.token === fence.token && row.server === fence.server) return
   if (row === undefined || row.server !== fence.server)

@@ -30,11 +30,11 @@ Events can get lost on the way: keep the hourly and the nightly job.`,
     { flags: '--no-ring', description: 'only store events' },
   ],
   run: async (invocation) => {
-    const [{ withContext }, { listenUntilEnd }] = await Promise.all([
-      import('../../shell/commandcontext.js'),
+    const [{ stayUp }, { listenUntilEnd }] = await Promise.all([
+      import('../../shell/stayup.js'),
       import('./work.js'),
     ])
-    return withContext(invocation, listenUntilEnd)
+    return stayUp(invocation, listenUntilEnd)
   },
 }
 

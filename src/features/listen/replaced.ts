@@ -1,34 +1,77 @@
-/* Programs that stay up end when the file of their warehouse is replaced. Used by `listen` and `schedule`. */
+/*
+ * Whether the warehouse of a program that stays up is still the one that it opened: its file may be replaced, and a
+ * database restored or restarted. Used by `listen` and `schedule`, which then open everything again.
+ */
 import type { Clock } from '../../engine/base/clock.js'
-import { hasWentBack, wentBack } from '../../engine/warehouse/fence.js'
+import { isEarlier, type TokenAt, tokenNow, wentBack } from '../../engine/warehouse/fence.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
-/** Milliseconds between two looks at the file. */
+/** Milliseconds between two looks at it. */
 const betweenLooks = 1000
+/** How many looks to wait for a file that is being copied, or is gone. */
+const mostLooks = 60
 
-/**
- * Fires when the signal does, or when the file was replaced or removed. A program that goes on would answer from a file
- * that nobody else sees; started again, it opens the one that is there and checks which source it belongs to.
- */
-export function untilReplaced(
-  { dialect, where }: Pick<Warehouse, 'dialect' | 'where'>,
-  clock: Clock,
-  signal: AbortSignal,
-): AbortSignal {
-  const ended = new AbortController()
-  const look = async (): Promise<void> => {
-    while (!signal.aborted && !dialect.isGone()) await clock.sleep(betweenLooks, signal)
-    ended.abort(
-      signal.aborted
-        ? signal.reason
-        : wentBack(`The file of the warehouse ${where} was replaced or removed while this program was up`),
-    )
+export class ReplacementWatch {
+  readonly #ended = new AbortController()
+  readonly #end = (): void => this.#ended.abort()
+  #seen: TokenAt | undefined
+
+  /** Looks until it is closed, or the program's signal fires. */
+  constructor(
+    private readonly warehouse: Pick<Warehouse, 'dialect' | 'where'>,
+    private readonly clock: Clock,
+    private readonly program: AbortSignal,
+  ) {
+    program.addEventListener('abort', this.#end, { once: true })
+    if (program.aborted) this.#end()
+    void this.#watch()
   }
-  void look()
-  return ended.signal
-}
 
-/** Throws what `untilReplaced` fired with, unless it was the program's own signal. */
-export function throwIfReplaced({ reason }: AbortSignal): void {
-  if (hasWentBack(reason)) throw reason
+  close(): void {
+    this.program.removeEventListener('abort', this.#end)
+    this.#end()
+  }
+
+  /** Fires when the program should end, or open everything again. */
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** Looks now. A program that goes on would answer from what nobody else sees, and write from a memory of it. */
+  async isReplaced(): Promise<boolean> {
+    const { dialect, where } = this.warehouse
+    if (dialect.isGone())
+      this.#ended.abort(
+        wentBack(`The file of the warehouse ${where} was replaced or removed while this program was up`),
+      )
+    // A database that doesn't answer, or is being restored and has no lease yet, says nothing.
+    const now = await tokenNow(dialect).catch(() => undefined)
+    if (now && this.#seen && isEarlier(now, this.#seen))
+      this.#ended.abort(
+        wentBack(
+          `The database of the warehouse ${where} was restarted or replaced while this program was up`,
+        ),
+      )
+    this.#seen = now ?? this.#seen
+    return this.#ended.signal.aborted
+  }
+
+  /** After the end: throws if it was because of a replacement, once a file that is still being copied is complete. */
+  async throwIfReplaced(): Promise<void> {
+    const { clock, program, warehouse } = this
+    if (program.aborted) return
+    let before: string | undefined
+    for (let looks = 0; looks < mostLooks && !program.aborted; looks++) {
+      const there = warehouse.dialect.atPath()
+      if (there !== undefined && there === before) break
+      before = there
+      await clock.sleep(betweenLooks, program)
+    }
+    throw this.#ended.signal.reason
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this
+    while (!signal.aborted && !(await this.isReplaced())) await this.clock.sleep(betweenLooks, signal)
+  }
 }

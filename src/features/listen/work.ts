@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { Stop } from '../../engine/base/errors.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
+import type { Opening } from '../../shell/stayup.js'
 import { type EventSettings, eventSettings } from '../events/settings.js'
 import { Hearing } from './hearing.js'
-import { throwIfReplaced, untilReplaced } from './replaced.js'
+import { ReplacementWatch } from './replaced.js'
 
 type Flags = Readonly<Record<string, unknown>>
 
@@ -24,23 +25,27 @@ export function settingsBy(flags: Flags, configured: EventSettings): EventSettin
   return { ...configured, host: text(flags['host']) ?? configured.host, port: port ?? configured.port, tls }
 }
 
-export async function listenUntilEnd(context: CommandContext): Promise<number> {
-  const { invocation, config } = context
-  const { options, signals, out } = invocation
-  const settings = settingsBy(options, eventSettings(config))
+export async function listenUntilEnd(context: CommandContext, opening: Opening): Promise<number> {
+  const { invocation, config, clock } = context
+  const { options, signals } = invocation
+  const given = settingsBy(options, eventSettings(config))
+  const settings = { ...given, port: opening.port('events', given.port) }
   signals.expected = true
-  const warehouse = await context.readyWarehouse()
+  const warehouse = await opening.warehouse()
   const rings = options['ring'] !== false
   const hearing = await Hearing.open(context, warehouse, { settings, rings })
+  const watch = new ReplacementWatch(warehouse, clock, signals.signal)
   try {
-    await out.answer(
-      { url: hearing.url, pid: process.pid, rings },
-      `Events are received at ${hearing.url}${rings ? '' : ' and only stored'}. Stop with Ctrl-C.`,
+    const { url } = hearing
+    await opening.isUp(
+      { url, pid: process.pid, rings },
+      `Events are received at ${url}${rings ? '' : ' and only stored'}. Stop with Ctrl-C.`,
+      { events: url },
     )
-    const end = untilReplaced(warehouse, context.clock, signals.signal)
-    if (!end.aborted) await once(end, 'abort')
-    throwIfReplaced(end)
+    if (!watch.signal.aborted) await once(watch.signal, 'abort')
+    await watch.throwIfReplaced()
   } finally {
+    watch.close()
     await hearing.close()
   }
   return 0

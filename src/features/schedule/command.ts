@@ -22,11 +22,11 @@ you start it again. If the database does not answer, it ends ten seconds later w
     ['curl --fail http://127.0.0.1:8788/ready', 'whether it is up, and its warehouse answers'],
   ],
   run: async (invocation) => {
-    const [{ withContext }, { stayUp }] = await Promise.all([
-      import('../../shell/commandcontext.js'),
+    const [{ stayUp }, { runJobs }] = await Promise.all([
+      import('../../shell/stayup.js'),
       import('./work.js'),
     ])
-    return withContext(invocation, stayUp)
+    return stayUp(invocation, runJobs)
   },
 }
 

@@ -10,6 +10,7 @@ import { withConfig } from '../../shell/commandcontext.js'
 import { Output } from '../../shell/output.js'
 import { packageVersion } from '../../shell/package.js'
 import { stillSignals } from '../../shell/signals.js'
+import type { Opening } from '../../shell/stayup.js'
 import { openIncidents } from '../alerts/openincidents.js'
 import { describeModel } from '../dictionary/describe.js'
 import { toHtml } from '../dictionary/page/dictionarypage.js'
@@ -18,7 +19,7 @@ import { aroundJobs, jobFolders } from '../jobs/jobfile.js'
 import { scheduleSettings } from '../jobs/settings.js'
 import { carryOutJob } from '../jobs/work.js'
 import { Hearing } from '../listen/hearing.js'
-import { throwIfReplaced, untilReplaced } from '../listen/replaced.js'
+import { ReplacementWatch } from '../listen/replaced.js'
 import { runsPage } from '../report/page/runspage.js'
 import { readRuns } from '../runs/work.js'
 import { metricsOf } from '../telemetry/work.js'
@@ -35,7 +36,7 @@ const runsTold = 50
 const readyPatience = 3000
 
 /** Runs until a signal comes. */
-export async function stayUp(context: CommandContext): Promise<number> {
+export async function runJobs(context: CommandContext, opening: Opening): Promise<number> {
   const { invocation, config, clock, log } = context
   const { signals, globals, out, io } = invocation
   const { workingDirectory, started } = io
@@ -43,17 +44,19 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const book = new JobBook(jobFolders(io), await aroundJobs(invocation, config.api.allowInsecure))
   const jobs = book.open()
   signals.expected = true
-  const warehouse = await context.readyWarehouse()
+  const warehouse = await opening.warehouse()
   const { timeZone, listen, events } = scheduleSettings(config)
   const isEmpty = (await readCursors(warehouse)).size === 0
   const first = isEmpty ? firstJob(jobs, timeZone, clock.nowMicros()) : undefined
   let hearing: Hearing | undefined
   const aside = <T>(work: () => Promise<T>): Promise<T> => (hearing ? hearing.aside(work) : work())
-  const end = untilReplaced(warehouse, clock, signals.signal)
+  const watch = new ReplacementWatch(warehouse, clock, signals.signal)
   const schedule = new Schedule({
     ...{ warehouse, clock, timeZone, book, log, first },
-    signal: end,
-    run: (job, plannedAt) => aside(() => runJob(context, { ...job, plannedAt })),
+    signal: watch.signal,
+    // A job opens the warehouse for itself, and would make one of an empty file.
+    run: async (job, plannedAt) =>
+      (await watch.isReplaced()) ? 1 : aside(() => runJob(context, { ...job, plannedAt })),
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
     },
@@ -61,18 +64,25 @@ export async function stayUp(context: CommandContext): Promise<number> {
   const maker = (page: PageName): PageMaker =>
     new PageMaker({ page, globals, io: { environment, workingDirectory, started } }, clock)
   const pages = { report: maker('report'), operations: maker('operations') }
+  const answers = served(context, { schedule, pages, warehouse, watch })
   const server =
-    listen === false ? undefined : await serve(listen, served(context, { schedule, pages, warehouse }))
+    listen === false
+      ? undefined
+      : await serve({ ...listen, port: opening.port('report', listen.port) }, answers)
   try {
-    if (events)
-      hearing = await Hearing.open(context, warehouse, { settings: eventSettings(config), rings: true })
+    if (events) {
+      const settings = eventSettings(config)
+      const port = opening.port('events', settings.port)
+      hearing = await Hearing.open(context, warehouse, { settings: { ...settings, port }, rings: true })
+    }
     const planned = nextRuns(jobs, timeZone, { nowMicros: clock.nowMicros(), first })
     const place = { url: server?.url ?? null, events_url: hearing?.url ?? null }
     const start = { pid: process.pid, time_zone: timeZone, ...place, jobs: planned }
-    await out.answer(start, scheduleText(start))
+    await opening.isUp(start, scheduleText(start), { report: server?.url, events: hearing?.url })
     await schedule.run(jobs)
-    throwIfReplaced(end)
+    await watch.throwIfReplaced()
   } finally {
+    watch.close()
     await hearing?.close()
     await ended(server, pages)
   }
@@ -139,9 +149,10 @@ interface Parts {
   readonly schedule: Schedule
   readonly pages: Pages
   readonly warehouse: Warehouse
+  readonly watch: ReplacementWatch
 }
 
-function served(context: CommandContext, { schedule, pages, warehouse }: Parts): Served {
+function served(context: CommandContext, { schedule, pages, warehouse, watch }: Parts): Served {
   const { model, clock } = context
   const readLastRuns = () =>
     readRuns({
@@ -156,7 +167,7 @@ function served(context: CommandContext, { schedule, pages, warehouse }: Parts):
       up_seconds: Math.round(performance.now() / 1000),
     }),
     ready: async () => ({
-      ...(await reach(warehouse)),
+      ...(await reach(warehouse, watch)),
       running: schedule.running,
       jobs: schedule.rows,
     }),
@@ -185,10 +196,10 @@ interface Reached {
 }
 
 /** Whether the warehouse answers in time, and whether it needs attention. */
-async function reach(warehouse: Warehouse): Promise<Reached> {
+async function reach(warehouse: Warehouse, { signal }: ReplacementWatch): Promise<Reached> {
   let timer: NodeJS.Timeout | undefined
   const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
-  if (warehouse.dialect.isGone()) return away('its file was replaced or removed')
+  if (warehouse.dialect.isGone() || signal.aborted) return away('it was replaced or removed')
   const late = new Promise<Reached>((resolve) => {
     timer = setTimeout(() => resolve(away('does not answer')), readyPatience)
   })

@@ -1,5 +1,5 @@
 /** `shopsync listen` as a process: it hears the sandbox, gives the lease back, ends on a signal; bad input. */
-import { copyFileSync, existsSync, renameSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -222,27 +222,3 @@ test("refuses with 2 what it can't listen on", async () => {
   expect(await refused()).toContain('expected a resource that has events')
   here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
 })
-
-test.each(['listen', 'schedule'] as const)(
-  '%s ends when the file of the warehouse is replaced, and starts again with the one that is there',
-  async (command) => {
-    const moved = await place({ repairOrders: 2, tenants: 1 })
-    const secret = { API_SECRET: moved.sandbox.secret }
-    const events = { port: 0 }
-    moved.configure({ sync: { resources }, events, schedule: { listen: false, events: true } })
-    expect((await moved.run('sync')).code).toBe(0)
-    const file = join(moved.folder, 'data/warehouse.db')
-    copyFileSync(file, `${file}.backup`)
-    const first = await startListening(moved.folder, secret, [], command)
-    renameSync(`${file}.backup`, file)
-    const { code, stderr, stdout } = await first.run.ended
-    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining('was replaced or removed while')])
-    // SQLite's files of the former one are gone with it.
-    expect(existsSync(`${file}-wal`)).toBe(false)
-    const second = await startListening(moved.folder, secret, [], command)
-    expect((await fetch(new URL('/ready', second.url))).status).toBe(200)
-    second.run.child.kill('SIGTERM')
-    expect((await second.run.ended).code).toBe(0)
-    await moved.remove()
-  },
-)

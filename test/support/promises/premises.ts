@@ -105,12 +105,13 @@ export const premises: readonly Promised[] = [
   {
     promise: 'the file of the warehouse is the one that is open',
     broken: 'lets programs that stay up go on without their file',
-    breakage: breaking<typeof replaced>('src/features/listen/replaced.ts').function(
-      'untilReplaced',
-      () => (_warehouse, _clock, signal) => signal,
+    breakage: breaking<typeof replaced>('src/features/listen/replaced.ts').method(
+      'ReplacementWatch',
+      'isReplaced',
+      () => async () => false,
     ),
-    test: 'test/features/listen/listenprocess.test.ts',
-    name: 'ends when the file of the warehouse is replaced',
+    test: 'test/features/listen/reopening.test.ts',
+    name: 'goes on with a restored backup',
     on: [],
   },
   {

@@ -254,6 +254,7 @@ export function postgresDialect(
       return { ...dialect, close: async () => {} }
     },
     isGone: () => false,
+    atPath: () => '',
     room: async () => undefined,
     erase: async (tables, work) => {
       await work()

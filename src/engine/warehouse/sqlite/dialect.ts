@@ -2,7 +2,7 @@
  * SQLite as a warehouse: one file, one writer at a time. openwarehouse.ts opens it for commands, thread/writerthread.ts
  * for the writer thread.
  */
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -110,7 +110,8 @@ function openNamed(
   where: string,
   { file, isDurable, existing }: Pick<SqliteOptions, 'file' | 'isDurable' | 'existing'>,
 ): Opened {
-  if (existing && !existsSync(path)) return { raw: open(nowhere, where) }
+  // An empty file, whose place a warehouse may still take, stays as it is.
+  if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: open(nowhere, where) }
   const named = new NamedFile(path, where, file)
   const raw = open(path, where, isDurable)
   named.open()
@@ -152,6 +153,12 @@ const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
       `select m.name as "table", c.name as name, c.type as type from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite!_%' escape '!'`,
     )
     .all()
+
+async function closeAll(db: Kysely<Database>, writer: WriterThread, named: NamedFile | undefined) {
+  await writer.close()
+  await db.destroy()
+  named?.close()
+}
 
 interface SqliteOptions {
   /** Every commit is on disk before it is confirmed. */
@@ -232,15 +239,12 @@ export function sqliteDialect(
     // In the same file, an insert would wait for as long as a run stores pages without a pause.
     beside: async ({ name, ...how }) => (named ? fileBeside(`${path}.${name}`, how) : undefined),
     isGone: () => named?.isGone() ?? false,
+    atPath: () => (named ? named.atPath() : ''),
     room: async () => (named ? roomBeside(path) : undefined),
     erase: async (_, work) => {
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))
     },
-    close: async () => {
-      await writer.close()
-      await db.destroy()
-      named?.close()
-    },
+    close: () => closeAll(db, writer, named),
   }
 }

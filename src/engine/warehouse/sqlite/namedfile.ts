@@ -44,6 +44,12 @@ export class NamedFile {
     return this.#opened !== undefined && fileAt(this.path) !== this.#opened
   }
 
+  /** See Dialect.atPath. */
+  atPath(): string | undefined {
+    const { size, mtimeNs } = statSync(this.path, { bigint: true, throwIfNoEntry: false }) ?? {}
+    return size === undefined ? undefined : `${fileAt(this.path)} ${size} ${mtimeNs}`
+  }
+
   /** Throws Stop if it was replaced or removed. */
   check(): void {
     if (this.isGone())

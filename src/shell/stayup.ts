@@ -1,0 +1,77 @@
+/*
+ * Commands that stay up. When what they rest on was replaced, they close everything and open it again as at their start,
+ * in the same process: nobody has to restart them, and nothing that they remember outlives what it was about.
+ */
+
+import { Stop } from '../engine/base/errors.js'
+import type { Reason } from '../engine/base/reasons.js'
+import { sourceAddress } from '../engine/config/sourceaddress.js'
+import { checkSourceIdentity } from '../engine/warehouse/sourceidentity.js'
+import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { CommandContext, Invocation } from './command.js'
+import { withContext } from './commandcontext.js'
+
+/** What a program that stays up throws when it has to open everything again. */
+const reasonsToReopen: ReadonlySet<Reason | undefined> = new Set(['warehouse_went_back'])
+
+const isReasonToReopen = (error: unknown): error is Stop =>
+  error instanceof Stop && reasonsToReopen.has(error.details.code)
+
+/** One time of opening everything. */
+export class Opening {
+  constructor(
+    private readonly context: CommandContext,
+    private readonly isFirst: boolean,
+    /** The ports that the system chose, by their use: the same ones are opened again. */
+    private readonly ports: Map<string, number>,
+  ) {}
+
+  /**
+   * The warehouse, ready to be written. Only the first opening creates one: an empty file or database in the place of a
+   * warehouse is more likely a mistake, or a restore that has only begun. Throws Stop if it belongs to another source.
+   */
+  async warehouse(): Promise<Warehouse> {
+    const { context } = this
+    const warehouse = await (this.isFirst ? context.readyWarehouse() : context.existingWarehouse())
+    await checkSourceIdentity(warehouse, sourceAddress(context.config.api))
+    return warehouse
+  }
+
+  /** `use`: whose port it is. 0: any free one. */
+  port(use: string, configured: number): number {
+    return configured === 0 ? (this.ports.get(use) ?? 0) : configured
+  }
+
+  /** Reports once that the program is up; later only in the log. */
+  async isUp(
+    document: object,
+    text: string,
+    urls: Readonly<Record<string, string | undefined>>,
+  ): Promise<void> {
+    for (const [use, url] of Object.entries(urls)) if (url) this.ports.set(use, Number(new URL(url).port))
+    if (this.isFirst) await this.context.invocation.out.answer(document, text)
+    else this.context.log.info(urls, 'Everything was opened again')
+  }
+}
+
+/** Calls `work` until it ends for another reason than that everything has to be opened again. */
+export async function stayUp(
+  invocation: Invocation,
+  work: (context: CommandContext, opening: Opening) => Promise<number>,
+): Promise<number> {
+  const { signal } = invocation.signals
+  const ports = new Map<string, number>()
+  for (let isFirst = true; ; isFirst = false) {
+    const exitCode = await withContext(invocation, async (context) => {
+      try {
+        return await work(context, new Opening(context, isFirst, ports))
+      } catch (error) {
+        if (!isReasonToReopen(error)) throw error
+        if (signal.aborted) return 0
+        context.log.warn({ reason: error.details.code, error: error.message }, 'Everything is opened again')
+        return undefined
+      }
+    })
+    if (exitCode !== undefined) return exitCode
+  }
+}
