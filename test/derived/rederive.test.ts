@@ -5,8 +5,14 @@ import type { RuleSettings } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
 import type { Rules } from '../../src/engine/warehouse/derived.js'
 import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
-import { readOutdated, recompute } from '../../src/engine/warehouse/recompute.js'
+import {
+  countRecords,
+  isHalfComputed,
+  readOutdated,
+  recompute,
+} from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { readCursorStates } from '../../src/features/status/cursorstatus.js'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
@@ -171,6 +177,34 @@ describe.each(warehouses())('$name', (kind) => {
     expect(rows.map(({ labor_tax_cents }) => labor_tax_cents)).toEqual(many.map((_, i) => i * 10_000 * 10))
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([{ records: 1200, done_to: null }])
     await held[Symbol.asyncDispose]()
+    await warehouse.close()
+  })
+
+  it('there may be more tenants than a statement may name', async () => {
+    const warehouse = await open(kind)
+    await sync(sandbox, warehouse, {})
+    await sql`
+      insert into ${sql.raw(warehouse.dialect.views().sql.table('tenants'))} (tenant_id)
+      with recursive more (id) as (select 1000 union all select id + 1 from more where id < 67000)
+      select id from more`.execute(warehouse.db)
+    const [resource] = known.list.filter(({ derived }) => derived.length > 0)
+    if (!resource) throw new Error('no derived table')
+    const outdated = await readOutdated(warehouse, known)
+    expect([outdated.length, outdated.some(({ hasRecords }) => hasRecords)]).toEqual([66_001, false])
+    expect(await isHalfComputed(warehouse, known)).toBe(false)
+    const tenants = (await rowsOf(warehouse, 'tenants')).map(({ tenant_id }) => ({
+      ...{ tenant_id: Number(tenant_id), revoked_at: null, excepted: false },
+    }))
+    const ids = tenants.map(({ tenant_id }) => tenant_id)
+    expect(await countRecords(warehouse, resource, ids)).toBe(30)
+    const question = {
+      resources: [resource.name],
+      staleAfterMs: 0,
+      deletesUncheckedAfterMs: 0,
+      nowMicros: 0n,
+    }
+    const states = await readCursorStates(warehouse.db, question, tenants, new Set(['sync_registers']))
+    expect(states.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(30)
     await warehouse.close()
   })
 })

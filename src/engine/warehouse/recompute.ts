@@ -10,9 +10,11 @@
  *             or settings have changed again.
  * finished:   all rows were computed with that rule and those settings.
  */
+
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import { inParts } from '../base/parts.js'
 import type { DerivedModel, Model, ResourceModel } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
@@ -47,14 +49,13 @@ export interface Recomputed {
 
 type State = StateRows['sync_derived']
 
-/** The tenants among these that have records, live or deleted. */
-async function withRecords({ db }: Dialect, { tables: [root] }: ResourceModel, tenants: readonly Int64[]) {
+/** The tenants that have records, live or deleted. */
+async function withRecords({ db }: Dialect, { tables: [root] }: ResourceModel) {
   if (!root) throw new Bug('A resource without a table')
   const { rows } = await db.executeQuery(
     db
       .selectFrom('tenants as t')
       .select('t.tenant_id')
-      .where('t.tenant_id', 'in', [...tenants])
       .where(({ exists, selectFrom }) =>
         exists(
           selectFrom(rootTable(root))
@@ -81,7 +82,7 @@ async function outdatedOf(
   }
   const tenants = known.tenants.filter((tenantId) => (present(tenantId)?.finished_at ?? null) === null)
   if (tenants.length === 0) return []
-  const filled = await withRecords(dialect, of.resource, tenants)
+  const filled = await withRecords(dialect, of.resource)
   return tenants.map((tenantId) => ({
     ...of,
     tenantId,
@@ -125,7 +126,9 @@ export async function isHalfComputed(
         ),
       )
       const others = tenants.filter((tenantId) => !done.has(tenantId))
-      if (others.length > 0 && (await withRecords(warehouse.dialect, resource, others)).size > 0) return true
+      if (others.length === 0) continue
+      const filled = await withRecords(warehouse.dialect, resource)
+      if (others.some((tenantId) => filled.has(tenantId))) return true
     }
     return false
   })
@@ -138,11 +141,15 @@ export async function countRecords(
   tenants?: readonly Int64[],
 ): Promise<number> {
   if (!root) throw new Bug('A resource without a table')
-  const rows = await warehouse.read((db) => {
-    const query = db.selectFrom(rootTable(root)).select((eb) => eb.fn.countAll<Int64>().as('n'))
-    return (tenants ? query.where('tenant_id', 'in', [...tenants]) : query).execute()
-  })
-  return Number(rows[0]?.n ?? 0)
+  let records = 0
+  for (const part of tenants ? inParts(tenants) : [undefined]) {
+    const rows = await warehouse.read((db) => {
+      const query = db.selectFrom(rootTable(root)).select((eb) => eb.fn.countAll<Int64>().as('n'))
+      return (part ? query.where('tenant_id', 'in', part) : query).execute()
+    })
+    records += Number(rows[0]?.n ?? 0)
+  }
+  return records
 }
 
 async function outdated(dialect: Dialect, model: Model, rules: Rules): Promise<Outdated[]> {

@@ -136,16 +136,15 @@ export async function hasRunSince(
  * such run.
  */
 export async function newestOrphanStamp(warehouse: Reader): Promise<string | undefined> {
-  const orphans = await warehouse.read((db) =>
-    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running').execute(),
-  )
-  if (orphans.length === 0) return undefined
-  const ids = orphans.map((run) => run.run_id)
+  const orphans = (db: Dialect['db']) =>
+    db.selectFrom('sync_runs').select('run_id').where('status', '=', 'running')
+  const some = await warehouse.read((db) => orphans(db).limit(1).execute())
+  if (some.length === 0) return undefined
   const newest = await warehouse.read(async (db) => [
     await db
       .selectFrom('sync_requests')
       .select((eb) => eb.fn.max<string | null>('synced_at').as('at'))
-      .where('run_id', 'in', ids)
+      .where('run_id', 'in', orphans(db))
       .executeTakeFirst(),
     await db
       .selectFrom('sync_cursors')

@@ -112,9 +112,11 @@ async function askLeg(
   const groups = by.map((name) =>
     name === 'month' && day !== undefined ? month(day) : sql.ref<unknown>(name),
   )
+  // As literals: databases limit the values of a statement, and a new installation asks for every tenant it has.
+  const ids = tenants?.map((tenantId) => sql.lit(tenantId))
   const conditions = [
     ...(where === undefined ? [] : [sql<boolean>`(${sql.raw(where)})`]),
-    ...(tenants === null ? [] : [sql<boolean>`tenant_id in (${sql.join(tenants)})`]),
+    ...(ids === undefined ? [] : [sql<boolean>`tenant_id in (${sql.join(ids)})`]),
     ...(exceptShops.length === 0 ? [] : [sql<boolean>`shop_key not in (${sql.join(exceptShops)})`]),
     ...(day === undefined || from === undefined ? [] : [sql<boolean>`${sql.ref(day)} >= ${from}`]),
     ...(day === undefined || to === undefined ? [] : [sql<boolean>`${sql.ref(day)} < ${to}`]),

@@ -2,7 +2,9 @@
  * Deletions announced by events. The event isn't proof: the source is queried with the full confirmation that
  * `reconcile` uses. What can't be confirmed is left to the next reconcile.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
 import { addMicros } from '../../engine/base/timestamp.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import { byIdOf } from '../../engine/run/byid.js'
@@ -14,7 +16,6 @@ import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { Confirmation } from '../reconcile/confirm.js'
 import { DeletionGuard, deletionLimit } from '../reconcile/deletionguard.js'
 import { markDeleted } from '../reconcile/tombstone.js'
-import { inParts } from './parts.js'
 import type { EventRow } from './waiting.js'
 
 /**

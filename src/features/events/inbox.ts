@@ -2,10 +2,12 @@
  * The inbox: events are stored here from the moment they are answered until a walk settles them. It is written at any
  * moment without the lease, and what it has accepted must be on disk. It contains nothing personal: ids and times.
  */
+
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
+import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import { asTables } from '../../engine/model/state.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
@@ -14,7 +16,6 @@ import type { Dialect, Traces } from '../../engine/warehouse/dialect.js'
 import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { inParts } from './parts.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
 
 type EventTable = RowsOf<typeof eventTables>['sync_events']

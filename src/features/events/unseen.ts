@@ -1,10 +1,11 @@
 /* Which of the announced records a walk has not left in the warehouse as events announced them. */
+
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
-import { inParts } from './parts.js'
 import { type EventRow, isOlder } from './waiting.js'
 
 type Cursor = CursorRun<LeasedWarehouse>

@@ -1,12 +1,13 @@
 /* The waiting events, as rings and walks query them. */
+
 import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
 import { addMicros } from '../../engine/base/timestamp.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
 import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
 import { countSettled, isOwnEvent } from './counts.js'
 import type { Inbox } from './inbox.js'
-import { inParts } from './parts.js'
 import type { EventDb, eventTables } from './tables.js'
 
 /** An event of a cursor. */

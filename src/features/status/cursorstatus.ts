@@ -1,6 +1,8 @@
 /* The state of each cursor, from the warehouse's own tables. Used by status.ts and gauges.ts. */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, isOlderThan } from '../../engine/base/format.js'
+import { inParts } from '../../engine/base/parts.js'
 import { hiddenIn, memoryOf } from '../../engine/walk/memory.js'
 import { readRefills } from '../../engine/warehouse/cursors.js'
 import { readJson, rootTable } from '../../engine/warehouse/database.js'
@@ -175,20 +177,22 @@ async function addRegisters(db: Db, counts: ReadonlyMap<string, Map<Int64, Int64
     counts.get(resource)?.set(tenant_id, Number(live_rows))
 }
 
-/** One statement per table instead of one per cursor. */
+/** Few statements per table instead of one per cursor. */
 async function addCounted(
   db: Db,
   resource: string,
   { unknown, known }: { readonly unknown: readonly Int64[]; readonly known: Map<Int64, Int64> },
 ): Promise<void> {
-  const rows = await db
-    .selectFrom(rootTable({ name: resource }))
-    .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
-    .where('tenant_id', 'in', unknown)
-    .where('_deleted_at', 'is', null)
-    .groupBy('tenant_id')
-    .execute()
-  for (const { tenant_id, n } of rows) known.set(tenant_id, Number(n))
+  for (const part of inParts(unknown)) {
+    const rows = await db
+      .selectFrom(rootTable({ name: resource }))
+      .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
+      .where('tenant_id', 'in', part)
+      .where('_deleted_at', 'is', null)
+      .groupBy('tenant_id')
+      .execute()
+    for (const { tenant_id, n } of rows) known.set(tenant_id, Number(n))
+  }
 }
 
 interface OddList {

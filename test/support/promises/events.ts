@@ -1,6 +1,7 @@
 /** What holds when the source sends events (docs/webhooks.md): one function of it is broken at a time. */
 
 import { Stop } from '../../../src/engine/base/errors.js'
+import type * as parts from '../../../src/engine/base/parts.js'
 import type * as freshness from '../../../src/engine/run/freshness.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
@@ -14,7 +15,6 @@ import type * as deletions from '../../../src/features/events/deletedevents.js'
 import type * as inboxes from '../../../src/features/events/inbox.js'
 import type * as listeners from '../../../src/features/events/listener.js'
 import type * as notlisted from '../../../src/features/events/notlisted.js'
-import type * as parts from '../../../src/features/events/parts.js'
 import type * as rings from '../../../src/features/events/ringmemory.js'
 import type * as shares from '../../../src/features/events/ringshare.js'
 import type * as settling from '../../../src/features/events/settling.js'
@@ -358,7 +358,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'any number of events can wait',
     broken: 'names all values in one statement',
-    breakage: breaking<typeof parts>('src/features/events/parts.ts').function(
+    breakage: breaking<typeof parts>('src/engine/base/parts.ts').function(
       'inParts',
       () =>
         function* (items) {
