@@ -49,8 +49,11 @@ export class CursorWalk implements CursorWork {
   readonly #list: CursorList<EncodedPage>
   readonly #flow: Flow
   readonly #startedAt: string
+  readonly #today: string
   readonly #store: PageStore
   #memory: Memory
+  /** A hole has closed. Until the walk ends, the cursor remembers it, so that a killed walk is followed by another. */
+  #isClosing = false
   /** The last walk's outcome as committed: limited by what is remembered about the list. */
   #committed: WalkOutcome | undefined
   /** The last walk's evidence, regardless of what is remembered about the list. */
@@ -80,6 +83,7 @@ export class CursorWalk implements CursorWork {
     const options = { priority: 'incremental', flow: this.#flow } as const
     this.#list = new CursorList(cursor, options, (page) => warehouse.encode(page, key))
     this.#startedAt = cursor.now()
+    this.#today = this.#startedAt.slice(0, 10)
     this.#store = new PageStore(cursor, 'walk')
     this.#before = state?.watermark ?? null
     this.#watermark = this.#before
@@ -98,11 +102,6 @@ export class CursorWalk implements CursorWork {
   get #usualFloor(): string {
     if (this.mode === 'full') return floorOf(null, 0)
     return this.#isQuick ? quickFloor(this.cursor, this.#before) : floorOf(this.planned, this.#overlapMs)
-  }
-
-  /** The day (UTC). */
-  get #today(): string {
-    return this.#startedAt.slice(0, 10)
   }
 
   get #refill(): string | null {
@@ -152,8 +151,7 @@ export class CursorWalk implements CursorWork {
     const { key, root, state, tenantId, warehouse } = this.cursor
     await this.#settleWatermark()
     await this.#settleFloor()
-    // A cursor that never synced, was cut short, or is fully synced again has a long walk. An idle cursor must not pay
-    // for the preparation.
+    // For long walks only: an idle cursor must not pay for the preparation.
     if (this.mode === 'full' || !state || (state.walk && !this.#isQuick)) warehouse.warm()
     const refill = this.#refill
     if (refill) this.cursor.note('Reading the whole list once', { reason: refill })
@@ -250,13 +248,13 @@ export class CursorWalk implements CursorWork {
 
   /** Retries the remembered hole that has waited longest, and begins behind those that remain. */
   async #tryHole(): Promise<void> {
-    const { memory, page, from } = await retryHole(this.#list, this.#memory)
+    const { memory, toStore, page, from } = await retryHole(this.#list, this.#memory)
     this.#memory = memory
-    if (page) {
-      const remembered = storedMemory(memory)
-      const statements = [moveCursor(this.cursor.warehouse.db, this.cursor.key, { remembered })]
-      await this.#store.store(page.payload, { statements })
-    }
+    this.#isClosing = from !== undefined
+    const { key, warehouse } = this.cursor
+    const remembered = toStore && storedMemory(toStore)
+    const statements = toStore ? [moveCursor(warehouse.db, key, { remembered })] : []
+    if (page) await this.#store.store(page.payload, { statements })
     if (from !== undefined && from < this.#floor) this.#floor = from
     this.#beginBeyondHoles()
   }
@@ -286,7 +284,8 @@ export class CursorWalk implements CursorWork {
       recall ? { ...commit, ...recall } : commit,
       recall?.memory,
     )
-    if (learned && !recall) statements.push(moveCursor(warehouse.db, key, { remembered: learned }))
+    if (learned && !recall && !this.#isClosing)
+      statements.push(moveCursor(warehouse.db, key, { remembered: learned }))
     const applied = await this.#flow.storing(
       this.#store.store(page.payload, { statements, expected: page.total }),
     )
@@ -295,6 +294,7 @@ export class CursorWalk implements CursorWork {
       this.#watermark = watermarkAfter(this.#before, recall.outcome)
       this.planned = plannedAfter(this.#underWay, recall.outcome)
       this.#memory = recall.memory
+      this.#isClosing = false
       this.#committed = recall.outcome
       warnOfStamps(this.cursor, recall.outcome)
     }

@@ -35,9 +35,14 @@ async function tryHole<P extends FlatPage>(
   return { page, isClosed: isEnd || page.observed.some(({ updatedAt }) => updatedAt <= after) }
 }
 
-/** What has become of the holes. `from`: the list has to be read from there, because a hole has closed. */
+/**
+ * What has become of the holes. `from`: the list has to be read from there, because a hole has closed. Until that is
+ * done, nothing is stored, so that a killed walk leaves it to the next one.
+ */
 interface Retried<P extends FlatPage> {
   readonly memory: Memory
+  /** What to store with the page. */
+  readonly toStore?: Memory
   readonly page?: WalkPage<Fetched<P>>
   readonly from?: string
 }
@@ -51,10 +56,12 @@ export async function retryHole<P extends FlatPage>(
   const { most } = list
   const answer = hole && (await tryHole(list, hole, Math.min(most, memory.size ?? most)))
   const left = hole && !answer?.isClosed ? [...others, hole] : others
+  const after = left.length > 0 ? { ...rest, holes: left } : rest
+  const from = answer?.isClosed ? hole?.from : undefined
   return {
-    memory: left.length > 0 ? { ...rest, holes: left } : rest,
+    memory: after,
     ...(answer && { page: answer.page }),
-    ...(answer?.isClosed && hole?.from !== undefined && { from: hole.from }),
+    ...(from === undefined ? { toStore: after } : { from }),
   }
 }
 

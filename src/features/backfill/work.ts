@@ -9,13 +9,8 @@ import { reasons } from '../../engine/base/reasons.js'
 import { addMicros, endOfSecond } from '../../engine/base/timestamp.js'
 import type { Begin, CursorEnd } from '../../engine/run/cursor.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
-import {
-  type CursorProgress,
-  type CursorResult,
-  type CursorWork,
-  noCounts,
-  wholeOutcome,
-} from '../../engine/run/cursorwork.js'
+import type { CursorProgress, CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
+import { NamesSync } from '../../engine/run/nameslist.js'
 import { timeOf } from '../../engine/run/observe.js'
 import { OlderVersions } from '../../engine/run/olderversions.js'
 import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
@@ -60,14 +55,6 @@ function isWithin({ from, to }: TimeRange): (record: unknown) => boolean {
   }
 }
 
-const nothing = { ...noCounts, watermark: null }
-
-/** A plain list of names has no times to select a range by, and every sync reads all of it. */
-const untimed: CursorWork = {
-  run: async () => ({ ...nothing, outcome: wholeOutcome(0) }),
-  progress: nothing,
-}
-
 /** How long an unfinished backfill is remembered after its last progress. */
 const remembered = 7n * 86_400_000_000n
 /** Another machine's clock may be ahead by this much. */
@@ -98,8 +85,8 @@ async function forgetIfDone(
 export function beginBackfill({ ranges = [] }: Pick<RunRequest, 'ranges'>): Begin {
   let forgotten: Promise<void> | undefined
   const begin = (cursor: CursorRun<LeasedWarehouse>) => {
-    const isNames = cursor.resource.resource.list === 'strings'
-    if (isNames) return withSharedLook(cursor, untimed)
+    // A plain list of names has no times to select a range by: it is read whole, in one request.
+    if (cursor.resource.resource.list === 'strings') return new NamesSync(cursor)
     const prepare = () => (forgotten ??= forgetOld(cursor))
     return withSharedLook(cursor, new Backfill(cursor, ranges, prepare))
   }

@@ -78,8 +78,7 @@ export class Forecast implements CursorWork {
 
   async #forecast(): Promise<Cost> {
     const { mode } = this.#request
-    if (this.cursor.resource.resource.list === 'strings')
-      return mode === 'backfill' ? nothing : { ...nothing, requests: 1 }
+    if (this.cursor.resource.resource.list === 'strings') return { ...nothing, requests: 1 }
     if (mode === 'backfill') return this.#backfill()
     const walk = await this.#walk()
     if (mode !== 'reconcile') return walk

@@ -192,6 +192,16 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('reads a list of names whole, which has no times: what it calls complete was read', async () => {
+    const names = 'customer_payment_types'
+    const warehouse = await prepared(0)
+    sandbox.store.tenant(1).strings.set(names, ['Cash', 'Card'])
+    const report = await backfill(warehouse, [nothing(1)], { resources: [names] })
+    expect(only(report, names)).toMatchObject({ completeness: 'proven', records: 2, requests: 1 })
+    expect((await rowsOf(warehouse, names)).map(({ name }) => name)).toEqual(['Card', 'Cash'])
+    await warehouse.close()
+  })
+
   it('several ranges and tenants in one sync', async () => {
     const warehouse = await prepared(1000, false)
     sandbox.store.addTenant({ id: 2 })

@@ -11,9 +11,11 @@ import type * as authorizations from '../../../src/engine/run/authorizations.js'
 import type * as byid from '../../../src/engine/run/byid.js'
 import { readingById } from '../../../src/engine/run/byid.js'
 import type * as incremental from '../../../src/engine/run/cursorwalk.js'
+import { wholeOutcome } from '../../../src/engine/run/cursorwork.js'
 import type * as ending from '../../../src/engine/run/ending.js'
 import type * as isolate from '../../../src/engine/run/isolate.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
+import type * as names from '../../../src/engine/run/nameslist.js'
 import type * as prune from '../../../src/engine/run/prunehistory.js'
 import type * as retryhole from '../../../src/engine/run/retryhole.js'
 import type * as runend from '../../../src/engine/run/runend.js'
@@ -570,6 +572,21 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
+    promise: 'every page can be read',
+    broken: 'forgets that the list has to be read behind a page that answers again, if the walk is killed',
+    breakage: breaking<typeof retryhole>('src/engine/run/retryhole.ts').function(
+      'retryHole',
+      (sound) =>
+        async (...given) => {
+          const retried = await sound(...given)
+          return { ...retried, toStore: retried.memory }
+        },
+    ),
+    test: oddlists,
+    name: 'within the overlap: the list is not read again for it',
+    on: both,
+  },
+  {
     promise: 'pages of every size can be read',
     broken: 'forgets the size of pages that arrive, so each run tries the larger ones again and again',
     breakage: breaking<typeof retryhole>('src/engine/run/retryhole.ts').function(
@@ -653,6 +670,21 @@ export const premises: readonly Promised[] = [
     ),
     test: 'test/features/verify/verify.test.ts',
     name: 'a version above complete_through is newer',
+    on: both,
+  },
+  {
+    promise: 'a backfill claims only what it read',
+    broken: 'calls a list of names complete that it has not read',
+    breakage: breaking<typeof names>('src/engine/run/nameslist.ts').method(
+      'NamesSync',
+      'run',
+      () =>
+        async function () {
+          return { ...this.progress, outcome: wholeOutcome(0) }
+        },
+    ),
+    test: 'test/features/backfill/backfill.test.ts',
+    name: 'reads a list of names whole',
     on: both,
   },
   {
