@@ -13,6 +13,7 @@ import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.
 import type { JobWork } from '../engine/run/steps.js'
 import type { Source } from '../engine/source/source.js'
 import type { Rules } from '../engine/warehouse/derived.js'
+import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { Io } from './io.js'
 import type { Output } from './output.js'
@@ -96,6 +97,8 @@ export interface CommandContext {
   refuseForgotten(): Promise<void>
   /** The same, and also if the warehouse doesn't know the tenant: an empty answer would look as if all were well. */
   refuseUnknown(): Promise<void>
+  /** What shapes rows, and what the warehouse had of it when the configuration was read. */
+  rowSettings(): Promise<RowSettings>
   /** The warehouse as it is: for migrate, and for commands that write. */
   warehouse(): Promise<Warehouse>
   /** The warehouse, if it exists; nothing is created. */
@@ -238,6 +241,11 @@ export interface Feature {
   afterMigration?(context: CommandContext, warehouse: Warehouse): Promise<void>
   /** The current settings of derived tables, for all tenants or for one: for anything that is about to write. */
   readRules?(context: CommandContext, warehouse: Warehouse, tenantId?: Int64): Promise<Rules>
+  /**
+   * Its settings that determine what rows contain, by name: programs in which they differ must not write the same
+   * warehouse at the same time.
+   */
+  shapesRows?(config: Config): Promise<Readonly<Record<string, unknown>>>
   /** Updates what it keeps alongside the rows: when a run begins and when it ends. */
   besideRows?(run: Writing): Promise<void>
   /**

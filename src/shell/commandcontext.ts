@@ -17,6 +17,7 @@ import type { CursorChoice, Observer } from '../engine/run/runreport.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { Change } from '../engine/warehouse/change.js'
+import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
 import { type CommandContext, type Invocation, stateTablesOf } from './command.js'
@@ -32,13 +33,16 @@ export class OpenContext implements CommandContext {
   #warehouse: Warehouse | undefined
   #reading: Warehouse | undefined
   #source: Source | undefined
+  #rowSettings: RowSettings | undefined
 
   constructor(
     readonly invocation: Invocation,
     readonly config: Config,
     stateTables: readonly StateTables[],
     readonly clock: Clock = systemClock,
+    rowSettings?: RowSettings,
   ) {
+    this.#rowSettings = rowSettings
     this.model = model(resources, config.resources, stateTables)
     this.log = createLog({
       level: levelOf(invocation, config),
@@ -71,6 +75,19 @@ export class OpenContext implements CommandContext {
     refuseUnknown(choice.tenants ?? [], known, exceptTenants)
   }
 
+  async rowSettings(): Promise<RowSettings> {
+    if (this.#rowSettings) return this.#rowSettings
+    const [{ RowSettings }, { rowSettingsText }] = await Promise.all([
+      import('../engine/warehouse/oneconfiguration.js'),
+      import('../engine/model/rowsettings.js'),
+    ])
+    const found: Record<string, unknown> = {}
+    for (const feature of this.invocation.features)
+      Object.assign(found, await feature.shapesRows?.(this.config))
+    this.#rowSettings ??= new RowSettings(rowSettingsText(this.model, found))
+    return this.#rowSettings
+  }
+
   async warehouse(): Promise<Warehouse> {
     this.#warehouse ??= await this.#open({})
     return this.#warehouse
@@ -98,6 +115,7 @@ export class OpenContext implements CommandContext {
       model: this.model,
       clock: this.clock,
       signal: this.invocation.signals.signal,
+      rowSettings: await this.rowSettings(),
       ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
@@ -244,13 +262,16 @@ export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]):
   }
 }
 
+/** `rowSettings`: those of the program that has read the configuration, if that was earlier. */
 export async function withConfig<T>(
   invocation: Invocation,
   config: Config,
   use: (context: CommandContext) => Promise<T>,
   clock: Clock = systemClock,
+  rowSettings?: RowSettings,
 ): Promise<T> {
-  const context = new OpenContext(invocation, config, await stateTablesOf(invocation.features), clock)
+  const tables = await stateTablesOf(invocation.features)
+  const context = new OpenContext(invocation, config, tables, clock, rowSettings)
   try {
     return await use(context)
   } finally {

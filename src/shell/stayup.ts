@@ -1,11 +1,13 @@
 /*
  * Commands that stay up. When what they rest on was replaced, they close everything and open it again as at their start,
- * in the same process: nobody has to restart them, and nothing that they remember outlives what it was about.
+ * in the same process: nobody has to restart them, and nothing that they remember outlives what it was about. So they do
+ * when a process with a newer configuration has written the warehouse, and then go on with that.
  */
 
 import { Stop } from '../engine/base/errors.js'
 import type { Reason } from '../engine/base/reasons.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
+import { OtherSettings } from '../engine/warehouse/oneconfiguration.js'
 import { checkSourceIdentity } from '../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from './command.js'
@@ -15,7 +17,17 @@ import { withContext } from './commandcontext.js'
 const reasonsToReopen: ReadonlySet<Reason | undefined> = new Set(['warehouse_went_back'])
 
 const isReasonToReopen = (error: unknown): error is Stop =>
-  error instanceof Stop && reasonsToReopen.has(error.details.code)
+  error instanceof OtherSettings || (error instanceof Stop && reasonsToReopen.has(error.details.code))
+
+/** The configuration was read again, and is the same: reading it once more can't help. */
+const twoConfigurations = ({ where, names }: OtherSettings): Stop =>
+  new Stop(
+    `Two configurations shape the warehouse ${where}: the one that was used last has other values of ${names.join(', ')}, and this program's is the same as before`,
+    {
+      exitCode: 2,
+      hint: 'Give every host and container the same configuration, then start this program again',
+    },
+  )
 
 /** One time of opening everything. */
 export class Opening {
@@ -61,14 +73,20 @@ export async function stayUp(
 ): Promise<number> {
   const { signal } = invocation.signals
   const ports = new Map<string, number>()
+  let before: { readonly text: string; readonly by: OtherSettings } | undefined
   for (let isFirst = true; ; isFirst = false) {
     const exitCode = await withContext(invocation, async (context) => {
+      const { text } = await context.rowSettings()
+      if (text === before?.text) throw twoConfigurations(before.by)
       try {
         return await work(context, new Opening(context, isFirst, ports))
       } catch (error) {
         if (!isReasonToReopen(error)) throw error
         if (signal.aborted) return 0
-        context.log.warn({ reason: error.details.code, error: error.message }, 'Everything is opened again')
+        before = error instanceof OtherSettings ? { text, by: error } : undefined
+        const fields = { reason: error.details.code, error: error.message }
+        if (before) context.log.info(fields, 'The configuration has changed, and is read again')
+        else context.log.warn(fields, 'Everything is opened again')
         return undefined
       }
     })

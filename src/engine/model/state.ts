@@ -220,7 +220,7 @@ export const stateTables = {
     key: ['name'],
     fields: {
       name: text(
-        '`schema_version`, `model`, `columns`, `calendar`, `alerts`, `failed snapshot` and `failed report` (why they failed when last tried), or `views` and their schema.',
+        '`schema_version`, `model`, `columns`, `calendar`, `alerts`, `failed snapshot` and `failed report` (why they failed when last tried), `row_settings` (digests of the settings that shape rows), or `views` and their schema.',
       ),
       value: text('Its value.'),
     },

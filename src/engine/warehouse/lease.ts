@@ -10,6 +10,8 @@ import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 import { checkFence } from './fence.js'
 import { isDead, thisMachine } from './holderprocess.js'
+import { storeMeta } from './meta.js'
+import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
 import { highestOfRuns } from './runs.js'
 import type { Session } from './transaction.js'
 import type { Fence } from './versionbatch.js'
@@ -39,6 +41,8 @@ export interface LeaseRequest {
   readonly stamps?: Stamps | undefined
   /** The warehouse may be an older program's, or have no table but the lease, as `copy` finds or makes them. */
   readonly isBare?: boolean | undefined
+  /** What shapes the rows that the holder stores. undefined if it stores none. */
+  readonly rowSettings?: RowSettings | undefined
 }
 
 /** The row of `sync_lease`. */
@@ -53,6 +57,8 @@ interface LeaseHolder {
   readonly wanted_at: string | null
   readonly stamps_from?: string | null
   readonly stamps_until?: string | null
+  /** From `sync_meta`. */
+  readonly row_settings?: string | null
 }
 
 /**
@@ -175,7 +181,12 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   )
   // The update changes nothing but locks the row: of two concurrent claims, the second one sees the first.
   await session.run(db.updateTable('sync_lease').set({ name: 'run' }).where('name', '=', 'run').compile())
-  const row = db.selectFrom('sync_lease').selectAll().select(server.as('server')).where('name', '=', 'run')
+  const { rowSettings } = claim
+  const row = db
+    .selectFrom('sync_lease')
+    .selectAll()
+    .select([server.as('server'), storedSettings(db, rowSettings).as('row_settings')])
+    .where('name', '=', 'run')
   const [holder] = (await session.run(row.compile())).rows
   if (!holder) throw new Bug('The lease has no row')
   const now = await dialect.now(session, claim.clock)
@@ -187,6 +198,9 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
       'The listener takes its turn afterwards',
       false,
     )
+  rowSettings?.check(holder.row_settings ?? null, dialect.where)
+  if (rowSettings && rowSettings.text !== holder.row_settings)
+    await session.run(storeMeta(db, rowSettingsName, rowSettings.text))
   const mine = {
     ...(await above(dialect, session, claim, holder, now)),
     owner: claim.runId,
@@ -231,6 +245,7 @@ async function extend(
 /** Claims the warehouse for one run; throws Stop with exit code 4 while another holds it. */
 export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<Lease> {
   const claimed = await dialect.transaction((session) => take(dialect, session, claim))
+  claim.rowSettings?.stored()
   const { token, server, stamps } = claimed
   if (stamps) claim.stamps?.raise(stamps.from)
   const lost = new AbortController()

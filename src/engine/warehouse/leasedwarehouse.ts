@@ -161,6 +161,11 @@ export interface LeaseNeeds {
   readonly stamps?: Stamps
   /** The warehouse may be an older program's, or have no table but the lease. */
   readonly isBare?: boolean
+  /**
+   * false: it stores no row that the configuration shapes. Such work neither fails because of another configuration nor
+   * makes its own the one that others must have.
+   */
+  readonly shapesRows?: boolean
 }
 
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
@@ -198,11 +203,13 @@ async function claim(
 
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
-  { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps, isBare }: LeaseNeeds,
+  { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps, isBare, shapesRows = !isBare }: LeaseNeeds,
   command: string,
 ): Promise<WriterLease> {
   const runId = newRunId(clock)
-  const lease = await claim({ warehouse, clock, signal }, { runId, command, leaseMs, stamps, isBare })
+  const rowSettings = shapesRows ? warehouse.rowSettings : undefined
+  const request = { runId, command, leaseMs, stamps, isBare, rowSettings }
+  const lease = await claim({ warehouse, clock, signal }, request)
   try {
     await warehouse.learnRules()
   } catch (error) {

@@ -10,6 +10,7 @@ import { missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
 import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
 import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
+import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
 import type { Session } from './transaction.js'
 
 /** Incremented when older programs can no longer use a warehouse. Additions don't count. */
@@ -81,6 +82,7 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
 export interface Wanted {
   readonly model: Model
   readonly tables: readonly Table[]
+  readonly rowSettings?: RowSettings | undefined
 }
 
 /** What a migration would change, and what that would mean. */
@@ -89,22 +91,26 @@ interface Survey {
   readonly consequences: Consequences
   /** Whether the warehouse was made for exactly these tables. */
   readonly isKnown: boolean
+  /** The settings that shaped the rows last; null if none are stored. */
+  readonly stored: string | null
 }
 
 /** Compares all tables and columns with what exists: one may have been dropped since the last run. */
 async function survey(
   dialect: Dialect,
-  { model, tables }: Wanted,
+  { model, tables, rowSettings }: Wanted,
   ask: Ask = (query) => dialect.db.executeQuery(query),
 ): Promise<Survey> {
   const live = await dialect.liveColumns()
   const meta = await readMeta(dialect, live, ask)
   refuseNewer(meta, dialect.where)
   refuseUnfinished(meta, dialect.where)
+  const stored = meta.get(rowSettingsName) ?? null
+  rowSettings?.look(stored)
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
   const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
   const consequences = consequencesOf(model, readLayout(meta.get('columns')), changes)
-  return { changes, consequences, isKnown }
+  return { changes, consequences, isKnown, stored }
 }
 
 /** A change that `migrate` would make now. */
@@ -144,7 +150,9 @@ export async function migrateTables(
   clock: Clock,
   onChange?: OnChange,
 ): Promise<readonly Change[]> {
-  const { changes: found, isKnown } = await survey(dialect, wanted)
+  const { changes: found, isKnown, stored } = await survey(dialect, wanted)
+  // Tables and views of an older configuration aren't made again, either.
+  wanted.rowSettings?.check(stored, dialect.where)
   if (found.length === 0 && isKnown) return []
   refuseObstacles(found, dialect.where)
   const { tables } = wanted

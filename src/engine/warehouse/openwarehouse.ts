@@ -3,6 +3,7 @@ import { Stop } from '../base/errors.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { BiTools, ToolPlace } from './bitools.js'
 import type { Dialect } from './dialect.js'
+import type { RowSettings } from './oneconfiguration.js'
 import { type RulesReader, Warehouse } from './warehouse.js'
 
 export interface OpenOptions {
@@ -15,6 +16,7 @@ export interface OpenOptions {
   readonly retryWaits?: readonly number[]
   readonly signal?: AbortSignal
   readonly readRules?: RulesReader
+  readonly rowSettings?: RowSettings
   /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
   readonly existing?: boolean
   /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */

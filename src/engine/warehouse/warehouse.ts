@@ -40,6 +40,7 @@ import {
   pendingMoves,
   waitingMoves,
 } from './migratecolumns.js'
+import type { RowSettings } from './oneconfiguration.js'
 import type { Transact } from './pendingmoves.js'
 import { RetryPolicy } from './retrypolicy.js'
 import type { Session } from './transaction.js'
@@ -60,18 +61,18 @@ export interface WarehouseOptions {
   readonly signal?: AbortSignal
   /** Reads the settings of derived tables; default: days in UTC, tax rates in percent. */
   readonly readRules?: RulesReader
+  /** What shapes the rows. Without it, nothing is compared with what other processes have. */
+  readonly rowSettings?: RowSettings | undefined
 }
 
 export class Warehouse implements Writer {
   readonly dialect: Dialect
+  readonly rowSettings: RowSettings | undefined
   readonly #model: Model
   readonly #clock: Clock
   readonly #retryPolicy: RetryPolicy
   readonly #backlog: Backlog
-  /**
-   * Drift that this process has recorded. Because it is recorded only once, concurrent cursors don't queue for the same
-   * row.
-   */
+  /** Drift that this process has recorded: only once, so that concurrent cursors don't queue for the same row. */
   readonly #reported = new Set<string>()
   /** The catalog is the longest answer that an idle run waits for. */
   readonly #found = new Set<string>()
@@ -79,18 +80,13 @@ export class Warehouse implements Writer {
   /** The settings of derived tables. */
   rules: Rules
 
-  constructor({
-    dialect,
-    model,
-    clock = systemClock,
-    retryWaits: waits,
-    signal,
-    readRules,
-  }: WarehouseOptions) {
+  constructor(options: WarehouseOptions) {
+    const { dialect, clock = systemClock, retryWaits: waits, signal } = options
     this.dialect = dialect
-    this.#readRules = readRules
+    this.rowSettings = options.rowSettings
+    this.#readRules = options.readRules
     this.rules = usualRules(clock)
-    this.#model = model
+    this.#model = options.model
     this.#clock = clock
     const classify = (error: unknown): Error => dialect.classify(error)
     this.#retryPolicy = new RetryPolicy({ clock, classify, waits, signal })
@@ -162,7 +158,7 @@ export class Warehouse implements Writer {
   }
 
   get #wanted(): Wanted {
-    return { model: this.#model, tables: this.tables }
+    return { model: this.#model, tables: this.tables, rowSettings: this.rowSettings }
   }
 
   /** Throws Stop if the warehouse can't be written. `creates`: runs create tables themselves. */
@@ -289,9 +285,7 @@ export class Warehouse implements Writer {
     return this.#trying(() => this.dialect.optimize(tables))
   }
 
-  /**
-   * Runs work that permanently deletes rows of these tables, and removes what is left of them in the database's files.
-   */
+  /** Runs work that permanently deletes rows of these tables, then removes their traces in the database's files. */
   erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces> {
     return this.dialect.erase(tables, work)
   }

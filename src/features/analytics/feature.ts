@@ -8,5 +8,6 @@ export const analytics: Feature = {
   },
   readRules: async (context, warehouse, tenantId) =>
     (await import('./work.js')).rulesNow(context, warehouse, tenantId),
+  shapesRows: async (config) => (await import('./settings.js')).shapingSettings(config),
   besideRows: async (run) => (await import('./refresh.js')).refreshBesideRows(run),
 }

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { nameFields } from '../../../schema/naming.js'
 import { choice, section, textLeaf, timeZoneLeaf } from '../../engine/config/leaf.js'
-import { configSection, settingsOf } from '../../engine/config/section.js'
+import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
 
 /** Days, zones and names for people who read the data. */
 export interface ReportConfig {
@@ -102,3 +102,9 @@ export const reportSection = configSection({
 })
 
 export const reportSettings = settingsOf(reportSection)
+
+/** What rows are made with, by name: those of derived tables, of snapshots and of zones. The schema is only a place. */
+export function shapingSettings(config: WithSections): Record<string, unknown> {
+  const { schema: _, ...shaping } = reportSettings(config)
+  return Object.fromEntries(Object.entries(shaping).map(([name, value]) => [`report.${name}`, value]))
+}

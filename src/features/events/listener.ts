@@ -7,6 +7,7 @@ import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { LeaseHeld } from '../../engine/warehouse/lease.js'
+import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Inbox } from './inbox.js'
 import { RingMemory, type RingSettings } from './ringmemory.js'
 import { takeTurn } from './turn.js'
@@ -16,6 +17,8 @@ export interface ListenerParts {
   readonly deps: Dependencies
   readonly inbox: Inbox
   readonly settings: RingSettings
+  /** Called instead of trying again when a process with other settings has written the warehouse. */
+  readonly superseded?: ((error: Error) => void) | undefined
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
 }
 
@@ -139,6 +142,10 @@ export class Listener {
       if (signal.aborted || its.signal.aborted) return 0
       // The holder of the lease rings, too.
       if (error instanceof LeaseHeld) return betweenLooks
+      if (isSuperseded(error) && this.parts.superseded) {
+        this.parts.superseded(error)
+        return betweenLooks
+      }
       return this.#failed(error)
     } finally {
       this.#turn = undefined

@@ -70,7 +70,8 @@ export async function checkTenant({ warehouse }: Pick<Needs, 'warehouse'>, tenan
 export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgotten> {
   await checkTenant(deps, tenantId)
   const { signal } = deps
-  await using lease = await openLease(deps, 'forget')
+  // Erasing depends on no setting: it must not fail because of another configuration, whose rows go too.
+  await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
   const { warehouse } = lease
   const { db } = warehouse
   const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
@@ -126,7 +127,7 @@ export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): P
           ? 'No tenant is forgotten: there is nothing to lift'
           : `Expected one of ${[...forgotten].join(', ')}`,
     })
-  await using lease = await openLease(deps, 'forget')
+  await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
   await lease.warehouse.write(liftForgotten(warehouse.db, tenantId))
   lease.throwIfLost()
   return { tenant_id: tenantId, lifted: true }

@@ -27,6 +27,14 @@ const betweenTellings = 60_000
 const isOwnMachine = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
+export interface HearingOptions {
+  readonly settings: EventSettings
+  /** Whether it takes turns. */
+  readonly rings: boolean
+  /** Called when a turn finds that a process with other settings has written the warehouse: the program must end. */
+  readonly superseded?: (error: Error) => void
+}
+
 /** Stops if events can't be received with these settings. */
 export function checkListening(context: CommandContext, settings: EventSettings): void {
   const { host, port, tls, allowInsecure } = settings
@@ -80,11 +88,11 @@ export class Hearing {
     ]).then(() => {})
   }
 
-  /** Starts listening; throws Stop if it can't. `rings`: whether it takes turns. */
+  /** Starts listening; throws Stop if it can't. */
   static async open(
     context: CommandContext,
     warehouse: Warehouse,
-    { settings, rings }: { readonly settings: EventSettings; readonly rings: boolean },
+    { settings, rings, superseded }: HearingOptions,
   ): Promise<Hearing> {
     checkListening(context, settings)
     const { clock, invocation, log } = context
@@ -94,7 +102,7 @@ export class Hearing {
     context.onClose(() => inbox.close())
     await checkInbox(inbox, listenedTo(deps.source.address))
     const ringing = { ...settings, targetOf: timesIn(context.config) }
-    const listener = rings ? new Listener({ deps, inbox, settings: ringing, log }) : undefined
+    const listener = rings ? new Listener({ deps, inbox, settings: ringing, log, superseded }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))
   }

@@ -1,9 +1,11 @@
 /*
  * Whether the warehouse of a program that stays up is still the one that it opened: its file may be replaced, and a
- * database restored or restarted. Used by `listen` and `schedule`, which then open everything again.
+ * database restored or restarted; or a process with a newer configuration may have written it. Used by `listen` and
+ * `schedule`, which then open everything again.
  */
 import type { Clock } from '../../engine/base/clock.js'
 import { isEarlier, type TokenAt, tokenNow, wentBack } from '../../engine/warehouse/fence.js'
+import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Milliseconds between two looks at it. */
@@ -56,10 +58,16 @@ export class ReplacementWatch {
     return this.#ended.signal.aborted
   }
 
+  /** Work has found that a process with other settings has written the warehouse. */
+  superseded(error: Error): void {
+    this.#ended.abort(error)
+  }
+
   /** After the end: throws if it was because of a replacement, once a file that is still being copied is complete. */
   async throwIfReplaced(): Promise<void> {
     const { clock, program, warehouse } = this
     if (program.aborted) return
+    if (isSuperseded(this.signal.reason)) throw this.signal.reason
     let before: string | undefined
     for (let looks = 0; looks < mostLooks && !program.aborted; looks++) {
       const there = warehouse.dialect.atPath()

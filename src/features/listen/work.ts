@@ -33,9 +33,11 @@ export async function listenUntilEnd(context: CommandContext, opening: Opening):
   signals.expected = true
   const warehouse = await opening.warehouse()
   const rings = options['ring'] !== false
-  const hearing = await Hearing.open(context, warehouse, { settings, rings })
   const watch = new ReplacementWatch(warehouse, clock, signals.signal)
+  let hearing: Hearing | undefined
   try {
+    const superseded = (error: Error): void => watch.superseded(error)
+    hearing = await Hearing.open(context, warehouse, { settings, rings, superseded })
     const { url } = hearing
     await opening.isUp(
       { url, pid: process.pid, rings },
@@ -46,7 +48,7 @@ export async function listenUntilEnd(context: CommandContext, opening: Opening):
     await watch.throwIfReplaced()
   } finally {
     watch.close()
-    await hearing.close()
+    await hearing?.close()
   }
   return 0
 }

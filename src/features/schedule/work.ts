@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import { readCursors } from '../../engine/warehouse/cursors.js'
+import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withConfig } from '../../shell/commandcontext.js'
@@ -56,7 +57,9 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     signal: watch.signal,
     // A job opens the warehouse for itself, and would make one of an empty file.
     run: async (job, plannedAt) =>
-      (await watch.isReplaced()) ? 1 : aside(() => runJob(context, { ...job, plannedAt })),
+      (await watch.isReplaced())
+        ? 1
+        : aside(() => runJob(context, { ...job, plannedAt }, { warehouse, watch })),
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
     },
@@ -73,7 +76,10 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     if (events) {
       const settings = eventSettings(config)
       const port = opening.port('events', settings.port)
-      hearing = await Hearing.open(context, warehouse, { settings: { ...settings, port }, rings: true })
+      hearing = await Hearing.open(context, warehouse, {
+        ...{ settings: { ...settings, port }, rings: true },
+        superseded: (error) => watch.superseded(error),
+      })
     }
     const planned = nextRuns(jobs, timeZone, { nowMicros: clock.nowMicros(), first })
     const place = { url: server?.url ?? null, events_url: hearing?.url ?? null }
@@ -113,10 +119,13 @@ async function ended(server: ListeningServer | undefined, pages: Pages): Promise
 
 /** Runs one job as `shopsync run` would, with its own warehouse and client, both closed at its end. */
 async function runJob(
-  { invocation, config, clock, log }: CommandContext,
+  context: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
+  { warehouse, watch }: Pick<Parts, 'warehouse' | 'watch'>,
 ): Promise<number> {
+  const { invocation, config, clock, log } = context
   const { out, signals, io } = invocation
+  const rowSettings = await context.rowSettings()
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done() })
   const its = new AbortController()
   // No listener on the signal of one run is left behind on the process's signal.
@@ -130,8 +139,14 @@ async function runJob(
     signals: stillSignals(its.signal),
   }
   try {
-    return await withConfig(given, config, (context) => carryOutJob(context, job), clock)
+    // Before the job makes or reports anything: it is made up for with the configuration as it is now.
+    await rowSettings.throwIfSuperseded(warehouse)
+    return await withConfig(given, config, (its) => carryOutJob(its, job), clock, rowSettings)
   } catch (error) {
+    if (isSuperseded(error)) {
+      watch.superseded(error)
+      return error.exitCode
+    }
     const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
     const stack = !isExpected && error instanceof Error ? { stack: error.stack } : {}
     const exitCode = error instanceof Stop ? error.exitCode : 1

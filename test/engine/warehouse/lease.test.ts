@@ -6,7 +6,10 @@ import { Stop } from '../../../src/engine/base/errors.js'
 import { isDead } from '../../../src/engine/warehouse/holderprocess.js'
 import { listenCommand, lockHolder } from '../../../src/engine/warehouse/lease.js'
 import { openLease, type WriterLease } from '../../../src/engine/warehouse/leasedwarehouse.js'
+import { RowSettings, rowSettingsName } from '../../../src/engine/warehouse/oneconfiguration.js'
+import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { known } from '../../support/run.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 describe.each(bothWarehouses())('a lease on $name', (kind) => {
@@ -142,5 +145,89 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       expect(signal.aborted).toBe(true)
     }
     await held(work, { signal: given.signal })
+  })
+
+  describe('and one configuration', () => {
+    const utc = '{"program":"1","report.timeZone":"utc"}'
+    const berlin = '{"program":"1","report.timeZone":"berlin"}'
+
+    /** Processes of one warehouse, of a version that stored no settings so far. */
+    async function processes() {
+      const address = await kind.migrated()
+      const opened: Warehouse[] = []
+      return {
+        start: async (text: string): Promise<Warehouse> => {
+          const one = await openWarehouse({ ...address, model: known, rowSettings: new RowSettings(text) })
+          await one.migrate()
+          opened.push(one)
+          return one
+        },
+        close: () => Promise.all(opened.map((one) => one.close())),
+      }
+    }
+
+    async function claim(one: Warehouse, needs: { readonly shapesRows?: boolean } = {}): Promise<unknown> {
+      await using _ = await openLease({ warehouse: one, clock: systemClock, ...needs }, 'sync')
+      return (await rowsOf(one, 'sync_meta')).find(({ name }) => name === rowSettingsName)?.value
+    }
+
+    it('an older process with other settings is refused, until it reads its configuration again', async () => {
+      const { start, close } = await processes()
+      const older = await start(utc)
+      expect(await claim(older)).toBe(utc)
+      const newer = await start(berlin)
+      expect(await claim(older)).toBe(utc)
+      expect(await claim(newer)).toBe(berlin)
+      await expect(claim(older)).rejects.toMatchObject({
+        ...{ name: 'Stop', exitCode: 2, names: ['report.timeZone'] },
+        message: expect.stringMatching(/written with other values of report\.timeZone since/),
+      })
+      // It makes no tables, either, and leaves the lease to others.
+      await expect(older.migrate()).rejects.toMatchObject({ exitCode: 2 })
+      expect(await claim(newer)).toBe(berlin)
+      // Going back is a change like any other.
+      const again = await start(utc)
+      expect(await claim(again)).toBe(utc)
+      await expect(claim(newer)).rejects.toMatchObject({ exitCode: 2 })
+      await close()
+    })
+
+    it('is not brought back by a process that has changed it, once somebody has changed it back', async () => {
+      const { start, close } = await processes()
+      await claim(await start(utc))
+      const older = await start(berlin)
+      expect(await claim(older)).toBe(berlin)
+      expect(await claim(await start(utc))).toBe(utc)
+      await expect(claim(older)).rejects.toMatchObject({ exitCode: 2 })
+      await close()
+    })
+
+    it('of two that start with different settings, the first to write wins', async () => {
+      const { start, close } = await processes()
+      const [one, other] = [await start(utc), await start(berlin)]
+      expect(await claim(other)).toBe(berlin)
+      await expect(claim(one)).rejects.toMatchObject({ exitCode: 2 })
+      await close()
+    })
+
+    it('work that shapes no row neither fails nor decides', async () => {
+      const { start, close } = await processes()
+      const [one, other] = [await start(utc), await start(berlin)]
+      expect(await claim(one, { shapesRows: false })).toBeUndefined()
+      expect(await claim(other)).toBe(berlin)
+      expect(await claim(one, { shapesRows: false })).toBe(berlin)
+      await close()
+    })
+
+    it('an older version of the program is refused with 1, so that a supervisor starts the new one', async () => {
+      const { start, close } = await processes()
+      const older = await start(utc)
+      expect(await claim(await start('{"program":"2","report.timeZone":"utc"}'))).toContain('"2"')
+      await expect(claim(older)).rejects.toMatchObject({
+        exitCode: 1,
+        message: expect.stringMatching(/^Another version of shopsync/),
+      })
+      await close()
+    })
   })
 })

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type * as clock from '../../../src/engine/base/clock.js'
 import type * as format from '../../../src/engine/base/format.js'
 import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
+import type * as rowsettings from '../../../src/engine/model/rowsettings.js'
 import type * as absence from '../../../src/engine/run/absence.js'
 import type * as answers from '../../../src/engine/run/answerbyid.js'
 import type * as grants from '../../../src/engine/run/askauthorizations.js'
@@ -39,6 +40,7 @@ import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
+import type * as oneconfiguration from '../../../src/engine/warehouse/oneconfiguration.js'
 import type * as postgreserrors from '../../../src/engine/warehouse/postgres/drivererrors.js'
 import type * as postgreserase from '../../../src/engine/warehouse/postgres/erase.js'
 import type * as sessiontime from '../../../src/engine/warehouse/postgres/sessiontime.js'
@@ -58,6 +60,7 @@ import type * as wentback from '../../../src/features/reconcile/sourceregression
 import type * as resting from '../../../src/features/targets/restinglists.js'
 import type * as context from '../../../src/shell/commandcontext.js'
 import type * as output from '../../../src/shell/output.js'
+import type * as stayup from '../../../src/shell/stayup.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -361,6 +364,67 @@ export const premises: readonly Promised[] = [
     ),
     test: 'test/engine/warehouse/migratecolumns.test.ts',
     name: 'promoting moves existing values',
+    on: both,
+  },
+  {
+    promise: 'one configuration shapes the rows',
+    broken: 'writes on with an older configuration',
+    breakage: breaking<typeof oneconfiguration>('src/engine/warehouse/oneconfiguration.ts').method(
+      'RowSettings',
+      'check',
+      () => () => {},
+    ),
+    test: 'test/engine/warehouse/lease.test.ts',
+    name: 'an older process with other settings is refused',
+    on: both,
+  },
+  {
+    promise: 'one configuration shapes the rows',
+    broken: 'forgets which configuration it has stored',
+    breakage: breaking<typeof oneconfiguration>('src/engine/warehouse/oneconfiguration.ts').method(
+      'RowSettings',
+      'stored',
+      () => () => {},
+    ),
+    test: 'test/engine/warehouse/lease.test.ts',
+    name: 'is not brought back by a process that has changed it',
+    on: both,
+  },
+  {
+    promise: 'one configuration shapes the rows',
+    broken: "doesn't compare the settings of features",
+    breakage: breaking<typeof rowsettings>('src/engine/model/rowsettings.ts').function(
+      'rowSettingsText',
+      (sound) => (model) => sound(model, {}),
+    ),
+    test: 'test/engine/model/rowsettings.test.ts',
+    name: 'includes ',
+    on: [],
+  },
+  {
+    promise: 'one configuration shapes the rows',
+    broken: 'never reads the configuration again',
+    breakage: breaking<typeof stayup>('src/shell/stayup.ts').function(
+      'stayUp',
+      (sound) => (invocation, work) =>
+        sound(invocation, (given, opening) =>
+          work(given, opening).catch((error) => Promise.reject(new Error(String(error)))),
+        ),
+    ),
+    test: 'test/features/listen/oneconfiguration.test.ts',
+    name: 'listen reads a changed configuration again',
+    on: both,
+  },
+  {
+    promise: 'one configuration shapes the rows',
+    broken: 'reports the job that found another configuration as failed',
+    breakage: breaking<typeof oneconfiguration>('src/engine/warehouse/oneconfiguration.ts').method(
+      'RowSettings',
+      'throwIfSuperseded',
+      () => async () => {},
+    ),
+    test: 'test/features/listen/oneconfiguration.test.ts',
+    name: 'schedule reads a changed configuration again',
     on: both,
   },
   {
