@@ -52,7 +52,10 @@ describe.each(warehouses())('$name', (kind) => {
     await run('sync')
     warehouse = await reopen(address, model(declared, newer.resources))
   })
-  afterEach(() => warehouse.close())
+  afterEach(async () => {
+    for (const { run: started } of listenings.splice(0)) started.kill('SIGKILL')
+    await warehouse.close()
+  })
 
   async function run(...words: string[]): Promise<Ended> {
     const ended = await shopsync([...words, '--config', file], { cwd: dirname(file) })
@@ -63,8 +66,12 @@ describe.each(warehouses())('$name', (kind) => {
   const rows = (table: string): Promise<Record<string, unknown>[]> => rowsOf(warehouse, table)
   const orderNow = async () => (await rows('repair_orders')).find(({ id }) => id === order)
 
-  const start = (command: 'listen' | 'schedule', config = file): Promise<Listening> =>
-    startListening(dirname(config), {}, ['--config', config], command)
+  const listenings: Listening[] = []
+  async function start(command: 'listen' | 'schedule', config = file): Promise<Listening> {
+    const listening = await startListening(dirname(config), {}, ['--config', config], command)
+    listenings.push(listening)
+    return listening
+  }
 
   /** Changes an order at the source, and announces it; `id`: the event's. */
   async function changed({ url }: Listening, id: string): Promise<void> {
