@@ -8,6 +8,7 @@ import type { Priority } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/database.js'
+import { stampsEnd } from '../warehouse/voidstamps.js'
 import { clocksOf } from './cursorlist.js'
 import {
   type CursorProgress,
@@ -82,7 +83,7 @@ export class NamesSync implements CursorWork {
       .set({ _deleted_at: startedAt })
       .where('tenant_id', '=', key.tenantId)
       .where('_deleted_at', 'is', null)
-      .where('_synced_at', '<', startedAt)
+      .where((eb) => eb.or([eb('_synced_at', '<', startedAt), eb('_synced_at', '>', stampsEnd(eb))]))
       .compile()
     const freshness = new Freshness(this.cursor, { isMeasured: false })
     freshness.answered({ ...read.clocks, own: began })

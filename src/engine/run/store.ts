@@ -119,10 +119,14 @@ export class PageStore {
     return this.#unstorable.size - before
   }
 
-  #tell({ quarantine }: FlatPage, { drift }: Applied): void {
+  #tell({ quarantine }: FlatPage, { drift, lowered }: Applied): void {
     const { key, observer, stats } = this.cursor
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
     stats.quarantined += quarantine.length
+    if (lowered > 0)
+      note('Rows were stamped ahead of all that was recorded; what the source shows now replaces them', {
+        records: lowered,
+      })
     if (drift.length > 0)
       note(
         'The API sends fields or values that its documentation does not show; they are kept (see sync_drift)',

@@ -21,6 +21,7 @@ import type { Session } from './transaction.js'
 import { clearUnlisted } from './unlisted.js'
 import type { Applied, Batch, Version } from './versionbatch.js'
 import { keepEmbedded, keepReplaced, type Looked, versionTables } from './versions.js'
+import { storedVersions } from './voidstamps.js'
 
 /** Whether a version fetched at `syncedAt` may overwrite the stored one: the guard of upsert.ts, in JavaScript. */
 export function supersedes(updatedAt: string, syncedAt: string, stored: Version): boolean {
@@ -185,12 +186,13 @@ async function look<R extends Rows<R>>(
   session: Session<R>,
   batch: Batch,
 ) {
-  const ids = batch.page.records.map((record) => record.id)
-  const [register, previous] = await allSettled([
-    isRegistered && ids.length > 0 ? session.run(openRegister(db, batch, root)) : undefined,
-    ids.length > 0 ? session.versions(root, batch.tenantId, ids) : new Map<Int64, Version>(),
+  if (batch.page.records.length === 0)
+    return { register: undefined, versions: new Map<Int64, Version>(), lowered: 0 }
+  const [register, stored] = await allSettled([
+    isRegistered ? session.run(openRegister(db, batch, root)) : undefined,
+    storedVersions(db, root, session, batch),
   ])
-  return { register, previous }
+  return { register, ...stored }
 }
 
 /** Keeps the versions that the batch is about to replace, if versions are kept. */
@@ -250,7 +252,11 @@ export async function applyBatch<R extends Rows<R>, E>(
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
   const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
-  const { register, previous } = await look(db, root, keepsRegister(root, embedded), session, batch)
+  const {
+    register,
+    versions: previous,
+    lowered,
+  } = await look(db, root, keepsRegister(root, embedded), session, batch)
   const sorted = sortIds(batch, previous)
   const { came, went } = liveRows(batch, sorted, previous)
   const replaced = went.map(({ id }) => id)
@@ -288,5 +294,5 @@ export async function applyBatch<R extends Rows<R>, E>(
   if (batch.origin && written > 0) await session.run(requestStatement(db, batch, batch.origin, written))
   const removed = sum(ofChildren.map((child) => child.removed))
   if (batch.ifChanged && written + removed > 0) await session.run(batch.ifChanged)
-  return { written, changed: ofRoots, removed, stale: sorted.stale.size, previous, drift }
+  return { written, changed: ofRoots, removed, stale: sorted.stale.size, lowered, previous, drift }
 }

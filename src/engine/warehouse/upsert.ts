@@ -5,6 +5,9 @@
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely'
 import { stampColumns, type Table, tupleColumns } from '../model/table.js'
 
+/** The name of a table as a statement needs it. */
+type Qualify = (name: string) => Expression<unknown>
+
 /**
  * The guard of root rows. A version is (updated_at, _synced_at), and an older one never overwrites a newer one. A
  * tombstone yields only to a request that was sent after the request that found the record gone: a page that was under
@@ -15,9 +18,12 @@ const rootGuard = (table: string): Expression<SqlBool> => {
   return sql<SqlBool>`(${mine}.updated_at, ${mine}._synced_at) <= (excluded.updated_at, excluded._synced_at) and (${mine}._deleted_at is null or ${mine}._synced_at < excluded._synced_at)`
 }
 
-/** Rows without a version: the list that was requested later wins. */
-const unversionedGuard = (table: string): Expression<SqlBool> =>
-  sql<SqlBool>`${sql.id(table)}._synced_at <= excluded._synced_at`
+/** Rows without a version: the list that was requested later wins, unless the stored stamp is void (voidstamps.ts). */
+function unversionedGuard(table: string, qualify: Qualify): Expression<SqlBool> {
+  const stamp = sql`${sql.id(table)}._synced_at`
+  const end = sql`select stamps_until from ${qualify('sync_lease')} where name = 'run'`
+  return sql<SqlBool>`(${stamp} <= excluded._synced_at or ${stamp} > (${end}))`
+}
 
 /** Stamps: rows that differ only in these have the same content. */
 const uncompared: ReadonlySet<string> = new Set(['_synced_at', '_seen_from', '_unlisted_at'])
@@ -32,12 +38,12 @@ function differs(table: Table): Expression<SqlBool> {
   return sql<SqlBool>`(${stored}) is distinct from (${brought})`
 }
 
-function guard(table: Table): Expression<SqlBool> {
+function guard(table: Table, qualify: Qualify): Expression<SqlBool> {
   // Apply writes the rows of a record only together with the record.
   if (table.role === 'child' || table.role === 'derived') return sql<SqlBool>`true`
   return table.columns.some((c) => c.name === 'updated_at')
     ? rootGuard(table.name)
-    : unversionedGuard(table.name)
+    : unversionedGuard(table.name, qualify)
 }
 
 /** Of two concurrent requests, the later one may show the older version. No two versions share an instant. */
@@ -49,7 +55,7 @@ function newValue(table: Table, column: string): Expression<unknown> {
 }
 
 interface Insert {
-  readonly qualify?: (name: string) => Expression<unknown>
+  readonly qualify?: Qualify
   /** A row whose key exists is skipped; otherwise the statement fails. */
   readonly skips?: boolean
 }
@@ -72,7 +78,7 @@ export function upsertSql<DB>(
   table: Table,
   source: Expression<unknown>,
   differing: boolean,
-  qualify: (name: string) => Expression<unknown> = (name) => sql.id(name),
+  qualify: Qualify = (name) => sql.id(name),
 ): string {
   const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
   const key = sql.join(table.key.map((name) => sql.id(name)))
@@ -82,7 +88,7 @@ export function upsertSql<DB>(
       .filter((c) => !table.key.includes(c.name) && c.name !== '_unlisted_at')
       .map((c) => sql`${sql.id(c.name)} = ${newValue(table, c.name)}`),
   )
-  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
+  return sql`insert into ${qualify(table.name)} (${columns}) ${source} on conflict (${key}) do update set ${set} where ${guard(table, qualify)} ${differing ? sql`and ${differs(table)}` : sql``}`.compile(
     db,
   ).sql
 }

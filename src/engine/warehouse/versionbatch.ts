@@ -76,6 +76,8 @@ export interface Applied {
   readonly removed: number
   /** Records that were older than the stored version. */
   readonly stale: number
+  /** Stored rows whose stamps were void, and were lowered (voidstamps.ts). */
+  readonly lowered: number
   /** The stored versions before this batch, by record id. */
   readonly previous: ReadonlyMap<Int64, Version>
   /** Drift that no run has recorded before. */

@@ -42,7 +42,6 @@ import { recoverLostRows } from './lostrows.js'
 import { type DeletionOptions, MissingRows } from './missingrows.js'
 import { RegisterCheck, trimRequests } from './registercheck.js'
 import { answersApart, OlderRows } from './sourceregression.js'
-import { storeShown } from './tombstone.js'
 
 export interface ReconcileOptions extends DeletionOptions {
   /** List every record, whatever the counts are. */
@@ -226,7 +225,7 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** `mayBeLate`: the warehouse knows no reason why the records were missing. */
   async #keep(fetched: Fetched, mayBeLate: boolean): Promise<Move[]> {
-    const applied = await storeShown(this.cursor, this.#store, fetched)
+    const applied = await this.#store.storeFlat(fetched)
     if (mayBeLate) this.#latecomers.take(fetched, applied)
     const { previous } = applied
     const moves = fetched.flattened.records.flatMap(({ id, updatedAt }): Move[] => {

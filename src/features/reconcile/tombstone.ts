@@ -1,15 +1,13 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
-import type { Fetched, PageStore } from '../../engine/run/store.js'
-import { type CursorRun, type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
+import { type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { DialectWriter, LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
+import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Applied } from '../../engine/warehouse/versionbatch.js'
 import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
+import { lowerVoidStamps } from '../../engine/warehouse/voidstamps.js'
 
 /** A row whose record the source no longer has, and when it was requested. */
 export interface GoneRow {
@@ -39,13 +37,14 @@ export async function markDeleted(
       const done: GoneRow[] = []
       const rows = gone.slice(i, i + rowsAtOnce)
       const { history } = task.resource
+      const ids = rows.map(({ id }) => id)
+      const askedAt = rows.map((row) => row.askedAt).sort()[0] ?? ''
+      // No request could have a later stamp than such a row: it would stay live for good.
+      await session.run(
+        lowerVoidStamps(warehouse.db, rootOf(task.resource), { tenantId: task.tenantId, ids, askedAt }),
+      )
       // The ending version is read before its row is marked: nobody may replace it in between.
-      if (history)
-        await session.versions(
-          rootOf(task.resource),
-          task.tenantId,
-          rows.map(({ id }) => id),
-        )
+      if (history) await session.versions(rootOf(task.resource), task.tenantId, ids)
       for (const row of rows) if (await mark(warehouse, session, task, row)) done.push(row)
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
@@ -54,38 +53,6 @@ export async function markDeleted(
     marked.push(...part)
   }
   return marked
-}
-
-/**
- * Stores what the source shows, even if a row is marked deleted as of a time that is still to come: no request sent now
- * could bring its record back otherwise. Such a mark comes from a machine whose clock was ahead, or from a person.
- */
-export async function storeShown(
-  cursor: CursorRun<LeasedWarehouse>,
-  store: PageStore,
-  fetched: Fetched,
-): Promise<Applied> {
-  const applied = await store.storeFlat(fetched)
-  const { startedAt, flattened } = fetched
-  const refused = flattened.records.flatMap(({ id }) => {
-    const stored = applied.previous.get(id)
-    return stored && stored.deletedAt !== null && stored.syncedAt >= startedAt ? id : []
-  })
-  if (refused.length === 0) return applied
-  const { run, tenantId, warehouse, warn } = cursor
-  const lowered = warehouse.db
-    .updateTable(rootTable(rootOf(cursor.resource)))
-    .set({ _synced_at: fromMicros(toMicros(startedAt) - 1n) })
-    .where('tenant_id', '=', tenantId)
-    .where('id', 'in', refused)
-    .where('_deleted_at', 'is not', null)
-    .where('_synced_at', '>', fromMicros(run.stamps.next()))
-  const records = await warehouse.write([lowered.compile()])
-  if (records === 0) return applied
-  warn('Rows were marked deleted as of a time that is still to come, and the source shows their records', {
-    records,
-  })
-  return store.storeFlat(fetched)
 }
 
 async function mark(

@@ -1,10 +1,10 @@
 /** What is kept of records that left their list, and of those that it shows: one function is broken at a time. */
 
 import type * as rows from '../../../src/engine/warehouse/unlisted.js'
+import type * as voidstamps from '../../../src/engine/warehouse/voidstamps.js'
 import type * as viewwords from '../../../src/features/analytics/viewwords.js'
 import type * as left from '../../../src/features/reconcile/leftthelist.js'
 import type * as shown from '../../../src/features/reconcile/shownislive.js'
-import type * as tombstone from '../../../src/features/reconcile/tombstone.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -72,13 +72,43 @@ export const unlisted: readonly Promised[] = [
   },
   {
     promise: 'what is listed is live here',
-    broken: 'lets a deletion mark from the future stand',
-    breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
-      'storeShown',
-      () => (_cursor, store, fetched) => store.storeFlat(fetched),
+    broken: 'lets rows and deletion marks from the future stand',
+    breakage: breaking<typeof voidstamps>('src/engine/warehouse/voidstamps.ts').function(
+      'storedVersions',
+      () =>
+        async (_db, root, session, { page, tenantId }) => ({
+          versions: await session.versions(
+            root,
+            tenantId,
+            page.records.map(({ id }) => id),
+          ),
+          lowered: 0,
+        }),
     ),
     test: shownTest,
-    name: 'a row that is marked deleted ahead of the clocks',
+    name: 'the next walk stores what the source shows',
+    on: both,
+  },
+  {
+    promise: 'what is listed is live here',
+    broken: 'never marks a row from the future whose record is gone',
+    breakage: breaking<typeof voidstamps>('src/engine/warehouse/voidstamps.ts').function(
+      'lowerVoidStamps',
+      (sound) => (db, root, rows) => sound(db, root, { ...rows, tenantId: -1 }),
+    ),
+    test: shownTest,
+    name: 'so does reconcile, which also marks those that are gone',
+    on: both,
+  },
+  {
+    promise: 'what is listed is live here',
+    broken: 'believes every stamp',
+    breakage: breaking<typeof voidstamps>('src/engine/warehouse/voidstamps.ts').function(
+      'stampsEnd',
+      (sound) => (eb) => sound(eb).where('name', '=', 'nobody'),
+    ),
+    test: shownTest,
+    name: 'a list of names goes by what it shows',
     on: both,
   },
   {
