@@ -7,7 +7,7 @@ import type { ListRequest, Page, Priority, Source } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
 
 import { cutPoint, epoch, unfiltered } from '../walk/cutpoint.js'
-import { memoryOf } from '../walk/memory.js'
+import { memoryOf, usualPage } from '../walk/memory.js'
 import { pageSizes, sizesUpTo, smallestReadable } from '../walk/pagesize.js'
 import type { WalkPage } from '../walk/types.js'
 import type { CursorState } from '../warehouse/cursors.js'
@@ -84,6 +84,11 @@ export class CursorList<P extends FlatPage = Flattened> {
   /** The most records to request at once. */
   get most(): number {
     return Math.min(this.cursor.source.pageSize, this.readable ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** How many records a page is expected to have, for estimates. */
+  get usualPage(): number {
+    return usualPage(memoryOf(this.cursor.state?.remembered), this.most)
   }
 
   /** The page sizes of the readings of this list. */

@@ -63,6 +63,10 @@ export const knownOf = (memory: Memory): Finding => ({
   ...(memory.size !== undefined && { size: memory.size }),
 })
 
+/** How many records a page of the list will have if `most` are requested, for estimates. */
+export const usualPage = ({ size, readable }: Memory, most: number): number =>
+  Math.min(most, size ?? most, readable?.size ?? most)
+
 /**
  * Whether the list can be compared by counts: its order and its totals are reliable, and the filter shows everything.
  */

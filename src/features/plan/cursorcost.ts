@@ -59,8 +59,8 @@ export class Forecast implements CursorWork {
 
   /** Records per page, if that is fewer than the API documents. */
   get #page(): number | undefined {
-    const page = Math.min(this.#list.most, memoryOf(this.#state?.remembered).size ?? pageRecords)
-    return page < pageRecords ? page : undefined
+    const { usualPage } = this.#list
+    return usualPage < pageRecords ? usualPage : undefined
   }
 
   #pagesOf(records: number): number {

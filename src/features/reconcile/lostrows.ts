@@ -37,7 +37,8 @@ export async function recoverLostRows(parts: LostRowParts): Promise<readonly Mov
     vanished: lost.length,
     changed: strange.length,
   })
-  if (lost.length + strange.length > fullCost(liveRows.counted?.live ?? 0)) return undefined
+  const listing = fullCost(liveRows.counted?.live ?? 0, confirmation.usualPage)
+  if (lost.length + strange.length > listing) return undefined
   const found = await confirmation.find(lost)
   if (!found) return undefined
   const moves: Move[] = []

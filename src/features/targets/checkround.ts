@@ -30,13 +30,13 @@ interface CheckRules {
 
 /** The checks of deletions that are due. */
 export async function dueChecks(
-  { warehouse }: Pick<WritingRun, 'warehouse'>,
+  { source, warehouse }: Pick<WritingRun, 'source' | 'warehouse'>,
   { resources, tenants }: WantedLists,
   { now, settings, most }: CheckRules,
 ): Promise<DueChecks<CheckRow>> {
   const names = new Set(resources.map(({ name }) => name))
   const isWanted = new Set(tenants)
-  const times = { now, deletes: settings.deletes }
+  const times = { now, deletes: settings.deletes, pageSize: source.pageSize }
   const checks = new DueChecks<CheckRow>(times, most)
   const since = fromMicros(BigInt(Math.round(checkDueSince(times))) * 1000n)
   // Read only if a list has failed: rounds come every few minutes, and seldom has one.

@@ -5,18 +5,24 @@
 
 import { toMillis } from '../../engine/base/timestamp.js'
 import { quietCost } from '../../engine/compare/comparisoncost.js'
+import { memoryOf, usualPage } from '../../engine/walk/memory.js'
+import { readJson } from '../../engine/warehouse/database.js'
 import { Highest } from './highest.js'
 
 export interface CheckedList {
   readonly deletes_checked_at: string | null
   readonly live_rows: number | bigint | null
+  readonly remembered?: unknown
 }
 
+/** What the choice of checks depends on. */
 interface CheckTimes {
   /** In milliseconds since the epoch. */
   readonly now: number
   /** `polling.deletes`, in milliseconds. */
   readonly deletes: number
+  /** The most records to request at once. */
+  readonly pageSize: number
 }
 
 const hourMs = 3_600_000
@@ -27,7 +33,8 @@ const dueFrom = 0.5
 /** From here on it doesn't depend on what polls leave. */
 const lateFrom = 0.75
 /** Since when a list must not have been checked for a check to be due, in milliseconds since the epoch. */
-export const checkDueSince = ({ now, deletes }: CheckTimes): number => now - dueFrom * deletes
+export const checkDueSince = ({ now, deletes }: Pick<CheckTimes, 'now' | 'deletes'>): number =>
+  now - dueFrom * deletes
 /** The assumed rows of a list of unknown size. */
 const usualRows = 1000
 /** How finely the times that are left are told apart. */
@@ -36,7 +43,8 @@ const parts = 100
 const spare = 0.05
 
 /** Requests of a check that finds nothing: the walk before it, and the comparison. */
-const costOf = ({ live_rows }: CheckedList): number => 1 + quietCost(Number(live_rows ?? usualRows))
+const costOf = ({ live_rows, remembered }: CheckedList, pageSize: number): number =>
+  1 + quietCost(Number(live_rows ?? usualRows), usualPage(memoryOf(readJson(remembered ?? null)), pageSize))
 
 /** The checks that are due, taken one by one. */
 export class DueChecks<L extends CheckedList> {
@@ -61,7 +69,7 @@ export class DueChecks<L extends CheckedList> {
     // A list that was never checked comes first, but nothing was promised of it yet.
     const left = at === null ? dueFrom : Math.max(0, 1 - share)
     const part = Math.min(parts - 1, Math.floor((left / (1 - dueFrom)) * parts))
-    this.#load[part] = (this.#load[part] ?? 0) + costOf(list)
+    this.#load[part] = (this.#load[part] ?? 0) + costOf(list, this.times.pageSize)
   }
 
   /**
@@ -86,7 +94,7 @@ export class DueChecks<L extends CheckedList> {
     const chosen: L[] = []
     for (const { list } of this.#longest.end()) {
       if (left <= 0) break
-      left -= costOf(list)
+      left -= costOf(list, this.times.pageSize)
       if (left >= 0 || chosen.length === 0) chosen.push(list)
     }
     return chosen

@@ -243,7 +243,7 @@ describe('checks of deletions', () => {
     live_rows: rows,
   })
   const checksOf = (lists: ReturnType<typeof list>[], most = Number.POSITIVE_INFINITY) => {
-    const checks = new DueChecks<(typeof lists)[number]>({ now, deletes: 72 * hour }, most)
+    const checks = new DueChecks<(typeof lists)[number]>({ now, deletes: 72 * hour, pageSize: 100 }, most)
     for (const one of lists) checks.take(one)
     return checks
   }
@@ -261,6 +261,9 @@ describe('checks of deletions', () => {
     expect(chosen([list(1, 70), list(2, 60, 1_000_000), list(3, 50)], 4)).toEqual([1])
     expect(chosen([list(1, 70, 1_000_000), list(2, 60)], 4)).toEqual([1])
     expect(chosen([list(1, 70)], 0)).toEqual([])
+    // A list whose larger pages never arrive takes more requests.
+    const small = { ...list(1, 70, 300), remembered: { readable: { size: 50, triedOn: '2026-03-03' } } }
+    expect([list(1, 70, 300), small].map((first) => chosen([first, list(2, 60)], 8))).toEqual([[1, 2], [1]])
   })
 
   it('tell how many requests an hour make all of them in time', () => {
