@@ -166,6 +166,10 @@ export class SimulatedCursor implements ComparePort<readonly ObservedRecord[]> {
     return found.map((id) => ({ before: null, after: timeOf(id) }))
   }
 
+  inDoubt(): number {
+    return 0
+  }
+
   async refresh(): Promise<void> {
     this.requests++
   }

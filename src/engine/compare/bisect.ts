@@ -19,8 +19,10 @@ interface CountedSpan {
   readonly cost: number
 }
 
-/** How often to repeat a comparison while the source moves. */
+/** How often to compare while the source moves. */
 const rounds = 4
+/** If some rows are in doubt, the counts stay uneven, however often they are compared. */
+const roundsInDoubt = 2
 
 /**
  * Queries the source for how many records are newer than t, at cut points that divide the warehouse's rows evenly. If
@@ -69,7 +71,7 @@ export class Bisection<P> {
       if (round > 1) await this.#again()
       else if (await this.#open()) break
       if (this.#isUncounted || (await this.#compare(round === 1)) === 'listing') return this.#ended('listing')
-      if (this.#differences.isEven) break
+      if (this.#differences.isEven || (round >= roundsInDoubt && this.port.inDoubt() > 0)) break
     }
     return this.#ended('counting')
   }

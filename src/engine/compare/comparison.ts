@@ -29,6 +29,8 @@ export interface ComparePort<P> extends ListPort<P> {
    * Returns how rows moved. undefined: there are such rows, and listing everything is the better way to find them.
    */
   recall(): Promise<readonly Move[] | undefined>
+  /** Rows that the source's list doesn't show and about which its answers by id say nothing. */
+  inDoubt(): number
   /** Stores the records that have arrived since, before comparing again. */
   refresh(): Promise<void>
   /** Anomalies that walks have found in the list. */

@@ -109,7 +109,7 @@ export class SharedLook {
         outcome:
           result.outcome &&
           judged({ ...result.outcome.evidence, differing: this.#differing }, result.outcome),
-        problem: result.problem ?? differingText(this.#differing),
+        problem: result.problem ?? differingText(this.#differing, this.#confirmation.isById),
       }
     if (this.#regressed > 0 && result.outcome?.verdict === 'proven')
       return {

@@ -33,8 +33,9 @@ export type Unclear = ReadonlyMap<Int64, UnclearAnswer>
 /** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
 export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
 
-export const differingText = (records: number): string =>
-  `The source gives different answers about ${plural(records, 'record')} by id and in its list, or from one response to the next. Nothing was changed for ${records === 1 ? 'it' : 'them'}; the next reconcile checks again`
+/** `isById`: whether the source answers by id. */
+export const differingText = (records: number, isById: boolean): string =>
+  `${isById ? `The source gives different answers about ${plural(records, 'record')} by id and in its list, or from one response to the next` : `The source shows ${plural(records, 'record')} in an older version than the warehouse has, and it does not answer by id, which would show whether it went back`}. Nothing was changed for ${records === 1 ? 'it' : 'them'}; the next reconcile checks again`
 
 /** `unclear`: records that the list doesn't show, and what came instead of them by id. */
 export function unclearText(unclear: Unclear): string {
@@ -55,9 +56,12 @@ const refusedText = (records: number): string =>
 const movingText = (source: number, warehouse: number): string =>
   `Records kept moving while the counts were compared: ${source} at the source, ${warehouse} in the warehouse. The differences found are repaired; the next reconcile checks again`
 
-/** `differing`: records that the list shows in another version than the answer by id. */
-export function unsureText(found: ComparedCursor, differing: number, unclear: Unclear): string {
-  if (differing > 0) return differingText(differing)
+/** `differing`: records that the list shows in another version than the answer by id, if there are such answers. */
+export function unsureText(
+  found: ComparedCursor,
+  { differing, isById, unclear }: { differing: number; isById: boolean; unclear: Unclear },
+): string {
+  if (differing > 0) return differingText(differing, isById)
   return unclear.size > 0 ? unclearText(unclear) : unevenText(found)
 }
 
@@ -92,6 +96,8 @@ export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'>
   /** Requests records that a list shows and that have no live row, and stores them. Returns those that exist. */
   revive(ids: readonly Int64[]): Promise<readonly Int64[]>
   recoverLostRows(): Promise<readonly Move[] | undefined>
+  /** Rows that the list doesn't show and about which the answer by id says nothing. */
+  readonly unclear: Unclear
 }
 
 interface ComparingParts {
@@ -164,6 +170,7 @@ export class Comparing {
       store: (page) => repair.store(page.payload),
       settle: (candidates) => repair.settle(candidates),
       recall: () => repair.recoverLostRows(),
+      inDoubt: () => repair.unclear.size,
       refresh: () => repair.refresh(),
       known: knownOf(this.parts.memory()),
       random: this.#run.random ?? Math.random,

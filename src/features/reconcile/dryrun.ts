@@ -88,6 +88,11 @@ export class DryRun implements ComparedRows, Repair {
     return this.#older.differing + this.#left.unclear.size
   }
 
+  /** See `Confirmation.isById`. */
+  get isById(): boolean {
+    return this.parts.confirmation.isById
+  }
+
   /** Rows that the list doesn't show and about which the answer by id says nothing. */
   get unclear(): Confirmation['unclear'] {
     return this.parts.confirmation.unclear

@@ -31,6 +31,7 @@ import {
   type ComparedCursor,
   Comparing,
   type Repair,
+  type Unclear,
   unclearOf,
   unsureText,
 } from './comparing.js'
@@ -155,7 +156,10 @@ export class Reconciliation implements CursorWork, Repair {
     await this.#remember(told, memory)
     const problem = isSure
       ? (beforeAllText(beforeAll) ?? unconfirmedText(left.unconfirmed))
-      : unsureText(found, this.#older.differing, unclear)
+      : unsureText(found, {
+          ...{ differing: this.#older.differing, unclear },
+          isById: this.#confirmation.isById,
+        })
     return { ...this.progress, outcome: told, reconciled, ...(problem !== undefined && { problem }) }
   }
 
@@ -183,6 +187,10 @@ export class Reconciliation implements CursorWork, Repair {
       ...(isDone && { status: 'ok', last_error: null, last_success_at: this.cursor.now() }),
     }
     await warehouse.write([moveCursor(warehouse.db, key, change)])
+  }
+
+  get unclear(): Unclear {
+    return this.#confirmation.unclear
   }
 
   recoverLostRows(): Promise<readonly Move[] | undefined> {

@@ -25,6 +25,7 @@ import {
   beforeAllText,
   type ComparedCursor,
   Comparing,
+  differingText,
   unclearOf,
   unclearText,
 } from '../reconcile/comparing.js'
@@ -87,10 +88,9 @@ export interface VerifyWork extends CursorWork {
   readonly isUnclaimed: boolean
 }
 
-function unsureText({ differing, unclear }: DryRun, { holes = [] }: Memory): string {
+function unsureText({ differing, isById, unclear }: DryRun, { holes = [] }: Memory): string {
   const records = holes.reduce((sum, hole) => sum + hole.records, 0)
-  if (differing > 0)
-    return `The source gives different answers about ${plural(differing, 'record')} by id and in its list`
+  if (differing > 0) return differingText(differing, isById)
   if (unclear.size > 0) return unclearText(unclear)
   if (records > 0) return `Everything was compared except ${plural(records, 'record')} that no response shows`
   return 'Records kept changing while they were compared: type shopsync verify again'

@@ -88,6 +88,23 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
+  it('a row in doubt costs one more comparison, and not one after the other', async () => {
+    const warehouse = await without([])
+    fill(sandbox, 3000)
+    await sync(sandbox, warehouse, { resources: ['notes'], clock, full: true, mode: 'full' })
+    const quiet = (await run(warehouse))?.requests ?? 0
+    sandbox.store.remove(1, 'notes', 500)
+    sandbox.script([byId(403, undefined, 500)])
+    const report = await run(warehouse)
+    expect(report).toMatchObject({
+      reason: 'answers_differ',
+      error: expect.stringContaining('500 (found 403)'),
+    })
+    // Two comparisons, of which each narrows the place down in 30 requests.
+    expect(report?.requests).toBeLessThan(quiet + 2 * 35)
+    await warehouse.close()
+  })
+
   it.each([404, 410])('%i for one record means that it is gone', async (status) => {
     const warehouse = await without([5, 6])
     sandbox.script([byId(status, undefined, 5)])

@@ -384,6 +384,19 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     })
 
+    it("isn't followed if the source doesn't answer by id, and the message says so", async () => {
+      const warehouse = await restored(350)
+      sandbox.script([{ when: { kind: 'item' }, fault: { kind: 'status', status: 404 } }])
+      const unknown = {
+        reason: 'answers_differ',
+        error: expect.stringMatching(/3 records in an older version .* does not answer by id/),
+      }
+      expect(await run(warehouse)).toMatchObject(unknown)
+      expect((await verify(warehouse, false)).cursors[0]).toMatchObject(unknown)
+      expect((await live(warehouse)).get(30)).toBe(timeOf(530))
+      await warehouse.close()
+    })
+
     it('leaves a row alone if it has another version by now', async () => {
       const warehouse = await restored(350)
       let asked = 0
