@@ -13,6 +13,10 @@ export interface ErrorDetails {
   readonly requestId?: string
   /** The code the failure is counted under; by default, the class and kind decide. */
   readonly code?: Reason
+  /** The table whose statement the database refused. */
+  readonly table?: string | undefined
+  /** The database can't hold a value of the rows: without it, they could be stored. */
+  readonly isOfValue?: boolean | undefined
   /** What to type, or where to look. */
   readonly hint?: string
   readonly cause?: unknown

@@ -3,8 +3,9 @@
  * row per day and cursor remains. Done once a day, at the end of a run, under its lease. The amount of work is bounded,
  * and each transaction covers one run, so nobody has to wait. The next run does what is left over.
  */
-import { describeError, Retry, Skip } from '../base/errors.js'
+import { describeError, Retry } from '../base/errors.js'
 import { fromMicros, toMicros } from '../base/timestamp.js'
+import { isOfTable } from '../warehouse/classify.js'
 import {
   readMarks,
   removeRequests,
@@ -39,7 +40,7 @@ export async function pruneHistory(run: Needs): Promise<void> {
   try {
     await prune(run)
   } catch (error) {
-    if (!(error instanceof Skip || error instanceof Retry)) throw error
+    if (!(isOfTable(error) || error instanceof Retry)) throw error
     run.observer.warning?.('The history of runs could not be pruned', { error: describeError(error) })
   }
 }

@@ -13,6 +13,7 @@ import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { writeDrift } from './drift.js'
 import { checkFence } from './fence.js'
+import { checkStored, notStored } from './interference.js'
 import { quarantineStatements } from './quarantine.js'
 import { enterRows, keepsRegister, openRegister } from './register/register.js'
 import { requestStatement } from './requests.js'
@@ -91,6 +92,7 @@ async function stepBack<R extends Rows<R>>(
 }
 
 interface Work<R extends Rows<R>> {
+  readonly where: string
   readonly session: Session<R>
   readonly batch: Batch
   readonly sorted: SortedIds
@@ -107,7 +109,7 @@ interface Work<R extends Rows<R>> {
  * gets the statements together and works while this process parses the next page.
  */
 async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R>): Promise<number> {
-  const { session, batch, sorted } = work
+  const { session, batch, sorted, where } = work
   const { changed: newer, same: equal, stale } = sorted
   const records = newer.size + equal.size + stale.size
   // A record may contain others of its own resource that aren't among the page's records: only the guard judges them.
@@ -130,7 +132,10 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
     throw new Retry(`Other rows of ${table.name} were stored while this page was written`, {
       resource: batch.resource,
       after: 0,
+      cause: notStored(where, table.name, { stored: written, sent: expected }),
     })
+  await checkStored(work, batch, table, changed)
+  if (same) await checkStored(work, batch, table, same)
   return written + rewritten + shown
 }
 
@@ -142,10 +147,14 @@ interface WrittenChildren {
 async function writeChildren<R extends Rows<R>>(
   table: Table,
   all: R,
-  { session, batch, sorted, looked, isNew }: Work<R>,
+  work: Work<R>,
 ): Promise<WrittenChildren> {
-  if (isNew)
-    return { written: all.owners.length > 0 ? await session.insert(table, all, batch) : 0, removed: 0 }
+  const { session, batch, sorted, looked, isNew } = work
+  if (isNew) {
+    const inserted = all.owners.length > 0 ? await session.insert(table, all, batch) : 0
+    await checkStored(work, batch, table, all)
+    return { written: inserted, removed: 0 }
+  }
   const rows = sorted.stale.size === 0 ? all : all.pick((id) => !sorted.stale.has(id))
   const same = [...sorted.same] as Int64[]
   const seen = (): R => (sorted.changed.size === 0 ? rows : rows.pick((id) => sorted.same.has(id)))
@@ -158,6 +167,7 @@ async function writeChildren<R extends Rows<R>>(
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
+  await checkStored(work, batch, table, fresh)
   return { written, removed }
 }
 
@@ -264,7 +274,7 @@ export async function applyBatch<R extends Rows<R>, E>(
     ? await keepVersions(dialect, session, to, batch, { sorted, replaced })
     : undefined
   const isNew = !isCautious && previous.size === 0
-  const work = { session, batch, sorted, looked: versions?.looked, isNew }
+  const work = { where: dialect.where, session, batch, sorted, looked: versions?.looked, isNew }
   if (batch.forceOlder) await stepBack(db, root, session, batch)
   const entry = register && enterRows(db, batch, register.rows[0], { came, went })
   const writeEmbedded = async (table: Table): Promise<number> => {

@@ -1,46 +1,143 @@
-import { Bug, Retry, Skip, Stop } from '../base/errors.js'
-
-/**
- * Maps an error to the classes of errors.ts. Errors of those classes pass through. `judge` knows the driver's codes,
- * and returns undefined for an error that it doesn't know.
+/*
+ * Whose trouble an error of the database is. Each dialect has one map, by the beginnings of the driver's codes. Everything
+ * that isn't everybody's is the trouble of the table whose statement failed: one table must not stop the others. The
+ * product's own tables are everybody's, since no cursor can do without them.
  */
-export function classifyWith(
-  error: unknown,
-  judge: (error: Error, code: string) => Error | undefined,
-): Error {
+import { Bug, Retry, Skip, Stop } from '../base/errors.js'
+import { stateTables } from '../model/state.js'
+
+export interface Trouble {
+  /**
+   * `away`: the same statement may succeed later. `everybody`: the run ends, since the next statement would fail, too.
+   * `table`: the cursors that write to the table fail. `value`: a value of its rows can't be held; the others can.
+   */
+  readonly whose: 'away' | 'everybody' | 'table' | 'value'
+  /** What the warehouse does, for people; default: it refuses. */
+  readonly does?: string
+  readonly exitCode?: 1 | 3
+  readonly hint: string
+  /** Passes by itself more often than not: tried a few times before it is the trouble of the table. */
+  readonly isPassing?: boolean
+}
+
+export type Troubles = Readonly<Record<string, Trouble>>
+
+export const away: Trouble = { whose: 'away', hint: '' }
+export const everybodys = (hint: string, how: Pick<Trouble, 'does' | 'exitCode'> = {}): Trouble => ({
+  whose: 'everybody',
+  hint,
+  ...how,
+})
+export const tables = (hint: string, how: Pick<Trouble, 'isPassing'> = {}): Trouble => ({
+  whose: 'table',
+  hint,
+  ...how,
+})
+export const values = (hint: string): Trouble => ({ whose: 'value', hint })
+
+/** The trouble whose name the code begins with. If there are several, the longest name is the most specific. */
+export function troubleOf(troubles: Troubles, code: string): Trouble | undefined {
+  const families = Object.keys(troubles).filter((name) => code.startsWith(name))
+  const [family] = families.sort((a, b) => b.length - a.length)
+  return family === undefined ? undefined : troubles[family]
+}
+
+/** The table of the statement that an error ended. Drivers rarely name it. */
+const statementTables = new WeakMap<object, string>()
+
+/** The first table that a statement writes to or reads from. Every statement quotes the names of tables. */
+const firstTable = /\b(?:into|update|from|join)\s+(?:"[^"]+"\.)?"([^"]+)"/i
+
+/** The same error; `classify` finds the table of the statement that it ended. */
+export function ofStatement(error: unknown, statement: string): unknown {
+  const table = firstTable.exec(statement)?.[1]
+  if (error instanceof Error && table !== undefined && !statementTables.has(error))
+    statementTables.set(error, table)
+  return error
+}
+
+/** For Kysely, which runs some statements without a session. */
+export const rememberStatement = (event: {
+  readonly level: string
+  readonly query: { readonly sql: string }
+  readonly error?: unknown
+}): void => {
+  if (event.level === 'error') ofStatement(event.error, event.query.sql)
+}
+
+const isEverybodys = (table: string): boolean => table in stateTables || table.startsWith('sync_')
+
+/** Whether the database refused a statement on one table, or is too slow for it; it could be reached. */
+export const isOfTable = (error: unknown): boolean =>
+  error instanceof Skip || (error instanceof Stop && error.details.table !== undefined)
+
+/** An error of the driver, on its way to the classes of errors.ts. */
+export interface DriverError {
+  readonly cause: Error
+  readonly code: string
+  /** The table of the statement that failed, if it is known. */
+  readonly table: string | undefined
+}
+
+/** How a dialect judges its driver's errors. */
+export interface Judge {
+  /** Where the warehouse is, for people. */
+  readonly where: string
+  /** What the error is if that takes more than the code; undefined if it is the trouble of `trouble`. */
+  special?(error: DriverError): Error | undefined
+  /** undefined if nothing is known about the error. */
+  trouble(error: DriverError): Trouble | undefined
+  /** The database's own words; undefined if they may contain values of a row, or were written by a user. */
+  words(error: DriverError): string | undefined
+}
+
+/** Maps an error to the classes of errors.ts. Errors of those classes pass through. */
+export function classifyWith(error: unknown, judge: Judge): Error {
   if (error instanceof Retry || error instanceof Skip || error instanceof Stop || error instanceof Bug)
     return error
   if (!(error instanceof Error)) return new Bug(String(error))
-  return judge(error, 'code' in error && typeof error.code === 'string' ? error.code : '') ?? error
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const found = { cause: error, code, table: statementTables.get(error) }
+  const special = judge.special?.(found)
+  if (special) return special
+  const trouble = judge.trouble(found)
+  if (!trouble) return error
+  const { where } = judge
+  if (trouble.whose === 'away')
+    return new Retry(`The warehouse ${where} does not answer (${code || error.message})`, { cause: error })
+  const refusal = refusalOf(judge, found, trouble)
+  if (!trouble.isPassing) return refusal
+  return new Retry(`The warehouse ${where} does not answer (${code})`, { cause: refusal })
 }
 
-/** The hint whose name the code begins with. If there are several, the longest name is the most specific. */
-export function hintFor(hints: Readonly<Record<string, string>>, code: string): string | undefined {
-  const families = Object.keys(hints).filter((name) => code.startsWith(name))
-  const [family] = families.sort((a, b) => b.length - a.length)
-  return family === undefined ? undefined : hints[family]
-}
-
-/**
- * A problem with the rows of one table: that cursor fails, and the others continue. `words`: the database's own
- * message; undefined if it may contain values of a row.
- */
-export const tableTrouble = (where: string, { table, words, code, hint, cause }: TroubleDetails): Skip => {
-  const of = table === undefined ? '' : ` of ${table}`
-  const told = words === undefined ? '' : `: ${words}`
-  return new Skip(`The warehouse ${where} refuses the rows${of}${told} (${code})`, {
-    reason: 'failed',
-    code: 'warehouse',
-    hint,
-    cause,
-  })
-}
-
-interface TroubleDetails {
-  readonly table?: string | undefined
-  readonly words: string | undefined
-  /** The database's code. */
-  readonly code: string
-  readonly hint: string
-  readonly cause: Error
+function refusalOf(judge: Judge, found: DriverError, { whose, does, exitCode = 3, hint }: Trouble): Error {
+  const { where } = judge
+  const { cause, code, table } = found
+  const words = judge.words(found)
+  const told = `${words === undefined ? '' : `: ${words}`} (${code})`
+  if (whose === 'everybody')
+    return new Stop(`The warehouse ${where} ${does ?? 'refuses'}: ${cause.message} (${code})`, {
+      exitCode,
+      hint,
+      cause,
+    })
+  const isOfValue = whose === 'value'
+  if (table !== undefined && isEverybodys(table) && !isOfValue)
+    return new Stop(`The warehouse ${where} refuses ${table}, which every run needs${told}`, {
+      exitCode,
+      hint,
+      table,
+      cause,
+    })
+  return new Skip(
+    `The warehouse ${where} refuses the rows${table === undefined ? '' : ` of ${table}`}${told}`,
+    {
+      reason: 'failed',
+      code: 'warehouse',
+      ...(table !== undefined && { table }),
+      ...(isOfValue && { isOfValue }),
+      hint,
+      cause,
+    },
+  )
 }

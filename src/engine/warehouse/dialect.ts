@@ -66,6 +66,16 @@ export interface Obstacle {
   readonly hint: string
 }
 
+/** What others made or set on a table that keeps its rows from being stored as they were sent. */
+export interface Interference extends Obstacle {
+  readonly table: string
+  /** Rows can't be written or read as they are. A trigger may be harmless: the rows that it meets are read back. */
+  readonly isHarmful: boolean
+}
+
+/** Looks at the tables of these names that exist. */
+export type FindInterference = (tables: readonly string[]) => Promise<readonly Interference[]>
+
 /** What a table has before its key is changed. */
 export interface FormerKey {
   /** undefined if it was dropped. */
@@ -153,6 +163,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    * the table is one that needs no permission on the schema.
    */
   tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
+  /** What others made or set on these tables that keeps rows from being stored as they were sent. */
+  interferences: FindInterference
   liveColumns(): Promise<readonly LiveColumn[]>
   /** The live indexes, including primary keys. */
   liveIndexes(): Promise<readonly LiveIndex[]>

@@ -4,8 +4,9 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
-import { Bug, Retry, Skip, Stop } from '../base/errors.js'
+import { Bug, Retry, Stop } from '../base/errors.js'
 import { addMicros, fromMicros, toMicros } from '../base/timestamp.js'
+import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 import { checkFence } from './fence.js'
@@ -257,7 +258,7 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
       // A warehouse that is away, or too slow for a timeout, hasn't given the lease to another run: the next heartbeat
       // tries again.
       const classed = dialect.classify(error)
-      if (!(classed instanceof Retry || classed instanceof Skip)) lost.abort(error)
+      if (!(classed instanceof Retry || isOfTable(classed))) lost.abort(error)
     }
   }
   const next = (): void => {

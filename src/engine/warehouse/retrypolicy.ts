@@ -3,7 +3,8 @@
  * reads and writes.
  */
 import type { Clock } from '../base/clock.js'
-import { Retry, Skip, Stop } from '../base/errors.js'
+import { Retry, Stop } from '../base/errors.js'
+import { isOfTable } from './classify.js'
 
 /** Waits between attempts while the database is away, in milliseconds. */
 const usualWaits = [0, 50, 250, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000]
@@ -78,7 +79,7 @@ export class RetryPolicy {
         if (!(error instanceof Retry)) throw error
         const { cause } = error.details
         // A table that stays locked is retried a few times, and then only fails its cursor.
-        if (cause instanceof Skip && attempt > 1) throw cause
+        if (isOfTable(cause) && attempt > 1) throw cause
         const now = clock.nowMicros()
         away ??= now - least(now - begun, BigInt(mostOfAnAttempt) * 1000n)
         this.#awaySince ??= away

@@ -55,6 +55,8 @@ export interface Batch<E = unknown> extends BatchStamp {
    * Only reconcile sets this, after the source has confirmed it twice.
    */
   readonly forceOlder?: ReadonlyMap<Int64, string>
+  /** Tables whose rows are read back once they are written, since something may change them or leave them out. */
+  readonly readBack?: ReadonlySet<string>
 }
 
 /** The version of a stored root row, whether the row is a tombstone, and whether its list lacks it. Canonical timestamps. */

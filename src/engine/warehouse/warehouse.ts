@@ -23,6 +23,7 @@ import type { Rules } from './derived.js'
 import type { Dialect, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
+import { explained } from './interference.js'
 import { usualRules, withTenant } from './learnedrules.js'
 import { type Lease, type LeaseRequest, takeLease, wantLease } from './lease.js'
 import {
@@ -77,6 +78,7 @@ export class Warehouse implements Writer {
   /** The catalog is the longest answer that an idle run waits for. */
   readonly #found = new Set<string>()
   readonly #readRules: RulesReader | undefined
+  #readBack: Promise<ReadonlySet<string>> | undefined
   /** The settings of derived tables. */
   rules: Rules
 
@@ -177,6 +179,7 @@ export class Warehouse implements Writer {
   }
 
   claim(claim: Omit<LeaseRequest, 'clock'>): Promise<Lease> {
+    this.#readBack = undefined
     return this.#trying(() => takeLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
@@ -234,7 +237,8 @@ export class Warehouse implements Writer {
     const resource = this.#resource(batch.resource)
     const to = batchTables(resource, this.#model.embedded)
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
-    const fresh = { ...batch, page: { ...batch.page, drift } }
+    const readBack = await this.#interfered()
+    const fresh = { ...batch, page: { ...batch.page, drift }, ...(readBack.size > 0 && { readBack }) }
     const { dialect } = this
     const storeHere = (isCautious: boolean): Promise<Applied> =>
       dialect.transaction((session) =>
@@ -295,6 +299,17 @@ export class Warehouse implements Writer {
   }
 
   #trying<T>(work: () => Promise<T>): Promise<T> {
-    return this.#retryPolicy.trying(work)
+    return this.#retryPolicy.trying(work).catch(async (error) => {
+      throw await explained(error, (tables) => this.dialect.interferences(tables))
+    })
+  }
+
+  /** The tables whose rows are read back. Looked for once under each lease. */
+  #interfered(): Promise<ReadonlySet<string>> {
+    this.#readBack ??= this.#trying(async () => {
+      const found = await this.dialect.interferences(this.#model.tables.map(({ name }) => name))
+      return new Set(found.map(({ table }) => table))
+    })
+    return this.#readBack
   }
 }

@@ -11,7 +11,8 @@ import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { configure } from '../../support/place.js'
+import { onServer } from '../../support/databases.js'
+import { type Address, configure } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
 import { sync } from '../../support/run.js'
 import { through } from '../../support/through.js'
@@ -35,6 +36,10 @@ beforeEach(async () => {
 
 afterEach(() => sandbox.close())
 
+/** What each person's trigger does to a row of `notes`, without an error. */
+const skips = 'begin if new.id = 5 then return null; end if; return new; end'
+const stamps = "begin new.updated_at = '2026-04-01T00:00:00Z'; return new; end"
+
 /** A fault that a person can plant in `notes`, how it is removed again, and what the message names. */
 interface Trouble {
   readonly plant: string
@@ -42,6 +47,7 @@ interface Trouble {
   readonly named: RegExp
 }
 
+const names = { schema: 'shopsync', role: 'shopsync' }
 const anyFunction = `t_${randomBytes(4).toString('hex')}`
 const body = `begin raise exception 'refused: %', new.description; end`
 const slow = 'begin perform pg_sleep(60); return new; end'
@@ -67,7 +73,27 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
     'a trigger': {
       plant: `create trigger troubled before insert on notes begin select raise(abort, 'refused: ' || new.description); end`,
       mend: 'drop trigger troubled',
-      named: /SQLITE_CONSTRAINT_TRIGGER/,
+      named: /SQLITE_CONSTRAINT_TRIGGER.*the trigger troubled.*drop trigger troubled/,
+    },
+    'a trigger that leaves out a row': {
+      plant: 'create trigger troubled before insert on notes when new.id = 5 begin select raise(ignore); end',
+      mend: 'drop trigger troubled',
+      named: /left out 1 row of notes.*the trigger troubled/,
+    },
+    'a trigger that stamps rows': {
+      plant: `create trigger troubled after insert on notes begin update notes set updated_at = '2026-04-01T00:00:00.000000Z' where id = new.id; end`,
+      mend: 'drop trigger troubled',
+      named: /changed or left out \d+ rows of notes.*the trigger troubled/,
+    },
+    'a trigger that calls what is not there': {
+      plant: 'create trigger troubled after insert on notes begin insert into audit values (new.id); end',
+      mend: 'drop trigger troubled',
+      named: /no such table: main\.audit(?!.*creates it again).*the trigger troubled/,
+    },
+    'a view in place of the table': {
+      plant: 'alter table notes rename to notes_before;\ncreate view notes as select * from notes_before',
+      mend: 'drop view notes;\nalter table notes_before rename to notes',
+      named: /a view in place of the table/,
     },
   },
   postgres: {
@@ -78,7 +104,37 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
       mend: 'alter table notes drop constraint brief',
       named: /brief/,
     },
-    'a trigger that prints the row': { plant: triggered(body), mend: untriggered, named: /P0001/ },
+    'a trigger that prints the row': {
+      plant: triggered(body),
+      mend: untriggered,
+      named: /P0001.*the trigger troubled.*drop trigger troubled on shopsync\.notes/,
+    },
+    'a trigger that leaves out a row': {
+      plant: triggered(skips),
+      mend: untriggered,
+      named: /left out 1 row of notes.*the trigger troubled/,
+    },
+    'a trigger that stamps rows': {
+      plant: triggered(stamps),
+      mend: untriggered,
+      named: /changed or left out \d+ rows? of notes.*the trigger troubled/,
+    },
+    'a trigger that calls what is not there': {
+      plant: triggered('begin perform no_such(new.id); return new; end'),
+      mend: untriggered,
+      named: /no_such.*42883.*the trigger troubled/,
+    },
+    'a trigger whose audit table was dropped': {
+      plant: triggered('begin insert into audit values (new.id); return new; end'),
+      mend: untriggered,
+      named: /audit(?!.*creates it again).*the trigger troubled/,
+    },
+    'a view in place of the table': {
+      plant:
+        'alter table notes rename to notes_before;\ncreate view notes as select * from notes_before union all select * from notes_before where false',
+      mend: 'drop view notes;\nalter table notes_before rename to notes',
+      named: /a view in place of the table/,
+    },
     'a statement time-out': { plant: triggered(slow), mend: untriggered, named: /statement timeout/ },
   },
 }
@@ -87,7 +143,9 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
 async function execute({ db }: Warehouse, schema: string, text: string): Promise<void> {
   await db.connection().execute(async (connection) => {
     if (schema !== '') await sql`set search_path to ${sql.id(schema)}`.execute(connection)
-    await sql.raw(text).execute(connection)
+    // SQLite's driver takes one statement at a time.
+    const parts = schema === '' ? text.split(';\n') : [text]
+    for (const part of parts) await sql.raw(part).execute(connection)
     if (schema !== '') await sql`reset search_path`.execute(connection)
   })
 }
@@ -102,6 +160,20 @@ async function hurried(url: string): Promise<string> {
   const address = new URL(url)
   address.username = name
   return address.href
+}
+
+/** A role that may do what runs need, on every table that exists. Returns its address and its name. */
+async function runRole({ url, schema }: Address): Promise<{ readonly url: string; readonly role: string }> {
+  const role = `runner_${randomBytes(4).toString('hex')}`
+  await onServer(
+    url,
+    `create role ${role} login`,
+    `grant usage on schema ${schema} to ${role}`,
+    `grant select, insert, update, delete on all tables in schema ${schema} to ${role}`,
+  )
+  const address = new URL(url)
+  address.username = role
+  return { url: address.href, role }
 }
 
 const cases = bothWarehouses().flatMap((kind) =>
@@ -183,6 +255,87 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 })
 
+describe('a role that only runs', () => {
+  const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
+
+  it.each(postgres)('that lacks a right on one table gets the grant to type: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { url, role } = await runRole(address)
+    await onServer(url.replace(role, 'postgres'), `revoke insert on ${address.schema}.notes from ${role}`)
+    const warehouse = await reopen({ ...address, url })
+    const report = await sync(sandbox, warehouse, { resources })
+    const failed = of(report, 'notes')
+    expect(failed).toMatchObject({ status: 'failed', reason: 'warehouse' })
+    expect(failed?.error).toContain(
+      `grant select, insert, update, delete on ${address.schema}.notes to ${role}`,
+    )
+    for (const resource of ['customers', 'vehicles'])
+      expect(of(report, resource)).toMatchObject({ status: 'ok', completeness: 'proven' })
+    await warehouse.close()
+  })
+
+  it.each(postgres)('from which rows are hidden is told so: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { url } = await runRole(address)
+    const warehouse = await reopen({ ...address, url })
+    await sync(sandbox, warehouse, { resources })
+    await onServer(address.url, `alter table ${address.schema}.notes enable row level security`)
+    for (const id of [1, 4]) put('notes', id, 4, { description: secret })
+    const failed = of(await sync(sandbox, warehouse, { resources }), 'notes')
+    expect(failed).toMatchObject({ status: 'failed', reason: 'warehouse' })
+    expect(failed?.error).toMatch(
+      /row-level security.*alter table shopsync\.notes disable row level security/,
+    )
+    await warehouse.close()
+  })
+
+  it.each(postgres)('that may not write the state of runs ends the run: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { url, role } = await runRole(address)
+    await onServer(address.url, `revoke insert, update on ${address.schema}.sync_cursors from ${role}`)
+    const warehouse = await reopen({ ...address, url })
+    await expect(sync(sandbox, warehouse, { resources })).rejects.toMatchObject({
+      name: 'Stop',
+      exitCode: 3,
+      message: expect.stringContaining('sync_cursors, which every run needs'),
+      hint: expect.stringContaining(`on ${address.schema}.sync_cursors to ${role}`),
+    })
+    await warehouse.close()
+  })
+})
+
+describe('whose trouble an error of Postgres is', () => {
+  const thrownBy = async (code: string, statement: string) => {
+    const [{ classify }, { ofStatement }] = await Promise.all([
+      import('../../../src/engine/warehouse/postgres/drivererrors.js'),
+      import('../../../src/engine/warehouse/classify.js'),
+    ])
+    return classify(ofStatement(Object.assign(new Error('words'), { code }), statement), 'here', names)
+  }
+  const ofNotes = 'insert into "shopsync"."notes" ("id") values ($1)'
+  const ofCursors = 'update "shopsync"."sync_cursors" set "status" = $1'
+
+  it.each(['28P01', '28000', '3D000', '25006', '53100', '53200', '58030', 'XX001', 'XX002'])(
+    '%s is everybody’s, whatever the statement was about',
+    async (code) => {
+      for (const statement of [ofNotes, ofCursors, 'begin'])
+        expect(await thrownBy(code, statement)).toMatchObject({ name: 'Stop' })
+    },
+  )
+
+  it.each(['08006', '57P01', '40001', '40P01'])('%s is everybody’s, and may pass', async (code) => {
+    expect(await thrownBy(code, ofNotes)).toMatchObject({ name: 'Retry' })
+  })
+
+  it.each(['42501', '42883', '23514', '22003', '0A000', '2F003', 'ZZ999', 'XX000', '57014'])(
+    '%s is that of the table, unless no run can do without it',
+    async (code) => {
+      expect(await thrownBy(code, ofNotes)).toMatchObject({ name: 'Skip', details: { table: 'notes' } })
+      expect(await thrownBy(code, ofCursors)).toMatchObject({ name: 'Stop', exitCode: 3 })
+    },
+  )
+})
+
 it('a database without room still ends the run', async () => {
   const { classify } = await import('../../../src/engine/warehouse/postgres/drivererrors.js')
   for (const [words, code] of [
@@ -190,7 +343,7 @@ it('a database without room still ends the run', async () => {
     // A file size limit and a quota have no code of their own.
     ['could not extend file "base/5/1": File too large', '58030'],
   ] as const)
-    expect(classify(Object.assign(new Error(words), { code }), 'here')).toMatchObject({
+    expect(classify(Object.assign(new Error(words), { code }), 'here', names)).toMatchObject({
       name: 'Stop',
       exitCode: 1,
     })
@@ -202,7 +355,7 @@ it('a table that stays locked is tried three times, and then only fails its curs
   let asked = 0
   const retryPolicy = new RetryPolicy({
     clock: systemClock,
-    classify: (error) => classify(error, 'here'),
+    classify: (error) => classify(error, 'here', names),
     waits: Array.from({ length: 9 }, () => 0),
   })
   const failed = retryPolicy.trying(async () => {

@@ -36,7 +36,9 @@ import type * as range from '../../../src/engine/walk/range.js'
 import type * as verdicts from '../../../src/engine/walk/verdict.js'
 import { judged } from '../../../src/engine/walk/verdict.js'
 import type * as walkstate from '../../../src/engine/walk/walkstate.js'
+import type * as classify from '../../../src/engine/warehouse/classify.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
+import type * as interference from '../../../src/engine/warehouse/interference.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
@@ -470,6 +472,39 @@ export const premises: readonly Promised[] = [
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a unique index',
     on: ['sqlite'],
+  },
+  {
+    promise: 'a problem with one table affects no other',
+    broken: "doesn't know which table the statement was about that the database refused",
+    breakage: breaking<typeof classify>('src/engine/warehouse/classify.ts').function(
+      'ofStatement',
+      () => (error) => error,
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a trigger that calls what is not there',
+    on: both,
+  },
+  {
+    promise: 'the database stores rows as sent',
+    broken: "doesn't read back what it wrote to a table that has a trigger",
+    breakage: breaking<typeof interference>('src/engine/warehouse/interference.ts').function(
+      'checkStored',
+      () => async () => {},
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a trigger that stamps rows',
+    on: both,
+  },
+  {
+    promise: 'the database stores rows as sent',
+    broken: "doesn't look for what was added to a table that it can't write",
+    breakage: breaking<typeof interference>('src/engine/warehouse/interference.ts').function(
+      'explained',
+      () => async (error) => error,
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a trigger that leaves out a row',
+    on: both,
   },
   {
     promise: 'Postgres responds',

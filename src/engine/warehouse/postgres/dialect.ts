@@ -8,6 +8,7 @@ import { Bug } from '../../base/errors.js'
 import { exact } from '../../base/int64.js'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Table } from '../../model/table.js'
+import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import type { Session } from '../transaction.js'
@@ -16,6 +17,7 @@ import { clientConfig, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { dayRows, extra, listed, versionWords } from './expressions.js'
+import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { type BinaryRows, encode, type PostgresPage, rowsOf } from './rows.js'
@@ -207,8 +209,13 @@ export function postgresDialect(
   }: { readonly silentMs?: number | undefined; readonly pooler?: boolean | undefined } = {},
 ): Dialect<BinaryRows, PostgresPage> {
   const where = describe(url, schema)
-  const pool = connect(clientConfig(url, pooler), silentMs)
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema)
+  const config = clientConfig(url, pooler)
+  const pool = connect(config, silentMs)
+  const db = new Kysely<Database>({
+    dialect: new PostgresDialect({ pool }),
+    log: rememberStatement,
+  }).withSchema(schema)
+  const names = { schema, role: new pg.Client(config).user ?? '' }
   const cache = new StatementCache(db, schema)
   const shared = { pool, cache, where, begin: beginning(pooler) }
   const isThere = async (table: string): Promise<boolean> => {
@@ -237,6 +244,7 @@ export function postgresDialect(
     rows: rowsOf,
     prepare: (session) => prepare(db, schema, session),
     tryRoom: (session, how) => tryRoom(db, schema, session, how),
+    interferences: (tables) => interferences(db, names, tables),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
     sizeOf: (table) => sizeOf(db, schema, table),
@@ -246,7 +254,7 @@ export function postgresDialect(
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,
-    classify: (error) => classify(error, where),
+    classify: (error) => classify(error, where, names),
     optimize: (tables) => analyze(cache, tables),
     beside: async ({ table, creates }) => {
       if (!creates && !(await isThere(table))) return undefined

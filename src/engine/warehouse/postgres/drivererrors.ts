@@ -1,101 +1,153 @@
-import { Retry, type Skip, Stop } from '../../base/errors.js'
-import { classifyWith, hintFor, tableTrouble } from '../classify.js'
+import { Stop } from '../../base/errors.js'
+import {
+  away,
+  classifyWith,
+  type DriverError,
+  everybodys,
+  type Trouble,
+  type Troubles,
+  tables,
+  troubleOf,
+  values,
+} from '../classify.js'
 
 const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 /** Errors of the pool and the driver that have no code. */
 const lostText = /terminated|Connection ended|timeout exceeded when trying to connect|not queryable/
-const transient = /^(08|40001|40P01|55P03|57P0|53300|25P03)/
-
-/** By the beginning of the server's code. */
-const refused: Record<string, string> = {
-  '28': 'Check user and password in warehouse.url',
-  '3D': 'Create the database, or name another in warehouse.url',
-  '42501': 'Grant this user CREATE on the database or the schema, and read and write on its tables',
-  '25006': 'Expected a writable database, not a standby: check warehouse.url',
-}
 
 const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
+const createdAgain =
+  'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
+const room = 'Free some space and run the same command again: what is committed is complete'
 
-/**
- * Problems with the rows of one table, by the beginning of the server's code. The other tables can still be written.
- */
-const troubles: Record<string, string> = {
-  '23502': `Expected columns that allow null: alter table … alter column … drop not null. ${foreign}`,
-  '23505': `Drop the unique index or constraint that was added. ${unwanted}`,
-  '23': `Drop the constraint that was added. ${unwanted}`,
-  '44': foreign,
-  '42P01': 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync',
-  '42703': 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync',
-  '42P10': foreign,
-  '428': foreign,
-  '42804': foreign,
-  '55P03': 'Another session holds a lock on the table: end that session, or wait for it',
-  '55': foreign,
-  '57014':
+/** Whose trouble an error is, by the beginning of the server's code. See classify.ts. */
+const troubles: Troubles = {
+  '08': away,
+  '57P': away,
+  '40001': away,
+  '40P01': away,
+  '25P03': away,
+  '53300': away,
+  '28': everybodys('Check user and password in warehouse.url'),
+  '3D': everybodys('Create the database, or name another in warehouse.url'),
+  '25006': everybodys('Expected a writable database, not a standby: check warehouse.url'),
+  '53': everybodys(room, { does: 'is out of room', exitCode: 1 }),
+  '58': everybodys("Check the database server's disk and its log", {
+    does: 'has trouble with its disk',
+    exitCode: 1,
+  }),
+  XX001: everybodys("Check the database server's log and its disk; reindex, or restore a backup"),
+  XX002: everybodys("Check the database server's log and its disk; reindex, or restore a backup"),
+  '23502': tables(`Expected columns that allow null: alter table … alter column … drop not null. ${foreign}`),
+  '23505': tables(`Drop the unique index or constraint that was added. ${unwanted}`),
+  '23': tables(`Drop the constraint that was added. ${unwanted}`),
+  '42P01': tables(createdAgain),
+  '42703': tables(createdAgain),
+  '55P03': tables('Another session holds a lock on the table: end that session, or wait for it', {
+    isPassing: true,
+  }),
+  '57014': tables(
     "Raise the role's statement_timeout, such as: alter role … set statement_timeout = '5min'; or see what slows the table down",
-  '54': 'Drop the index that was added: a row does not fit into it',
-  '22': foreign,
-  '0A': foreign,
-  '09': foreign,
-  P0: 'Drop the trigger or rule that was added to the table',
-  XX: "Check the database server's log; reindex or restore the table",
+  ),
+  '22P05': values('Expected a database with the encoding UTF8: no other holds every character'),
+  '22021': values('Expected a database with the encoding UTF8: no other holds every character'),
+  '54': values(
+    'A value is too long for an index: see shopsync quarantine list. Drop the index if it was added',
+  ),
+  P0: tables('Drop the trigger or rule that was added to the table'),
+  XX: tables("Check the database server's log; reindex or restore the table"),
 }
 
-/**
- * Messages of these classes may contain values of a row, or were written by a user. The others name tables, columns and
- * constraints.
- */
-const wordsMayHoldValues = /^(22|P0|XX|09)/
+/** Everything else that a statement on a table may meet. */
+const ofTheTable = tables(foreign)
 
-/** The server's `detail` contains values of the row, so it is never reported. */
-const trouble = (cause: Error, code: string, hint: string, where: string): Skip =>
-  tableTrouble(where, {
-    table: 'table' in cause && typeof cause.table === 'string' ? cause.table : undefined,
-    words: wordsMayHoldValues.test(code) ? undefined : cause.message,
-    code,
-    hint,
-    cause,
-  })
+/** The server's messages of these classes name tables, columns and constraints, and never values of a row. */
+const wordsNameNoValues = /^(0A|23|25|28|40|42|44|53|54|55|57|58)/
+/** What a function says was written by a user. */
+const wordsOfFunction = 'exec_stmt_raise'
+
+const routineOf = (error: object): unknown => ('routine' in error ? error.routine : undefined)
+
+/** Who reads and writes, and where. */
+export interface Names {
+  readonly schema: string
+  readonly role: string
+}
+
+/** A name as people type it. */
+export const plain = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+
+/** What to type for a table on which the role lacks a right. */
+export const grantOn = (table: string, { schema, role }: Names): string =>
+  `Type, as its owner: grant select, insert, update, delete on ${plain(schema)}.${plain(table)} to ${plain(role)}`
+
+/** What to type for a table whose rows are hidden from the role. */
+export const withoutRowSecurity = (table: string, { schema }: Names): string =>
+  `Type, as its owner: alter table ${plain(schema)}.${plain(table)} disable row level security; or give the role a policy that lets it read and write every row`
+
+/** The role lacks a right. A table's own, or that of something else: a schema, or a table that a trigger needs. */
+function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
+  if (table === undefined)
+    return everybodys(
+      'Grant this user CREATE on the database or the schema, and read and write on its tables',
+    )
+  if (routineOf(cause) === 'ExecWithCheckOptions') return tables(withoutRowSecurity(table, names))
+  const namesTable = new RegExp(`\\b${table}\\b`).test(cause.message)
+  return tables(namesTable ? grantOn(table, names) : foreign)
+}
+
+function judge(error: DriverError, names: Names): Trouble | undefined {
+  const { cause, code, table } = error
+  if (lost.test(code) || lostText.test(cause.message)) return away
+  if (code === '42501') return lacksRight(error, names)
+  // 53100: no space left. A file size limit and a quota have no code of their own.
+  if (/could not (extend|write)/.test(cause.message)) return troubles['53']
+  const found = troubleOf(troubles, code)
+  const isMissing = code === '42P01' || code === '42703'
+  // A table that a trigger needs isn't created by anything of ours.
+  if (
+    isMissing &&
+    table !== undefined &&
+    routineOf(cause) !== 'errorMissingColumn' &&
+    !cause.message.includes(table)
+  )
+    return ofTheTable
+  return found ?? (code !== '' && table !== undefined ? ofTheTable : undefined)
+}
+
+/** Errors whose meaning isn't in their codes. */
+function special({ cause, code }: DriverError, where: string): Error | undefined {
+  const { message } = cause
+  const stop = (words: string, hint: string): Stop =>
+    new Stop(`The warehouse ${where} ${words}`, { exitCode: 3, hint, cause })
+  if (/does not support SSL|SSL is not enabled|certificate/.test(message))
+    return stop(
+      `cannot be reached over TLS: ${message}`,
+      'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; on one machine or a private network, leave sslmode out',
+    )
+  if (/unsupported startup parameter/.test(message))
+    return stop(
+      `is behind a pooler that refuses session settings: ${message}`,
+      'Set "warehouse": {"pooler": true} if the pooler runs in transaction mode',
+    )
+  if (code === '28000' && /no encryption|SSL off/.test(message))
+    return stop(
+      `accepts only encrypted connections: ${message} (${code})`,
+      'Add ?sslmode=verify-full after the database in warehouse.url; sslmode=require trusts any certificate',
+    )
+  return undefined
+}
 
 /** Maps an error of pg or of the server to the classes of errors.ts. */
-export const classify = (error: unknown, where: string): Error =>
-  classifyWith(error, (cause, code) => {
-    const { message } = cause
-    if (/does not support SSL|SSL is not enabled|certificate/.test(message))
-      return new Stop(`The warehouse ${where} cannot be reached over TLS: ${message}`, {
-        exitCode: 3,
-        hint: 'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; on one machine or a private network, leave sslmode out',
-        cause,
-      })
-    if (/unsupported startup parameter/.test(message))
-      return new Stop(`The warehouse ${where} is behind a pooler that refuses session settings: ${message}`, {
-        exitCode: 3,
-        hint: 'Set "warehouse": {"pooler": true} if the pooler runs in transaction mode',
-        cause,
-      })
-    if (code === '28000' && /no encryption|SSL off/.test(message))
-      return new Stop(`The warehouse ${where} accepts only encrypted connections: ${message} (${code})`, {
-        exitCode: 3,
-        hint: 'Add ?sslmode=verify-full after the database in warehouse.url; sslmode=require trusts any certificate',
-        cause,
-      })
-    // 55P03: another session has locked a table. If it stays locked, only that table has a problem.
-    if (lost.test(code) || transient.test(code) || lostText.test(message))
-      return new Retry(`The warehouse ${where} does not answer (${code || message})`, {
-        cause: code === '55P03' ? trouble(cause, code, troubles[code] ?? '', where) : cause,
-      })
-    const hint = hintFor(refused, code)
-    if (hint !== undefined)
-      return new Stop(`The warehouse ${where} refuses: ${message} (${code})`, { exitCode: 3, hint, cause })
-    // 53100: no space left. A file size limit and a quota have no code of their own.
-    if (code.startsWith('53') || /could not (extend|write)/.test(message))
-      return new Stop(`The warehouse ${where} is out of room: ${message} (${code})`, {
-        exitCode: 1,
-        hint: 'Free some space and run the same command again: what is committed is complete',
-        cause,
-      })
-    const what = hintFor(troubles, code)
-    return what === undefined ? undefined : trouble(cause, code, what, where)
+export const classify = (error: unknown, where: string, names: Names): Error =>
+  classifyWith(error, {
+    where,
+    special: (found) => special(found, where),
+    trouble: (found) => judge(found, names),
+    // The server's `detail` contains values of the row, so it is never reported.
+    words: ({ cause, code }) =>
+      wordsNameNoValues.test(code) && routineOf(cause) !== wordsOfFunction ? cause.message : undefined,
   })

@@ -8,6 +8,7 @@ import type { Int64, Kind } from '../../../../schema/resource.js'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
+import { ofStatement } from '../classify.js'
 import type { Db } from '../database.js'
 import { SharedSession } from '../session.js'
 import type { Parameter } from '../transaction.js'
@@ -177,7 +178,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
       const { rows, rowCount } = await this.client.query(query)
       return { rows, affected: rowCount ?? 0 }
     } catch (error) {
-      this.failure ??= { error }
+      this.failure ??= { error: ofStatement(error, query.text) }
       throw error
     }
   }

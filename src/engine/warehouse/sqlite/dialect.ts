@@ -9,12 +9,14 @@ import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
 import { fromMicros } from '../../base/timestamp.js'
 import { columnTypes } from '../../model/columntypes.js'
+import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import { changeKey, growKey } from './changekey.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { dayRows, extra, listed, versionWords } from './expressions.js'
+import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { NamedFile } from './namedfile.js'
 import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
@@ -192,6 +194,7 @@ export function sqliteDialect(
   const { raw, named } = opened
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
+    log: rememberStatement,
     plugins: [exactIntegers],
   })
   const session = new SqliteSession(raw, db)
@@ -225,6 +228,7 @@ export function sqliteDialect(
       batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined,
     prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
     tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
+    interferences: async (tables) => interferences(raw, tables),
     liveColumns: async () => liveColumns(raw),
     liveIndexes: async () => liveIndexes(raw),
     sizeOf: async (table) => sizeOf(raw, table),

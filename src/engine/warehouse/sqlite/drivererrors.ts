@@ -1,62 +1,91 @@
 import { Retry, Stop } from '../../base/errors.js'
-import { classifyWith, hintFor, tableTrouble } from '../classify.js'
-
-/** By the beginning of SQLite's code. */
-const hints: Record<string, string> = {
-  SQLITE_NOTADB: 'Expected a SQLite file: name another path in warehouse.url, or move this file away',
-  SQLITE_CANTOPEN: 'Expected a path that can be created and written: check the folder and its permissions',
-  SQLITE_READONLY: 'Expected a file and folder that this user may write: check their permissions',
-  SQLITE_FULL: 'Free some space and run the same command again: what is committed is complete',
-  SQLITE_CORRUPT: 'Restore the file from a backup, or delete it and sync again',
-  SQLITE_IOERR: 'Check the disk and its free space; what is committed is complete',
-}
+import {
+  away,
+  classifyWith,
+  type DriverError,
+  everybodys,
+  type Trouble,
+  type Troubles,
+  tables,
+  troubleOf,
+  values,
+} from '../classify.js'
 
 const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
+const createdAgain =
+  'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
+const unwritable = 'Expected a path that can be created and written: check the folder and its permissions'
 
-/** Problems with the rows of one table, by the beginning of SQLite's code. The other tables can still be written. */
-const troubles: Record<string, string> = {
-  SQLITE_CONSTRAINT: foreign,
-  SQLITE_CONSTRAINT_CHECK: `Drop the constraint that was added. ${unwanted}`,
-  SQLITE_CONSTRAINT_FOREIGNKEY: `Drop the constraint that was added. ${unwanted}`,
-  SQLITE_CONSTRAINT_TRIGGER: 'Drop the trigger that was added to the table',
-  SQLITE_CONSTRAINT_UNIQUE: `Drop the unique index that was added. ${unwanted}`,
-  SQLITE_MISMATCH: foreign,
-  SQLITE_TOOBIG: 'The row is larger than SQLite allows: see shopsync quarantine list',
+const notWritten = 'cannot be written'
+/** A command that only reads can find these, too. */
+const notRead = 'cannot be read'
+
+/** Whose trouble an error is, by the beginning of SQLite's code. See classify.ts. */
+const troubles: Troubles = {
+  SQLITE_BUSY: away,
+  SQLITE_LOCKED: away,
+  SQLITE_NOTADB: everybodys(
+    'Expected a SQLite file: name another path in warehouse.url, or move this file away',
+    { does: notRead },
+  ),
+  SQLITE_CORRUPT: everybodys('Restore the file from a backup, or delete it and sync again', {
+    does: notRead,
+  }),
+  SQLITE_CANTOPEN: everybodys(unwritable, { does: notWritten }),
+  SQLITE_READONLY: everybodys(
+    'Expected a file and folder that this user may write: check their permissions',
+    { does: notWritten },
+  ),
+  SQLITE_FULL: everybodys('Free some space and run the same command again: what is committed is complete', {
+    does: notWritten,
+    exitCode: 1,
+  }),
+  SQLITE_IOERR: everybodys('Check the disk and its free space; what is committed is complete', {
+    does: notWritten,
+    exitCode: 1,
+  }),
+  SQLITE_NOMEM: everybodys('Free some memory and run the same command again: what is committed is complete', {
+    does: notWritten,
+    exitCode: 1,
+  }),
+  SQLITE_CONSTRAINT: tables(foreign),
+  SQLITE_CONSTRAINT_CHECK: tables(`Drop the constraint that was added. ${unwanted}`),
+  SQLITE_CONSTRAINT_FOREIGNKEY: tables(`Drop the constraint that was added. ${unwanted}`),
+  SQLITE_CONSTRAINT_TRIGGER: tables('Drop the trigger that was added to the table'),
+  SQLITE_CONSTRAINT_UNIQUE: tables(`Drop the unique index that was added. ${unwanted}`),
+  SQLITE_MISMATCH: tables(foreign),
+  SQLITE_TOOBIG: values('The value is larger than SQLite allows: see shopsync quarantine list'),
 }
 
 /**
  * SQLite has a single code for everything that a statement may find missing, and for mistakes in the statement itself.
  */
 const lacking = /^(no such (table|column)|table \S+ has no column named|ON CONFLICT clause does not match)/
-const created = 'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
 
-function troubleOf(cause: Error, code: string, where: string): Error | undefined {
-  const { message } = cause
-  const isLacking = code === 'SQLITE_ERROR' && lacking.test(message)
-  const hint = isLacking ? (message.startsWith('ON') ? foreign : created) : hintFor(troubles, code)
-  if (hint === undefined) return undefined
-  // A trigger's message was written by a user and may contain values of the row.
-  const words = code === 'SQLITE_CONSTRAINT_TRIGGER' ? undefined : message
-  return tableTrouble(where, { words, code, hint, cause })
+function judge({ cause: { message }, code, table }: DriverError): Trouble | undefined {
+  if (code === 'SQLITE_ERROR') {
+    if (!lacking.test(message)) return table === undefined ? undefined : tables(foreign)
+    // A table that a trigger needs isn't created by anything of ours.
+    const isOurs = table === undefined || !message.startsWith('no such table') || message.includes(table)
+    return tables(message.startsWith('ON') || !isOurs ? foreign : createdAgain)
+  }
+  const isKnown = table !== undefined && code.startsWith('SQLITE_')
+  return troubleOf(troubles, code) ?? (isKnown ? tables(foreign) : undefined)
 }
 
 /** Maps an error of better-sqlite3 to the classes of errors.ts. */
 export const classify = (error: unknown, where: string): Error =>
-  classifyWith(error, (cause, code) => {
-    if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_LOCKED')
-      return new Retry(`${where} is locked by another process`, { cause })
-    const hint = hintFor(hints, code)
-    if (hint === undefined) return troubleOf(cause, code, where)
-    const exitCode = /^SQLITE_(FULL|IOERR)/.test(code) ? 1 : 3
-    // A command that only reads can find these, too.
-    const done = /^SQLITE_(NOTADB|CORRUPT)/.test(code) ? 'read' : 'written'
-    return new Stop(`The warehouse ${where} cannot be ${done}: ${cause.message} (${code})`, {
-      exitCode,
-      hint,
-      cause,
-    })
+  classifyWith(error, {
+    where,
+    special: ({ cause, code }) =>
+      troubleOf(troubles, code)?.whose === 'away'
+        ? new Retry(`${where} is locked by another process`, { cause })
+        : undefined,
+    trouble: judge,
+    // A trigger's message was written by a user and may contain values of the row.
+    words: ({ cause, code }) => (code === 'SQLITE_CONSTRAINT_TRIGGER' ? undefined : cause.message),
   })
 
 /** No binary of better-sqlite3 (npm ran no install scripts; `tries` are the paths it looked for), or one for another Node. */
@@ -75,7 +104,7 @@ export function classifyOpening(error: unknown, where: string): Error {
   if (classed !== error) return classed
   return new Stop(`The warehouse ${where} cannot be opened: ${classed.message}`, {
     exitCode: 3,
-    hint: hints.SQLITE_CANTOPEN ?? '',
+    hint: unwritable,
     cause: error,
   })
 }

@@ -8,6 +8,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { exact } from '../../base/int64.js'
 import type { Tuple } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
+import { ofStatement } from '../classify.js'
 import type { Db } from '../database.js'
 import { SharedSession } from '../session.js'
 import type { Parameter } from '../transaction.js'
@@ -64,12 +65,14 @@ export class SqliteSession extends SharedSession<TupleRows> {
   }
 
   async run<T>(query: CompiledQuery<T>): Promise<{ rows: T[]; affected: number }> {
-    const statement = this.#prepare(query.sql)
     const parameters = query.parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value))
-    if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
-    const rows = statement.all(parameters) as object[]
-    narrowIntegers(rows)
-    return { rows: rows as T[], affected: rows.length }
+    return this.#tried(query.sql, () => {
+      const statement = this.#prepare(query.sql)
+      if (!statement.reader) return { rows: [], affected: statement.run(parameters).changes }
+      const rows = statement.all(parameters) as object[]
+      narrowIntegers(rows)
+      return { rows: rows as T[], affected: rows.length }
+    })
   }
 
   async upsert(table: Table, rows: TupleRows, stamp: BatchStamp, differing: boolean): Promise<number> {
@@ -127,10 +130,9 @@ export class SqliteSession extends SharedSession<TupleRows> {
     })
     const key = rest.map((name) => `"${name}"`).join(', ')
     const picked = one ? 'value' : rest.map((_, i) => `json_extract(value, '$[${i}]')`).join(', ')
-    const statement = this.#prepare(
-      `delete from "${table.name}" where ${this.ownedBy(table, '$1', '$2')} and (${key}) not in (select ${picked} from json_each($3))`,
-    )
-    return statement.run({ 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }).changes
+    const text = `delete from "${table.name}" where ${this.ownedBy(table, '$1', '$2')} and (${key}) not in (select ${picked} from json_each($3))`
+    const values = { 1: tenantId, 2: jsonList(owners), 3: `[${kept.join(',')}]` }
+    return this.#tried(text, () => this.#prepare(text).run(values).changes)
   }
 
   async countAlike(table: Table, tenantId: Int64, rows: TupleRows): Promise<number> {
@@ -152,14 +154,16 @@ export class SqliteSession extends SharedSession<TupleRows> {
     text: string,
     parameters: readonly Parameter[],
   ): Promise<{ rows: T[]; affected: number }> {
-    const statement = this.#prepare(text)
     const named = Object.fromEntries(
       parameters.map((value, i) => [i + 1, Array.isArray(value) ? jsonList(value) : value]),
     )
-    if (!statement.reader) return { rows: [], affected: statement.run(named).changes }
-    const rows = statement.raw(true).all(named) as T[]
-    narrowIntegers(rows)
-    return { rows, affected: rows.length }
+    return this.#tried(text, () => {
+      const statement = this.#prepare(text)
+      if (!statement.reader) return { rows: [], affected: statement.run(named).changes }
+      const rows = statement.raw(true).all(named) as T[]
+      narrowIntegers(rows)
+      return { rows, affected: rows.length }
+    })
   }
 
   protected from(table: string): string {
@@ -184,12 +188,23 @@ export class SqliteSession extends SharedSession<TupleRows> {
       while (all - at >= size) {
         const values: unknown[] = []
         for (const end = at + size; at < end; at++) rows.read(at, values)
-        sum += run(
-          this.#prepare(`${size} ${name}`, () => textOf(size)),
-          values,
+        sum += this.#tried(textOf, () =>
+          run(
+            this.#prepare(`${size} ${name}`, () => textOf(size)),
+            values,
+          ),
         )
       }
     return sum
+  }
+
+  /** Work on one statement. An error remembers which one it was. */
+  #tried<T>(text: string | ((rows: number) => string), work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw ofStatement(error, typeof text === 'string' ? text : text(1))
+    }
   }
 
   #prepare(name: string, textOf = (): string => name): Statement {

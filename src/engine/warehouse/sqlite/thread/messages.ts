@@ -31,6 +31,8 @@ interface Failure {
   readonly stack: string | undefined
   /** Everything that the error's constructor was given, except its cause. */
   readonly details: ErrorDetails
+  /** What the error is if it doesn't pass. A driver's error stays in the thread. */
+  readonly cause: Failure | undefined
 }
 
 /** Kysely's tree of each query stays here: the thread only needs text and parameters. */
@@ -46,14 +48,15 @@ export const batchMessage = (to: BatchTables | undefined, batch: Batch<SqlitePag
 })
 
 export function failureOf(error: Error): Failure {
-  const { cause: _, ...details }: ErrorDetails = 'details' in error ? (error.details as ErrorDetails) : {}
+  const { cause, ...details }: ErrorDetails = 'details' in error ? (error.details as ErrorDetails) : {}
   const { name, message, stack } = error
-  return { name, message, stack, details }
+  return { name, message, stack, details, cause: cause instanceof Skip ? failureOf(cause) : undefined }
 }
 
 const classes: Record<string, unknown> = { Retry, Skip, Stop, Bug }
 
-export function errorOf({ name, message, stack, details }: Failure): Error {
+export function errorOf({ name, message, stack, details: own, cause }: Failure): Error {
+  const details = { ...own, ...(cause && { cause: errorOf(cause) }) }
   const Known = classes[name] as (new (message: string, details: ErrorDetails) => Error) | undefined
   return Known ? new Known(message, details) : Object.assign(new Error(message), { name, stack })
 }

@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import type { Db } from '../database.js'
+import type { Interference } from '../dialect.js'
+import { grantOn, type Names, plain, withoutRowSecurity } from './drivererrors.js'
+
+interface Found {
+  readonly table: string
+  readonly is_table: boolean
+  /** The rights that the role lacks. */
+  readonly lacks: readonly string[]
+  readonly hides: boolean
+  readonly triggers: readonly string[]
+  readonly rules: readonly string[]
+}
+
+/** One statement that reads the catalog, and no row of any table. */
+export async function interferences(
+  db: Db,
+  names: Names,
+  tables: readonly string[],
+): Promise<Interference[]> {
+  const { rows } = await sql<Found>`
+    select c.relname as "table", c.relkind in ('r', 'p') as is_table, row_security_active(c.oid) as hides,
+      array(select r from unnest(array['select', 'insert', 'update', 'delete']) r
+        where not has_table_privilege(c.oid, r)) as lacks,
+      array(select t.tgname::text from pg_trigger t
+        where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D' order by 1) as triggers,
+      array(select r.rulename::text from pg_rewrite r
+        where r.ev_class = c.oid and r.rulename <> '_RETURN' order by 1) as rules
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${names.schema} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and c.relname = any(${tables}::text[])
+    order by c.relname`.execute(db)
+  return rows.flatMap((found) => interferenceOf(found, names))
+}
+
+function interferenceOf({ table, ...found }: Found, names: Names): Interference[] {
+  const { schema, role } = names
+  const name = `${plain(schema)}.${plain(table)}`
+  const harm = (problem: string, hint: string): Interference => ({ table, problem, hint, isHarmful: true })
+  const added = (kind: string) => (each: string) => ({
+    ...harm(`the ${kind} ${each}`, `Type: drop ${kind} ${plain(each)} on ${name}`),
+    isHarmful: false,
+  })
+  return [
+    ...(found.is_table
+      ? []
+      : [
+          harm(
+            'a view in place of the table',
+            `Rename or drop the view ${name}: the next run creates the table again and fills it`,
+          ),
+        ]),
+    ...(found.lacks.length > 0
+      ? [harm(`${role} lacks the right to ${found.lacks.join(', ')}`, grantOn(table, names))]
+      : []),
+    ...(found.hides
+      ? [harm('row-level security, which hides rows or refuses them', withoutRowSecurity(table, names))]
+      : []),
+    ...found.triggers.map(added('trigger')),
+    ...found.rules.map(added('rule')),
+  ]
+}
