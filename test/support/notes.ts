@@ -3,9 +3,10 @@
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import { runVerify, type VerifyReport } from '../../src/features/verify/work.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
 import { randomFrom } from './random.js'
-import { type RunOptions, sync } from './run.js'
+import { depsOf, type RunOptions, sync } from './run.js'
 import { rowsOf } from './warehouse.js'
 
 export const base = 1_767_225_600_000_000n
@@ -32,6 +33,21 @@ export const reconcile = (
   options: RunOptions = {},
 ): Promise<RunReport> =>
   sync(sandbox, warehouse, { resources: ['notes'], random: randomFrom(1), ...options, mode: 'reconcile' })
+
+/** The report of `verify` for the notes. */
+export async function verifyNotes(
+  sandbox: Sandbox,
+  warehouse: Warehouse,
+  { clock, full = false, sample = 0 }: Pick<RunOptions, 'clock'> & { full?: boolean; sample?: number },
+): Promise<VerifyReport> {
+  const { deps, close } = await depsOf(sandbox, warehouse, clock && { clock })
+  const choice = { tenants: null, resources: ['notes'] }
+  try {
+    return await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample })
+  } finally {
+    await close()
+  }
+}
 
 export const only = (report: RunReport, resource = 'notes') =>
   report.cursors.find((cursor) => cursor.resource === resource && cursor.tenant_id === 1)

@@ -1,6 +1,6 @@
 /* The waiting events, as rings and walks query them. */
 
-import { type CompiledQuery, sql } from 'kysely'
+import { type CompiledQuery, type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { inParts } from '../../engine/base/parts.js'
 import { addMicros } from '../../engine/base/timestamp.js'
@@ -52,6 +52,18 @@ const longestPause = 600_000_000n
 /** From when on a `due_at` is void: a host whose clock is ahead has written it. */
 export const voidFrom = (now: string): string => addMicros(now, longestPause)
 
+/** Whether an event is due. One that was never looked for is due at once: its receiver's clock may differ. */
+export const isDueNow = (
+  eb: ExpressionBuilder<RowsOf<typeof eventTables>, 'sync_events'>,
+  now: string,
+): Expression<SqlBool> =>
+  eb.or([
+    eb('due_at', '<=', now),
+    eb('due_at', '>', voidFrom(now)),
+    eb('tries', '=', 0),
+    eb('tries', 'is', null),
+  ])
+
 /** Cursors at once. */
 const mostCursors = 500
 
@@ -69,14 +81,7 @@ export const dueCursors = async (inbox: Inbox, now: string): Promise<DueCursor[]
         eb.fn.count<number>('record_id').distinct().as('records'),
       ])
       .where('state', '=', 'waiting')
-      .where((eb) =>
-        eb.or([
-          eb('due_at', '<=', now),
-          eb('due_at', '>', voidFrom(now)),
-          eb('tries', '=', 0),
-          eb('tries', 'is', null),
-        ]),
-      )
+      .where((eb) => isDueNow(eb, now))
       .groupBy(['tenant_id', 'resource', 'type'])
       .orderBy('since')
       .limit(mostCursors + left.size)

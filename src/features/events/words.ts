@@ -1,19 +1,19 @@
 import { atSecond, count, plural, span } from '../../engine/base/format.js'
-import { toMicros } from '../../engine/base/timestamp.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
 import type { RungByHand } from './byhand.js'
 import type { ListedEvent } from './eventlist.js'
+import { secondsBetween } from './eventview.js'
 
 export const nobodyListened =
   'Nobody has received events for this warehouse yet. Type shopsync listen; docs/webhooks.md explains how to register it with the source'
 
 const kindOf = ({ type, action }: ListedEvent): string => (type === '' ? 'by hand' : `${type} ${action}`)
 
-const tookOf = ({ received_at, settled_at }: ListedEvent): string =>
-  received_at === null || settled_at === null
-    ? ''
-    : span(Number(toMicros(settled_at) - toMicros(received_at)) / 1000)
+function tookOf({ received_at, settled_at }: ListedEvent): string {
+  const seconds = secondsBetween(received_at, settled_at)
+  return seconds === null ? '' : span(seconds * 1000)
+}
 
 const stateOf = ({ state, reason }: ListedEvent): string =>
   reason === null ? `${state}` : `${state}: ${reason}`

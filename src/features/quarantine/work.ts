@@ -57,7 +57,7 @@ export interface Replayed {
   readonly tenant_id: Int64
   readonly resource: string
   readonly record_id: string
-  /** `gone`: the source no longer has it; `unreachable`: it has no id to request; `failed`: it could not be fetched. */
+  /** `gone`: the source no longer has it; `unreachable`: it has no id to request, or the source doesn't answer by id; `failed`: it could not be fetched. */
   readonly outcome: 'stored' | 'still bad' | 'gone' | 'unreachable' | 'failed'
   readonly detail: string | null
 }
@@ -126,7 +126,10 @@ async function replayOne(
     const { answers, isOffered } = await byId.ask([id])
     const answer = answers.get(id)
     if (!answer || !(isOffered || (await isEmpty(list))))
-      return done('unreachable', 'the source does not answer by id, so it may be gone or not')
+      return done(
+        'unreachable',
+        `the source does not answer by id, so it may be gone or not: shopsync sync --full --resource ${resource.name} reads it again`,
+      )
     if (answer.kind === 'gone') return done('gone', await forgetGone(run, record, id))
     if (answer.kind !== 'record')
       return done('failed', `the source does not show it: found ${answer.found}, expected the record`)

@@ -11,7 +11,7 @@ import type { CommandContext } from '../../shell/command.js'
 import { isOwnEvent } from '../events/counts.js'
 import { Inbox } from '../events/inbox.js'
 import { isExpected } from '../events/ringing.js'
-import { isOlder } from '../events/waiting.js'
+import { isDueNow, isOlder } from '../events/waiting.js'
 
 /** How far the clocks of the source and the receiver may differ. */
 const clocksApart = 600_000_000n
@@ -105,7 +105,7 @@ export class Announcements {
           .selectFrom('sync_events')
           .select(['tenant_id', 'resource', 'type', 'record_id', 'received_at'])
           .where('state', '=', 'waiting')
-          .where((eb) => eb.or([eb('due_at', '<=', now), eb('tries', '=', 0), eb('tries', 'is', null)]))
+          .where((eb) => isDueNow(eb, now))
           .orderBy('received_at')
           .limit(mostWaiting)
           .execute(),

@@ -202,6 +202,15 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it('begins with the year 1, before which no time can be expressed', async () => {
+    const warehouse = await prepared(30)
+    sandbox.store.put(1, 'notes', { ...template('notes', 900, at(0)), updated_at: '0001-01-01T00:00:00Z' })
+    const report = await backfill(warehouse, [{ from: '0001-01-01T00:00:00.000000Z', to: at(1000) }])
+    expect(only(report)).toMatchObject({ status: 'ok', completeness: 'proven', records: 31 })
+    expect(await liveIds(warehouse)).toContain(900)
+    await warehouse.close()
+  })
+
   it('several ranges and tenants in one sync', async () => {
     const warehouse = await prepared(1000, false)
     sandbox.store.addTenant({ id: 2 })

@@ -2,12 +2,21 @@
 import { describe, expect, it } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { runVerify } from '../../../src/features/verify/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
-import { at, atSource, fill, live, liveIds, lose, only, reconcile } from '../../support/notes.js'
-import { randomFrom } from '../../support/random.js'
-import { depsOf, type RunOptions, sync } from '../../support/run.js'
+import {
+  at,
+  atSource,
+  fill,
+  live,
+  liveIds,
+  lose,
+  only,
+  reconcile,
+  timeOf,
+  verifyNotes,
+} from '../../support/notes.js'
+import { type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
@@ -43,15 +52,7 @@ describe.each(warehouses())('$name', (kind) => {
       .map(({ id }) => Number(id))
       .sort((a, b) => a - b)
 
-  async function verify(warehouse: Warehouse, full = false) {
-    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
-    const choice = { tenants: null, resources: ['notes'] }
-    try {
-      return await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample: 0 })
-    } finally {
-      await close()
-    }
-  }
+  const verify = (warehouse: Warehouse, full = false) => verifyNotes(sandbox, warehouse, { clock, full })
 
   it.each([80, 350, 1500])(
     'of %i: unproven the first time, repaired on another day, with the rows live',
@@ -226,6 +227,37 @@ describe.each(warehouses())('$name', (kind) => {
     odd().hidden.add(40)
     expect(await run(warehouse, { full: true })).toMatchObject({ reason: 'counted_not_shown' })
     expect(await unlisted(warehouse)).toEqual([])
+    await warehouse.close()
+  })
+
+  it("isn't said of a record whose answer by id is another one, into which it was merged", async () => {
+    const warehouse = await begun(350)
+    archive(20, 30)
+    const merged = { id: 9, updated_at: timeOf(9), description: 'the one that is left' }
+    const merge = (id: number): void =>
+      sandbox.script([
+        { when: { kind: 'item', id }, fault: { kind: 'status', status: 200, body: JSON.stringify(merged) } },
+      ])
+    merge(30)
+    const doubt = {
+      reason: 'answers_differ',
+      error: expect.stringContaining('30 (found record 9)'),
+      rows_deleted: 0,
+    }
+    expect(await run(warehouse)).toMatchObject(doubt)
+    expect(await unlisted(warehouse)).toEqual([20])
+    expect(await liveIds(warehouse)).toHaveLength(350)
+    // One that had left the list is in doubt once it is merged, and keeps its mark.
+    sandbox.script([])
+    nextDay()
+    expect(await run(warehouse)).toMatchObject({ reason: 'left_the_list' })
+    expect(await unlisted(warehouse)).toEqual([20, 30])
+    merge(20)
+    expect(await run(warehouse)).toMatchObject({ reason: 'answers_differ', rows_deleted: 0 })
+    expect(await unlisted(warehouse)).toEqual([20, 30])
+    expect((await rowsOf(warehouse, 'notes')).find(({ id }) => id === 9)?.description).not.toBe(
+      merged.description,
+    )
     await warehouse.close()
   })
 

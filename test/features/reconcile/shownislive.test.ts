@@ -6,14 +6,12 @@ import { addMicros, fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Note } from '../../../src/engine/run/runreport.js'
 import type { Source } from '../../../src/engine/source/source.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { runVerify } from '../../../src/features/verify/work.js'
 import { createSandbox, template } from '../../../src/sandbox/index.js'
 import { Between } from '../../support/between.js'
 import { HandClock } from '../../support/clocks.js'
 import { EventBench } from '../../support/events.js'
-import { atSource, fill, liveIds, only, reconcile, timeOf } from '../../support/notes.js'
-import { randomFrom } from '../../support/random.js'
-import { depsOf, known, sync } from '../../support/run.js'
+import { atSource, fill, liveIds, only, reconcile, timeOf, verifyNotes } from '../../support/notes.js'
+import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { contents, open, rowsOf, warehouses } from '../../support/warehouse.js'
 
@@ -44,15 +42,7 @@ describe.each(warehouses())('$name', (kind) => {
         .compile(),
     ])
 
-  async function verify(warehouse: Warehouse, full: boolean) {
-    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
-    const choice = { tenants: null, resources: ['notes'] }
-    try {
-      return await runVerify({ ...deps, random: randomFrom(3) }, choice, { full, sample: 0 })
-    } finally {
-      await close()
-    }
-  }
+  const verify = (warehouse: Warehouse, full: boolean) => verifyNotes(sandbox, warehouse, { clock, full })
 
   it.each([
     // The walk at its beginning reads the newest again, and stores them.

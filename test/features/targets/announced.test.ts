@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { addMicros, canonical } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import type { ListedEvent } from '../../../src/features/events/eventlist.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { dueCursors } from '../../../src/features/events/waiting.js'
+import { eventsText } from '../../../src/features/events/words.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
 import { HandClock } from '../../support/clocks.js'
 import { putEvents } from '../../support/inboxrows.js'
@@ -64,9 +66,22 @@ bothWarehouses().forEach((kind) => {
     ])
   })
 
+  it(`${kind.name}: what a host an hour ahead has put off is due now, and has taken no time below zero`, async () => {
+    const ahead = hoursAgo(-1)
+    await putEvents(inbox, [{ received_at: ahead, due_at: addMicros(ahead, 5_000_000n), tries: 1 }])
+    expect(await waiting()).toEqual({ '101 repair_orders': { count: 1, hours: 0 } })
+    expect(await dueCursors(inbox, now)).toMatchObject([{ announced: 1 }])
+    const rows = await inbox.read((db) => db.selectFrom('sync_events').selectAll().execute())
+    const settled = rows.map((row) => ({ ...row, state: 'settled', settled_at: now }))
+    expect(eventsText(settled as unknown as ListedEvent[])).not.toMatch(/-\d+ (s|min|h)/)
+    // Nothing that waits is removed, whatever its times are.
+    await inbox.prune(hoursAgo(-48))
+    expect(await waiting()).toMatchObject({ '101 repair_orders': { count: 1 } })
+  })
+
   it(`${kind.name}: a record that a walk did not find counts again once its pause is over`, async () => {
     await putEvents(inbox, [
-      { received_at: hoursAgo(2), due_at: hoursAgo(-1), tries: 1 },
+      { received_at: hoursAgo(2), due_at: hoursAgo(-0.125), tries: 1 },
       { received_at: hoursAgo(2), due_at: hoursAgo(1), tries: 1, resource: 'vehicles', type: 'Vehicle' },
       { received_at: hoursAgo(1), due_at: hoursAgo(-1), tries: 0, resource: 'notes', type: 'Note' },
     ])

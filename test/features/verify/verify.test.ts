@@ -282,6 +282,21 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
+  it.each([false, true])(
+    'a list that never shows most of its records is not equal (full: %s)',
+    async (full) => {
+      const warehouse = await prepared(0)
+      fill(sandbox, 300)
+      for (let id = 1; id <= 200; id++) sandbox.store.collection(1, 'notes').odd.hidden.add(id)
+      for (let i = 0; i < 2; i++)
+        await sync(sandbox, warehouse, { resources: ['notes'], mode: 'reconcile', full: true })
+      const report = await verify(warehouse, { full })
+      expect(report.status).not.toBe('equal')
+      expect(report.cursors).toMatchObject([{ reason: 'counted_not_shown' }])
+      await warehouse.close()
+    },
+  )
+
   it('compares plain lists of names', async () => {
     const warehouse = await prepared(0)
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['Gift card', 'Barter'])
