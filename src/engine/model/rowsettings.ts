@@ -17,18 +17,18 @@ const sorted = (_: string, value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value
 
-const digest = (value: unknown): string =>
-  createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex').slice(0, 12)
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 const columnsOf = ({ name, columns }: Table): unknown => [
   name,
   columns.map((column) => [column.name, column.kind]),
 ]
 
-const ofProgram = (): unknown => [
-  Object.values(resources).flatMap(tablesOf).map(columnsOf),
-  Object.values(derivedTables).map((derived) => [derived.version, columnsOf(derivedTable(derived))]),
-]
+const ofProgram = (): string =>
+  JSON.stringify([
+    Object.values(resources).flatMap(tablesOf).map(columnsOf),
+    Object.values(derivedTables).map((derived) => [derived.version, columnsOf(derivedTable(derived))]),
+  ])
 
 /** Only what differs from the defaults, so a new resource changes nothing. `enabled` shapes no row: hosts may share lists. */
 function ofResources({ list }: Model): Record<string, unknown> {
@@ -43,7 +43,7 @@ function ofResources({ list }: Model): Record<string, unknown> {
 
 /** `ofFeatures`: the settings of features that shape rows, by name. */
 export function rowSettingsText(model: Model, ofFeatures: Readonly<Record<string, unknown>>): string {
-  const all = { [programKey]: ofProgram(), ...ofResources(model), ...ofFeatures }
-  const digests = Object.entries(all).map(([name, value]) => [name, digest(value)])
-  return JSON.stringify(Object.fromEntries(digests), sorted)
+  const settings = Object.entries({ ...ofResources(model), ...ofFeatures })
+  const digests = settings.map(([name, value]) => [name, digest(JSON.stringify(value, sorted))])
+  return JSON.stringify({ ...Object.fromEntries(digests), [programKey]: digest(ofProgram()) }, sorted)
 }

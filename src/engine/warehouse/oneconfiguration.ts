@@ -96,14 +96,4 @@ export class RowSettings {
   stored(): void {
     this.#before = this.text
   }
-
-  /**
-   * Throws before a long-lived program begins work that a claim would refuse. A database that doesn't answer
-   * is for that work to report.
-   */
-  async throwIfSuperseded({ db, where }: { readonly db: Db; readonly where: string }): Promise<void> {
-    const query = db.selectFrom('sync_meta').select('value').where('name', '=', rowSettingsName)
-    const row = await query.executeTakeFirst().catch(() => undefined)
-    if (row) this.check(row.value, where)
-  }
 }

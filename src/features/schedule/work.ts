@@ -57,9 +57,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
     signal: watch.signal,
     // A job opens the warehouse for itself, and would make one of an empty file.
     run: async (job, plannedAt) =>
-      (await watch.isReplaced())
-        ? 1
-        : aside(() => runJob(context, { ...job, plannedAt }, { warehouse, watch })),
+      (await watch.isReplaced()) ? 1 : aside(() => runJob(context, { ...job, plannedAt }, watch)),
     ended: (job) => {
       if (out.isRead) out.print(endedText(job))
     },
@@ -121,7 +119,7 @@ async function ended(server: ListeningServer | undefined, pages: Pages): Promise
 async function runJob(
   context: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
-  { warehouse, watch }: Pick<Parts, 'warehouse' | 'watch'>,
+  watch: ReplacementWatch,
 ): Promise<number> {
   const { invocation, config, clock, log } = context
   const { out, signals, io } = invocation
@@ -139,10 +137,9 @@ async function runJob(
     signals: stillSignals(its.signal),
   }
   try {
-    // Before the job makes or reports anything: it is made up for with the configuration as it is now.
-    await rowSettings.throwIfSuperseded(warehouse)
     return await withConfig(given, config, (its) => carryOutJob(its, job), clock, rowSettings)
   } catch (error) {
+    // The job has done nothing, and is made up for with the configuration as it is now.
     if (isSuperseded(error)) {
       watch.superseded(error)
       return error.exitCode

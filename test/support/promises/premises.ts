@@ -418,18 +418,6 @@ export const premises: readonly Promised[] = [
     on: both,
   },
   {
-    promise: 'one configuration shapes the rows',
-    broken: 'reports the job that found another configuration as failed',
-    breakage: breaking<typeof oneconfiguration>('src/engine/warehouse/oneconfiguration.ts').method(
-      'RowSettings',
-      'throwIfSuperseded',
-      () => async () => {},
-    ),
-    test: 'test/features/listen/oneconfiguration.test.ts',
-    name: 'schedule reads a changed configuration again',
-    on: both,
-  },
-  {
     promise: 'numbers are stored as sent',
     broken: "doesn't notice numbers that a double rounds",
     breakage: breaking<typeof longnumbers>('src/engine/source/http/longnumbers.ts').function(
