@@ -17,6 +17,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { hasWentBack } from '../../src/engine/warehouse/fence.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
+import { dump } from '../support/backup.js'
 import { Between } from '../support/between.js'
 import { onServer } from '../support/databases.js'
 import type { Address } from '../support/place.js'
@@ -104,6 +105,18 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(await rowsOf(warehouse, 'sync_runs')).toMatchObject([
       { mode: 'sync', status: 'failed', reason: 'warehouse_went_back' },
     ])
+    await warehouse.close()
+    await goOn(address)
+  })
+
+  it('so does a backup of before the run, restored between two commits', async () => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    await syncInOrder(sandbox, warehouse, { resources: ['notes'] })
+    const restore = await dump(address)
+    await disturbed(warehouse, async (n) => {
+      if (n === 4) await restore()
+    })
     await warehouse.close()
     await goOn(address)
   })

@@ -1,7 +1,8 @@
 /** Backs up a warehouse, as its owner would while nothing is running, and returns how to restore it. */
-import { copyFileSync, rmSync } from 'node:fs'
+import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import pg from 'pg'
+import { onServer } from './databases.js'
 import type { Address } from './place.js'
 
 /** Nothing may be connected to the warehouse, neither now nor during the restore. */
@@ -51,6 +52,40 @@ async function keepFile({ url }: Address, name: string): Promise<() => Promise<v
     ].join('; ')
   })
   return async () => void execute((db) => db.exec(back))
+}
+
+/**
+ * Dumps a warehouse, which may be in use, and returns how to restore the dump: a file is moved into its place, tables are
+ * dropped and made again.
+ */
+export function dump(address: Address): Promise<() => Promise<void>> {
+  return address.url.startsWith('sqlite:') ? dumpFile(address) : dumpSchema(address)
+}
+
+async function dumpFile({ url }: Address): Promise<() => Promise<void>> {
+  const file = url.slice('sqlite:'.length)
+  const db = new BetterSqlite3(file, { readonly: true })
+  db.exec(`vacuum into '${file}.dump'`)
+  db.close()
+  return async () => renameSync(`${file}.dump`, file)
+}
+
+async function dumpSchema({ url, schema }: Address): Promise<() => Promise<void>> {
+  const kept = `${schema}_dump`
+  await onServer(
+    url,
+    `create schema "${kept}"`,
+    `do $$ declare t text; begin
+      for t in select tablename from pg_tables where schemaname = '${schema}' loop
+        execute format('create table "${kept}".%I (like "${schema}".%I including all)', t, t);
+        execute format('insert into "${kept}".%I table "${schema}".%I', t, t);
+      end loop; end $$`,
+  )
+  return () =>
+    onServer(
+      url,
+      `begin; drop schema "${schema}" cascade; alter schema "${kept}" rename to "${schema}"; commit`,
+    )
 }
 
 async function copySchema({ url, schema }: Address, name = 'backup'): Promise<() => Promise<void>> {

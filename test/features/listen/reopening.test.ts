@@ -4,13 +4,13 @@ import { dirname } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { keepRows } from '../../support/backup.js'
+import { dump, keepRows } from '../../support/backup.js'
 import { type Ended, shopsync } from '../../support/call.js'
 import { type Listening, sendEvent, startListening } from '../../support/listening.js'
 import { type Address, configure } from '../../support/place.js'
 import { eventBody } from '../../support/receiver.js'
 import { onlyJob, until } from '../../support/scheduler.js'
-import { warehouses } from '../../support/warehouse.js'
+import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const resources = ['repair_orders', 'payments']
 let sandbox: Sandbox
@@ -63,6 +63,14 @@ async function storedEvents({ run }: Here): Promise<{ event_id: string; state: s
   return listed.json<{ events: { event_id: string; state: string }[] }>().events
 }
 
+/** Paths of fields that nobody knew, as the warehouse has them. */
+async function driftOf({ address }: Here): Promise<unknown[]> {
+  const warehouse = await reopen(address)
+  const found = await rowsOf(warehouse, 'sync_drift')
+  await warehouse.close()
+  return found.map(({ path }) => path)
+}
+
 /**
  * The warehouse is replaced under a program, which goes on with the one that is there, at the same address. A database
  * that is restored has the events of then; beside a file, they stay.
@@ -71,11 +79,20 @@ async function goesOn(
   there: Here,
   command: 'listen' | 'schedule',
   put: () => Promise<void> | void,
-  { keepsEvents = true } = {},
+  {
+    keepsEvents = true,
+    before,
+    after,
+  }: {
+    readonly keepsEvents?: boolean
+    readonly before?: (listening: Listening) => Promise<void>
+    readonly after?: () => Promise<void>
+  } = {},
 ): Promise<void> {
   const [id = 0] = sandbox.store.ids(tenant(), 'repair_orders')
   const listening = await there.start(command)
   expect(await ready(listening)).toBe(200)
+  await before?.(listening)
   const enough = new AbortController()
   const accepted = keepsEvents ? sending(listening, id, enough.signal) : []
   await put()
@@ -91,6 +108,7 @@ async function goesOn(
   expect((await there.run('why', 'repair_orders', String(id), '--json')).stdout).toContain('goes on')
   const stored = new Set((await storedEvents(there)).map(({ event_id }) => event_id))
   expect(ids.filter((sent) => !stored.has(sent))).toEqual([])
+  await after?.()
   expect((await there.run('events', 'list')).stdout).not.toContain('Nobody')
   expect(listening.run.child.exitCode).toBeNull()
   listening.run.child.kill('SIGTERM')
@@ -99,11 +117,21 @@ async function goesOn(
 }
 
 describe.each(warehouses())('$name', (kind) => {
-  test('listen goes on when rows of before are put back', async () => {
+  test('listen goes on with a database of before, and remembers nothing of the former one', async () => {
     const there = await here(await kind.migrated())
-    const restore = await keepRows(there.address, 'kept')
+    // On SQLite the file stays the same, on Postgres even the tables are others.
+    const restore = await (kind.name === 'sqlite' ? keepRows(there.address, 'kept') : dump(there.address))
     expect((await there.run('sync')).code).toBe(0)
-    await goesOn(there, 'listen', restore, { keepsEvents: false })
+    const [, id = 0] = sandbox.store.ids(tenant(), 'repair_orders')
+    sandbox.store.change(tenant(), 'repair_orders', id, { novel_field: 'seen' })
+    await goesOn(there, 'listen', restore, {
+      keepsEvents: false,
+      before: async (listening) => {
+        expect(await send(listening, 'before', id)).toBe(200)
+        await until(async () => (await driftOf(there)).length > 0)
+      },
+      after: async () => expect(await driftOf(there)).toEqual(['novel_field']),
+    })
   })
 })
 

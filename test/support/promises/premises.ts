@@ -98,6 +98,43 @@ export const premises: readonly Promised[] = [
     on: [],
   },
   {
+    promise: 'what was committed stays',
+    broken: 'lets programs that stay up go on with what they remember of another database',
+    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
+      'isEarlier',
+      () => () => false,
+    ),
+    test: 'test/features/listen/reopening.test.ts',
+    name: 'listen goes on with a database of before',
+    on: both,
+  },
+  {
+    promise: 'what was committed stays',
+    broken: "doesn't notice that tables were dropped and made again from a dump",
+    breakage: breaking<typeof fence>('src/engine/warehouse/fence.ts').function(
+      'checkFence',
+      () => async () => {},
+    ),
+    test: 'test/laws/wentback.test.ts',
+    name: 'so does a backup of before the run',
+    on: ['postgres'],
+  },
+  {
+    promise: 'the file of the warehouse is the one that is open',
+    broken: 'makes a new warehouse of an empty file in its place',
+    breakage: breaking<typeof stayup>('src/shell/stayup.ts').method(
+      'Opening',
+      'warehouse',
+      (sound) =>
+        function () {
+          return sound.call(Object.defineProperty(Object.create(this), 'isFirst', { value: true }))
+        },
+    ),
+    test: 'test/features/listen/reopening.test.ts',
+    name: 'a file without anything is refused by',
+    on: [],
+  },
+  {
     promise: 'the file of the warehouse is the one that is open',
     broken: "doesn't look at the file",
     breakage: breaking<typeof namedfile>('src/engine/warehouse/sqlite/namedfile.ts').method(
