@@ -131,7 +131,7 @@ export const premises: readonly Promised[] = [
         },
     ),
     test: 'test/features/listen/reopening.test.ts',
-    name: 'a file without anything is refused by',
+    name: 'is refused by',
     on: [],
   },
   {
