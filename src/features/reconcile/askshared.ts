@@ -28,7 +28,7 @@ import { differingText } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { DeletionGuard, deletionLimit } from './deletionguard.js'
 import { LiveRows } from './liverows.js'
-import { answersApart, askForRegressions } from './sourceregression.js'
+import { answersApart, askForRegressions, followBack } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 
 /** How many records one run requests at most; the next run continues. */
@@ -216,9 +216,7 @@ export class SharedLook {
       clock.sleep(answersApartMs, signal),
     )
     for (const fetched of answer.newer) await this.#store.storeFlat(fetched)
-    for (const { fetched, stored, id } of answer.older)
-      await this.#store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })
-    this.#regressed += answer.older.length
+    for (const older of answer.older) if (await followBack(this.#store, older)) this.#regressed++
     this.#differing += answer.differing
   }
 

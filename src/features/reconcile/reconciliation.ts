@@ -42,7 +42,7 @@ import { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
 import { type DeletionOptions, MissingRows } from './missingrows.js'
 import { RegisterCheck, trimRequests } from './registercheck.js'
-import { answersApart, OlderRows } from './sourceregression.js'
+import { answersApart, followBack, OlderRows } from './sourceregression.js'
 
 export interface ReconcileOptions extends DeletionOptions {
   /** List every record, whatever the counts are. */
@@ -265,18 +265,19 @@ export class Reconciliation implements CursorWork, Repair {
     if (!answer) return []
     const moves: Move[] = []
     for (const fetched of answer.newer) moves.push(...(await this.store(fetched)))
-    for (const { fetched, stored, id } of answer.older) {
-      await this.#store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })
+    let followed = 0
+    for (const older of answer.older) {
+      if (!(await followBack(this.#store, older))) continue
+      const { fetched, stored } = older
+      followed++
       const after = fetched.flattened.records[0]?.updatedAt ?? null
       moves.push({ before: listedVersion(stored), after: isListedAfter(stored, fetched) ? after : null })
     }
-    this.#regressed += answer.older.length
-    if (answer.older.length > 0)
+    this.#regressed += followed
+    if (followed > 0)
       this.#warn(
         'The source went back to older versions: it confirmed them twice by id, and they are stored',
-        {
-          records: answer.older.length,
-        },
+        { records: followed },
       )
     return moves
   }

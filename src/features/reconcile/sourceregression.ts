@@ -4,7 +4,7 @@
  * `verify`.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Fetched } from '../../engine/run/store.js'
+import type { Fetched, PageStore } from '../../engine/run/store.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { Confirmation } from './confirm.js'
 
@@ -43,6 +43,15 @@ export async function askForRegressions(
     else newer.push(second)
   }
   return { older, newer, differing, asStored }
+}
+
+/** Stores a version that went back. false: its row has changed meanwhile and was left alone, so it doesn't count. */
+export async function followBack(
+  store: Pick<PageStore, 'storeFlat'>,
+  { fetched, stored, id }: Regressions['older'][number],
+): Promise<boolean> {
+  const { previous } = await store.storeFlat(fetched, { forceOlder: new Map([[id, stored.updatedAt]]) })
+  return previous.get(id)?.updatedAt === stored.updatedAt
 }
 
 interface OlderRowsParts {
