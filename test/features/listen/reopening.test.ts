@@ -17,7 +17,12 @@ let sandbox: Sandbox
 beforeAll(async () => {
   sandbox = await createSandbox({ tenants: 1, repairOrders: 4, seed: 3 })
 })
-afterAll(() => sandbox.close())
+/** A test that fails leaves its program running. */
+const started: Listening[] = []
+afterAll(async () => {
+  for (const { run } of started) run.child.kill('SIGKILL')
+  await sandbox.close()
+})
 
 interface Here {
   readonly address: Address
@@ -35,7 +40,11 @@ async function here(address: Address): Promise<Here> {
   const env = { API_SECRET: sandbox.secret }
   const run = (...words: string[]): Promise<Ended> => shopsync(words, { cwd: folder, env })
   expect((await run('sync')).code).toBe(0)
-  const start = (command: 'listen' | 'schedule') => startListening(folder, env, [], command)
+  const start = async (command: 'listen' | 'schedule'): Promise<Listening> => {
+    const listening = await startListening(folder, env, [], command)
+    started.push(listening)
+    return listening
+  }
   return { address, file: address.url.slice('sqlite:'.length), run, start }
 }
 
