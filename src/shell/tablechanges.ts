@@ -11,6 +11,12 @@ interface TableChange {
   readonly bytes?: number
 }
 
+/** Values that don't fit go to quarantine. */
+export const encodingWords = (encoding: string): { readonly found: string; readonly hint: string } => ({
+  found: `the database has the encoding ${encoding}, which cannot hold every character; expected UTF8`,
+  hint: "Values that it cannot hold go to quarantine. Make a database with: create database NAME encoding 'UTF8' template template0; then type shopsync copy",
+})
+
 export const changeLine = ({ table, what, rows, bytes }: TableChange): string =>
   rows === undefined || bytes === undefined
     ? `${table}: ${what}`

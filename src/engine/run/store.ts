@@ -97,7 +97,7 @@ export class PageStore {
       return done
     })
     const { written, changed, removed } = applied
-    const unstorable = this.#newUnstorable(flattened)
+    const unstorable = this.#newUnstorable(flattened, applied)
     this.#counts = addCounts(this.#counts, { records, changed, unstorable, written, removed })
     stats.stored(resource, changed)
     if (hasMovingRows && written + removed > 0)
@@ -112,15 +112,17 @@ export class PageStore {
   }
 
   /** How many records that can't be stored no earlier page showed. An empty path stands for the whole record. */
-  #newUnstorable({ unstorable, quarantine }: FlatPage): number {
-    if (unstorable === 0) return 0
+  #newUnstorable({ unstorable, quarantine }: FlatPage, { setAside }: Applied): number {
+    if (unstorable === 0 && !setAside) return 0
     const before = this.#unstorable.size
+    for (const name of setAside?.whole ?? []) this.#unstorable.add(name)
     for (const { recordId, path } of quarantine) if (path === '') this.#unstorable.add(recordId)
     return this.#unstorable.size - before
   }
 
-  #tell({ quarantine }: FlatPage, { drift, lowered }: Applied): void {
+  #tell({ quarantine: unread }: FlatPage, { drift, lowered, setAside }: Applied): void {
     const { key, observer, stats } = this.cursor
+    const quarantine = [...unread, ...(setAside?.entries ?? [])]
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })
     stats.quarantined += quarantine.length
     if (lowered > 0)

@@ -65,7 +65,8 @@ export const rememberStatement = (event: {
   if (event.level === 'error') ofStatement(event.error, event.query.sql)
 }
 
-const isEverybodys = (table: string): boolean => table in stateTables || table.startsWith('sync_')
+/** Whether no run can do without the table. */
+export const isEverybodys = (table: string): boolean => table in stateTables || table.startsWith('sync_')
 
 /** Whether the database refused a statement on one table, or is too slow for it; it could be reached. */
 export const isOfTable = (error: unknown): boolean =>

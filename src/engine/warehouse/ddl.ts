@@ -206,7 +206,11 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
   }
   const indexes = await dialect.liveIndexes()
   const changes: Change[] = []
-  for (const table of tables) {
+  const absent = tables.filter(({ name }) => !live.has(name)).map(({ name }) => name)
+  // A view in the place of a table is the trouble of that table: the others are still made.
+  const found = live.size > 0 && absent.length > 0 ? await dialect.interferences(absent) : []
+  const taken = new Set(found.map(({ table }) => table))
+  for (const table of tables.filter(({ name }) => !taken.has(name))) {
     const columns = live.get(table.name)
     if (columns) changes.push(...(await changesOf(comparison, table, columns, indexes)))
     else

@@ -154,6 +154,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   encode(rows: Flattened['rows'], tables: ReadonlyMap<string, Table>): E
   /** A page's rows for one table. Empty if the page has no such table. */
   rows(encoded: E, table: Table): R
+  /** A page of these rows, by table name. */
+  pageOf(rows: ReadonlyMap<string, R>): E
   /** Applies a batch in another thread. undefined if the caller must apply the batch itself. */
   offload?(to: BatchTables, batch: Batch<E>): Promise<Applied> | undefined
   /** Creates the schema for the tables, and keeps other migrations out until the transaction ends. */
@@ -165,6 +167,8 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
   /** What others made or set on these tables that keeps rows from being stored as they were sent. */
   interferences: FindInterference
+  /** The database's encoding if it can't hold every character; undefined if it can. */
+  narrowEncoding(): Promise<string | undefined>
   liveColumns(): Promise<readonly LiveColumn[]>
   /** The live indexes, including primary keys. */
   liveIndexes(): Promise<readonly LiveIndex[]>

@@ -6,7 +6,7 @@
 import { Skip, Stop } from '../base/errors.js'
 import { plural } from '../base/format.js'
 import type { Table } from '../model/table.js'
-import type { FindInterference } from './dialect.js'
+import type { FindInterference, Interference } from './dialect.js'
 import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import type { Batch } from './versionbatch.js'
@@ -54,4 +54,20 @@ export async function checkStored<R extends Rows<R>>(
   if (sent === 0 || !readBack?.has(table.name)) return
   const stored = await session.countAlike(table, tenantId, rows)
   if (stored < sent) throw notStored(where, table.name, { stored, sent })
+}
+
+/** The tables whose rows are read back. They are looked for once under each lease. */
+export class InterferedTables {
+  #names: Promise<ReadonlySet<string>> | undefined
+
+  constructor(private readonly find: () => Promise<readonly Interference[]>) {}
+
+  ask(): Promise<ReadonlySet<string>> {
+    this.#names ??= this.find().then((found) => new Set(found.map(({ table }) => table)))
+    return this.#names
+  }
+
+  forget(): void {
+    this.#names = undefined
+  }
 }

@@ -42,6 +42,9 @@ export async function tryWrite(
   { creates }: { readonly creates: boolean },
 ): Promise<void> {
   const undo = new Error('undo')
+  const found = await dialect.interferences(tables.map(({ name }) => name))
+  // These are told apart: each is the trouble of one table.
+  const barred = new Set(found.filter(({ isHarmful }) => isHarmful).map(({ table }) => table))
   const live = new Map<string, Set<string>>()
   for (const { table, name } of await dialect.liveColumns())
     live.set(table, (live.get(table) ?? new Set()).add(name))
@@ -50,7 +53,7 @@ export async function tryWrite(
       if (creates) await dialect.prepare(session)
       for (const table of tables) {
         const columns = live.get(table.name)
-        if (columns) await tryTable(dialect, session, table, columns)
+        if (columns && !barred.has(table.name)) await tryTable(dialect, session, table, columns)
       }
       await dialect.tryRoom(session, { bytes: tryBytes, creates })
       throw undo

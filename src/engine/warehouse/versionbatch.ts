@@ -4,7 +4,7 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { DriftEntry, Flattened } from '../model/flatten/batch.js'
+import type { DriftEntry, Flattened, QuarantineEntry } from '../model/flatten/batch.js'
 
 /** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
 export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
@@ -68,6 +68,13 @@ export interface Version {
   readonly unlistedAt: string | null
 }
 
+/** What was taken out of a batch because the database can't hold it. */
+export interface SetAside {
+  readonly entries: readonly QuarantineEntry[]
+  /** The names of those that were rows. */
+  readonly whole: readonly string[]
+}
+
 /** The result of storing a batch. */
 export interface Applied {
   /** Warehouse rows that changed, including child and embedded rows. */
@@ -84,4 +91,5 @@ export interface Applied {
   readonly previous: ReadonlyMap<Int64, Version>
   /** Drift that no run has recorded before. */
   readonly drift: readonly DriftEntry[]
+  readonly setAside?: SetAside
 }

@@ -15,15 +15,15 @@ import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { applyBatch } from './apply.js'
 import { Backlog } from './backlog.js'
-import { batchTables } from './batchtables.js'
+import { type BatchTables, batchTables } from './batchtables.js'
 import type { Change } from './change.js'
 import type { CursorKey } from './cursors.js'
 import { countRowsOf, type Db } from './database.js'
 import type { Rules } from './derived.js'
-import type { Dialect, Traces } from './dialect.js'
+import type { Dialect, Interference, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
-import { explained } from './interference.js'
+import { explained, InterferedTables } from './interference.js'
 import { usualRules, withTenant } from './learnedrules.js'
 import { type Lease, type LeaseRequest, takeLease, wantLease } from './lease.js'
 import {
@@ -44,6 +44,7 @@ import {
 import type { RowSettings } from './oneconfiguration.js'
 import type { Transact } from './pendingmoves.js'
 import { RetryPolicy } from './retrypolicy.js'
+import { storeStorable } from './setaside.js'
 import type { Session } from './transaction.js'
 import { tryWrite } from './trywrite.js'
 import type { Applied, Batch, EncodedPage, Fence } from './versionbatch.js'
@@ -78,7 +79,7 @@ export class Warehouse implements Writer {
   /** The catalog is the longest answer that an idle run waits for. */
   readonly #found = new Set<string>()
   readonly #readRules: RulesReader | undefined
-  #readBack: Promise<ReadonlySet<string>> | undefined
+  readonly #interfered: InterferedTables
   /** The settings of derived tables. */
   rules: Rules
 
@@ -93,6 +94,7 @@ export class Warehouse implements Writer {
     const classify = (error: unknown): Error => dialect.classify(error)
     this.#retryPolicy = new RetryPolicy({ clock, classify, waits, signal })
     this.#backlog = new Backlog(dialect.backlog)
+    this.#interfered = new InterferedTables(() => this.interferences())
   }
 
   /** For state and for reading; only `apply` writes rows. */
@@ -128,8 +130,7 @@ export class Warehouse implements Writer {
   /** The names of the existing tables of versions, including those whose history was switched off. */
   async histories(): Promise<string[]> {
     const live = await this.#trying(() => this.dialect.liveColumns())
-    const names = new Set(live.map(({ table }) => table))
-    return historyNames(this.#model).filter((name) => names.has(name))
+    return historyNames(this.#model).filter((name) => live.some(({ table }) => table === name))
   }
 
   migrate(onChange?: OnChange): Promise<readonly Change[]> {
@@ -168,6 +169,11 @@ export class Warehouse implements Writer {
     return this.#trying(() => tryWrite(this.dialect, this.tables, how))
   }
 
+  /** What others made or set on its tables. */
+  interferences(): Promise<readonly Interference[]> {
+    return this.#trying(() => this.dialect.interferences(this.tables.map(({ name }) => name)))
+  }
+
   /**
    * Reads the settings of derived tables. Every writer does so before it stores anything, since they may have changed.
    * With a tenant, the settings of all others stay the same.
@@ -179,7 +185,7 @@ export class Warehouse implements Writer {
   }
 
   claim(claim: Omit<LeaseRequest, 'clock'>): Promise<Lease> {
-    this.#readBack = undefined
+    this.#interfered.forget()
     return this.#trying(() => takeLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
@@ -237,19 +243,25 @@ export class Warehouse implements Writer {
     const resource = this.#resource(batch.resource)
     const to = batchTables(resource, this.#model.embedded)
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
-    const readBack = await this.#interfered()
+    const readBack = await this.#interfered.ask()
     const fresh = { ...batch, page: { ...batch.page, drift }, ...(readBack.size > 0 && { readBack }) }
+    const applied = await storeStorable({ dialect: this.dialect, to, batch: fresh }, (rest) =>
+      this.#store(to, rest),
+    )
+    for (const entry of drift) this.#reported.add(driftName(entry))
+    return applied
+  }
+
+  #store(to: BatchTables, batch: Batch): Promise<Applied> {
     const { dialect } = this
     const storeHere = (isCautious: boolean): Promise<Applied> =>
       dialect.transaction((session) =>
-        this.#backlog.asking((sent) => applyBatch(dialect, session, to, fresh, { sent, isCautious })),
+        this.#backlog.asking((sent) => applyBatch(dialect, session, to, batch, { sent, isCautious })),
       )
     const store = (): Promise<Applied> =>
-      dialect.offload?.(to, fresh) ??
+      dialect.offload?.(to, batch) ??
       storeHere(false).catch((error) => (dialect.isTaken(error) ? storeHere(true) : Promise.reject(error)))
-    const applied = await this.#backlog.storing(() => this.#trying(store))
-    for (const entry of drift) this.#reported.add(driftName(entry))
-    return applied
+    return this.#backlog.storing(() => this.#trying(store))
   }
 
   /** Writes state in one transaction. Returns the number of rows affected. */
@@ -302,14 +314,5 @@ export class Warehouse implements Writer {
     return this.#retryPolicy.trying(work).catch(async (error) => {
       throw await explained(error, (tables) => this.dialect.interferences(tables))
     })
-  }
-
-  /** The tables whose rows are read back. Looked for once under each lease. */
-  #interfered(): Promise<ReadonlySet<string>> {
-    this.#readBack ??= this.#trying(async () => {
-      const found = await this.dialect.interferences(this.#model.tables.map(({ name }) => name))
-      return new Set(found.map(({ table }) => table))
-    })
-    return this.#readBack
   }
 }

@@ -44,7 +44,16 @@ export async function examine(invocation: Invocation): Promise<Trial[]> {
 
 async function examineParts(context: CommandContext, config: Config, observer: Observer): Promise<Trial[]> {
   const [
-    { checkApi, checkOwner, checkRevoked, checkViews, checkWarehouse, checkWays, checkWorks },
+    {
+      checkApi,
+      checkOwner,
+      checkRevoked,
+      checkInterference,
+      checkViews,
+      checkWarehouse,
+      checkWays,
+      checkWorks,
+    },
     { Stamps },
     { viewsWanted },
   ] = await Promise.all([
@@ -63,6 +72,8 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
+  // If the warehouse can't be opened, its own trial says so.
+  const tables = await context.readingWarehouse().then(checkInterference, () => [])
   const views = warehouse
     ? await checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)
     : []
@@ -71,7 +82,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   const works = warehouse ? await checkWorks(warehouse) : []
-  return [...trials, ...revoked, ...ways, stored, ...views, ...works, ...owner]
+  return [...trials, ...revoked, ...ways, stored, ...tables, ...views, ...works, ...owner]
 }
 
 /** Forgotten tenants are not requested. If the warehouse can't be read, its own trial reports that. */

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { SourceStats } from '../../engine/source/source.js'
+import type { Interference } from '../../engine/warehouse/dialect.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'
 import type { Probe, ProbeChange } from './probe.js'
@@ -47,6 +48,10 @@ type Facts =
       readonly changes: number
       readonly autoMigrate: boolean
     }
+  /** What others made or set on a table. */
+  | { readonly of: 'table'; readonly interference: Interference }
+  /** The database can't hold every character. */
+  | { readonly of: 'encoding'; readonly encoding: string }
   /** The views for analysts can't be made; runs go on without them. */
   | { readonly of: 'views'; readonly trouble: ViewTrouble }
   | {

@@ -8,7 +8,7 @@ import { atSecond, count, indent, paragraphs, plural, shortRequests, span } from
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import { adoptionHint, foreignText } from '../../engine/warehouse/sourceidentity.js'
 import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'
-import { viewChangesText } from '../../shell/tablechanges.js'
+import { encodingWords, viewChangesText } from '../../shell/tablechanges.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
 import { changesText, probeFault, probeText } from './probewords.js'
@@ -35,11 +35,8 @@ function words(trial: Trial, ok: boolean): Words {
   switch (trial.of) {
     case 'configuration':
       return { what: 'configuration', found: trial.file }
-    case 'environment': {
-      const { variables } = trial
-      const found = variables.length === 0 ? 'nothing is taken from it' : `${variables.join(', ')} set`
-      return { what: 'environment', found }
-    }
+    case 'environment':
+      return { what: 'environment', found: environmentText(trial.variables) }
     case 'proxy':
       return { what: 'proxy', found: `${trial.label}, named by ${trial.from}` }
     case 'credentials': {
@@ -73,6 +70,9 @@ function words(trial: Trial, ok: boolean): Words {
       return probeWords(trial)
     case 'warehouse':
       return warehouseWords(trial, ok)
+    case 'table':
+    case 'encoding':
+      return databaseWords(trial)
     case 'views':
       return troubleWords(trial.trouble)
     case 'view changes':
@@ -96,6 +96,9 @@ function words(trial: Trial, ok: boolean): Words {
       return trial satisfies never
   }
 }
+
+const environmentText = (variables: readonly string[]): string =>
+  variables.length === 0 ? 'nothing is taken from it' : `${variables.join(', ')} set`
 
 function grantWords({ tenantId, granted }: Extract<Trial, { of: 'grant' }>): Words {
   const names = granted.slice(0, 20).join(', ') || 'none'
@@ -210,6 +213,12 @@ function warehouseWords({ where, changes }: Extract<Trial, { of: 'warehouse' }>,
   if (changes === 0) return { what, found: `${where}: writable, tables up to date` }
   const found = `${where}: writable, ${plural(changes, 'table change')} to make`
   return ok ? { what, found: `${found} by the next run` } : { what, found, hint: 'Type shopsync migrate' }
+}
+
+function databaseWords(trial: Extract<Trial, { of: 'table' | 'encoding' }>): Words {
+  if (trial.of === 'encoding') return { what: 'encoding', ...encodingWords(trial.encoding) }
+  const { table: name, problem, hint } = trial.interference
+  return { what: `table ${name}`, found: `found ${problem}`, hint }
 }
 
 const shownTenants = 20

@@ -16,6 +16,7 @@ import {
   readAuthorizations,
   saysWhoIsGranted,
 } from '../../engine/run/authorizations.js'
+import { isEverybodys } from '../../engine/warehouse/classify.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refuseObstacles } from '../../engine/warehouse/keychange.js'
@@ -137,6 +138,17 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
   } catch (error) {
     return failure('warehouse', error, error instanceof Stop && error.exitCode !== 4 ? error.exitCode : 3)
   }
+}
+
+/** The tables that something interferes with, and an encoding that doesn't hold every character. */
+export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> {
+  const found = await warehouse.interferences()
+  const encoding = await warehouse.read(() => warehouse.dialect.narrowEncoding())
+  const trials = found.map((interference): Trial => {
+    const { isHarmful, table } = interference
+    return { of: 'table', interference, exitCode: isHarmful ? (isEverybodys(table) ? 3 : 1) : 0 }
+  })
+  return [...trials, ...(encoding === undefined ? [] : [{ of: 'encoding', encoding, exitCode: 0 } as const])]
 }
 
 /** Which views for analysts would be made, and what is in their way; nothing if they are up to date. */

@@ -16,7 +16,7 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
   run: async (invocation) => {
     const [
       { withContext },
-      { migrateText, movedWhat, recomputedWhat },
+      { encodingWords, migrateText, movedWhat, recomputedWhat },
       { migrateStored },
       { shown },
       { makeViewsOf, refreshNow },
@@ -33,6 +33,11 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
         const changes = await warehouse.migrate(({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what, size }) => ({ table, what, ...size }))
       })
+      const encoding = await warehouse.read(() => warehouse.dialect.narrowEncoding())
+      if (encoding !== undefined) {
+        const { found, hint } = encodingWords(encoding)
+        context.log.warn({ hint }, found)
+      }
       const { clock, model } = context
       const views = await makeViewsOf(context, warehouse)
       await refreshNow(context, warehouse)

@@ -11,12 +11,12 @@ import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
-import { onServer } from '../../support/databases.js'
+import { databaseAt, onServer } from '../../support/databases.js'
 import { type Address, configure } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
 import { sync } from '../../support/run.js'
 import { through } from '../../support/through.js'
-import { bothWarehouses, type Kind, reopen, rowsOf } from '../../support/warehouse.js'
+import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
 
 const resources = ['notes', 'customers', 'vehicles']
 const secret = 'Gallifrey Falls No More'
@@ -231,6 +231,19 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(code, stderr).toBe(1)
     expect(stdout + stderr).toContain('Drop the unique index')
     expect(stdout + stderr).not.toMatch(/should not have happened|Gallifrey/)
+    // With a view where a table was, the others are still stored.
+    await execute(warehouse, schema, unique.mend)
+    await execute(
+      warehouse,
+      schema,
+      'alter table notes rename to notes_before;\ncreate view notes as select * from notes_before union all select * from notes_before where 1 = 0',
+    )
+    put('vehicles', 9, 9)
+    const viewed = await run().ended
+    expect(viewed.code, viewed.stderr).toBe(1)
+    expect(viewed.stdout + viewed.stderr).toContain('a view in place of the table')
+    expect(viewed.stdout + viewed.stderr).not.toMatch(/should not have happened/)
+    expect(await rowsOf(warehouse, 'vehicles')).toHaveLength(4)
     await warehouse.close()
   })
 
@@ -289,6 +302,35 @@ describe('a role that only runs', () => {
     await warehouse.close()
   })
 
+  it.each(postgres)('is told by check what is wrong with which table: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { url, role } = await runRole(address)
+    const { schema } = address
+    await onServer(
+      address.url,
+      `revoke update, delete on ${schema}.notes from ${role}`,
+      `alter table ${schema}.vehicles enable row level security`,
+      `create function ${schema}.any() returns trigger language plpgsql as 'begin return new; end'`,
+      `create trigger stamps before insert on ${schema}.customers for each row execute function ${schema}.any()`,
+      `alter table ${schema}.appointments rename to appointments_before`,
+      `create view ${schema}.appointments as select * from ${schema}.appointments_before`,
+    )
+    const { code, stdout } = await new Program(program, [
+      'check',
+      '--json',
+      '--config',
+      configure(sandbox, { ...address, url }, resources),
+    ]).ended
+    const { checks } = JSON.parse(stdout) as { checks: { what: string; ok: boolean; found: string }[] }
+    const found = new Map(checks.map((check) => [check.what, [check.ok, check.found]]))
+    expect(found.get('table notes')).toEqual([false, `found ${role} lacks the right to update, delete`])
+    expect(found.get('table vehicles')).toMatchObject([false, expect.stringContaining('row-level security')])
+    expect(found.get('table customers')).toEqual([true, 'found the trigger stamps'])
+    expect(stdout).toContain('found a view in place of the table')
+    // The role may not create tables either, which is what runs do unless they are told not to.
+    expect(code).toBe(3)
+  })
+
   it.each(postgres)('that may not write the state of runs ends the run: $name', async (kind) => {
     const address = await kind.migrated()
     const { url, role } = await runRole(address)
@@ -334,6 +376,64 @@ describe('whose trouble an error of Postgres is', () => {
       expect(await thrownBy(code, ofCursors)).toMatchObject({ name: 'Stop', exitCode: 3 })
     },
   )
+})
+
+describe('a value that Postgres cannot hold', () => {
+  const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
+  const quarantine = async (warehouse: Warehouse) =>
+    (await rowsOf(warehouse, 'sync_quarantine')).map(({ resource, record_id, path, value }) => ({
+      ...{ resource, record_id, path },
+      value: JSON.parse(String(value)),
+    }))
+
+  it.each(postgres)(
+    'in another encoding than UTF8, a name goes to quarantine and the rest of its record is stored: $name',
+    async (kind) => {
+      const { url } = kind.address()
+      const narrow = `narrow_${randomBytes(4).toString('hex')}`
+      await onServer(url, `create database ${narrow} encoding 'LATIN1' locale 'C' template template0`)
+      const address = { url: databaseAt(url, narrow), schema: 'shopsync' }
+      const warehouse = await openAt(address)
+      for (const id of [4, 5, 6, 7, 8]) put('notes', id, id, { description: `note ${id}` })
+      put('notes', 6, 6, { description: 'Łukasz → 4' })
+      const report = await sync(sandbox, warehouse, { resources })
+      expect(report).toMatchObject({ status: 'ok', quarantined: 1 })
+      const rows = await rowsOf(warehouse, 'notes')
+      expect(rows.map(({ description }) => description).toSorted()).toEqual(
+        [null, ...[1, 2, 3, 4, 5, 7, 8].map((id) => `note ${id}`)].toSorted(),
+      )
+      expect(await quarantine(warehouse)).toEqual([
+        { resource: 'notes', record_id: '6', path: 'description', value: 'Łukasz → 4' },
+      ])
+      const { stdout } = await new Program(program, [
+        'check',
+        '--config',
+        configure(sandbox, address, resources),
+      ]).ended
+      expect(stdout).toContain('the encoding LATIN1')
+      await warehouse.close()
+      await onServer(url, `drop database ${narrow} with (force)`)
+    },
+  )
+
+  it.each(postgres)('a key too long for its index takes its row to quarantine: $name', async (kind) => {
+    const warehouse = await reopen(await kind.migrated())
+    const noise = randomBytes(9000).toString('base64')
+    sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash', noise, 'card'])
+    const report = await sync(sandbox, warehouse, { resources: ['customer_payment_types', 'notes'] })
+    expect(of(report, 'customer_payment_types')).toMatchObject({
+      status: 'failed',
+      reason: 'record_unstorable',
+    })
+    expect(of(report, 'notes')).toMatchObject({ status: 'ok' })
+    const names = (await rowsOf(warehouse, 'customer_payment_types')).map(({ name }) => name)
+    expect(names.toSorted()).toEqual(['card', 'cash'])
+    const [entry, ...more] = await rowsOf(warehouse, 'sync_quarantine')
+    expect(more).toEqual([])
+    expect(entry).toMatchObject({ resource: 'customer_payment_types', path: '' })
+    expect(String(entry?.value)).toContain(noise.slice(0, 100))
+    await warehouse.close()
+  })
 })
 
 it('a database without room still ends the run', async () => {

@@ -47,6 +47,7 @@ import type * as postgreserrors from '../../../src/engine/warehouse/postgres/dri
 import type * as postgreserase from '../../../src/engine/warehouse/postgres/erase.js'
 import type * as sessiontime from '../../../src/engine/warehouse/postgres/sessiontime.js'
 import type * as silence from '../../../src/engine/warehouse/postgres/silence.js'
+import type * as setaside from '../../../src/engine/warehouse/setaside.js'
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as sqliteerrors from '../../../src/engine/warehouse/sqlite/drivererrors.js'
 import type * as sqliteerase from '../../../src/engine/warehouse/sqlite/erase.js'
@@ -530,6 +531,19 @@ export const premises: readonly Promised[] = [
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a trigger that leaves out a row',
     on: both,
+  },
+  {
+    promise: 'the database can hold every value',
+    broken: "doesn't take out of a page what the database can't hold",
+    breakage: breaking<typeof setaside>('src/engine/warehouse/setaside.ts').function(
+      'storeStorable',
+      () =>
+        ({ batch }, store) =>
+          store(batch),
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a key too long for its index',
+    on: ['postgres'],
   },
   {
     promise: 'Postgres responds',

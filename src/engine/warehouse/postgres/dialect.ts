@@ -17,7 +17,7 @@ import { clientConfig, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { dayRows, extra, listed, versionWords } from './expressions.js'
-import { interferences } from './interference.js'
+import { interferences, narrowEncoding } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { type BinaryRows, encode, type PostgresPage, rowsOf } from './rows.js'
@@ -242,9 +242,11 @@ export function postgresDialect(
     warm: () => warm(pool),
     encode,
     rows: rowsOf,
+    pageOf: (rows) => rows,
     prepare: (session) => prepare(db, schema, session),
     tryRoom: (session, how) => tryRoom(db, schema, session, how),
     interferences: (tables) => interferences(db, names, tables),
+    narrowEncoding: () => narrowEncoding(db),
     liveColumns: () => liveColumns(db, schema),
     liveIndexes: () => liveIndexes(db, schema),
     sizeOf: (table) => sizeOf(db, schema, table),

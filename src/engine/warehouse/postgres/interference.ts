@@ -61,3 +61,9 @@ function interferenceOf({ table, ...found }: Found, names: Names): Interference[
     ...found.rules.map(added('rule')),
   ]
 }
+
+export async function narrowEncoding(db: Db): Promise<string | undefined> {
+  const { rows } = await sql<{ server_encoding: string }>`show server_encoding`.execute(db)
+  const encoding = rows[0]?.server_encoding
+  return encoding === 'UTF8' ? undefined : encoding
+}

@@ -19,7 +19,7 @@ import { dayRows, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { NamedFile } from './namedfile.js'
-import { encode, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
+import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/writerclient.js'
@@ -156,6 +156,16 @@ const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
     )
     .all()
 
+const catalogOf = (
+  raw: BetterSqlite3.Database,
+): Pick<Dialect, 'interferences' | 'narrowEncoding' | 'liveColumns' | 'liveIndexes' | 'sizeOf'> => ({
+  interferences: async (tables) => interferences(raw, tables),
+  narrowEncoding: async () => undefined,
+  liveColumns: async () => liveColumns(raw),
+  liveIndexes: async () => liveIndexes(raw),
+  sizeOf: async (table) => sizeOf(raw, table),
+})
+
 async function closeAll(db: Kysely<Database>, writer: WriterThread, named: NamedFile | undefined) {
   await writer.close()
   await db.destroy()
@@ -224,14 +234,12 @@ export function sqliteDialect(
     warm: () => writer.warm(),
     encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,
+    pageOf: pageOfRows,
     offload: (to, batch) =>
       batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined,
     prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
     tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
-    interferences: async (tables) => interferences(raw, tables),
-    liveColumns: async () => liveColumns(raw),
-    liveIndexes: async () => liveIndexes(raw),
-    sizeOf: async (table) => sizeOf(raw, table),
+    ...catalogOf(raw),
     comments: () => [],
     growKey: (table, grown, anew) => growKey(db, table, grown, anew),
     changeKey: async (table, former) => changeKey(raw, db, table, former),
