@@ -4,7 +4,7 @@
  * nothing new, and echarts alone would be 60 MB of every install. `dependencies` stay outside. Threads are entries of
  * their own: they are started by their files' names. Run by `npm run build`.
  */
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -36,14 +36,14 @@ function licensesOf(files) {
 }
 
 const input = {
-  shopsync: 'src/entry.js',
+  entry: 'src/entry.js',
   pagethread: 'src/pagethread.js',
   receiverthread: 'src/receiverthread.js',
   writerthread: 'src/engine/warehouse/sqlite/thread/writerthread.js',
 }
-const [start, thread] = [input.shopsync, input.writerthread].map((file) => loadedBy(dist + file))
+const [start, thread] = [input.entry, input.writerthread].map((file) => loadedBy(dist + file))
 // The entry awaits the command (top-level await): a chunk that imported the entry would wait for itself.
-start.delete(dist + input.shopsync)
+start.delete(dist + input.entry)
 const isCommander = (file) => /node_modules\/(commander|fastest-levenshtein)\//.test(file)
 
 const bundle = await rolldown({
@@ -68,4 +68,5 @@ const { output } = await bundle.write({
 })
 await bundle.close()
 writeFileSync(`${dist}bin/LICENSES.txt`, licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)))
+copyFileSync(fileURLToPath(new URL('start.mjs', import.meta.url)), `${dist}bin/shopsync.js`)
 chmodSync(`${dist}bin/shopsync.js`, 0o755)

@@ -1,5 +1,3 @@
-#!/usr/bin/env -S node --
-// Without the two dashes, Node takes --env-file for its own flag, and exits with 9 if the file doesn't exist.
 import { setMaxListeners } from 'node:events'
 import { fstatSync, writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'

@@ -99,8 +99,8 @@ export interface CommandContext {
   refuseUnknown(): Promise<void>
   /** What shapes rows, and what the warehouse had of it when the configuration was read. */
   rowSettings(): Promise<RowSettings>
-  /** The warehouse as it is: for migrate, and for commands that write. */
-  warehouse(): Promise<Warehouse>
+  /** The warehouse as it is: for commands that write, and for those that make it with its folder. */
+  warehouse(how?: { readonly makesFolder?: boolean }): Promise<Warehouse>
   /** The warehouse, if it exists; nothing is created. */
   warehouseThere(): Promise<Warehouse | undefined>
   /** The warehouse for commands that only read: a missing one isn't created and reads as empty. */

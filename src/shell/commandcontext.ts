@@ -18,6 +18,7 @@ import type { WaitNotice } from '../engine/source/rate/wait.js'
 import type { Source } from '../engine/source/source.js'
 import type { Change } from '../engine/warehouse/change.js'
 import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
+import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
 import { type CommandContext, type Invocation, stateTablesOf } from './command.js'
@@ -88,8 +89,8 @@ export class OpenContext implements CommandContext {
     return this.#rowSettings
   }
 
-  async warehouse(): Promise<Warehouse> {
-    this.#warehouse ??= await this.#open({})
+  async warehouse(how: { readonly makesFolder?: boolean } = {}): Promise<Warehouse> {
+    this.#warehouse ??= await this.#open(how)
     return this.#warehouse
   }
 
@@ -104,7 +105,7 @@ export class OpenContext implements CommandContext {
     return this.#reading
   }
 
-  async #open(how: { readonly existing?: boolean }): Promise<Warehouse> {
+  async #open(how: Pick<OpenOptions, 'existing' | 'makesFolder'>): Promise<Warehouse> {
     const { openWarehouse } = await import('../engine/warehouse/openwarehouse.js')
     const { url, schema, pooler } = this.config.warehouse
     const readRules = this.invocation.features.find((feature) => feature.readRules)?.readRules

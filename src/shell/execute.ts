@@ -1,6 +1,6 @@
 /* Carries out a run. Used by commands that are a run, and by the steps of a job. */
 import { describeError, Retry, Skip, Stop } from '../engine/base/errors.js'
-import { parseDuration } from '../engine/config/duration.js'
+import { lengthOf } from '../engine/config/moment.js'
 import { timeLimit } from '../engine/run/ending.js'
 import { runStep, runSync, type StepRequest } from '../engine/run/run.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
@@ -129,11 +129,12 @@ function observerOf({ log, invocation }: CommandContext, tracker: Tracker): Obse
 export function timeLimitOf(options: Readonly<Record<string, unknown>>): number | undefined {
   const { timeLimit } = options
   if (timeLimit === undefined) return undefined
-  const milliseconds = parseDuration(String(timeLimit))
+  // No limit is a number of months.
+  const milliseconds = lengthOf(String(timeLimit).replace(/^(\d+(?:\.\d+)?) ?m$/i, '$1min'))
   if (milliseconds !== undefined && milliseconds > 0) return milliseconds
-  throw new Stop(`Found --time-limit "${timeLimit}", expected an ISO 8601 duration longer than zero`, {
+  throw new Stop(`Found --time-limit "${timeLimit}", expected a duration longer than zero`, {
     exitCode: 2,
-    hint: 'Type for example --time-limit PT45M',
+    hint: 'Type for example --time-limit 45min, or PT45M',
   })
 }
 

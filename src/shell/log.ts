@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { visible } from '../engine/base/escape.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
+import { isFault, readPostgresAddress } from '../engine/config/postgresaddress.js'
 import { Secret } from '../engine/config/secret.js'
 
 /** Values that no line may contain, whatever message they came from. */
@@ -8,13 +9,14 @@ export function secretsOf(config: Config): string[] {
   return [config.api.secret.reveal(), ...passwords(config), ...secretsIn(config.sections)]
 }
 
-/** The passwords in addresses, both as spelled in the address and decoded. */
+/** The passwords in addresses, decoded. The warehouse's may be spelled in other ways than by its escapes. */
 function passwords({ warehouse, api }: Config): string[] {
-  return [warehouse.url, api.proxy?.url].flatMap((secret) => {
-    const url = secret?.reveal() ?? ''
-    const password = URL.canParse(url) ? new URL(url).password : ''
-    return password === '' ? [] : [password, decodeURIComponent(password)]
-  })
+  const [database, proxy] = [warehouse.url.reveal(), api.proxy?.url.reveal() ?? '']
+  const address = database.startsWith('sqlite:') ? undefined : readPostgresAddress(database)
+  const proxyPassword = URL.canParse(proxy) ? decodeURIComponent(new URL(proxy).password) : ''
+  return [address && !isFault(address) ? address.password : undefined, proxyPassword].flatMap(
+    (password) => password || [],
+  )
 }
 
 /** Every secret in the sections of the features, at any depth. */

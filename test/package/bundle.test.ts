@@ -3,7 +3,7 @@
  * files themselves. These check what bundling can break: threads, which are started by their files' names, and the
  * files next to the program.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -35,6 +35,19 @@ test('loads SQLite, whose large pages its writer thread stores, and reads the jo
   const { orders } = db.prepare('select count(*) as orders from repair_orders').get() as { orders: number }
   db.close()
   expect(orders).toBe(300)
+})
+
+test.each(['18.20.8', '16.0.0', '20.18.3'])('says which Node it needs to Node %s', async (version) => {
+  const older = join(here.folder, 'older.cjs')
+  writeFileSync(older, `Object.defineProperty(process.versions, 'node', { value: '${version}' })`)
+  const { code, stderr } = await new Program(installed, ['status'], {
+    cwd: here.folder,
+    env: { ...env, NODE_OPTIONS: `--require ${older}` },
+  }).ended
+  expect([code, stderr]).toEqual([
+    3,
+    expect.stringContaining(`Found Node ${version}, expected 20.19 or newer`),
+  ])
 })
 
 test("makes the scheduler's page in its own thread", async () => {

@@ -61,7 +61,7 @@ test('why reports on a part of a record together with its record', async () => {
 test('an invalid time limit is rejected before anything is created', async () => {
   const fresh = await place({ tenants: 1 })
   refused(await fresh.run('sync', '--time-limit', '5 minutes'), /Found --time-limit "5 minutes".*PT45M/)
-  expect(existsSync(join(fresh.folder, 'data'))).toBe(false)
+  expect(existsSync(join(fresh.folder, 'data/warehouse.db'))).toBe(false)
   await fresh.remove()
 })
 

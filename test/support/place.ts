@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** The program in a folder with a configuration, called in this process: for the tests of the commands. */
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
 import { type Ended, shopsync } from './call.js'
@@ -79,6 +79,7 @@ export async function place(options: SandboxOptions = {}): Promise<Place> {
     const merged = [...names].map((name) => [name, { ...usual[name], ...more[name] }])
     writeFileSync(join(folder, 'config.json'), JSON.stringify(Object.fromEntries(merged)))
   }
+  mkdirSync(join(folder, 'data'))
   configure()
   return {
     folder,

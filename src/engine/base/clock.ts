@@ -30,6 +30,9 @@ export function timeOfDay({ wall, steady }: MachineClocks): () => bigint {
   }
 }
 
+/** A timer of more milliseconds would fire at once. */
+const longestTimer = 2 ** 31 - 1
+
 let ownTime: (() => bigint) | undefined
 
 export const systemClock: Clock = {
@@ -45,7 +48,14 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done)
         resolve()
       }
-      const timer = setTimeout(done, milliseconds)
+      let left = milliseconds
+      let timer: NodeJS.Timeout | undefined
+      const wait = (): void => {
+        const part = Math.min(left, longestTimer)
+        left -= part
+        timer = setTimeout(left > 0 ? wait : done, part)
+      }
+      wait()
       signal?.addEventListener('abort', done, { once: true })
     }),
 }

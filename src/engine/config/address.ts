@@ -1,4 +1,6 @@
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
+import { isFault, postgresLabel, readPostgresAddress } from './postgresaddress.js'
 import type { Problem } from './problems.js'
 
 const isLoopback = (host: string): boolean =>
@@ -8,20 +10,24 @@ const example = 'Type "baseUrl": "https://api.example.com"'
 
 /** The problem with an address of the API. Messages quote `shown`, the spelling in the file. */
 export function baseUrlProblem(url: string, shown: string, allowInsecure: boolean): Problem | undefined {
-  const problem = (expected: string, hint: string): Problem => ({
-    path: 'api.baseUrl',
-    found: JSON.stringify(shown),
-    expected,
-    hint,
+  const problem = (expected: string, hint: string, found = JSON.stringify(shown)): Problem => ({
+    ...{ path: 'api.baseUrl', found, expected, hint },
   })
+  // What stands before an "@", or behind a "?", may be a password or a key.
+  const isOpen = !/[@?#]/.test(url)
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
-    return problem('an address that begins with https://', example)
+    return problem(
+      'an address that begins with https://',
+      example,
+      isOpen ? undefined : 'another text (not shown)',
+    )
   }
-  if (parsed.username || parsed.password || parsed.search || parsed.hash) {
+  if (!isOpen) {
     return problem(
       'an address without user, query or fragment',
       `${example}; the credentials go into partnerId and secret`,
+      'an address with more than that (not shown)',
     )
   }
   if (/\/api(\/v\d+)?\/*$/.test(parsed.pathname)) {
@@ -72,10 +78,12 @@ export function warehouseProblem(url: string): Problem | undefined {
   if (url.startsWith('sqlite:'))
     return problem(url === 'sqlite:' ? '"sqlite:" without a path' : '"sqlite://…"')
   if (/^postgres(ql)?:\/\//.test(url)) {
-    if (!URL.canParse(url)) return problem('a Postgres address that cannot be read', escapes)
-    const address = new URL(url)
-    if (!isEscaped(address)) return problem('a "%" that does not start an escape', escapes)
-    return tlsProblem(address)
+    const address = readPostgresAddress(url)
+    if (!isFault(address)) return undefined
+    return {
+      ...problem(address.found, address.hint),
+      ...(address.expected && { expected: address.expected }),
+    }
   }
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0]
   return problem(
@@ -83,45 +91,10 @@ export function warehouseProblem(url: string): Problem | undefined {
   )
 }
 
-const tlsModes = ['disable', 'require', 'verify-ca', 'verify-full']
-
-/** The problem with the TLS settings in a Postgres address. */
-function tlsProblem({ searchParams }: URL): Problem | undefined {
-  const mode = searchParams.get('sslmode')
-  if (mode === null) return undefined
-  const path = 'warehouse.url'
-  if (!tlsModes.includes(mode))
-    return {
-      path,
-      found: `sslmode=${mode}`,
-      expected: `one of ${tlsModes.join(', ')}`,
-      hint: 'allow and prefer silently fall back to clear text. Type sslmode=verify-full; sslmode=require encrypts but trusts any certificate',
-    }
-  if (mode !== 'verify-ca' || searchParams.get('sslrootcert')) return undefined
-  return {
-    path,
-    found: 'sslmode=verify-ca without sslrootcert',
-    expected: 'the certificates of the authority to trust',
-    hint: 'Type …&sslrootcert=/path/to/ca.pem, or sslmode=verify-full, which trusts the authorities that Node trusts',
-  }
-}
-
-const escapes =
-  'In user, password and database, type % as %25, @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F'
-
-/** Whether every part of an address can be unescaped; the driver fails if one can't. */
-function isEscaped({ username, password, hostname, pathname, search }: URL): boolean {
-  try {
-    for (const part of [username, password, hostname, pathname, search]) decodeURIComponent(part)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** The address with ~/ replaced by the home directory. A shell would do that, but no shell reads the configuration. */
-export const atHome = (url: string, home: string): string =>
-  url.replace(/^sqlite:~(?=\/)/, () => `sqlite:${home}`)
+export const atHome = (url: string): string =>
+  // A system may not know the user's home: then only an address that names it is a problem.
+  url.replace(/^sqlite:~(?=\/)/, () => `sqlite:${homedir()}`)
 
 /**
  * Parameters of a Postgres address that are paths. "system" is libpq's word for the certificates that the system
@@ -136,8 +109,4 @@ export const inFolder = (url: string, folder: string): string =>
     : url.replace(pathParameter, (path) => encodeURIComponent(resolve(folder, decodeURIComponent(path))))
 
 /** The warehouse's address without its password. */
-export function warehouseLabel(url: string): string {
-  if (!URL.canParse(url) || url.startsWith('sqlite:')) return url
-  const { protocol, username, host, pathname } = new URL(url)
-  return `${protocol}//${username ? `${username}@` : ''}${host}${pathname}`
-}
+export const warehouseLabel = (url: string): string => (url.startsWith('sqlite:') ? url : postgresLabel(url))

@@ -21,6 +21,15 @@ export type TableLister = (resource: Resource) => readonly {
 
 export const textLeaf = (error: string) => z.string({ error }).min(1, { error })
 
+const schemaError =
+  'the name of a Postgres schema, such as "shopsync": at most 63 lower case letters, digits and _, without pg_ at the beginning'
+const schemaPattern = /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/
+
+/** Whether a schema may have this name. Postgres keeps pg_ for itself, and cuts longer names off without an error. */
+export const isSchemaName = (name: string): boolean => schemaPattern.test(name)
+
+export const schemaName = z.string({ error: schemaError }).regex(schemaPattern, { error: schemaError })
+
 export const flag = (doc: string, preset = false) =>
   z.boolean({ error: 'true or false' }).default(preset).describe(doc)
 

@@ -3,7 +3,6 @@
  * Used by src/shell/configuration.ts.
  */
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { resources as declared } from '../../../schema/index.js'
 import { Stop } from '../base/errors.js'
@@ -189,7 +188,7 @@ function toConfig(
   const document = found as ConfigDocument
   const { api, warehouse, sync, history, log } = document
   const { attempts, base, max } = api.retry
-  const url = atHome(textOf(warehouse.url), homedir())
+  const url = atHome(textOf(warehouse.url))
   const settings = Object.keys(resources).map((name) => {
     const { enabled = true, path, columns = {}, history = false } = document.resources[name] ?? {}
     return [name, { enabled, path, columns, history }] as const

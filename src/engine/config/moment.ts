@@ -23,7 +23,7 @@ const unitMs: Readonly<Record<string, number>> = {
 const oldest = '0001-01-01T00:00:00.000000Z'
 
 /** Milliseconds of `7d`, `26h` or `P7D`. undefined if the text isn't a duration. */
-function lengthOf(text: string): number | undefined {
+export function lengthOf(text: string): number | undefined {
   const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?) ?(s|min|h|d|w)$/i.exec(text) ?? []
   return amount === '' ? parseDuration(text) : Number(amount) * (unitMs[unit.toLowerCase()] ?? 0)
 }

@@ -46,14 +46,18 @@ function namedProxy(
 /** The problem with the proxy's address. It may hold a password, so no message quotes it. */
 export function proxyProblem(...which: Parameters<typeof namedProxy>): Problem | undefined {
   const named = namedProxy(...which)
-  if (!named || (URL.canParse(named.url) && /^https?:$/.test(new URL(named.url).protocol))) return undefined
+  if (!named || isProxy(named.url)) return undefined
   return {
     path: named.from,
     found: 'a text that is not the address of an HTTP proxy',
     expected: '"http://HOST:PORT" or "http://USER:PASSWORD@HOST:PORT"',
-    hint: 'In user and password, type % as %25, @ as %40, : as %3A and / as %2F; "api": {"proxy": false} uses no proxy',
+    hint: 'In user and password, type % as %25, @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F; "api": {"proxy": false} uses no proxy',
   }
 }
+
+/** Whether it can be read in one way only: a "#" or "/" in a password would make a part of it the host. */
+const isProxy = (url: string): boolean =>
+  URL.canParse(url) && /^https?:\/\/[^/?#\s]+\/?$/i.test(url) && !/%(?![0-9a-f]{2})/i.test(url)
 
 /** The proxy for an address. Call it only after `proxyProblem` found nothing wrong. */
 export function proxyFor(...which: Parameters<typeof namedProxy>): ProxyAddress | undefined {

@@ -16,6 +16,7 @@ import {
   positiveDurationLeaf,
   type Resources,
   resourceChoice,
+  schemaName,
   schemaReference,
   secret,
   section,
@@ -46,9 +47,9 @@ const partnerId = z
 
 const timeouts = section(
   {
-    connect: durationLeaf('PT10S', 'To open a connection.'),
-    headers: durationLeaf('PT30S', 'From the request to the first line of the response.'),
-    body: durationLeaf('PT60S', 'Between two chunks of a response body.'),
+    connect: durationLeaf('PT10S', 'To open a connection.', 'P20D'),
+    headers: durationLeaf('PT30S', 'From the request to the first line of the response.', 'P20D'),
+    body: durationLeaf('PT60S', 'Between two chunks of a response body.', 'P20D'),
     // Zero ends every request whose answer isn't there at once. 25 days overflow the timer, with the same effect.
     request: positiveDurationLeaf(
       'PT60S',
@@ -135,11 +136,7 @@ const warehouse = z
           'Address of the warehouse: "sqlite:PATH" (relative to the working directory) or "postgres://USER:PASSWORD@HOST/DATABASE".',
         examples: ['sqlite:./warehouse.db', 'postgres://shopsync:${PGPASSWORD}@localhost/warehouse'],
       }),
-      schema: z
-        .string({ error: 'the name of a Postgres schema, such as "shopsync"' })
-        .regex(/^[a-z_][a-z0-9_]{0,62}$/, {
-          error: 'the name of a Postgres schema: lower case letters, digits and _',
-        })
+      schema: schemaName
         .default('shopsync')
         .describe('Postgres schema that holds the tables; SQLite has none.'),
       pooler: flag(
@@ -175,6 +172,9 @@ const sync = (resources: Resources) =>
 
 const columnName = 'the name of a field as the API sends it'
 
+/** Every table has these columns already, in Postgres or in SQLite. */
+const systemColumns = /^(tableoid|[xc]min|[xc]max|ctid|rowid|oid)$/i
+
 const history = flag(
   'Keep versions that are replaced or deleted, with their nested rows, in NAME_history (docs/history.md).',
 )
@@ -201,6 +201,11 @@ const resource = (of: Resource, tablesOf: TableLister) => {
           // SQLite doesn't distinguish names that only differ in case, and one configuration fits both databases.
           const known = new Map(taken.map((name) => [name.toLowerCase(), name]))
           for (const name of Object.keys(columns)) {
+            if (systemColumns.test(name)) {
+              const message = `a field that has no column yet; databases have a column ${name} of their own`
+              context.addIssue({ code: 'custom', path: [name], message, params: { isKey: true } })
+              continue
+            }
             const other = known.get(name.toLowerCase())
             known.set(name.toLowerCase(), other ?? name)
             if (other === undefined) continue

@@ -105,7 +105,10 @@ export function classifyWith(error: unknown, judge: Judge): Error {
   if (!trouble) return error
   const { where } = judge
   if (trouble.whose === 'away')
-    return new Retry(`The warehouse ${where} does not answer (${code || error.message})`, { cause: error })
+    return new Retry(`The warehouse ${where} does not answer (${code || error.message})`, {
+      cause: error,
+      hint: trouble.hint,
+    })
   const refusal = refusalOf(judge, found, trouble)
   if (!trouble.isPassing) return refusal
   return new Retry(`The warehouse ${where} does not answer (${code})`, { cause: refusal })

@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly rowSettings?: RowSettings
   /** For commands that only read: a missing warehouse isn't created; an empty one takes its place. */
   readonly existing?: boolean
+  /** SQLite: a missing folder is made. Otherwise it is a mistake in the address. */
+  readonly makesFolder?: boolean
   /** Postgres: after how many milliseconds without a response a connection is checked; default 30,000. */
   readonly silentMs?: number
   /** Postgres: it is behind a pooler in transaction mode; default false. */
@@ -35,9 +37,10 @@ export async function openDialect({
   silentMs,
   pooler,
   existing,
+  makesFolder,
 }: Omit<OpenOptions, 'model'>): Promise<Dialect> {
   if (url.startsWith('sqlite:'))
-    return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing })
+    return (await import('./sqlite/dialect.js')).sqliteDialect(url, { threadFrom, existing, makesFolder })
   if (/^postgres(ql)?:\/\//.test(url))
     return (await import('./postgres/dialect.js')).postgresDialect(url, schema, { silentMs, pooler })
   throw new Stop(`warehouse.url starts with ${JSON.stringify(url.split(':')[0])}`, {

@@ -115,7 +115,9 @@ export class RetryPolicy {
     this.#gaveUp = true
     return new Stop(error.message, {
       exitCode: 3,
-      hint: 'Expected a warehouse that can be reached: check warehouse.url, the server and the network, then run the same command again',
+      hint:
+        error.hint ??
+        'Expected a warehouse that can be reached: check warehouse.url, the server and the network, then run the same command again',
       cause: error,
     })
   }

@@ -4,7 +4,15 @@
  */
 import { z } from 'zod'
 import { nameFields } from '../../../schema/naming.js'
-import { choice, section, textLeaf, timeZoneLeaf } from '../../engine/config/leaf.js'
+import {
+  choice,
+  isSchemaName,
+  schemaName,
+  section,
+  textLeaf,
+  timeZoneLeaf,
+} from '../../engine/config/leaf.js'
+import type { Problem } from '../../engine/config/problems.js'
 import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
 
 /** Days, zones and names for people who read the data. */
@@ -44,7 +52,6 @@ const shopKey = /^[1-9]\d{0,18}\/[1-9]\d{0,18}$/
 const shopError = 'a tenant and a shop, such as "101/3"'
 const tenantKey = /^[1-9]\d{0,18}$/
 const tenantError = 'the id of a tenant, such as "101"'
-const schemaError = 'the name of a Postgres schema: lower case letters, digits and _'
 
 const shape = section(
   {
@@ -67,9 +74,7 @@ const shape = section(
       .describe(
         'What views do with records that the source no longer lists but still shows by their id, such as archived ones (_unlisted_at): "keep" them, or "leave out" like deleted ones.',
       ),
-    schema: z
-      .string({ error: schemaError })
-      .regex(/^[a-z_][a-z0-9_]{0,62}$/, { error: schemaError })
+    schema: schemaName
       .optional()
       .describe(
         'Postgres schema that holds the views for analysts; default: the name in warehouse.schema followed by _analytics.',
@@ -94,10 +99,37 @@ const shape = section(
 const given = <T>(settings: Readonly<Record<string, T | undefined>>): Record<string, T> =>
   Object.fromEntries(Object.entries(settings).filter((entry): entry is [string, T] => entry[1] !== undefined))
 
+/** Views among the tables would take their names, or be taken for tables that somebody changed. */
+function schemaProblems(views: string | undefined, tables: string): Problem[] {
+  if (views === tables)
+    return [
+      {
+        path: 'report.schema',
+        found: JSON.stringify(views),
+        expected: 'another schema than warehouse.schema, which holds the tables',
+        hint: `Leave it out for "${tables}_analytics"`,
+      },
+    ]
+  if (views !== undefined || isSchemaName(`${tables}_analytics`)) return []
+  return [
+    {
+      path: 'warehouse.schema',
+      found: JSON.stringify(tables),
+      expected: 'a name of at most 53 characters, because the schema of the views adds _analytics',
+      hint: 'Shorten it, or name the schema of the views in report.schema',
+    },
+  ]
+}
+
 export const reportSection = configSection({
   name: 'report',
   after: 'alerts',
   shape,
+  problems: ({ schema }, { sections }) => {
+    const { url, schema: tables = '' } = (sections.warehouse ?? {}) as { url?: unknown; schema?: string }
+    // SQLite has no schemas.
+    return String(url).startsWith('sqlite:') ? [] : schemaProblems(schema, tables)
+  },
   read: (document): ReportConfig => ({ ...document, schema: document.schema, names: given(document.names) }),
 })
 

@@ -1,10 +1,10 @@
 /* Where a copy goes, as a person types it: a warehouse address and a schema name. */
 import { statSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
 import { atHome, inFolder, warehouseProblem } from '../../engine/config/address.js'
 import { type Environment, expand } from '../../engine/config/expand.js'
+import { isSchemaName } from '../../engine/config/leaf.js'
 import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
 
@@ -41,7 +41,7 @@ export function copyPlace(
       hint: `Type shopsync copy --to sqlite:./copy.db, or --to 'postgres://USER:\${PGPASSWORD}@HOST/DATABASE'`,
     })
   const { value, problems } = expand(to, { environment, folder: '', secrets: new Set() })
-  const typed = atHome(String(value), homedir())
+  const typed = atHome(String(value))
   const url = inFolder(typed, workingDirectory)
   const [unset] = problems
   if (unset)
@@ -59,10 +59,10 @@ export function copyPlace(
   if (schema === undefined) return { url: new Secret(url), schema: usual }
   if (url.startsWith('sqlite:'))
     throw refuse('--to-schema', { found: 'a schema', expected: 'none, because SQLite has no schemas' })
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(String(schema)))
+  if (!isSchemaName(String(schema)))
     throw refuse('--to-schema', {
       found: JSON.stringify(schema),
-      expected: 'lower case letters, digits and _, no leading digit, at most 63 characters',
+      expected: 'lower case letters, digits and _, no leading digit, not pg_…, at most 63 characters',
       hint: 'Type for example --to-schema shopsync',
     })
   return { url: new Secret(url), schema: String(schema) }

@@ -47,6 +47,7 @@ what to type next. Existing files are left alone without --force (exit 2).`,
     files.refuseToOverwrite(folder, options.force === true)
     const answers = await answersOf(invocation)
     const written = files.writeFiles(folder, answers)
+    await makeFolder(folder, answers.warehouse)
     out.print(`${text.wroteText(written)}\n`)
     const [config] = written
     const trials = await examine({ ...invocation, globals: { ...globals, config, envFile: undefined } })
@@ -73,19 +74,29 @@ what to type next. Existing files are left alone without --force (exit 2).`,
   },
 }
 
+/** Where the warehouse is to be, if it is a file. */
+async function makeFolder(folder: string, warehouse: string): Promise<void> {
+  const [{ mkdir }, { dirname }, { atHome, inFolder }] = await Promise.all([
+    import('node:fs/promises'),
+    import('node:path'),
+    import('../../engine/config/address.js'),
+  ])
+  const url = inFolder(atHome(warehouse), folder)
+  if (url.startsWith('sqlite:')) await mkdir(dirname(url.slice('sqlite:'.length)), { recursive: true })
+}
+
 async function startOf({ workingDirectory: folder, started }: Io, warehouse: string) {
-  const [{ realpathSync }, { homedir, userInfo }, { dirname, relative, resolve }, { atHome }] =
-    await Promise.all([
-      import('node:fs'),
-      import('node:os'),
-      import('node:path'),
-      import('../../engine/config/address.js'),
-    ])
+  const [{ realpathSync }, { userInfo }, { dirname, relative, resolve }, { atHome }] = await Promise.all([
+    import('node:fs'),
+    import('node:os'),
+    import('node:path'),
+    import('../../engine/config/address.js'),
+  ])
   // A container may run as a user without a name.
   const uid = process.getuid?.() ?? 0
   const gid = process.getgid?.() ?? 0
   const username = nameOf(userInfo) ?? String(uid)
-  const url = atHome(warehouse, homedir())
+  const url = atHome(warehouse)
   const place = url.startsWith('sqlite:') ? dirname(resolve(folder, url.slice('sqlite:'.length))) : folder
   return {
     node: started.node,

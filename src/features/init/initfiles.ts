@@ -3,6 +3,7 @@ import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
 import { usualEnvFile } from '../../engine/config/envfile.js'
+import { isFault, readPostgresAddress } from '../../engine/config/postgresaddress.js'
 import { packageFolder } from '../../shell/package.js'
 
 /** The contents of the configuration. */
@@ -31,7 +32,10 @@ export function refuseToOverwrite(folder: string, force: boolean): void {
 const secretName = 'SHOPSYNC_API_SECRET'
 const warehouseName = 'SHOPSYNC_WAREHOUSE_URL'
 
-const hasPassword = (url: string): boolean => URL.canParse(url) && new URL(url).password !== ''
+function hasPassword(url: string): boolean {
+  const address = url.startsWith('sqlite:') ? undefined : readPostgresAddress(url)
+  return address !== undefined && !isFault(address) && address.password !== undefined
+}
 
 /** A line that Node, a shell and systemd read the same way. */
 function line(name: string, value: string): string {

@@ -28,7 +28,7 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
       import('../analytics/work.js'),
     ])
     return withContext(invocation, async (context) => {
-      const warehouse = await context.warehouse()
+      const warehouse = await context.warehouse({ makesFolder: true })
       const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
         const changes = await warehouse.migrate(({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what, size }) => ({ table, what, ...size }))

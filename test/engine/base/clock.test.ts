@@ -1,6 +1,6 @@
 /** The time of day: it is even, in microseconds, until someone sets the machine's clock. */
 import { expect, it } from 'vitest'
-import { Stamps, timeOfDay } from '../../../src/engine/base/clock.js'
+import { Stamps, systemClock, timeOfDay } from '../../../src/engine/base/clock.js'
 
 /** A machine whose clock can be set. `set`: by how many milliseconds. */
 class Machine {
@@ -46,4 +46,16 @@ it('stamps increase even if the clock is set back', () => {
   const first = stamps.next()
   machine.set(-3_600_000)
   expect(stamps.next()).toBe(first + 1n)
+})
+
+it('a sleep that no timer can hold does not end at once', async () => {
+  const end = new AbortController()
+  let isOver = false
+  const slept = systemClock.sleep(25 * 86_400_000, end.signal).then(() => {
+    isOver = true
+  })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(isOver).toBe(false)
+  end.abort()
+  await slept
 })

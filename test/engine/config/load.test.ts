@@ -285,6 +285,37 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, api: { ...good.api, timeouts: { request: 'P25D' } } },
       ['found "P25D", expected an ISO 8601 duration longer than zero, such as "PT60S", of at most P20D'],
     ],
+    ...['connect', 'headers', 'body'].map((name): [string, unknown, readonly string[]] => [
+      `more time than a timer has: ${name}`,
+      { ...good, api: { ...good.api, timeouts: { [name]: 'P25D' } } },
+      ['found "P25D"', 'of at most P20D'],
+    ]),
+    ...['pg_shop', 'information_schema', 'x'.repeat(64), 'Shop', '1shop'].flatMap((schema) =>
+      ['warehouse', 'report'].map((section): [string, unknown, readonly string[]] => [
+        `${section}.schema ${schema}`,
+        {
+          ...good,
+          warehouse: { url: 'postgres://db/x', ...(section === 'warehouse' && { schema }) },
+          ...(section === 'report' && { report: { schema } }),
+        },
+        [`found "${schema}"`, 'without pg_ at the beginning'],
+      ]),
+    ),
+    [
+      'views among the tables',
+      { ...good, warehouse: { url: 'postgres://db/x', schema: 'shop' }, report: { schema: 'shop' } },
+      ['report.schema: found "shop", expected another schema', 'for "shop_analytics"'],
+    ],
+    [
+      'a schema of views that Postgres would cut off',
+      { ...good, warehouse: { url: 'postgres://db/x', schema: 'x'.repeat(54) } },
+      ['warehouse.schema: found', 'at most 53 characters', 'report.schema'],
+    ],
+    ...['xmin', 'CTID', 'tableoid', 'rowid', 'oid'].map((name): [string, unknown, readonly string[]] => [
+      `a column that databases have: ${name}`,
+      { ...good, resources: { vehicles: { columns: { [name]: 'text' } } } },
+      [`found the key "${name}"`, `a column ${name} of their own`],
+    ]),
     ['no object', [1], ['found [1], expected an object']],
   ]
 
@@ -293,6 +324,12 @@ describe('the most common mistakes show what was found, what was expected and wh
     for (const part of parts) expect(message).toContain(part)
     expect(message).toContain('config.example.json')
     expect(message).not.toMatch(/hunter2|Invalid input|Did you mean "text"/)
+  })
+
+  test('SQLite has no schemas that could be the same', () => {
+    expect(() =>
+      readThis({ ...good, warehouse: { url: 'sqlite:./x.db' }, report: { schema: 'shopsync' } }),
+    ).not.toThrow()
   })
 
   test('accepts privacy of a promoted column', () => {

@@ -153,6 +153,16 @@ describe('without an answer', () => {
     expect(source.stats()).toMatchObject({ requests: 3, retries: 2 })
   })
 
+  it.each([
+    ['https', /does not speak TLS/, /begins with https:\/\/ or http:\/\//],
+    ['http', /headers of the answer are larger/, /smaller headers/],
+  ])('what is neither the address nor the network is named: %s', async (scheme, said, hint) => {
+    const { url } = await body('{}', { 'x-more': 'x'.repeat(20_000) })(() => false)
+    const error = await refusal(client(url.replace('http', scheme)).source.list(request()))
+    expect(error.message).toMatch(said)
+    expect(error).toMatchObject({ name: 'Skip', hint: expect.stringMatching(hint) })
+  })
+
   it('an unknown host name is named as such', async () => {
     const { source } = client('https://shopsync-test.invalid')
     const error = await refusal(source.list(request()))

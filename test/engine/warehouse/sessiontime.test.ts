@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { startup, timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
+import { connecting } from '../../../src/engine/warehouse/postgres/connection.js'
+import { timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
 import { template } from '../../../src/sandbox/index.js'
 import { postgresOfRun } from '../../support/clones.js'
 import { startPooler } from '../../support/pooler.js'
@@ -39,11 +40,15 @@ describe('a timestamp as Postgres prints it', () => {
 })
 
 it('keeps the options of the address, and puts ours after them', () => {
-  const { connectionString, options } = startup(
+  const { config } = connecting(
     'postgres://me:p%40@host/db?options=-c%20statement_timeout%3D5s%20-c%20timezone%3DEurope%2FBerlin&sslmode=disable',
+    false,
+    {},
   )
-  expect(connectionString).toBe('postgres://me:p%40@host/db?sslmode=disable')
-  expect(options).toBe('-c statement_timeout=5s -c timezone=Europe/Berlin -c TimeZone=UTC -c DateStyle=ISO')
+  expect(config).toMatchObject({ user: 'me', password: 'p@', host: 'host', database: 'db', ssl: false })
+  expect(config.options).toBe(
+    '-c statement_timeout=5s -c timezone=Europe/Berlin -c TimeZone=UTC -c DateStyle=ISO',
+  )
 })
 
 describe('a Postgres in Berlin', () => {

@@ -66,6 +66,20 @@ describe('a Postgres that only accepts encrypted connections', () => {
     )
   })
 
+  test.each([
+    ['require', /^connected/],
+    ['verify-full', /over TLS.*→.*PGSSLMODE=verify-full in the environment/],
+    ['prefer', /PGSSLMODE=prefer.*→.*PGSSLMODE=verify-full/],
+  ])('without them, PGSSLMODE=%s counts as in libpq', async (mode, outcome) => {
+    process.env.PGSSLMODE = mode
+    try {
+      expect(await open(`postgres://postgres@127.0.0.1:${server.port}/postgres`)).toMatch(outcome)
+      expect(await open(address('localhost', `sslmode=verify-full&${ca}`))).toBe('connected')
+    } finally {
+      delete process.env.PGSSLMODE
+    }
+  })
+
   test('a local socket needs none, in each of its spellings', async () => {
     const folder = encodeURIComponent(server.data)
     for (const url of [

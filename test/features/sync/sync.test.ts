@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -154,10 +154,20 @@ describe('every failure gets its exit code and a way out', () => {
 
   test("3: a file that isn't a database, which stays as it was", async () => {
     const file = join(here.folder, 'data/warehouse.db')
-    mkdirSync(join(here.folder, 'data'))
     writeFileSync(file, 'this is a shopping list, and no database at all')
     expect(await here.run('sync', '--quiet')).toMatchObject({ code: 3, stdout: '' })
     expect(existsSync(`${file}-wal`)).toBe(false)
+  })
+
+  test('2: a folder that does not exist, which only migrate makes', async () => {
+    here.configure({ warehouse: { url: 'sqlite:./dta/warehouse.db' } })
+    for (const command of ['sync', 'status', 'verify', 'report', 'check']) {
+      const { code, stdout, stderr } = await here.run(command)
+      expect([command, code, stdout + stderr]).toEqual([command, 2, expect.stringMatching(/mkdir -p \S+dta/)])
+    }
+    expect(existsSync(join(here.folder, 'dta'))).toBe(false)
+    expect((await here.run('migrate')).code).toBe(0)
+    expect((await here.run('sync', '--resource', 'shops', '--time-limit', '45m')).code).toBe(0)
   })
 
   test('4: another run holds the lock, and which one', async () => {

@@ -230,11 +230,14 @@ export const service: readonly Promised[] = [
     promise: 'a connection only goes to the server that the address names',
     broken: 'trusts every certificate',
     breakage: breaking<typeof connection>('src/engine/warehouse/postgres/connection.ts').function(
-      'clientConfig',
+      'connecting',
       (sound) =>
         (...given) => {
-          const config = sound(...given)
-          return config.ssl ? { ...config, ssl: { rejectUnauthorized: false } } : config
+          const connecting = sound(...given)
+          const { config } = connecting
+          return config.ssl
+            ? { ...connecting, config: { ...config, ssl: { rejectUnauthorized: false } } }
+            : connecting
         },
     ),
     test: 'test/engine/warehouse/tls.test.ts',

@@ -32,13 +32,15 @@ export function statusFailure(
   return new Skip(message, {
     ...details,
     reason: status === 404 ? 'absent' : 'refused',
-    hint: hintOf(status),
+    hint: hintOf(status, known),
   })
 }
 
 const spent = 'The rate limit is used up: try again later, or find out what else uses this partner id'
 
-function hintOf(status: number): string {
+function hintOf(status: number, { tenantId }: FailureDetails): string {
+  if (status === 404 && tenantId === undefined)
+    return 'Check api.baseUrl: the API answers below its api/v1/, which shopsync adds'
   if (status === 404) return 'The tenant is not granted to this partner, or the API does not offer this path'
   if (status === 403) return 'Ask the API operator what this partner may read'
   if (status < 400) return 'Redirects are not followed; set api.baseUrl to the address they lead to'
@@ -57,11 +59,24 @@ const KNOWN: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the body stopped arriving',
   REQUEST_DEADLINE: 'the answer did not end within api.timeouts.request',
   UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are larger than 16 kB',
+  EMFILE: 'this process may not open more files',
+  ENFILE: 'this machine cannot open more files',
+  EPROTO: 'the port does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the body is not as long as Content-Length says',
 }
 
 /** What the code of a broken connection means. */
 export const connectionWords = (code: string): string => KNOWN[code] ?? 'the connection failed'
+
+/** What to do where neither the address nor the network is the cause. */
+const HINTS: readonly (readonly [codes: RegExp, hint: string])[] = [
+  [/HEADERS_OVERFLOW/, 'Ask the operator of the API, or of the gateway in front of it, for smaller headers'],
+  [/^E[MN]FILE$/, 'Raise the limit on open files (ulimit -n), or lower api.concurrency'],
+  [/^(EPROTO|ERR_SSL_)/, 'Check the port in api.baseUrl, and whether it begins with https:// or http://'],
+]
 
 /** A certificate that isn't trusted won't be trusted at the next attempt either. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|PRX_TLS/
@@ -97,9 +112,11 @@ export function brokenConnection(
     })
   return new Retry(`${what}: ${meaning}`, {
     ...details,
-    hint: via
-      ? `Check api.baseUrl, the network, and the proxy ${via.label} (${via.from})`
-      : 'Check api.baseUrl and the network',
+    hint:
+      HINTS.find(([codes]) => codes.test(code))?.[1] ??
+      (via
+        ? `Check api.baseUrl, the network, and the proxy ${via.label} (${via.from})`
+        : 'Check api.baseUrl and the network'),
   })
 }
 

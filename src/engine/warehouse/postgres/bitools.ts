@@ -1,3 +1,4 @@
+import { isFault, postgresPlace, readPostgresAddress } from '../../config/postgresaddress.js'
 import {
   type BiTools,
   type DbtTarget,
@@ -35,13 +36,13 @@ const reader = 'bi'
 
 /** Without a configuration, the import has a placeholder address for people to correct. */
 function supersetTarget(url: string, schema: string, views: string): SupersetTarget {
-  const { host, pathname, searchParams } = new URL(
-    URL.canParse(url) ? url : 'postgres://localhost:5432/warehouse',
-  )
-  const mode = searchParams.get('sslmode')
+  const address = readPostgresAddress(url)
+  const known = isFault(address) ? undefined : address
+  const place = known ? postgresPlace(known) : 'localhost:5432/warehouse'
+  const mode = known?.tls.mode
   return {
-    name: `shopsync ${host}${pathname} ${schema}`,
-    uri: `postgresql+psycopg2://${reader}:${supersetMask}@${host}${pathname}${mode === null ? '' : `?sslmode=${mode}`}`,
+    name: `shopsync ${place} ${schema}`,
+    uri: `postgresql+psycopg2://${reader}:${supersetMask}@${place}${mode === undefined ? '' : `?sslmode=${mode}`}`,
     schema: views,
     typeOf: (column) => column.postgres,
     timeOf: ({ kind }) => (kind === 'day' || kind === 'timestamp' ? { format: null } : undefined),

@@ -6,7 +6,16 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import type pg from 'pg'
 import { Stop } from '../../base/errors.js'
-import { startup, utcLocally } from './sessiontime.js'
+import {
+  type AddressFault,
+  isFault,
+  type PostgresAddress,
+  postgresPlace,
+  readPostgresAddress,
+  type TlsMode,
+  tlsMode,
+} from '../../config/postgresaddress.js'
+import { sessionOptions, utcLocally } from './sessiontime.js'
 
 /** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row forever. */
 const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_000 }
@@ -15,17 +24,57 @@ const limitsLocally = Object.entries(limits)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ')
 
-/** An address's parameters about TLS. pg would interpret them differently: it treats `require` as `verify-full`. */
-const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl']
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** How to connect, and where it was said that the connection is encrypted: "sslmode=require in warehouse.url". */
+export interface Connecting {
+  readonly config: pg.ClientConfig
+  /** For messages: `HOST:PORT/DATABASE`. */
+  readonly place: string
+  readonly tlsFrom: string | undefined
+}
 
 /**
- * `url`: `postgres://user:password@host:port/database`. Behind a pooler, nothing is set when a session starts:
- * PgBouncer refuses settings that it doesn't know, and the session belongs to others after the transaction.
+ * How to connect to an address that was checked. Behind a pooler, nothing is set when a session starts: PgBouncer refuses
+ * settings that it doesn't know, and the session belongs to others after the transaction. What the address leaves out,
+ * the driver takes from libpq's variables (PGPASSWORD, PGHOST, …).
  */
-export function clientConfig(url: string, pooler: boolean): pg.ClientConfig {
-  const { connectionString, ssl } = tlsOf(url)
-  const shared = { connectionString, application_name: 'shopsync', ...(ssl !== undefined && { ssl }) }
-  return pooler ? shared : { ...shared, ...startup(connectionString), ...limits }
+export function connecting(url: string, pooler: boolean, environment: Environment = process.env): Connecting {
+  const address = readPostgresAddress(url)
+  if (isFault(address)) throw refused('warehouse.url', address)
+  const { user, password, host, port, database, options, applicationName, connectTimeout } = address
+  const { mode, from } = tlsModeOf(address, environment)
+  const shared = {
+    ...{ user, password, host, port, database, application_name: applicationName ?? 'shopsync' },
+    connectionTimeoutMillis: connectTimeout ?? usualConnectMs,
+    ssl: mode === undefined || mode === 'disable' ? false : tlsOf(mode, address),
+  }
+  const session = { options: sessionOptions(options), ...limits }
+  return {
+    config: defined({ ...shared, ...(pooler ? { options } : session) }),
+    place: postgresPlace(address),
+    tlsFrom:
+      mode === undefined || mode === 'disable'
+        ? undefined
+        : `${from}=${mode} in ${from === 'sslmode' ? 'warehouse.url' : 'the environment'}`,
+  }
+}
+
+const usualConnectMs = 10_000
+
+/** Without what is undefined: the driver looks for these elsewhere. */
+const defined = (config: object): pg.ClientConfig =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
+
+const refused = (place: string, { found, expected, hint }: AddressFault): Stop =>
+  new Stop(`${place}: found ${found}${expected ? `, expected ${expected}` : ''}`, { exitCode: 2, hint })
+
+/** The driver takes PGSSLMODE, too, but would trust less or more than libpq means by it. */
+function tlsModeOf({ tls }: PostgresAddress, { PGSSLMODE }: Environment) {
+  if (tls.mode !== undefined || !PGSSLMODE) return { mode: tls.mode, from: 'sslmode' }
+  const mode = tlsMode(PGSSLMODE, 'PGSSLMODE')
+  if (typeof mode === 'object') throw refused('The environment', mode)
+  return { mode, from: 'PGSSLMODE' }
 }
 
 /** A commit is on disk before it is confirmed, whatever the server's setting: what was fetched isn't fetched again. */
@@ -35,37 +84,29 @@ const durably = 'set local synchronous_commit = on'
 export const localSettings = (pooler: boolean): string =>
   [...(pooler ? [limitsLocally] : []), durably, utcLocally].join('; ')
 
-function tlsOf(url: string): { readonly connectionString: string; readonly ssl?: ConnectionOptions | false } {
-  if (!URL.canParse(url)) return { connectionString: url }
-  const address = new URL(url)
-  const given = tlsParameters.map((name) => address.searchParams.get(name))
-  if (given.every((value) => value === null)) return { connectionString: url }
-  for (const name of tlsParameters) address.searchParams.delete(name)
-  const [mode, root, cert, key] = given
-  if ((mode ?? 'verify-full') === 'disable') return { connectionString: address.href, ssl: false }
+function tlsOf(mode: TlsMode, { tls: { rootCert, cert, key } }: PostgresAddress): ConnectionOptions {
   // "system": libpq's word for the certificate authorities that the system trusts.
-  const ca = root === null || root === 'system' ? undefined : read('sslrootcert', root)
-  const ssl: ConnectionOptions = {
+  const ca = rootCert === undefined || rootCert === 'system' ? undefined : read('sslrootcert', rootCert)
+  return {
     ...(ca !== undefined && { ca }),
     ...(cert && { cert: read('sslcert', cert) }),
     ...(key && { key: read('sslkey', key) }),
-    ...checks(mode ?? 'verify-full', ca !== undefined),
+    ...checks(mode, ca !== undefined),
   }
-  return { connectionString: address.href, ssl }
 }
 
 /**
  * What is checked about the server's certificate. Like libpq, `require` checks the authority if one is named. With
  * verify-full, pg itself compares the host's name or address with those in the certificate.
  */
-function checks(mode: string, hasAuthority: boolean): ConnectionOptions {
+function checks(mode: TlsMode, hasAuthority: boolean): ConnectionOptions {
   if (mode === 'require' && !hasAuthority) return { rejectUnauthorized: false }
   return mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }
 }
 
-function read(parameter: string, file: string | null | undefined): string {
+function read(parameter: string, file: string): string {
   try {
-    return readFileSync(file ?? '', 'utf8')
+    return readFileSync(file, 'utf8')
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
     throw new Stop(`warehouse.url names ${file} as ${parameter}, which cannot be read (${code})`, {

@@ -13,7 +13,7 @@ import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import type { Session } from '../transaction.js'
 import { changeKey, growKey } from './changekey.js'
-import { clientConfig, localSettings } from './connection.js'
+import { connecting, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
 import { dayRows, extra, listed, versionWords } from './expressions.js'
@@ -48,7 +48,6 @@ function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool
   const pool = new pg.Pool({
     ...config,
     max: connections,
-    connectionTimeoutMillis: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     // Statements that don't wait for each other's results are sent together.
@@ -62,15 +61,6 @@ function connect(config: pg.ClientConfig, silentMs: number | undefined): pg.Pool
   pool.on('connect', (client) => void client.on('error', () => {}))
   endSilentConnections(pool, config, silentMs)
   return pool
-}
-
-const describe = (url: string, schema: string): string => {
-  try {
-    const { host, pathname } = new URL(url)
-    return `postgres://${host}${pathname} (schema ${schema})`
-  } catch {
-    return `postgres (schema ${schema})`
-  }
 }
 
 /**
@@ -208,14 +198,14 @@ export function postgresDialect(
     pooler = false,
   }: { readonly silentMs?: number | undefined; readonly pooler?: boolean | undefined } = {},
 ): Dialect<BinaryRows, PostgresPage> {
-  const where = describe(url, schema)
-  const config = clientConfig(url, pooler)
+  const { config, place, tlsFrom } = connecting(url, pooler)
+  const where = `postgres://${place} (schema ${schema})`
   const pool = connect(config, silentMs)
   const db = new Kysely<Database>({
     dialect: new PostgresDialect({ pool }),
     log: rememberStatement,
   }).withSchema(schema)
-  const names = { schema, role: new pg.Client(config).user ?? '' }
+  const names = { schema, role: new pg.Client(config).user ?? '', tlsFrom }
   const cache = new StatementCache(db, schema)
   const shared = { pool, cache, where, begin: beginning(pooler) }
   const isThere = async (table: string): Promise<boolean> => {

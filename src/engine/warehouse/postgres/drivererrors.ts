@@ -15,6 +15,9 @@ const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOS
 /** Errors of the pool and the driver that have no code. */
 const lostText = /terminated|Connection ended|timeout exceeded when trying to connect|not queryable/
 
+const noneLeft =
+  'The server has no connection left for this user: end other sessions, or raise max_connections or the connection limit of the role; a run takes up to four'
+
 const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
@@ -29,7 +32,7 @@ const troubles: Troubles = {
   '40001': away,
   '40P01': away,
   '25P03': away,
-  '53300': away,
+  '53300': { ...away, hint: noneLeft },
   '28': everybodys('Check user and password in warehouse.url'),
   '3D': everybodys('Create the database, or name another in warehouse.url'),
   '25006': everybodys('Expected a writable database, not a standby: check warehouse.url'),
@@ -74,6 +77,8 @@ const routineOf = (error: object): unknown => ('routine' in error ? error.routin
 export interface Names {
   readonly schema: string
   readonly role: string
+  /** What asks for an encrypted connection, such as "sslmode=require in warehouse.url". */
+  readonly tlsFrom?: string | undefined
 }
 
 /** A name as people type it. */
@@ -119,14 +124,19 @@ function judge(error: DriverError, names: Names): Trouble | undefined {
 }
 
 /** Errors whose meaning isn't in their codes. */
-function special({ cause, code }: DriverError, where: string): Error | undefined {
+function special({ cause, code }: DriverError, where: string, { tlsFrom }: Names): Error | undefined {
   const { message } = cause
   const stop = (words: string, hint: string): Stop =>
     new Stop(`The warehouse ${where} ${words}`, { exitCode: 3, hint, cause })
   if (/does not support SSL|SSL is not enabled|certificate/.test(message))
     return stop(
       `cannot be reached over TLS: ${message}`,
-      'Expected a server with ssl = on whose certificate is trusted: see sslmode and sslrootcert in warehouse.url; on one machine or a private network, leave sslmode out',
+      `Expected a server with ssl = on whose certificate is trusted, because ${tlsFrom ?? 'the server'} asks for it: name the authority with sslrootcert in warehouse.url; on one machine or a private network, leave the sslmode out`,
+    )
+  if (/client password must be/.test(message))
+    return stop(
+      'asks for a password, and found none',
+      'Type postgres://USER:PASSWORD@HOST/DATABASE in warehouse.url, or set PGPASSWORD, or write ~/.pgpass',
     )
   if (/unsupported startup parameter/.test(message))
     return stop(
@@ -145,7 +155,7 @@ function special({ cause, code }: DriverError, where: string): Error | undefined
 export const classify = (error: unknown, where: string, names: Names): Error =>
   classifyWith(error, {
     where,
-    special: (found) => special(found, where),
+    special: (found) => special(found, where, names),
     trouble: (found) => judge(found, names),
     // The server's `detail` contains values of the row, so it is never reported.
     words: ({ cause, code }) =>

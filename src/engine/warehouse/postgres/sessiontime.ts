@@ -7,15 +7,8 @@ import { canonical, fromMicros, toMicros } from '../../base/timestamp.js'
 
 const ours = '-c TimeZone=UTC -c DateStyle=ISO'
 
-/** Address and startup options of a session: the address's options come first and ours follow, so ours win. */
-export function startup(url: string): { readonly connectionString: string; readonly options: string } {
-  const address = URL.canParse(url) ? new URL(url) : undefined
-  const theirs = address?.searchParams.get('options')
-  if (!address || !theirs) return { connectionString: url, options: ours }
-  // The driver lets an address's options replace those of the program.
-  address.searchParams.delete('options')
-  return { connectionString: address.href, options: `${theirs} ${ours}` }
-}
+/** Startup options of a session: the address's options come first and ours follow, so ours win. */
+export const sessionOptions = (theirs: string | undefined): string => (theirs ? `${theirs} ${ours}` : ours)
 
 /** Sent at the beginning of every transaction: a pooler may have dropped the startup options. */
 export const utcLocally = "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'"

@@ -7,6 +7,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { Kysely, type KyselyPlugin, SqliteDialect, sql } from 'kysely'
+import { Stop } from '../../base/errors.js'
 import { fromMicros } from '../../base/timestamp.js'
 import { columnTypes } from '../../model/columntypes.js'
 import { rememberStatement } from '../classify.js'
@@ -71,9 +72,18 @@ const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void
     }
   })
 
+/** A mistyped folder, if it were made, would begin a whole new warehouse, perhaps on another disk. */
+function refuseMissingFolder(path: string, where: string): void {
+  const folder = dirname(path)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  throw new Stop(`The warehouse ${where} is to be in a folder that does not exist, expected one that does`, {
+    exitCode: 2,
+    hint: `Correct warehouse.url, or type mkdir -p ${folder}; shopsync migrate makes it, too`,
+  })
+}
+
 /** Customer data is for the owner of the file only. SQLite gives its `-wal` and `-shm` files the same mode. */
 function make(path: string): void {
-  mkdirSync(dirname(path), { recursive: true })
   closeSync(openSync(path, 'a', 0o600))
 }
 
@@ -110,8 +120,15 @@ interface Opened {
 function openNamed(
   path: string,
   where: string,
-  { file, isDurable, existing }: Pick<SqliteOptions, 'file' | 'isDurable' | 'existing'>,
+  {
+    file,
+    isDurable,
+    existing,
+    makesFolder,
+  }: Pick<SqliteOptions, 'file' | 'isDurable' | 'existing' | 'makesFolder'>,
 ): Opened {
+  if (makesFolder) mkdirSync(dirname(path), { recursive: true })
+  else refuseMissingFolder(path, where)
   // An empty file, whose place a warehouse may still take, stays as it is.
   if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: open(nowhere, where) }
   const named = new NamedFile(path, where, file)
@@ -177,6 +194,7 @@ interface SqliteOptions {
   readonly isDurable?: boolean
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
+  readonly makesFolder?: boolean | undefined
   /** The file that the main thread has open, for the writer thread. */
   readonly file?: string | undefined
 }
@@ -193,14 +211,14 @@ async function fileBeside(
   return undefined
 }
 
-/** `url`: `sqlite:PATH`. The file and its folder are created if missing, unless `existing`. See OpenOptions. */
+/** `url`: `sqlite:PATH`. The file is created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
-  { threadFrom = 300, existing = false, isDurable = false, file }: SqliteOptions = {},
+  { threadFrom = 300, existing = false, makesFolder = false, isDurable = false, file }: SqliteOptions = {},
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
-  const opened = openNamed(path, where, { file, isDurable, existing })
+  const opened = openNamed(path, where, { file, isDurable, existing, makesFolder })
   const { raw, named } = opened
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),

@@ -16,7 +16,7 @@ const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 const createdAgain =
   'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
-const unwritable = 'Expected a path that can be created and written: check the folder and its permissions'
+const unwritable = 'Expected a file and a folder that this user may read and write: check their owner and permissions'
 
 const notWritten = 'cannot be written'
 /** A command that only reads can find these, too. */
@@ -33,7 +33,7 @@ const troubles: Troubles = {
   SQLITE_CORRUPT: everybodys('Restore the file from a backup, or delete it and sync again', {
     does: notRead,
   }),
-  SQLITE_CANTOPEN: everybodys(unwritable, { does: notWritten }),
+  SQLITE_CANTOPEN: everybodys(unwritable, { does: 'cannot be opened' }),
   SQLITE_READONLY: everybodys(
     'Expected a file and folder that this user may write: check their permissions',
     { does: notWritten },
@@ -81,7 +81,10 @@ export const classify = (error: unknown, where: string): Error =>
     where,
     special: ({ cause, code }) =>
       troubleOf(troubles, code)?.whose === 'away'
-        ? new Retry(`${where} is locked by another process`, { cause })
+        ? new Retry(`${where} is locked by another process`, {
+            cause,
+            hint: 'Expected that others hold it for moments only: end the program that keeps a transaction open, such as a database browser',
+          })
         : undefined,
     trouble: judge,
     // A trigger's message was written by a user and may contain values of the row.

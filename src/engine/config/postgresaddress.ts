@@ -1,0 +1,207 @@
+/*
+ * The one reading of a Postgres address: the check of the configuration, what messages show of it, what logs conceal and
+ * what is connected to all come from here. Two parsers would disagree about a "#" or a "/" in a password, and one of them
+ * would take a part of the password for the host and print it.
+ */
+import { nearest } from './nearest.js'
+
+export type TlsMode = 'disable' | 'require' | 'verify-ca' | 'verify-full'
+
+/** The parts of an address, without escapes. undefined: not in the address. */
+export interface PostgresAddress {
+  readonly user: string | undefined
+  readonly password: string | undefined
+  /** A name, an IP address, or the folder of a socket. */
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly database: string | undefined
+  /** Startup options of the session, as libpq's `options`. */
+  readonly options: string | undefined
+  readonly applicationName: string | undefined
+  /** In milliseconds. */
+  readonly connectTimeout: number | undefined
+  readonly tls: TlsSettings
+}
+
+/** As in the address; files are paths. */
+export interface TlsSettings {
+  readonly mode: TlsMode | undefined
+  readonly rootCert: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+}
+
+/** What is wrong with an address, without any part of it that may be secret. */
+export interface AddressFault {
+  readonly found: string
+  readonly expected?: string
+  readonly hint: string
+}
+
+const escapes =
+  'In user, password and database, type % as %25, @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F'
+
+const fault = (found: string, hint = escapes): AddressFault => ({ found, hint })
+
+const names = [
+  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'options', 'host', 'port', 'user', 'password'],
+  ...['application_name', 'connect_timeout'],
+] as const
+
+type Name = (typeof names)[number]
+type Parameters = Partial<Record<Name, string>>
+
+const isName = (text: string): text is Name => (names as readonly string[]).includes(text)
+
+/** Whether something is a fault instead of a value. */
+export const isFault = (value: object): value is AddressFault => 'found' in value
+
+/** Reads an address that begins with postgres:// or postgresql://. */
+export function readPostgresAddress(url: string): PostgresAddress | AddressFault {
+  const text = url.replace(/^postgres(ql)?:\/\//, '')
+  if (/[\s\p{Cc}]/u.test(text)) return fault('a space or a line break in a Postgres address')
+  if (/%(?![0-9a-f]{2})/i.test(text)) return fault('a "%" that does not start an escape')
+  if (!isDecodable(text)) return fault('an escape that is no UTF-8')
+  if (text.includes('#')) return fault('a "#" in a Postgres address')
+  const [place = '', ...queries] = text.split('?')
+  const [authority = '', ...path] = place.split('/')
+  if (queries.length > 1 || queries.join('').includes('@')) return fault('a "?" before the host')
+  if (path.length > 1 || path.join('').includes('@')) return fault('a "/" in user, password or database')
+  const parameters = readParameters(queries[0] ?? '')
+  return isFault(parameters) ? parameters : assemble(authority, path[0] ?? '', parameters)
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A "+" is a space, as in every query. */
+const decodedParameter = (text: string): string => decodeURIComponent(text.replaceAll('+', '%20'))
+
+function readParameters(query: string): Parameters | AddressFault {
+  const found: Parameters = {}
+  for (const pair of query.split('&').filter(Boolean)) {
+    const at = pair.indexOf('=')
+    const name = decodedParameter(at < 0 ? pair : pair.slice(0, at))
+    if (!isName(name)) return unknownParameter(name)
+    if (at < 0 || at === pair.length - 1)
+      return fault(`the parameter ${name} without a value`, `Type ${name}=VALUE`)
+    if (name in found) return fault(`the parameter ${name} twice`, 'Leave one of them out')
+    found[name] = decodedParameter(pair.slice(at + 1))
+  }
+  return found
+}
+
+/** What isn't known would be ignored, and a connection without TLS looks like one with it. */
+function unknownParameter(name: string): AddressFault {
+  // Behind a forgotten escape, it may be a part of the password.
+  const shown = /^[a-z][a-z_]{1,30}$/i.test(name) ? `the parameter ${name}` : 'a parameter (not shown)'
+  const near = nearest(name, names)
+  return {
+    found: `${shown} in a Postgres address`,
+    expected: `one of ${names.join(', ')}`,
+    hint: near
+      ? `Did you mean ${near}?`
+      : 'Leave it out; options=-c%20NAME%3DVALUE sets a setting of the session',
+  }
+}
+
+function assemble(authority: string, path: string, more: Parameters): PostgresAddress | AddressFault {
+  const at = authority.lastIndexOf('@')
+  const [name = '', ...secrets] = at < 0 ? [] : authority.slice(0, at).split(':')
+  const place = readHost(authority.slice(at + 1))
+  if (isFault(place)) return place
+  const port = more.port === undefined ? place.port : portOf(more.port)
+  if (typeof port === 'object') return port
+  const connectTimeout = more.connect_timeout === undefined ? undefined : Number(more.connect_timeout) * 1000
+  if (connectTimeout !== undefined && !(Number.isInteger(connectTimeout) && connectTimeout < 10 ** 6))
+    return fault('a connect_timeout that is no number', 'Type connect_timeout=10, in seconds')
+  const tls = readTls(more)
+  if (isFault(tls)) return tls
+  const decoded = (part: string): string | undefined => decodeURIComponent(part) || undefined
+  return {
+    user: more.user ?? decoded(name),
+    password: more.password ?? decoded(secrets.join(':')),
+    host: more.host ?? place.host,
+    port,
+    database: decoded(path),
+    options: more.options,
+    applicationName: more.application_name,
+    connectTimeout,
+    tls,
+  }
+}
+
+type Place = Pick<PostgresAddress, 'host' | 'port'>
+
+const hostHint = `Type postgres://USER:PASSWORD@HOST:PORT/DATABASE. ${escapes}`
+
+function readHost(text: string): Place | AddressFault {
+  if (text.includes(',')) return fault('several hosts', 'Name the one that can be written')
+  const [, v6, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([^:[\]]*))(?::(.*))?$/i.exec(text) ?? []
+  const host = v6 ?? decodeURIComponent(plain)
+  if (v6 === undefined && !/^(\/.*|[\p{L}\p{N}._-]*)$/u.test(host))
+    return fault('a host that is no name (not shown)', hostHint)
+  const port = digits === undefined || digits === '' ? undefined : portOf(digits)
+  if (typeof port === 'object') return port
+  return { host: host || undefined, port }
+}
+
+const portOf = (digits: string): number | AddressFault =>
+  /^\d{1,5}$/.test(digits) && Number(digits) > 0 && Number(digits) < 65_536
+    ? Number(digits)
+    : fault('a port that is no number from 1 to 65535 (not shown)', hostHint)
+
+const tlsModes: readonly string[] = ['disable', 'require', 'verify-ca', 'verify-full'] satisfies TlsMode[]
+const isTlsMode = (text: string): text is TlsMode => tlsModes.includes(text)
+
+/** `from`: where the mode was typed, such as "sslmode". */
+export function tlsMode(text: string, from: string): TlsMode | AddressFault {
+  if (isTlsMode(text)) return text
+  return {
+    found: `${from}=${text}`,
+    expected: `one of ${tlsModes.join(', ')}`,
+    hint: `allow and prefer silently fall back to clear text. Type ${from}=verify-full; ${from}=require encrypts but trusts any certificate`,
+  }
+}
+
+function readTls({ sslmode, ssl, sslrootcert, sslcert, sslkey }: Parameters): TlsSettings | AddressFault {
+  if (ssl !== undefined && !/^(true|1)$/.test(ssl))
+    return fault('an ssl that is not true', 'Type sslmode=disable, or sslmode=verify-full')
+  if (ssl !== undefined && sslmode !== undefined)
+    return fault('both ssl and sslmode', 'Leave ssl out: sslmode says more')
+  const mode = sslmode === undefined ? undefined : tlsMode(sslmode, 'sslmode')
+  if (typeof mode === 'object') return mode
+  if (mode === 'verify-ca' && sslrootcert === undefined)
+    return {
+      found: 'sslmode=verify-ca without sslrootcert',
+      expected: 'the certificates of the authority to trust',
+      hint: 'Type …&sslrootcert=/path/to/ca.pem, or sslmode=verify-full, which trusts the authorities that Node trusts',
+    }
+  if ((sslcert === undefined) !== (sslkey === undefined))
+    return fault('one of sslcert and sslkey', 'Name both: the certificate and its key')
+  const isWanted = [ssl, sslrootcert, sslcert].some((value) => value !== undefined)
+  return {
+    mode: mode ?? (isWanted ? 'verify-full' : undefined),
+    ...{ rootCert: sslrootcert, cert: sslcert, key: sslkey },
+  }
+}
+
+/** `HOST:PORT/DATABASE`, as an address has it. */
+export function postgresPlace({ host = '', port, database = '' }: PostgresAddress): string {
+  const name = host.startsWith('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host
+  return `${name}${port === undefined ? '' : `:${port}`}/${encodeURIComponent(database)}`
+}
+
+/** The address without password and parameters. Of one that can't be read, nothing is shown. */
+export function postgresLabel(url: string): string {
+  const address = readPostgresAddress(url)
+  if (isFault(address)) return 'postgres://'
+  const { user } = address
+  return `postgres://${user ? `${encodeURIComponent(user)}@` : ''}${postgresPlace(address)}`
+}

@@ -1,0 +1,111 @@
+/** A Postgres address is read in one way, and what can't be read is refused without a word of it that may be secret. */
+import { describe, expect, it } from 'vitest'
+import { baseUrlProblem, warehouseLabel, warehouseProblem } from '../../../src/engine/config/address.js'
+import { isFault, readPostgresAddress } from '../../../src/engine/config/postgresaddress.js'
+import { proxyProblem } from '../../../src/engine/config/proxy.js'
+
+const secret = /geheim|s3cret|zz|wort/
+
+describe('is read', () => {
+  it.each([
+    [
+      'postgres://me:geheim@db.example:5433/shop',
+      { user: 'me', password: 'geheim', host: 'db.example', port: 5433, database: 'shop' },
+      'postgres://me@db.example:5433/shop',
+    ],
+    ['postgresql://db/shop', { user: undefined, password: undefined }, 'postgres://db/shop'],
+    // The last "@" ends the password, for a host has none.
+    ['postgres://me:ge@heim@db/shop', { password: 'ge@heim', host: 'db' }, 'postgres://me@db/shop'],
+    ['postgres://me:a:b@db/shop', { password: 'a:b' }, 'postgres://me@db/shop'],
+    [
+      'postgres://me%40x:%23%2F%3F%25@db/a%20b',
+      { user: 'me@x', password: '#/?%' },
+      'postgres://me%40x@db/a%20b',
+    ],
+    ['postgres://me@[::1]:5432/shop', { host: '::1', port: 5432 }, 'postgres://me@[::1]:5432/shop'],
+    ['postgres://me@%2Fvar%2Frun:5432/shop', { host: '/var/run' }, 'postgres://me@%2Fvar%2Frun:5432/shop'],
+    [
+      'postgres:///shop?host=/var/run&port=5433&user=me&password=geheim',
+      { user: 'me', password: 'geheim', host: '/var/run', port: 5433 },
+      'postgres://me@%2Fvar%2Frun:5433/shop',
+    ],
+    [
+      'postgres://db/shop?sslmode=require&application_name=nightly&connect_timeout=3',
+      { tls: { mode: 'require' }, applicationName: 'nightly', connectTimeout: 3000 },
+      'postgres://db/shop',
+    ],
+    [
+      'postgres://db/shop?sslrootcert=/ca.pem',
+      { tls: { mode: 'verify-full', rootCert: '/ca.pem' } },
+      'postgres://db/shop',
+    ],
+    ['postgres://db/shop?ssl=true', { tls: { mode: 'verify-full' } }, 'postgres://db/shop'],
+    ['postgres://db', { host: 'db', database: undefined }, 'postgres://db/'],
+  ])('%s', (url, parts, label) => {
+    const address = readPostgresAddress(url)
+    expect(address).toMatchObject(parts)
+    expect(warehouseLabel(url)).toBe(label)
+    expect(warehouseProblem(url)).toBeUndefined()
+  })
+})
+
+describe('is refused with what to type, and nothing secret', () => {
+  it.each([
+    ['postgres://me:gehe#zz@db/shop', /"#"/, /%23/],
+    ['postgres://me:12#zz@db/shop', /"#"/, /%23/],
+    ['postgres://me:12/zz@db/shop', /"\/"/, /%2F/],
+    ['postgres://me:12?zz@db/shop', /"\?"/, /%3F/],
+    ['postgres://me:12?zz=wort@db/shop?sslmode=require', /"\?"/, /%3F/],
+    ['postgres://me:ge%zz@db/shop', /"%"/, /%25/],
+    ['postgres://me:geheim%@db/shop', /"%"/, /%25/],
+    ['postgres://me:%ff@db/shop', /UTF-8/, /%25/],
+    ['postgres://me:ge heim@db/shop', /space/, /%25/],
+    ['postgres://me:geheim\n@db/shop', /line break/, /%25/],
+    // The "@" was forgotten: what should be the password is read as a port.
+    ['postgres://me:geheim/shop', /port/, /USER:PASSWORD@HOST/],
+    ['postgres://me:geheim@db:54x2/shop', /port/, /USER:PASSWORD@HOST/],
+    ['postgres://me@db:70000/shop', /port/, /USER:PASSWORD@HOST/],
+    ['postgres://me@db,standby/shop', /several hosts/, /Name the one/],
+    ['postgres://me@d(b)/shop', /host/, /USER:PASSWORD@HOST/],
+    ['postgres://db/shop?sslmod=require', /parameter sslmod\b/, /sslmode/],
+    ['postgres://db/shop?SSLMODE=require', /parameter SSLMODE/, /sslmode/],
+    ['postgres://db/shop?target_session_attrs=read-write', /target_session_attrs/, /Leave it out/],
+    ['postgres://db/shop?channel_binding=require', /channel_binding/, /Leave it out/],
+    ['postgres://db/shop?s3cret', /not shown/, /Leave it out/],
+    ['postgres://db/shop?sslmode=', /without a value/, /sslmode=VALUE/],
+    ['postgres://db/shop?sslmode=disable&sslmode=require', /twice/, /Leave one/],
+    ['postgres://db/shop?sslmode=require&ssl=true', /both/, /Leave ssl out/],
+    ['postgres://db/shop?ssl=false', /ssl that is not true/, /sslmode=disable/],
+    ['postgres://db/shop?sslcert=/c.pem', /sslcert and sslkey/, /both/],
+    ['postgres://db/shop?connect_timeout=soon', /connect_timeout/, /connect_timeout=10/],
+  ])('%s', (url, found, hint) => {
+    expect(isFault(readPostgresAddress(url))).toBe(true)
+    const problem = warehouseProblem(url)
+    expect(problem?.found).toMatch(found)
+    expect(problem?.hint).toMatch(hint)
+    expect(JSON.stringify([problem, warehouseLabel(url)])).not.toMatch(secret)
+  })
+})
+
+it.each([
+  'https://me:geheim@api.example.com',
+  'https://api.example.com?key=geheim',
+  'https://api.example.com#geheim',
+  'me:geheim@api.example.com',
+  'htps://me:geheim@api.example.com',
+])('of the address of the API %s, nothing secret is shown', (url) => {
+  const problem = baseUrlProblem(url, url, false)
+  expect(problem).toMatchObject({ path: 'api.baseUrl', found: expect.stringContaining('not shown') })
+  expect(JSON.stringify(problem)).not.toMatch(secret)
+})
+
+it.each([
+  'http://me:12#zz@proxy:3128',
+  'http://me:12/zz@proxy:3128',
+  'http://me:12?zz@proxy:3128',
+  'http://me:ge%zz@proxy:3128',
+])('a proxy at %s is refused', (url) => {
+  const problem = proxyProblem('https://api.example.com', url, {})
+  expect(problem?.hint).toContain('%23')
+  expect(JSON.stringify(problem)).not.toMatch(secret)
+})
