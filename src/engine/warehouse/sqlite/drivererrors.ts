@@ -16,7 +16,8 @@ const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 const createdAgain =
   'The next run creates it again and fills it; so does shopsync migrate, then shopsync sync'
-const unwritable = 'Expected a file and a folder that this user may read and write: check their owner and permissions'
+const unwritable =
+  'Expected a file and a folder that this user may read and write: check their owner and permissions'
 
 const notWritten = 'cannot be written'
 /** A command that only reads can find these, too. */
