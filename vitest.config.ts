@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { compiled } from './test/support/compiled.js'
@@ -36,6 +37,8 @@ export default mergeConfig(
     test: {
       projects: [project('pure', 'threads'), project('warehouse', 'forks'), project('process', 'forks')],
       sequence: { sequencer: LawsFirst },
+      // Workers wait for Postgres and for threads a third of their time: one more than processors keeps these busy.
+      maxWorkers: availableParallelism() + 1,
       testTimeout: 180_000,
       hookTimeout: 180_000,
     },
