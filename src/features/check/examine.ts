@@ -72,8 +72,12 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   })
   const stored = await checkWarehouse(() => context.readingWarehouse(), config.warehouse.autoMigrate)
   const warehouse = stored.of === 'warehouse' ? await context.readingWarehouse() : undefined
-  // If the warehouse can't be opened, its own trial says so.
-  const tables = await context.readingWarehouse().then(checkInterference, () => [])
+  // If the warehouse can't be opened, or not be written at all, its own trial says so, and not each table.
+  const found = await context
+    .readingWarehouse()
+    .then(checkInterference)
+    .catch(() => [])
+  const tables = warehouse || found.every(({ exitCode }) => exitCode !== 3) ? found : []
   const views = warehouse
     ? await checkViews(warehouse, viewsWanted(context), config.warehouse.autoMigrate)
     : []
