@@ -19,7 +19,7 @@ const reasonsToReopen: ReadonlySet<Reason | undefined> = new Set(['warehouse_wen
 const isReasonToReopen = (error: unknown): error is Stop =>
   error instanceof OtherSettings || (error instanceof Stop && reasonsToReopen.has(error.details.code))
 
-/** The configuration was read again, and is the same: reading it once more can't help. */
+/** The configuration was read again, and is the same: reading it a third time would not help. */
 const twoConfigurations = ({ where, names }: OtherSettings): Stop =>
   new Stop(
     `Two configurations shape the warehouse ${where}: the one that was used last has other values of ${names.join(', ')}, and this program's is the same as before`,

@@ -8,7 +8,7 @@ The range includes --from and excludes --to. Both take an instant with its time 
 schedule.timeZone) or a length of time back from now, such as 7d, 26h or P7D. A --to in the future counts as now. For
 several ranges, repeat both flags. The same command again resumes a backfill that was cut short, with the lists that are
 not done, unless a length of time back or a --to in the future moves the range. A list of names, which has no times, is
-read whole.`,
+read in full.`,
   examples: [
     ['shopsync backfill --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z', 'January, of every tenant'],
     ['shopsync backfill --from 7d --to 1d', 'from seven days ago to one day ago'],

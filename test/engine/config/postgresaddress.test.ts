@@ -1,4 +1,4 @@
-/** A Postgres address is read in one way, and what can't be read is refused without a word of it that may be secret. */
+/** A Postgres address is read in one way, and what can't be read is refused without showing what may be secret. */
 import { describe, expect, it } from 'vitest'
 import { baseUrlProblem, warehouseLabel, warehouseProblem } from '../../../src/engine/config/address.js'
 import { isFault, readPostgresAddress } from '../../../src/engine/config/postgresaddress.js'

@@ -76,7 +76,7 @@ const tryRoomBeside = (path: string, where: string, bytes: number): Promise<void
 function refuseMissingFolder(path: string, where: string): void {
   const folder = dirname(path)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
-  throw new Stop(`The warehouse ${where} is to be in a folder that does not exist, expected one that does`, {
+  throw new Stop(`The warehouse ${where} needs a folder that does not exist, expected one that does`, {
     exitCode: 2,
     hint: `Correct warehouse.url, or type mkdir -p ${folder}; shopsync migrate makes it, too`,
   })
