@@ -33,7 +33,9 @@ test('next to the configuration it is read by every command, and the environment
   expect(other.code).toBe(3)
   // It is next to the configuration, not in the working directory.
   const config = join(here.folder, 'config.json')
+  here.configure({ warehouse: { url: `sqlite:${join(here.folder, 'data/warehouse.db')}` } })
   expect(await shopsync(['status', '--config', config, '--json'])).toMatchObject({ stderr: '' })
+  here.configure()
 })
 
 test('one that everybody can read causes a warning', async () => {
