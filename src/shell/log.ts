@@ -9,14 +9,13 @@ export function secretsOf(config: Config): string[] {
   return [config.api.secret.reveal(), ...passwords(config), ...secretsIn(config.sections)]
 }
 
-/** The passwords in addresses, decoded. The warehouse's may be spelled in other ways than by its escapes. */
+/** The passwords in addresses, both as spelled in the address and decoded. */
 function passwords({ warehouse, api }: Config): string[] {
   const [database, proxy] = [warehouse.url.reveal(), api.proxy?.url.reveal() ?? '']
   const address = database.startsWith('sqlite:') ? undefined : readPostgresAddress(database)
-  const proxyPassword = URL.canParse(proxy) ? decodeURIComponent(new URL(proxy).password) : ''
-  return [address && !isFault(address) ? address.password : undefined, proxyPassword].flatMap(
-    (password) => password || [],
-  )
+  const ofDatabase = address && !isFault(address) ? [address.password, address.typedPassword] : []
+  const ofProxy = URL.canParse(proxy) ? new URL(proxy).password : ''
+  return [...ofDatabase, ofProxy, decodeURIComponent(ofProxy)].flatMap((password) => password || [])
 }
 
 /** Every secret in the sections of the features, at any depth. */

@@ -3,7 +3,6 @@
  * in the same process: nobody has to restart them, and nothing that they remember outlives what it was about. So they do
  * when a process with a newer configuration has written the warehouse, and then go on with that.
  */
-
 import { Stop } from '../engine/base/errors.js'
 import type { Reason } from '../engine/base/reasons.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
@@ -49,7 +48,10 @@ export class Opening {
     return warehouse
   }
 
-  /** `use`: whose port it is. 0: any free one. */
+  /**
+   * The port to open. If 0 is configured, the system chose one at the first opening, and later ones take the same again.
+   * `use`: what it is for.
+   */
   port(use: string, configured: number): number {
     return configured === 0 ? (this.ports.get(use) ?? 0) : configured
   }

@@ -23,7 +23,7 @@ export function baseUrlProblem(url: string, shown: string, allowInsecure: boolea
       isOpen ? undefined : 'another text (not shown)',
     )
   }
-  if (!isOpen) {
+  if (parsed.username || parsed.password || parsed.search || parsed.hash) {
     return problem(
       'an address without user, query or fragment',
       `${example}; the credentials go into partnerId and secret`,

@@ -11,6 +11,8 @@ export type TlsMode = 'disable' | 'require' | 'verify-ca' | 'verify-full'
 export interface PostgresAddress {
   readonly user: string | undefined
   readonly password: string | undefined
+  /** The password as the address spells it: logs conceal both. */
+  readonly typedPassword: string | undefined
   /** A name, an IP address, or the folder of a socket. */
   readonly host: string | undefined
   readonly port: number | undefined
@@ -127,6 +129,7 @@ function assemble(authority: string, path: string, more: Parameters): PostgresAd
   return {
     user: more.user ?? decoded(name),
     password: more.password ?? decoded(secrets.join(':')),
+    typedPassword: secrets.join(':') || undefined,
     host: more.host ?? place.host,
     port,
     database: decoded(path),

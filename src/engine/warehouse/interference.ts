@@ -63,7 +63,13 @@ export class InterferedTables {
   constructor(private readonly find: () => Promise<readonly Interference[]>) {}
 
   ask(): Promise<ReadonlySet<string>> {
-    this.#names ??= this.find().then((found) => new Set(found.map(({ table }) => table)))
+    this.#names ??= this.find().then(
+      (found) => new Set(found.map(({ table }) => table)),
+      (error) => {
+        this.forget()
+        throw error
+      },
+    )
     return this.#names
   }
 

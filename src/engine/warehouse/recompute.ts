@@ -10,7 +10,6 @@
  *             or settings have changed again.
  * finished:   all rows were computed with that rule and those settings.
  */
-
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'

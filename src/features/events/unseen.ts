@@ -1,5 +1,4 @@
 /* Which of the announced records a walk has not left in the warehouse as events announced them. */
-
 import type { Int64 } from '../../../schema/resource.js'
 import { inParts } from '../../engine/base/parts.js'
 import { toMicros } from '../../engine/base/timestamp.js'

@@ -1,5 +1,4 @@
 /* The waiting events, as rings and walks query them. */
-
 import { type CompiledQuery, type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { inParts } from '../../engine/base/parts.js'

@@ -22,6 +22,7 @@ describe('is read', () => {
       { user: 'me@x', password: '#/?%' },
       'postgres://me%40x@db/a%20b',
     ],
+    ['postgres://me:%70w%40@db/shop', { password: 'pw@', typedPassword: '%70w%40' }, 'postgres://me@db/shop'],
     ['postgres://me@[::1]:5432/shop', { host: '::1', port: 5432 }, 'postgres://me@[::1]:5432/shop'],
     ['postgres://me@%2Fvar%2Frun:5432/shop', { host: '/var/run' }, 'postgres://me@%2Fvar%2Frun:5432/shop'],
     [
@@ -97,6 +98,11 @@ it.each([
   const problem = baseUrlProblem(url, url, false)
   expect(problem).toMatchObject({ path: 'api.baseUrl', found: expect.stringContaining('not shown') })
   expect(JSON.stringify(problem)).not.toMatch(secret)
+})
+
+it('a path of the API may contain an "@"', () => {
+  const url = 'https://gateway.example.com/@shops'
+  expect(baseUrlProblem(url, url, false)).toBeUndefined()
 })
 
 it.each([

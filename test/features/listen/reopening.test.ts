@@ -72,6 +72,9 @@ async function storedEvents({ run }: Here): Promise<{ event_id: string; state: s
   return listed.json<{ events: { event_id: string; state: string }[] }>().events
 }
 
+const isSettled = async (there: Here): Promise<boolean> =>
+  (await storedEvents(there)).every(({ state }) => state === 'settled')
+
 /** Paths of fields that nobody knew, as the warehouse has them. */
 async function driftOf({ address }: Here): Promise<unknown[]> {
   const warehouse = await reopen(address)
@@ -106,14 +109,13 @@ async function goesOn(
   const accepted = keepsEvents ? sending(listening, id, enough.signal) : []
   await put()
   await until(() => listening.stderr().includes('Everything was opened again'))
-  expect(listening.stderr()).toMatch(/replaced.* (while this program was up|during this run)/)
+  expect(listening.stderr()).toMatch(/replaced.* while this program was up/)
   await until(async () => (await ready(listening)) === 200)
   sandbox.store.change(tenant(), 'repair_orders', id, { detail: `${command} goes on` })
   expect(await send(listening, 'afterwards', id)).toBe(200)
   enough.abort()
   const ids = await accepted
-  const settled = async () => (await storedEvents(there)).every(({ state }) => state === 'settled')
-  await until(settled)
+  await until(() => isSettled(there))
   expect((await there.run('why', 'repair_orders', String(id), '--json')).stdout).toContain('goes on')
   const stored = new Set((await storedEvents(there)).map(({ event_id }) => event_id))
   expect(ids.filter((sent) => !stored.has(sent))).toEqual([])
@@ -138,6 +140,8 @@ describe.each(warehouses())('$name', (kind) => {
       before: async (listening) => {
         expect(await send(listening, 'before', id)).toBe(200)
         await until(async () => (await driftOf(there)).length > 0)
+        // A turn and the restore would wait for each other's tables, and Postgres would end one of them.
+        await until(() => isSettled(there))
       },
       after: async () => expect(await driftOf(there)).toEqual(['novel_field']),
     })
