@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { Table } from '../model/table.js'
+import { isEverybodys } from './classify.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 
@@ -43,8 +44,10 @@ export async function tryWrite(
 ): Promise<void> {
   const undo = new Error('undo')
   const found = await dialect.interferences(tables.map(({ name }) => name))
-  // These are told apart: each is the trouble of one table.
-  const barred = new Set(found.filter(({ isHarmful }) => isHarmful).map(({ table }) => table))
+  // The trouble of a single table is told by itself; without the state tables, no run can begin.
+  const barred = new Set(
+    found.filter(({ isHarmful, table }) => isHarmful && !isEverybodys(table)).map(({ table }) => table),
+  )
   const live = new Map<string, Set<string>>()
   for (const { table, name } of await dialect.liveColumns())
     live.set(table, (live.get(table) ?? new Set()).add(name))

@@ -2,7 +2,6 @@
  * Deletions announced by events. The event isn't proof: the source is queried with the full confirmation that
  * `reconcile` uses. What can't be confirmed is left to the next reconcile.
  */
-
 import type { Int64 } from '../../../schema/resource.js'
 import { inParts } from '../../engine/base/parts.js'
 import { addMicros } from '../../engine/base/timestamp.js'

@@ -2,7 +2,6 @@
  * The inbox: events are stored here from the moment they are answered until a walk settles them. It is written at any
  * moment without the lease, and what it has accepted must be on disk. It contains nothing personal: ids and times.
  */
-
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../../engine/base/clock.js'
