@@ -1,10 +1,11 @@
 /**
- * npm run bench:pairs -- --against DIR [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] [--records
- * 12000]
+ * npm run bench:pairs -- --against DIR [--phase first] [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres]
+ * [--records 12000] [--tenants 4]
  *
- * Compares this checkout's build (A) with another one's (B, in DIR): first loads, each in its own process, in the order
- * A B B A, so that each is compared with what ran next to it. Processor time and peak memory decide; elapsed time is
- * shown, but means little on a machine shared with others. Both checkouts need dist/bench/measure.js (npm run build).
+ * Compares this checkout's build (A) with another one's (B, in DIR): first loads, or with `--phase idle` syncs that find
+ * nothing new, each in its own process, in the order A B B A, so that each is compared with what ran next to it.
+ * Processor time and peak memory decide; elapsed time is shown, but means little on a machine shared with others. Both
+ * checkouts need dist/bench/measure.js (npm run build).
  */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     warehouses: { type: 'string', default: 'sqlite,postgres' },
     records: { type: 'string', default: '12000' },
     tenants: { type: 'string', default: '4' },
+    phase: { type: 'string', default: 'first' },
   },
 })
 
@@ -43,26 +45,45 @@ interface Pair {
   readonly b: Run
 }
 
-/** Loads into the same warehouse, one after the other, by the programs of several checkouts. */
+/** Loads by the programs of several checkouts, one after the other, each into the tables that are its turn. */
 class Course {
   readonly #warehouse: BenchWarehouse
-  readonly #task: Omit<Task, 'contender'>
+  readonly #task: Omit<Task, 'contender' | 'phase'>
   readonly #server: number | undefined
+  readonly #loaded = new Set<number>()
 
   constructor(warehouse: BenchWarehouse, source: string, dataset: Dataset, server: number | undefined) {
     const { url } = warehouse
     const updatedAfter = '1970-01-01T00:00:00Z'
     const resources = resourcesOf(dataset)
     this.#warehouse = warehouse
-    this.#task = { phase: 'first', url, schema, source, tenants, resources, updatedAfter }
+    this.#task = { url, schema, source, tenants, resources, updatedAfter }
     this.#server = server
   }
 
-  async run(program: string): Promise<Run> {
+  /** A first load into empty tables. */
+  async first(program: string): Promise<Run> {
     await empty(this.#warehouse.url)
-    await measured({ ...this.#task, contender: 'prepare' }, program)
+    const task = { ...this.#task, phase: 'first' as const }
+    await measured({ ...task, contender: 'prepare' }, program)
+    return this.#load(task, program)
+  }
+
+  /** A sync that finds nothing new. The program keeps tables of its own, since the other's may have other columns. */
+  async idle(program: string, index: number): Promise<Run> {
+    const { url } = this.#warehouse
+    const own = url.startsWith('sqlite:') ? { url: `${url}.${index}` } : { schema: `${schema}_${index}` }
+    const task = { ...this.#task, ...own }
+    if (!this.#loaded.has(index)) {
+      await measured({ ...task, phase: 'first', contender: 'shopsync' }, program)
+      this.#loaded.add(index)
+    }
+    return this.#load({ ...task, phase: 'changed' }, program)
+  }
+
+  async #load(task: Omit<Task, 'contender'>, program: string): Promise<Run> {
     const before = await this.#used()
-    const result = await measured({ ...this.#task, contender: 'shopsync' }, program)
+    const result = await measured({ ...task, contender: 'shopsync' }, program)
     return { ...result, server: (await this.#used()) - before }
   }
 
@@ -73,13 +94,16 @@ class Course {
   }
 }
 
-async function compare(course: Course, a: string, b: string): Promise<Pair[]> {
+async function compare(course: Course, programs: readonly [string, string]): Promise<Pair[]> {
+  const idle = options.phase === 'idle'
+  const run = (index: 0 | 1): Promise<Run> =>
+    idle ? course.idle(programs[index], index) : course.first(programs[index])
   const pairs: Pair[] = []
-  // The first loads warm up the file cache and don't count.
-  for (const program of [a, b]) await course.run(program)
+  // The first runs warm up the file cache and don't count.
+  for (const index of [0, 1] as const) await run(index)
   for (let i = 0; i < Number(options.pairs); i++) {
-    const first = await course.run(i % 2 === 0 ? a : b)
-    const second = await course.run(i % 2 === 0 ? b : a)
+    const first = await run(i % 2 === 0 ? 0 : 1)
+    const second = await run(i % 2 === 0 ? 1 : 0)
     const pair = i % 2 === 0 ? { a: first, b: second } : { a: second, b: first }
     pairs.push(pair)
     const shown = [pair.a, pair.b].map(
@@ -134,7 +158,9 @@ function programs(): [string, string] {
 }
 
 async function main(): Promise<void> {
-  const [a, b] = programs()
+  const both = programs()
+  if (options.phase !== 'first' && options.phase !== 'idle')
+    throw new Error(`--phase ${options.phase}: expected first or idle`)
   const dataset = datasets.find((known) => known === options.dataset)
   if (dataset === undefined) throw new Error(`--dataset ${options.dataset}: expected ${datasets.join(', ')}`)
   const source = await BenchSource.start(tenants, Number(options.records) / tenants, dataset)
@@ -144,8 +170,8 @@ async function main(): Promise<void> {
         const postgres = warehouse.name === 'postgres'
         if (postgres) await quieten(warehouse.url)
         const server = postgres ? await serverPid(warehouse.url) : undefined
-        const pairs = await compare(new Course(warehouse, source.url, dataset, server), a, b)
-        const what = `${dataset}, ${warehouse.name}, ${options.records} repair orders, ${pairs.length} pairs`
+        const pairs = await compare(new Course(warehouse, source.url, dataset, server), both)
+        const what = `${options.phase}, ${dataset}, ${warehouse.name}, ${options.records} repair orders, ${pairs.length} pairs`
         process.stdout.write(
           `\n${what}, medians; A is this checkout, B is ${options.against}:\n\n${report(pairs)}\n`,
         )

@@ -3,7 +3,8 @@
  *
  * How long a change at the source takes to reach the warehouse: `--rate` changes per second over 60 lists of the
  * sandbox, which sends their events to `shopsync listen`. A change has arrived when the walk that its event rang has
- * ended and its verdict is stored: `settled_at` minus `triggered_at`, both by this machine's clock.
+ * ended and its verdict is stored: `settled_at` minus `triggered_at`, both by this machine's clock. The processor time
+ * is the listener's, without the database server's.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -11,6 +12,7 @@ import { resources } from '../../schema/index.js'
 import { toMicros } from '../../src/engine/base/timestamp.js'
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { revision } from '../../src/sandbox/records/sample.js'
+import { processorSeconds } from '../processes.js'
 import { withWarehouses } from '../warehouse.js'
 import { ended, Installed, percentile } from './listening.js'
 
@@ -94,9 +96,9 @@ async function followed(installed: Installed): Promise<Followed> {
 
 async function main(): Promise<void> {
   process.stdout.write(
-    '| warehouse | changes | not settled | median s | p99 s | rings | requests a ring | verdicts |\n',
+    '| warehouse | changes | not settled | median s | p99 s | rings | requests a ring | processor ms a ring | verdicts |\n',
   )
-  process.stdout.write('| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n')
+  process.stdout.write('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n')
   await withWarehouses((options.warehouses ?? '').split(','), async (warehouses) => {
     for (const warehouse of warehouses) {
       const sandbox = await createSandbox({ tenants, repairOrders: 200, seed: 7 })
@@ -106,12 +108,15 @@ async function main(): Promise<void> {
         await installed.prepare()
         const { child, url } = await installed.listen()
         sandbox.subscribe(url)
+        const used = (): number => (child.pid === undefined ? 0 : (processorSeconds(child.pid) ?? 0))
+        const before = used()
         const changes = await change(sandbox)
         const { waits, notSettled, rings, requests, verdicts } = await followed(installed)
+        const milliseconds = ((used() - before) * 1000) / rings
         await ended(child)
         const seconds = [0.5, 0.99].map((share) => percentile(waits, share).toFixed(2)).join(' | ')
         process.stdout.write(
-          `| ${warehouse.name} | ${changes} | ${notSettled} | ${seconds} | ${rings} | ${(requests / rings).toFixed(2)} | ${verdicts.join(', ')} |\n`,
+          `| ${warehouse.name} | ${changes} | ${notSettled} | ${seconds} | ${rings} | ${(requests / rings).toFixed(2)} | ${milliseconds.toFixed(1)} | ${verdicts.join(', ')} |\n`,
         )
       } finally {
         installed.remove()
