@@ -2,8 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { adopt } from '../../../src/features/adopt/work.js'
+import { makePlan } from '../../../src/features/plan/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
+import { copyInto } from '../../support/copying.js'
 import {
   at,
   atSource,
@@ -16,9 +19,9 @@ import {
   timeOf,
   verifyNotes,
 } from '../../support/notes.js'
-import { type RunOptions, sync } from '../../support/run.js'
+import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const odd = () => sandbox.store.collection(1, 'notes').odd
@@ -186,6 +189,64 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     },
   )
+
+  it.each(warehouses())('a copy into $name knows them, too', async (other) => {
+    const address = kind.address()
+    const original = await reopen(address)
+    await original.migrate()
+    clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+    sandbox.reset()
+    sandbox.store.addTenant({ id: 1 })
+    fill(sandbox, 350)
+    await sync(sandbox, original, { resources: ['notes'], clock })
+    archive(20, 30)
+    await run(original, { full: true })
+    await original.close()
+    const to = other.address()
+    expect(await copyInto(address, to, { model: known })).toMatchObject({ status: 'ok' })
+    const copied = await reopen(to)
+    expect(await unlisted(copied)).toEqual([20, 30])
+    expect((await verify(copied)).cursors[0]).toMatchObject({ status: 'equal', left_the_list: 2 })
+    expect(await run(copied)).toMatchObject({
+      status: 'ok',
+      reason: 'left_the_list',
+      reconciled: { left_the_list: 2, stored: 0, deleted: 0 },
+    })
+    await copied.close()
+  })
+
+  it('plan counts a request for each, as reconcile sends it', async () => {
+    const warehouse = await begun(1500)
+    archive(20, 1400)
+    await run(warehouse, { full: true })
+    const { deps, close } = await depsOf(sandbox, warehouse, { clock, readAhead: 1 })
+    const request = { mode: 'reconcile' as const, job: null, tenants: null, resources: ['notes'] }
+    const { requests } = await makePlan(deps, request, 0)
+    await close()
+    sandbox.resetRequests()
+    expect(await run(warehouse)).toMatchObject({ reason: 'left_the_list' })
+    expect(sandbox.requests).toHaveLength(requests)
+    await warehouse.close()
+  })
+
+  it("another source's list says nothing about these records: adopt drops the marks, and reconcile looks again", async () => {
+    const warehouse = await begun(350)
+    archive(20, 30)
+    await run(warehouse, { full: true })
+    const { deps, close } = await depsOf(sandbox, warehouse, { clock })
+    await adopt(deps, { ...deps.source.address, partnerId: '43' }, false)
+    expect(await unlisted(warehouse)).toEqual([])
+    expect(await cursor(warehouse)).toBeUndefined()
+    await adopt(deps, deps.source.address, false)
+    await close()
+    await synced(warehouse)
+    expect(await run(warehouse)).toMatchObject({
+      status: 'failed',
+      reason: 'left_the_list',
+      reconciled: { left_ids: [20, 30], deleted: 0 },
+    })
+    await warehouse.close()
+  })
 
   it('being gone ends it: the row is marked deleted', async () => {
     const warehouse = await begun(1500)
