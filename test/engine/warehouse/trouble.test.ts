@@ -10,11 +10,12 @@ import { Skip } from '../../../src/engine/base/errors.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { databaseAt, onServer } from '../../support/databases.js'
 import { type Address, configure } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
-import { sync } from '../../support/run.js'
+import { depsOf, sync } from '../../support/run.js'
 import { through } from '../../support/through.js'
 import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
 
@@ -402,9 +403,14 @@ describe('a value that Postgres cannot hold', () => {
       expect(rows.map(({ description }) => description).toSorted()).toEqual(
         [null, ...[1, 2, 3, 4, 5, 7, 8].map((id) => `note ${id}`)].toSorted(),
       )
-      expect(await quarantine(warehouse)).toEqual([
-        { resource: 'notes', record_id: '6', path: 'description', value: 'Łukasz → 4' },
+      const kept = [{ resource: 'notes', record_id: '6', path: 'description', value: 'Łukasz → 4' }]
+      expect(await quarantine(warehouse)).toEqual(kept)
+      const { deps, close } = await depsOf(sandbox, warehouse)
+      expect(await replayQuarantine(deps, { tenants: null, resources: null })).toMatchObject([
+        { record_id: '6', outcome: 'still bad' },
       ])
+      await close()
+      expect(await quarantine(warehouse)).toEqual(kept)
       const { stdout } = await new Program(program, [
         'check',
         '--config',
