@@ -75,6 +75,10 @@ export class Bug extends ShopsyncError {
   override readonly name = 'Bug'
 }
 
+/** Whether an error tells what happened outside of the program. Anything else is a fault of the program itself. */
+export const isExpected = (error: unknown): error is Retry | Skip | Stop =>
+  error instanceof Retry || error instanceof Skip || error instanceof Stop
+
 /** An error's message and hint. */
 export function wordsOf(error: unknown): { readonly message: string; readonly hint: string | undefined } {
   const message = error instanceof Error ? error.message : String(error)
@@ -89,6 +93,8 @@ export function describeError(error: unknown): string {
 
 /** An error in the log: its text, and where it was thrown if the program is wrong. */
 export function errorFields(error: unknown): { readonly error: string; readonly stack?: string | undefined } {
-  const isExpected = error instanceof Retry || error instanceof Skip || error instanceof Stop
-  return { error: describeError(error), ...(error instanceof Error && !isExpected && { stack: error.stack }) }
+  return {
+    error: describeError(error),
+    ...(error instanceof Error && !isExpected(error) && { stack: error.stack }),
+  }
 }

@@ -2,7 +2,7 @@
  * A job: several steps as one run, under one lease, with one row in sync_runs. A step can do anything: a run's work on
  * cursors, a comparison, a snapshot, a report. Features make the steps (their step.ts).
  */
-import { Retry, Skip, Stop } from '../base/errors.js'
+import { isExpected, Stop } from '../base/errors.js'
 import type { Reader } from '../warehouse/cursors.js'
 import { openLease, type WriterLease } from '../warehouse/leasedwarehouse.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
@@ -147,8 +147,7 @@ class Steps {
       })
       this.run.done.push(report)
     } catch (error) {
-      const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
-      if (!isExpected || run.signal.aborted) throw error
+      if (!isExpected(error) || run.signal.aborted) throw error
       this.#failure ??= error
       this.#isSourceAway ||= work.asksSource
     }

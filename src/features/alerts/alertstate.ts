@@ -7,6 +7,7 @@ import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedwork
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
+import { isUnreadable, type UnreadableInbox } from '../events/eventview.js'
 import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'
@@ -126,7 +127,7 @@ interface Reading {
   readonly run: EndedRun
   readonly before: AlertMark | null
   readonly holder: string | null
-  readonly events: EventTroubles | undefined
+  readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
   readonly nowMicros: bigint
 }
@@ -176,7 +177,7 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     }),
     reports: run.reports,
     quarantine: await quarantineOf(db, session, since),
-    events: events && wantedEvents(events, isWanted),
+    events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
     staleAfterMs: settings.staleAfterMs,

@@ -1,7 +1,8 @@
 /* Problems with events that need attention, as incidents. Pure. Used by incidents.ts. */
 import { count, plural } from '../../engine/base/format.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
 import type { EventTroubles, LateCursor, OddEvents } from '../events/eventtroubles.js'
-import type { ListenerView } from '../events/eventview.js'
+import { isUnreadable, type ListenerView, type UnreadableInbox } from '../events/eventview.js'
 import { listenerAdvice, listenerCause, listenerMessage } from '../events/listenerwords.js'
 import { adviceOf, cursorMessage } from './alerttext.js'
 import type { Incident } from './incident.js'
@@ -9,17 +10,30 @@ import type { Incident } from './incident.js'
 /** Events that stay unsettled. The cause may be a problem that stops every run. */
 export const lateCause = 'late'
 
-export const eventIncidents = (troubles: EventTroubles | undefined): Incident[] =>
-  troubles === undefined
-    ? []
-    : [
-        ...troubles.listeners.map(listenerIncident),
-        ...lateIncidents(troubles.late),
-        ...troubles.notListed.map((found) => oddIncident(found, notListed)),
-        ...troubles.left.map((found) => oddIncident(found, left)),
-      ]
+/** Nothing is known of the events while this lasts: what was open about them stays open. */
+export const unreadableCause = 'unreadable'
+
+export function eventIncidents(
+  troubles: EventTroubles | UnreadableInbox | undefined,
+  nowMicros: bigint,
+): Incident[] {
+  if (troubles === undefined) return []
+  if (isUnreadable(troubles)) return [unreadableIncident(troubles, nowMicros)]
+  return [
+    ...troubles.listeners.map(listenerIncident),
+    ...lateIncidents(troubles.late),
+    ...troubles.notListed.map((found) => oddIncident(found, notListed)),
+    ...troubles.left.map((found) => oddIncident(found, left)),
+  ]
+}
 
 const common = { kind: 'events', lasts: 'state' } as const
+
+const unreadableIncident = ({ unreadable, advice }: UnreadableInbox, nowMicros: bigint): Incident => ({
+  ...common,
+  ...{ tenantId: 0, resource: '', since: fromMicros(nowMicros), cause: unreadableCause },
+  ...{ message: unreadable, advice },
+})
 
 const listenerIncident = (listener: ListenerView): Incident => ({
   ...common,

@@ -5,7 +5,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { RunReport } from '../../engine/run/runreport.js'
-import { lateCause } from './eventincidents.js'
+import { isUnreadable } from '../events/eventview.js'
+import { lateCause, unreadableCause } from './eventincidents.js'
 import type { Incident } from './incident.js'
 import { type Facts, findIncidents } from './incidents.js'
 import type { AlertRow } from './sql.js'
@@ -115,12 +116,13 @@ function isSwallowed(incident: Incident, { whole }: Facts, isStopped: boolean): 
 
 /** Whether an incident with no remaining sign is over. */
 function isOver(
-  { kind, lasts, tenantId, resource }: Incident,
-  { reports }: Facts,
+  { kind, cause, lasts, tenantId, resource }: Incident,
+  { reports, events }: Facts,
   { isWanted, run }: ComparedHow,
 ): boolean {
   const isWhole = tenantId === 0
   if (run.isLook && kind === 'failed' && isWhole) return false
+  if (kind === 'events' && cause !== unreadableCause && events && isUnreadable(events)) return false
   if (lasts === 'state') return true
   if (!isWhole && !isWanted(tenantId, resource)) return true
   if (isWhole) return reports.some(({ requests }) => requests > 0)

@@ -8,6 +8,7 @@ import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CursorReport, RunReport } from '../../engine/run/runreport.js'
 import type { EventTroubles } from '../events/eventtroubles.js'
+import type { UnreadableInbox } from '../events/eventview.js'
 import type { BehindTarget } from '../targets/missedtargets.js'
 import { durationText } from '../targets/settings.js'
 import { adviceOf, cursorMessage, listText } from './alerttext.js'
@@ -51,7 +52,7 @@ export interface Facts {
     readonly first_seen_at: string | null
   }[]
   /** undefined if events have never been received here. */
-  readonly events: EventTroubles | undefined
+  readonly events: EventTroubles | UnreadableInbox | undefined
   /** Resources that miss their targets; empty if no rule reports them. */
   readonly behind: readonly BehindTarget[]
   readonly staleAfterMs: number
@@ -86,7 +87,7 @@ export function findIncidents(facts: Facts): Incident[] {
     ...fromReports(facts, now),
     ...facts.quarantine.map(quarantineIncident),
     ...driftIncidents(facts.drift, now),
-    ...eventIncidents(facts.events),
+    ...eventIncidents(facts.events, facts.nowMicros),
     ...facts.behind.map(behindIncident),
   ]
 }

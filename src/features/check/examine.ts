@@ -46,6 +46,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const [
     {
       checkApi,
+      checkEvents,
       checkOwner,
       checkRevoked,
       checkInterference,
@@ -86,7 +87,8 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   const works = warehouse ? await checkWorks(warehouse) : []
-  return [...trials, ...revoked, ...ways, stored, ...tables, ...views, ...works, ...owner]
+  const events = warehouse ? await checkEvents(warehouse, nowMicros()) : []
+  return [...trials, ...revoked, ...ways, stored, ...tables, ...views, ...works, ...events, ...owner]
 }
 
 /** Forgotten tenants are not requested. If the warehouse can't be read, its own trial reports that. */

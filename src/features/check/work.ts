@@ -24,6 +24,7 @@ import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/so
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { plannedViews, type ViewsWanted } from '../analytics/makeviews.js'
+import { isUnreadable, readEventTotals, watchInbox } from '../events/eventview.js'
 import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
 import { failure, type Trial } from './trials.js'
@@ -162,6 +163,14 @@ export async function checkViews(
     ...troubles.map((trouble): Trial => ({ of: 'views', trouble, exitCode: 0 })),
     ...(made.length > 0 ? [{ of: 'view changes', changes: made, autoMigrate, exitCode: 0 } as const] : []),
   ]
+}
+
+/** The received events, if they are there and this user can't read and settle them. */
+export async function checkEvents(warehouse: Warehouse, nowMicros: bigint): Promise<Trial[]> {
+  const read = await readEventTotals(warehouse, nowMicros)
+  const written = await watchInbox(warehouse, async (inbox) => ({ rows: await inbox.write([]) }))
+  const [found] = [read, written].flatMap((part) => (part && isUnreadable(part) ? part : []))
+  return found ? [failure('events', new Stop(found.unreadable, { exitCode: 1, hint: found.advice }), 1)] : []
 }
 
 /** The snapshot and the report, if the last attempt failed. */

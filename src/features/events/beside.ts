@@ -1,10 +1,11 @@
 /* Rings alongside the planned work of a run: while it holds the lease, nobody else can ring. */
+import { isExpected } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { BesideWork, PlannedWork, WritingRun } from '../../engine/run/runcontext.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
-import { isExpected, Ringing, textOf } from './ringing.js'
+import { Ringing, textOf } from './ringing.js'
 import { RingMemory, type RingSettings } from './ringmemory.js'
 import { eventSettings } from './settings.js'
 import { beforeWalk } from './settling.js'

@@ -9,7 +9,13 @@ import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { listenCommand } from '../../engine/warehouse/lease.js'
 import { ofRuns } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { isLivingListener, type ListenerView, readListeners, withInboxThere } from './eventview.js'
+import {
+  isLivingListener,
+  type ListenerView,
+  readListeners,
+  type UnreadableInbox,
+  watchInbox,
+} from './eventview.js'
 import type { Inbox } from './inbox.js'
 
 export interface LateCursor extends CursorKey {
@@ -49,8 +55,8 @@ const dayMs = 86_400_000
 export const readEventTroubles = (
   warehouse: Warehouse,
   limits: EventLimits,
-): Promise<EventTroubles | undefined> =>
-  withInboxThere(warehouse, async (inbox) => {
+): Promise<EventTroubles | UnreadableInbox | undefined> =>
+  watchInbox(warehouse, async (inbox) => {
     const { nowMicros, lateAfterMs, runAfterMs } = limits
     const ago = (milliseconds: number): string =>
       addMicros(fromMicros(nowMicros), BigInt(milliseconds) * -1000n)

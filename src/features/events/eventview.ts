@@ -3,6 +3,7 @@
  * existing inbox and never makes one.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { isExpected } from '../../engine/base/errors.js'
 import { since } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CounterEntry } from '../../engine/warehouse/counters.js'
@@ -69,6 +70,34 @@ export async function withInboxThere<T>(
   }
 }
 
+/** The inbox is there and can't be read: it is damaged, belongs to another user, or lacks a right. */
+export interface UnreadableInbox {
+  readonly unreadable: string
+  readonly advice: string
+}
+
+export const isUnreadable = (found: object): found is UnreadableInbox => 'unreadable' in found
+
+/**
+ * For everything that shows or watches: events are optional, so if they can't be read, that is part of the answer, and
+ * all else is shown. undefined if events have never been received here.
+ */
+export async function watchInbox<T extends object>(
+  warehouse: Opened,
+  work: (inbox: Inbox) => Promise<T>,
+): Promise<T | UnreadableInbox | undefined> {
+  try {
+    return await withInboxThere(warehouse, work)
+  } catch (error) {
+    if (!isExpected(error)) throw error
+    return {
+      unreadable: `The received events cannot be read: ${error.message.replace(/^The warehouse /, '')}`,
+      advice:
+        'Give them the owner and permissions of the warehouse. If they are damaged, move the file away: shopsync listen makes a new one, and every sync reads what its events named',
+    }
+  }
+}
+
 /** A listener silent for this many milliseconds has ended: it gives a sign of life every ten seconds. */
 const silentMs = 60_000
 
@@ -102,8 +131,8 @@ export const readEventsStatus = (
   warehouse: Opened,
   nowMicros: bigint,
   chosen: Chosen = { tenants: null, resources: null },
-): Promise<EventsStatus | undefined> =>
-  withInboxThere(warehouse, async (inbox) => {
+): Promise<EventsStatus | UnreadableInbox | undefined> =>
+  watchInbox(warehouse, async (inbox) => {
     const listeners = await readListeners(inbox, nowMicros)
     const now = fromMicros(nowMicros)
     const due = await inbox.read((db) =>
@@ -244,8 +273,11 @@ export interface EventTotals {
 }
 
 /** undefined if events have never been received here. */
-export const readEventTotals = (warehouse: Opened, nowMicros: bigint): Promise<EventTotals | undefined> =>
-  withInboxThere(warehouse, async (inbox) => {
+export const readEventTotals = (
+  warehouse: Opened,
+  nowMicros: bigint,
+): Promise<EventTotals | UnreadableInbox | undefined> =>
+  watchInbox(warehouse, async (inbox) => {
     const rows = await inbox.read((db) =>
       db
         .selectFrom('sync_event_counts')

@@ -34,6 +34,8 @@ export interface InboxOptions {
 
 export class Inbox {
   readonly #policy: RetryPolicy
+  /** What failed here and not in the warehouse. */
+  readonly #failures = new WeakSet<object>()
   #reopening: Promise<void> | undefined
 
   private constructor(
@@ -58,7 +60,10 @@ export class Inbox {
 
   /** undefined if events have never been received here. */
   static async there(warehouse: Opened, options: InboxOptions = {}): Promise<Inbox | undefined> {
-    const open = (): Promise<Dialect | undefined> => warehouse.dialect.beside({ ...place, creates: false })
+    const open = (): Promise<Dialect | undefined> =>
+      warehouse.dialect.beside({ ...place, creates: false }).catch((error: unknown) => {
+        throw warehouse.dialect.classify(error)
+      })
     const dialect = await open()
     return dialect && new Inbox(dialect, warehouse, open, options)
   }
@@ -66,6 +71,11 @@ export class Inbox {
   /** For people; never contains a password. */
   get where(): string {
     return this.dialect.where
+  }
+
+  /** Whether only this inbox failed, and the warehouse, which is another file, did not: no run ends because of it. */
+  isOwn(error: unknown): boolean {
+    return error instanceof Error && this.#failures.has(error)
   }
 
   get db(): EventDb {
@@ -92,15 +102,20 @@ export class Inbox {
 
   /** Someone may have removed its file: later writes must not go into a file without a name. */
   async #trying<T>(work: () => Promise<T>): Promise<T> {
-    return this.#policy.trying(async () => {
-      if (this.dialect.isGone()) {
-        this.#reopening ??= this.#reopen().finally(() => {
-          this.#reopening = undefined
-        })
-        await this.#reopening
-      }
-      return work()
-    })
+    try {
+      return await this.#policy.trying(async () => {
+        if (this.dialect.isGone()) {
+          this.#reopening ??= this.#reopen().finally(() => {
+            this.#reopening = undefined
+          })
+          await this.#reopening
+        }
+        return work()
+      })
+    } catch (error) {
+      if (error instanceof Error && this.dialect.db !== this.warehouse.dialect.db) this.#failures.add(error)
+      throw error
+    }
   }
 
   async #reopen(): Promise<void> {

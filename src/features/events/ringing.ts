@@ -2,7 +2,7 @@
  * Rings: works on the cursors that events have made due. The holder of the lease does this: a run alongside its planned
  * work (beside.ts), or the listener in its turn (turn.ts).
  */
-import { describeError, errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { type Begin, workOnCursor } from '../../engine/run/cursor.js'
 import type { CursorHands } from '../../engine/run/cursorhands.js'
@@ -267,7 +267,4 @@ const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
   watermark !== null || lastSuccessAt !== null
 
 /** Whether an error comes from the source or the warehouse and isn't a bug. */
-export const isExpected = (error: unknown): error is Error =>
-  error instanceof Stop || error instanceof Skip || error instanceof Retry
-
 export const textOf = (error: unknown): string => describeError(error)

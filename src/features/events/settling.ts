@@ -31,7 +31,8 @@ const unlimited: AskingLimits = { room: () => Number.POSITIVE_INFINITY, failed: 
 
 /**
  * Called before each walk. Returns what to do when the walk is done; undefined if nothing waits. The walk is complete
- * and counts, whatever happens to its events: only what ends the whole run is thrown.
+ * and counts, whatever happens to its events: only what ends the whole run is thrown. An inbox
+ * that is damaged or that belongs to another user ends none.
  */
 export async function beforeWalk(
   inbox: Inbox,
@@ -50,7 +51,7 @@ export async function beforeWalk(
     try {
       await settling.run(waiting)
     } catch (error) {
-      if (error instanceof Stop || cursor.signal.aborted) throw error
+      if ((error instanceof Stop && !inbox.isOwn(error)) || cursor.signal.aborted) throw error
       tellTrouble(cursor, error)
       limits.failed()
       // Whatever is wrong may keep this from being stored, too.

@@ -1,7 +1,7 @@
 /* `shopsync schedule`: the jobs, the server next to them, and their end. Used by the command. */
 import { performance } from 'node:perf_hooks'
 import { Writable } from 'node:stream'
-import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import { readCursors } from '../../engine/warehouse/cursors.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
@@ -144,10 +144,8 @@ async function runJob(
       watch.superseded(error)
       return error.exitCode
     }
-    const isExpected = error instanceof Stop || error instanceof Skip || error instanceof Retry
-    const stack = !isExpected && error instanceof Error ? { stack: error.stack } : {}
     const exitCode = error instanceof Stop ? error.exitCode : 1
-    const fields = { job: job.name, error: describeError(error), ...stack }
+    const fields = { job: job.name, ...errorFields(error) }
     // A job that another run blocks has not failed: it will be tried again.
     if (exitCode === 4) log.warn(fields, 'Job did not run')
     else log.error(fields, 'Job failed')

@@ -9,6 +9,7 @@ import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
 import type { ToldIncident } from '../alerts/openincidents.js'
+import { isUnreadable } from '../events/eventview.js'
 import { freshnessStatusText, stretchedText } from '../targets/words.js'
 import type { CursorStatus } from './cursorstatus.js'
 import { perResource, perTenant } from './cursortables.js'
@@ -50,7 +51,7 @@ export function statusText(
     setBack(report),
     sharedServices(report),
     lateness(report, terminal),
-    failing ? '' : heardText(report.events, now),
+    failing && !(report.events && isUnreadable(report.events)) ? '' : heardText(report.events, now),
     failing ? '' : freshnessStatusText(report.freshness),
     report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),

@@ -14,7 +14,12 @@ import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten, wasForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
-import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
+import {
+  type EventsStatus,
+  isUnreadable,
+  readEventsStatus,
+  type UnreadableInbox,
+} from '../events/eventview.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
@@ -67,8 +72,8 @@ export interface StatusReport {
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
   readonly incidents: readonly ToldIncident[]
-  /** What was heard from the source; absent if nobody ever listened. */
-  readonly events?: EventsStatus
+  /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
+  readonly events?: EventsStatus | UnreadableInbox
   /** How fresh each resource with a target was; absent without targets. */
   readonly freshness?: readonly ResourceFreshnessStatus[]
   /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
@@ -124,6 +129,7 @@ const isWell = ({
   belongs_to,
   failed_works,
   incidents,
+  events,
 }: Omit<StatusReport, 'healthy'>): boolean =>
   !tenants.some(isLostTenant) &&
   !cursors.some(isTrouble) &&
@@ -131,6 +137,7 @@ const isWell = ({
   last_run?.ended_without_a_word !== true &&
   failed_works.length === 0 &&
   incidents.length === 0 &&
+  !(events && isUnreadable(events)) &&
   belongs_to?.configured !== false
 
 type Db = Warehouse['db']

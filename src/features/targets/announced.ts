@@ -2,6 +2,7 @@
  * What events show about cursors: which changes were announced, what waits, and since when a listener has been running
  * without a break. If events were never received here, there is no inbox, and nothing of this is queried.
  */
+import { isExpected } from '../../engine/base/errors.js'
 import { addMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { Arrival } from '../../engine/run/polls.js'
 import type { ReadingCursor } from '../../engine/run/tenant.js'
@@ -10,7 +11,6 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { isOwnEvent } from '../events/counts.js'
 import { Inbox } from '../events/inbox.js'
-import { isExpected } from '../events/ringing.js'
 import { isDueNow, isOlder } from '../events/waiting.js'
 
 /** How far the clocks of the source and the receiver may differ. */

@@ -61,6 +61,10 @@ export const eventHistograms = {
 } as const satisfies Record<string, Metric & { readonly bounds: readonly number[] }>
 
 export const eventGauges = {
+  shopsync_events_readable: {
+    help: '1; 0 if the received events are there but cannot be read: then there is no other metric of events.',
+    labels: [],
+  },
   shopsync_events_waiting: { help: 'Events that no walk has settled yet.', labels: [] },
   shopsync_events_oldest_waiting_seconds: {
     help: 'How long ago the oldest of them was received; 0: none waits.',

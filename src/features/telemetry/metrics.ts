@@ -13,7 +13,7 @@ import {
   sumPart,
 } from '../../engine/run/lifetimecounters.js'
 import { type CounterEntry, readCounters } from '../../engine/warehouse/counters.js'
-import { type EventTotals, readEventTotals } from '../events/eventview.js'
+import { type EventTotals, isUnreadable, readEventTotals, type UnreadableInbox } from '../events/eventview.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type GaugesOptions, readGauges, type WarehouseGauges } from './gauges.js'
@@ -66,7 +66,12 @@ export async function metricsText(options: MetricsOptions): Promise<string> {
 /** In sync_event_counts, metrics have short names. */
 const ownName = (name: string): string => name.replace(/^shopsync_events_/, '').replace(/_total$/, '')
 
-function showEvents(registry: Registry, { counts, waiting, oldestSeconds, unannounced }: EventTotals): void {
+function showEvents(registry: Registry, events: EventTotals | UnreadableInbox): void {
+  const gauge = (name: keyof typeof eventGauges): Gauge =>
+    new Gauge({ ...describe(name, eventGauges[name]), registers: [registry] })
+  gauge('shopsync_events_readable').set(isUnreadable(events) ? 0 : 1)
+  if (isUnreadable(events)) return
+  const { counts, waiting, oldestSeconds, unannounced } = events
   const kept = grouped(counts, ({ metric }) => metric)
   for (const [name, metric] of Object.entries(eventCounters)) {
     const counter = new Counter({ ...describe(name, metric), registers: [registry] })
@@ -76,8 +81,6 @@ function showEvents(registry: Registry, { counts, waiting, oldestSeconds, unanno
     registry.registerMetric(
       new KeptHistogram(describe(name, metric), metric.bounds, kept.get(ownName(name)) ?? []),
     )
-  const gauge = (name: keyof typeof eventGauges): Gauge =>
-    new Gauge({ ...describe(name, eventGauges[name]), registers: [registry] })
   gauge('shopsync_events_waiting').set(waiting)
   gauge('shopsync_events_oldest_waiting_seconds').set(oldestSeconds)
   const silent = gauge('shopsync_events_unannounced_records')

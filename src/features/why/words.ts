@@ -1,7 +1,7 @@
 import { indent, plural, span } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
-import { type LastEvent, secondsBetween } from '../events/eventview.js'
+import { isUnreadable, type LastEvent, secondsBetween } from '../events/eventview.js'
 import { mostRows, type Told, type Why } from './work.js'
 
 /** How many tenants to list when an unknown one was typed. */
@@ -57,7 +57,7 @@ function rowText(told: Told): string {
     ...(brought.confirmed_at === brought.at
       ? []
       : [`last seen unchanged at ${brought.confirmed_at}${by(brought.confirmed_by)}`]),
-    ...(told.event ? [eventText(told.event)] : []),
+    ...(told.event ? [isUnreadable(told.event) ? told.event.unreadable : eventText(told.event)] : []),
     ...told.earlier.map(
       ({ run_id, step, started_at, rows_upserted }) =>
         `before that, run ${run_id}${Number(step) > 1 ? ` (step ${step})` : ''} of ${started_at} wrote ${plural(Number(rows_upserted), 'row')} of this cursor`,

@@ -19,7 +19,13 @@ import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type LastEvent, lastEventOf, withInboxThere } from '../events/eventview.js'
+import {
+  isUnreadable,
+  type LastEvent,
+  lastEventOf,
+  type UnreadableInbox,
+  watchInbox,
+} from '../events/eventview.js'
 import type { Quarantined } from '../quarantine/work.js'
 import { type BelongsTo, belongsTo } from '../status/belongsto.js'
 import { type ContentDifference, compareContent } from '../verify/content.js'
@@ -46,7 +52,7 @@ export interface Told {
   readonly earlier: readonly Earlier[]
   readonly quarantine: readonly Quarantined[]
   /** The last event that rang for its record; absent if nobody ever listened, null if none came. */
-  readonly event?: LastEvent | null
+  readonly event?: LastEvent | UnreadableInbox | null
   /** Ended versions of the record, newest first; empty if none are kept. */
   readonly versions: readonly EndedVersion[]
   /** The record that the row belongs to, as the source has it now. */
@@ -240,7 +246,10 @@ async function tell(
   const record = isPart ? await readRecord(deps.warehouse, resource, tenantId, id) : row
   const deleted = typeof record?._deleted_at === 'string'
   const version = typeof record?.updated_at === 'string' ? record.updated_at : null
-  const event = await withInboxThere(deps.warehouse, (inbox) => lastEventOf(inbox, { ...cursor, id }))
+  const heard = await watchInbox(deps.warehouse, async (inbox) => ({
+    event: await lastEventOf(inbox, { ...cursor, id }),
+  }))
+  const event = heard && isUnreadable(heard) ? heard : heard?.event
   return {
     table: table.name,
     tenant_id: tenantId,

@@ -2,7 +2,7 @@
  * SQLite as a warehouse: one file, one writer at a time. openwarehouse.ts opens it for commands, thread/writerthread.ts
  * for the writer thread.
  */
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
@@ -19,7 +19,7 @@ import { deletingSecurely, withoutTraces } from './erase.js'
 import { dayRows, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
-import { NamedFile } from './namedfile.js'
+import { makeFile, NamedFile } from './namedfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
@@ -82,14 +82,13 @@ function refuseMissingFolder(path: string, where: string): void {
   })
 }
 
-/** Customer data is for the owner of the file only. SQLite gives its `-wal` and `-shm` files the same mode. */
-function make(path: string): void {
-  closeSync(openSync(path, 'a', 0o600))
-}
-
-function open(path: string, where: string, isDurable = false): BetterSqlite3.Database {
+function open(
+  path: string,
+  where: string,
+  { isDurable = false, like }: Pick<SqliteOptions, 'isDurable' | 'like'> = {},
+): BetterSqlite3.Database {
   try {
-    if (path !== nowhere && !existsSync(path)) make(path)
+    if (path !== nowhere && !existsSync(path)) makeFile(path, like)
     const raw = new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
     // A wait inside SQLite blocks its thread: if others must be answered meanwhile, the wait happens outside.
@@ -120,19 +119,14 @@ interface Opened {
 function openNamed(
   path: string,
   where: string,
-  {
-    file,
-    isDurable,
-    existing,
-    makesFolder,
-  }: Pick<SqliteOptions, 'file' | 'isDurable' | 'existing' | 'makesFolder'>,
+  { file, existing, makesFolder, ...how }: SqliteOptions,
 ): Opened {
   if (makesFolder) mkdirSync(dirname(path), { recursive: true })
   else refuseMissingFolder(path, where)
   // An empty file, whose place a warehouse may still take, stays as it is.
   if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: open(nowhere, where) }
   const named = new NamedFile(path, where, file)
-  const raw = open(path, where, isDurable)
+  const raw = open(path, where, how)
   named.open()
   return { raw, named }
 }
@@ -192,6 +186,8 @@ async function closeAll(db: Kysely<Database>, writer: WriterThread, named: Named
 interface SqliteOptions {
   /** Every commit is on disk before it is confirmed. */
   readonly isDurable?: boolean
+  /** If the file is made, it gets the owner and the mode of this one. */
+  readonly like?: string
   readonly threadFrom?: number | undefined
   readonly existing?: boolean | undefined
   readonly makesFolder?: boolean | undefined
@@ -202,11 +198,18 @@ interface SqliteOptions {
 /** A file that was never filled, because the disk was full or the process died, counts as missing. */
 async function fileBeside(
   path: string,
-  { table, creates }: { readonly table: string; readonly creates: boolean },
+  { like, table, creates }: { readonly like: string; readonly table: string; readonly creates: boolean },
 ): Promise<Dialect | undefined> {
   if (!creates && !existsSync(path)) return undefined
-  const dialect = sqliteDialect(`sqlite:${path}`, { isDurable: true })
-  if (creates || (await dialect.liveColumns()).some((column) => column.table === table)) return dialect
+  const dialect = sqliteDialect(`sqlite:${path}`, { isDurable: true, like })
+  let isFilled: boolean
+  try {
+    isFilled = creates || (await dialect.liveColumns()).some((column) => column.table === table)
+  } catch (error) {
+    await dialect.close()
+    throw dialect.classify(error)
+  }
+  if (isFilled) return dialect
   await dialect.close()
   return undefined
 }
@@ -214,11 +217,11 @@ async function fileBeside(
 /** `url`: `sqlite:PATH`. The file is created if missing, unless `existing`. See OpenOptions. */
 export function sqliteDialect(
   url: string,
-  { threadFrom = 300, existing = false, makesFolder = false, isDurable = false, file }: SqliteOptions = {},
+  { threadFrom = 300, ...how }: SqliteOptions = {},
 ): Dialect<TupleRows, SqlitePage> {
   const path = resolve(url.slice('sqlite:'.length))
   const where = `sqlite:${path}`
-  const opened = openNamed(path, where, { file, isDurable, existing, makesFolder })
+  const opened = openNamed(path, where, how)
   const { raw, named } = opened
   const db = new Kysely<Database>({
     dialect: new SqliteDialect({ database: raw }),
@@ -267,7 +270,8 @@ export function sqliteDialect(
     classify: (error) => classify(error, where),
     optimize: () => lock.own(async () => void raw.pragma('optimize')),
     // In the same file, an insert would wait for as long as a run stores pages without a pause.
-    beside: async ({ name, ...how }) => (named ? fileBeside(`${path}.${name}`, how) : undefined),
+    beside: async ({ name, ...how }) =>
+      named ? fileBeside(`${path}.${name}`, { like: path, ...how }) : undefined,
     isGone: () => named?.isGone() ?? false,
     atPath: () => (named ? named.atPath() : ''),
     room: async () => (named ? roomBeside(path) : undefined),

@@ -2,13 +2,29 @@
  * The file of a warehouse by its name: whether the one that is open still has it. What is written into a file without a
  * name is lost with the process. Used by sqlite/dialect.ts.
  */
-import { realpathSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, closeSync, openSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { wentBack } from '../fence.js'
 
 /** Device and number of the file at a path. A number isn't used again while this process has the file open. */
 function fileAt(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev} ${found.ino}`
+}
+
+/**
+ * Makes an empty file. Customer data is for its owner only; a file beside another one (`like`) is for whoever may use
+ * that one, also if root makes it. SQLite gives its `-wal` and `-shm` files the same owner and mode.
+ */
+export function makeFile(path: string, like?: string): void {
+  closeSync(openSync(path, 'a', 0o600))
+  if (like === undefined) return
+  const { uid, gid, mode } = statSync(like)
+  try {
+    chownSync(path, uid, gid)
+    chmodSync(path, mode & 0o777)
+  } catch {
+    // Only root may give a file away: it stays the user's own.
+  }
 }
 
 export class NamedFile {
