@@ -43,14 +43,13 @@ const environmentWithout = (environment: Environment, secrets: readonly string[]
 export function callCommand(call: CommandCall): Promise<Sent> {
   const { command, input, limitMs, secrets, signal, programs } = call
   const [program = '', ...words] = command
-  return new Promise((resolve) => {
+  let timer: NodeJS.Timeout | undefined
+  let kill = (): void => {}
+  const ended = new Promise<Sent>((resolve) => {
     let stderr = ''
     let isLate = false
-    const end = (delivered: boolean, found: string): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', kill)
+    const end = (delivered: boolean, found: string): void =>
       resolve({ delivered, worthRetrying: !delivered, found })
-    }
     // Its own process group, so its children end with it.
     const child = spawn(program, words, {
       detached: true,
@@ -58,15 +57,15 @@ export function callCommand(call: CommandCall): Promise<Sent> {
       env: environmentWithout(programs.environment, secrets),
       stdio: ['pipe', 'ignore', 'pipe'],
     })
-    const kill = (): void => {
+    kill = (): void => {
       isLate = true
       killGroup(child.pid)
       // A grandchild that left the group may hold stderr open; its output doesn't matter.
       child.stderr.destroy()
     }
-    const timer = setTimeout(kill, limitMs)
+    timer = setTimeout(kill, limitMs)
     signal?.addEventListener('abort', kill, { once: true })
-    child.on('error', (error: NodeJS.ErrnoException) => end(false, `it could not be started (${error.code})`))
+    child.on('error', (error: NodeJS.ErrnoException) => end(false, notStarted(error).found))
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (stderr.length < mostOfStderr) stderr = (stderr + text).slice(0, mostOfStderr)
     })
@@ -85,7 +84,18 @@ export function callCommand(call: CommandCall): Promise<Sent> {
       })
     })
   })
+  // Too long a list of arguments and variables throws; too many open files leaves a child without streams.
+  return ended.catch(notStarted).finally(() => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', kill)
+  })
 }
+
+const notStarted = ({ code }: NodeJS.ErrnoException): Sent => ({
+  delivered: false,
+  worthRetrying: true,
+  found: `it could not be started (${code ?? 'unknown reason'})`,
+})
 
 const lateWords = (limitMs: number, isInterrupted: boolean): string =>
   isInterrupted

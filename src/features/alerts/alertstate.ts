@@ -7,7 +7,7 @@ import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedwork
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type EventTroubles, type OddEvents, readEventTroubles } from '../events/eventtroubles.js'
-import { isUnreadable, type UnreadableInbox } from '../events/eventview.js'
+import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'

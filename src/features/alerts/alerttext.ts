@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import type { Int64 } from '../../../schema/resource.js'
 import { visible } from '../../engine/base/escape.js'
 import { atMinute, count, plural } from '../../engine/base/format.js'
+import { toJson } from '../../engine/base/printjson.js'
 import { type KeptIncident, type ToldIncident, toldIncident } from './openincidents.js'
 import type { AlertKind, AlertSettings } from './settings.js'
 
@@ -16,6 +17,8 @@ export interface AlertMessage {
   /** One line, for chats. */
   readonly text: string
   readonly incidents: readonly ToldIncident[]
+  /** How many incidents it is also about, without a place in it; absent if it names all. */
+  readonly more?: number
   readonly run_id: string | null
   readonly job: string | null
   /** Its address without the password. */
@@ -34,29 +37,62 @@ export interface Teller extends Speaker {
   readonly warehouse: string
 }
 
+/** A message, and what it is about, in a form that depends on nothing else. */
+export interface Message {
+  readonly body: AlertMessage
+  readonly news: string
+}
+
+/** How much of one sentence about an incident is sent. */
+const mostOfSentence = 500
+/** How many bytes the named incidents may take: chats refuse longer messages, and then nobody hears of anything. */
+const mostBytes = 12_000
+
+const cut = (text: string): string =>
+  text.length > mostOfSentence ? `${text.slice(0, mostOfSentence)} …` : text
+
+/** The first incidents, as many as a message may name; at least one. */
+function fitting(all: readonly ToldIncident[]): readonly ToldIncident[] {
+  let bytes = 0
+  const tooMany = all.findIndex((incident, place) => {
+    bytes += Buffer.byteLength(toJson(incident))
+    return place > 0 && bytes > mostBytes
+  })
+  return tooMany < 0 ? all : all.slice(0, tooMany)
+}
+
 export function messageOf(
   type: AlertMessage['type'],
   rows: readonly KeptIncident[],
   { runId, job, warehouse, ...speaker }: Teller,
-): AlertMessage {
-  const incidents = rows.map(toldIncident)
-  const text = headline(type, incidents, speaker)
-  return { type, text, incidents, run_id: runId, job, warehouse, name: speaker.name }
+): Message {
+  const all = rows.map(toldIncident).map((told) => ({
+    ...told,
+    message: cut(told.message),
+    advice: cut(told.advice),
+  }))
+  const incidents = fitting(all)
+  const more = all.length - incidents.length
+  const text = headline(type, all, speaker)
+  const about = all.map(({ kind, tenant_id, resource, since }) => [kind, String(tenant_id), resource, since])
+  return {
+    body: {
+      ...{ type, text, incidents, ...(more > 0 && { more }) },
+      ...{ run_id: runId, job, warehouse, name: speaker.name },
+    },
+    news: JSON.stringify([warehouse, type, about.sort()]),
+  }
 }
 
 /**
  * The id of a message (webhook-id). The same news to the same rule has the same id. A receiver recognizes a repeat,
  * which happens if the answer was lost or the process died before it could record it.
  */
-export function messageName(ruleId: string, { type, incidents, warehouse }: AlertMessage): string {
-  const news = incidents.map(({ kind, tenant_id, resource, since }) => [
-    kind,
-    String(tenant_id),
-    resource,
-    since,
-  ])
-  const text = JSON.stringify([ruleId, warehouse, type, news.sort()])
-  return `msg_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+export function messageName(ruleId: string, { news }: Pick<Message, 'news'>): string {
+  return `msg_${createHash('sha256')
+    .update(JSON.stringify([ruleId, news]))
+    .digest('hex')
+    .slice(0, 32)}`
 }
 
 interface Site {

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../../engine/base/clock.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { callCommand, type ProgramPlace } from './alertcommand.js'
-import { type AlertMessage, messageName } from './alerttext.js'
+import { type Message, messageName } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
@@ -19,8 +19,8 @@ export interface Delivering extends Persistence {
 }
 
 /** Never throws. */
-export function deliver({ id, rule }: NamedRule, message: AlertMessage, how: Delivering): Promise<Sent> {
-  const body = toJson(message)
+export function deliver({ id, rule }: NamedRule, message: Message, how: Delivering): Promise<Sent> {
+  const body = toJson(message.body)
   const { command, webhook, secret } = rule
   if (webhook !== undefined)
     return postWebhook(

@@ -2,8 +2,9 @@
 import { count, plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { EventTroubles, LateCursor, OddEvents } from '../events/eventtroubles.js'
-import { isUnreadable, type ListenerView, type UnreadableInbox } from '../events/eventview.js'
+import type { ListenerView } from '../events/eventview.js'
 import { listenerAdvice, listenerCause, listenerMessage } from '../events/listenerwords.js'
+import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { adviceOf, cursorMessage } from './alerttext.js'
 import type { Incident } from './incident.js'
 

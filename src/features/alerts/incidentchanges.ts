@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { RunReport } from '../../engine/run/runreport.js'
-import { isUnreadable } from '../events/eventview.js'
+import { isUnreadable } from '../events/watchinbox.js'
 import { lateCause, unreadableCause } from './eventincidents.js'
 import type { Incident } from './incident.js'
 import { type Facts, findIncidents } from './incidents.js'

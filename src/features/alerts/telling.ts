@@ -83,6 +83,19 @@ export function messagesFor({ id, rule }: NamedRule, rows: readonly AlertRow[], 
   }
 }
 
+/**
+ * What goes into one message. A process that died while reporting leaves its claim behind, and its message may have
+ * arrived: that message is sent again as it was, so that its receiver knows it by its id. All else is one message.
+ */
+export function parcels(rows: readonly AlertRow[], { id }: NamedRule): AlertRow[][] {
+  const groups = new Map<string, AlertRow[]>()
+  for (const row of rows) {
+    const claimed = row.told[id]?.claimed ?? ''
+    groups.set(claimed, [...(groups.get(claimed) ?? []), row])
+  }
+  return [...groups.values()]
+}
+
 export const isHeard = ({ on }: AlertRule, { kind }: Pick<AlertRow, 'kind'>): boolean =>
   on.some((one) => one === kind)
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../../engine/base/clock.js'
 import type { Secret } from '../../engine/config/secret.js'
 import type { ProgramPlace } from './alertcommand.js'
-import { type AlertMessage, installationOf, testText } from './alerttext.js'
+import { installationOf, type Message, testText } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
 import { beat, type Sent } from './send.js'
 import type { AlertSettings } from './settings.js'
@@ -40,14 +40,12 @@ export function testAlerts(
   { clock, label, secrets, programs, signal }: Testing,
 ): Promise<AlertTest[]> {
   const name = installationOf({ name: given })
-  const message: AlertMessage = {
-    type: 'opened',
-    text: testText({ name }),
-    incidents: [],
-    run_id: null,
-    job: null,
-    warehouse: label,
-    name,
+  const message: Message = {
+    body: {
+      ...{ type: 'opened', text: testText({ name }), incidents: [] },
+      ...{ run_id: null, job: null, warehouse: label, name },
+    },
+    news: 'test',
   }
   const how = { clock, secrets, programs, budgetMs, signal }
   const tests = namedRules(rules).map(async (rule): Promise<AlertTest> => {

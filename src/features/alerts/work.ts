@@ -14,6 +14,7 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
+import { allSettled } from '../../engine/base/allsettled.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -21,12 +22,20 @@ import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
-import { type AlertMessage, installationOf, messageOf, type Teller } from './alerttext.js'
+import { installationOf, type Message, messageOf, type Teller } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
 import { type EndedRun, incidentKey } from './incidentchanges.js'
 import type { AlertSettings } from './settings.js'
 import { type AlertRow, incidentsSince, onIncidents, openIncidentsOf, storeIncidents } from './sql.js'
-import { isHeard, type Messages, messagesFor, type NamedRule, namedRules, retold } from './telling.js'
+import {
+  isHeard,
+  type Messages,
+  messagesFor,
+  type NamedRule,
+  namedRules,
+  parcels,
+  retold,
+} from './telling.js'
 import { thrownTrouble } from './wholetrouble.js'
 
 /*
@@ -126,7 +135,8 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
     }
     const tasks = await findTasks(options, warehouse, run)
     const teller = tellerOf(options, { ...run, runId: run.runId ?? (await failedRunId(warehouse, run)) })
-    await Promise.all(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
+    // A rule whose news can't be recorded is no other rule's trouble.
+    await allSettled(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
   } catch (error) {
     notice('Incidents could not be stored; the next run reports them again', {
       error: describeError(error),
@@ -158,7 +168,9 @@ async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
   const told = messageOf('opened', [incident], teller)
   const listening = namedRules(options.alerts.rules).filter(({ rule }) => isHeard(rule, incident))
   await Promise.all(
-    listening.map((rule) => deliverOrSay(options, { rule, message: told, endsAt: endOf(options, rule) })),
+    listening.map((rule) =>
+      deliverOrSay(options, { rule, message: told, incidents: 1, endsAt: endOf(options, rule) }),
+    ),
   )
 }
 
@@ -209,10 +221,11 @@ async function carryOut(
   for (const type of ['opened', 'resolved'] as const) {
     // What opened and is over in the same run: nobody hears of its end who hasn't accepted its beginning.
     const rows = task[type].filter((row) => type === 'opened' || isBegun(row, rule, taken.opened))
-    if (rows.length === 0) continue
-    const message = messageOf(type, rows, teller)
-    if (!(await deliverOrSay(options, { rule, message, endsAt }))) continue
-    for (const row of rows) taken[type].add(incidentKey(row))
+    for (const parcel of parcels(rows, rule)) {
+      const message = messageOf(type, parcel, teller)
+      if (!(await deliverOrSay(options, { rule, message, incidents: parcel.length, endsAt }))) continue
+      for (const row of parcel) taken[type].add(incidentKey(row))
+    }
   }
   const keys = new Set([...task.opened, ...task.resolved].map(incidentKey))
   await onIncidents(warehouse, async (session) => {
@@ -238,8 +251,14 @@ async function deliverOrSay(
   {
     rule,
     message,
+    incidents,
     endsAt,
-  }: { readonly rule: NamedRule; readonly message: AlertMessage; readonly endsAt: number },
+  }: {
+    readonly rule: NamedRule
+    readonly message: Message
+    readonly incidents: number
+    readonly endsAt: number
+  },
 ): Promise<boolean> {
   const { clock, secrets, programs, notice, signal } = options
   const budgetMs = Math.max(1000, endsAt - Number(clock.nowMicros() / 1000n))
@@ -254,7 +273,7 @@ async function deliverOrSay(
     notice('An alert was not accepted; the next run tries again', {
       rule: ruleName(rule),
       found,
-      incidents: message.incidents.length,
+      incidents,
     })
   return delivered
 }

@@ -10,10 +10,10 @@ import { toJson } from '../../engine/base/printjson.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideTables, CopiedBeside, ErasedBeside } from '../../shell/command.js'
-import { withInboxThere } from './eventview.js'
 import { Inbox, listenedTo } from './inbox.js'
 import { type EventDb, eventTables } from './tables.js'
 import { emptyJudged, forgetJudged } from './unannounced.js'
+import { withInboxThere } from './watchinbox.js'
 
 type Opened = Pick<Warehouse, 'dialect'>
 

@@ -9,14 +9,9 @@ import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { listenCommand } from '../../engine/warehouse/lease.js'
 import { ofRuns } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import {
-  isLivingListener,
-  type ListenerView,
-  readListeners,
-  type UnreadableInbox,
-  watchInbox,
-} from './eventview.js'
+import { isLivingListener, type ListenerView, readListeners } from './eventview.js'
 import type { Inbox } from './inbox.js'
+import { type UnreadableInbox, watchInbox } from './watchinbox.js'
 
 export interface LateCursor extends CursorKey {
   /** When the oldest of its events should have been settled. */

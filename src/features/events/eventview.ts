@@ -3,16 +3,16 @@
  * existing inbox and never makes one.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { isExpected } from '../../engine/base/errors.js'
 import { since } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CounterEntry } from '../../engine/warehouse/counters.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOwnEvent, lifetimeMetrics } from './counts.js'
-import { Inbox } from './inbox.js'
+import type { Inbox } from './inbox.js'
 import type { EventDb } from './tables.js'
 import { readUnannounced, type Unannounced } from './unannounced.js'
 import { oldestWaiting } from './waiting.js'
+import { type UnreadableInbox, watchInbox } from './watchinbox.js'
 
 /** A program that receives or received events. */
 export interface ListenerView {
@@ -55,48 +55,6 @@ interface EventsToday {
 }
 
 type Opened = Pick<Warehouse, 'dialect'>
-
-/** Runs the work with the inbox; undefined if events have never been received here. */
-export async function withInboxThere<T>(
-  warehouse: Opened,
-  work: (inbox: Inbox) => Promise<T>,
-): Promise<T | undefined> {
-  const inbox = await Inbox.there(warehouse)
-  if (!inbox) return undefined
-  try {
-    return await work(inbox)
-  } finally {
-    await inbox.close()
-  }
-}
-
-/** The inbox is there and can't be read: it is damaged, belongs to another user, or lacks a right. */
-export interface UnreadableInbox {
-  readonly unreadable: string
-  readonly advice: string
-}
-
-export const isUnreadable = (found: object): found is UnreadableInbox => 'unreadable' in found
-
-/**
- * For everything that shows or watches: events are optional, so if they can't be read, that is part of the answer, and
- * all else is shown. undefined if events have never been received here.
- */
-export async function watchInbox<T extends object>(
-  warehouse: Opened,
-  work: (inbox: Inbox) => Promise<T>,
-): Promise<T | UnreadableInbox | undefined> {
-  try {
-    return await withInboxThere(warehouse, work)
-  } catch (error) {
-    if (!isExpected(error)) throw error
-    return {
-      unreadable: `The received events cannot be read: ${error.message.replace(/^The warehouse /, '')}`,
-      advice:
-        'Give them the owner and permissions of the warehouse. If they are damaged, move the file away: shopsync listen makes a new one, and every sync reads what its events named',
-    }
-  }
-}
 
 /** A listener silent for this many milliseconds has ended: it gives a sign of life every ten seconds. */
 const silentMs = 60_000

@@ -8,6 +8,7 @@ import { systemClock } from '../../engine/base/clock.js'
 import { describeError, Stop, wordsOf } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { openDialect } from '../../engine/warehouse/openwarehouse.js'
+import { answerWithin } from '../../shell/intime.js'
 import { listenProblem, urlOf } from '../../shell/listenproblem.js'
 import { acceptRanges, EventCounts } from '../events/counts.js'
 import { Inbox } from '../events/inbox.js'
@@ -188,7 +189,7 @@ class Receiver {
     const late = new AbortController()
     await Promise.race([
       this.#ready.answer,
-      systemClock.sleep(3000, late.signal).then(() => this.#tooLate(late)),
+      systemClock.sleep(answerWithin, late.signal).then(() => this.#tooLate(late)),
     ])
     late.abort()
     const { refusing, trouble = null } = this.#presence

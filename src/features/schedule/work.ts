@@ -8,6 +8,7 @@ import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withConfig } from '../../shell/commandcontext.js'
+import { inTime } from '../../shell/intime.js'
 import { Output } from '../../shell/output.js'
 import { packageVersion } from '../../shell/package.js'
 import { stillSignals } from '../../shell/signals.js'
@@ -33,8 +34,6 @@ import { endedText, nextRuns, scheduleText } from './words.js'
 
 /** Runs that `GET /runs` and `GET /runs.json` show. */
 const runsTold = 50
-/** After this many milliseconds, a warehouse that doesn't answer counts as down. */
-const readyPatience = 3000
 
 /** Runs until a signal comes. */
 export async function runJobs(context: CommandContext, opening: Opening): Promise<number> {
@@ -170,6 +169,7 @@ function served(context: CommandContext, { schedule, pages, warehouse, watch }: 
       nowMicros: clock.nowMicros(),
     })
   let dictionary: string | undefined
+  let metrics: Promise<string> | undefined
   return {
     health: () => ({
       status: 'ok',
@@ -181,7 +181,13 @@ function served(context: CommandContext, { schedule, pages, warehouse, watch }: 
       running: schedule.running,
       jobs: schedule.rows,
     }),
-    metrics: () => metricsOf(context, warehouse),
+    metrics: () => {
+      // Those who ask again meanwhile wait for the same answer: a database that is away doesn't collect questions.
+      metrics ??= metricsOf(context, warehouse).finally(() => {
+        metrics = undefined
+      })
+      return inTime(metrics)
+    },
     page: () => pages.report.page(),
     operations: () => pages.operations.page(),
     runsPage: async () => runsPage(await readLastRuns(), clock.nowMicros()),
@@ -207,19 +213,10 @@ interface Reached {
 
 /** Whether the warehouse answers in time, and whether it needs attention. */
 async function reach(warehouse: Warehouse, { signal }: ReplacementWatch): Promise<Reached> {
-  let timer: NodeJS.Timeout | undefined
   const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
   if (warehouse.dialect.isGone() || signal.aborted) return away('it was replaced or removed')
-  const late = new Promise<Reached>((resolve) => {
-    timer = setTimeout(() => resolve(away('does not answer')), readyPatience)
-  })
-  const asked = warehouse
-    .read((db) => openIncidents(warehouse, db))
-    .then(
-      ({ length }): Reached => ({ ready: true, warehouse: 'ok', incidents: length }),
-      (error: unknown) => away(describeError(error)),
-    )
-  const found = await Promise.race([asked, late])
-  clearTimeout(timer)
-  return found
+  return inTime(warehouse.read((db) => openIncidents(warehouse, db))).then(
+    ({ length }): Reached => ({ ready: true, warehouse: 'ok', incidents: length }),
+    (error: unknown) => away(describeError(error)),
+  )
 }

@@ -1,7 +1,8 @@
 /* What was heard from the source, in the words of `shopsync status`. */
 import { ago, atSecond, count, plural, since, span } from '../../engine/base/format.js'
-import { type EventsStatus, isUnreadable, type UnreadableInbox } from '../events/eventview.js'
+import type { EventsStatus } from '../events/eventview.js'
 import { listenerMessage } from '../events/listenerwords.js'
+import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 
 export function heardText(events: EventsStatus | UnreadableInbox | undefined, nowMicros: bigint): string {
   if (events === undefined) return ''

@@ -14,12 +14,8 @@ import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten, wasForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
-import {
-  type EventsStatus,
-  isUnreadable,
-  readEventsStatus,
-  type UnreadableInbox,
-} from '../events/eventview.js'
+import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
+import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'

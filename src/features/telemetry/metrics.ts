@@ -13,7 +13,8 @@ import {
   sumPart,
 } from '../../engine/run/lifetimecounters.js'
 import { type CounterEntry, readCounters } from '../../engine/warehouse/counters.js'
-import { type EventTotals, isUnreadable, readEventTotals, type UnreadableInbox } from '../events/eventview.js'
+import { type EventTotals, readEventTotals } from '../events/eventview.js'
+import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type GaugesOptions, readGauges, type WarehouseGauges } from './gauges.js'

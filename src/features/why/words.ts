@@ -1,7 +1,8 @@
 import { indent, plural, span } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
-import { isUnreadable, type LastEvent, secondsBetween } from '../events/eventview.js'
+import { type LastEvent, secondsBetween } from '../events/eventview.js'
+import { isUnreadable } from '../events/watchinbox.js'
 import { mostRows, type Told, type Why } from './work.js'
 
 /** How many tenants to list when an unknown one was typed. */

@@ -110,7 +110,7 @@ describe('postgres', () => {
   )
 
   it(
-    'shopsync schedule is not ready while its server is frozen, and SIGTERM ends it during a job',
+    'shopsync schedule answers monitoring while its server is frozen, and SIGTERM ends it during a job',
     async () => {
       const address = { url: postgres.url, schema: 'staying' }
       const config = configure(sandbox, address, ['notes'], { schedule: { listen: { port: 0 } } })
@@ -124,16 +124,28 @@ describe('postgres', () => {
         if (resource !== 'notes') return
         postgres.pause()
         const { url } = await starting
-        ready = (await fetch(`${url}/ready`)).status
+        const signal = AbortSignal.timeout(8000)
+        answers = await Promise.all(
+          ['ready', 'metrics', 'metrics', 'health'].map(async (path) => {
+            const answer = await fetch(`${url}/${path}`, { signal })
+            return `${path} ${answer.status} ${answer.status === 200 ? '' : await answer.text()}`
+          }),
+        ).catch((error: unknown) => [String(error)])
         run.kill('SIGTERM')
       })
-      let ready = 0
+      let answers: string[] = []
       const starting = startScheduler(dirname(config))
       const { run } = await starting
       const { code, stderr } = await run.ended
       off()
       postgres.resume()
-      expect(ready).toBe(503)
+      const away = 'The warehouse does not answer. Check its server and the network'
+      expect(answers).toEqual([
+        expect.stringMatching(new RegExp(`^ready 503 .*${away}`)),
+        `metrics 503 {"error":"${away}"}`,
+        `metrics 503 {"error":"${away}"}`,
+        'health 200 ',
+      ])
       expect(code, stderr).toBe(143)
       expect(stderr).toMatch(/the warehouse did not answer in time.*expires within a minute/)
     },

@@ -7,11 +7,13 @@ import { hostname } from 'node:os'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
+import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { startRun } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { openIncidents } from '../../../src/features/alerts/openincidents.js'
 import { withAlerts } from '../../../src/features/alerts/tables.js'
+import { namedRules } from '../../../src/features/alerts/telling.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { AlertingWorld, type Bites, lineOf, receiver, ruleOf, signingKey } from '../../support/alerting.js'
@@ -373,6 +375,62 @@ describe.each(warehouses())('reporting, $name', (kind) => {
     await forgetTenant(deps, 101)
     await close()
     expect(await about()).toBe(0)
+  })
+
+  it('a message has a size that every receiver accepts, and counts what it does not name', async () => {
+    const { world, hook } = await worldOf(kind)
+    await world.run()
+    await world.run({ mode: 'reconcile' })
+    const report = await lastReport(world)
+    const [cursor] = report.cursors
+    const failing = Array.from({ length: 60 }, (_, tenant) => ({
+      ...cursor!,
+      tenant_id: 1000 + tenant,
+      status: 'failed' as const,
+      error: `differs: ${'long '.repeat(5000)}`,
+    }))
+    const _synced_at = fromMicros(world.clock.nowMicros())
+    const rows = failing.map(({ tenant_id }) => ({ tenant_id, _synced_at }))
+    await world.warehouse.write([world.warehouse.db.insertInto('tenants').values(rows).compile()])
+    const { started_at: startedAt } = report
+    const verify = { ...report, mode: 'verify' as const, cursors: failing }
+    await world.tell({ runId: 'v', job: null, startedAt, reports: [verify] })
+    const [opened] = hook.take()
+    expect(hook.got.at(-1)?.body.length).toBeLessThan(16_000)
+    expect(opened?.text).toContain(' … and 57 more incidents')
+    expect((opened?.incidents.length ?? 0) + (opened?.more ?? 0)).toBe(60)
+    // All of them count as told, and all of them are told to be over.
+    await world.tell({ runId: 'v', job: null, startedAt, reports: [verify] })
+    expect(hook.take()).toEqual([])
+    const fine = failing.map((one) => ({ ...one, status: 'ok' as const }))
+    await world.tell({ runId: 'w', job: null, startedAt, reports: [{ ...verify, cursors: fine }] })
+    const [resolved] = hook.take()
+    expect(resolved?.type).toBe('resolved')
+    expect((resolved?.incidents.length ?? 0) + (resolved?.more ?? 0)).toBe(60)
+    expect(hook.got.at(-1)?.body.length).toBeLessThan(16_000)
+  })
+
+  it('what a killed process may have told is told again as it was, under the same id', async () => {
+    const { world, sandbox, warehouse, hook } = await worldOf(kind)
+    await world.run()
+    sandbox.script(failing)
+    await world.run()
+    const [before] = hook.take()
+    // The process died after the message was sent, and before it could record that.
+    const [rule] = namedRules(world.rules)
+    const claimed = fromMicros(world.clock.nowMicros())
+    await set({ told: JSON.stringify({ [rule?.id ?? '']: { claimed } }) })(warehouse)
+    await world.clock.sleep(180_000)
+    sandbox.script([...failing, { ...failing[0], when: { tenant: 102 } }])
+    await world.run()
+    const again = hook.take()
+    expect(again.map(lineOf)).toEqual([
+      'opened: failed 101/notes',
+      'opened: failed 102/notes, failed 102/payments',
+    ])
+    expect(again[0]?.incidents).toEqual(before?.incidents)
+    const ids = hook.got.map(({ headers }) => headers['webhook-id'])
+    expect([ids[1] === ids[0], ids[2] === ids[0]]).toEqual([true, false])
   })
 
   it('a warehouse that is down is reported by every run that fails because of it', async () => {

@@ -46,6 +46,13 @@ it("reports one that fails with its exit code and output, without secrets, and o
     delivered: false,
     found: 'it could not be started (ENOENT)',
   })
+  // Linux refuses a variable of more than 128 kB.
+  const environment = { ...process.env, HUGE: 'x'.repeat(3_000_000) }
+  const huge = { ...call, programs: { ...programs, environment } }
+  expect(await callCommand({ command: ['true'], ...huge })).toMatchObject({
+    delivered: false,
+    found: 'it could not be started (E2BIG)',
+  })
 })
 
 it('kills one that never ends, with its children', async () => {

@@ -5,6 +5,7 @@ import type * as ending from '../../../src/engine/run/ending.js'
 import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
+import type * as text from '../../../src/features/alerts/alerttext.js'
 import type * as webhook from '../../../src/features/alerts/deliver.js'
 import type * as incidents from '../../../src/features/alerts/incidents.js'
 import type * as heartbeat from '../../../src/features/alerts/send.js'
@@ -12,11 +13,13 @@ import type * as send from '../../../src/features/alerts/send.js'
 import type * as telling from '../../../src/features/alerts/telling.js'
 import type * as troubles from '../../../src/features/alerts/wholetrouble.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
+import type * as watching from '../../../src/features/events/watchinbox.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
 import type * as verification from '../../../src/features/verify/verification.js'
+import type * as intime from '../../../src/shell/intime.js'
 import type * as secrets from '../../../src/shell/log.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -152,8 +155,55 @@ export const service: readonly Promised[] = [
         sound(where, { ...served, ready: async () => ({ ...(await served.ready()), ready: true }) }),
     ),
     test: 'test/engine/warehouse/silence.test.ts',
-    name: 'is not ready while its server is frozen',
+    name: 'answers monitoring while its server is frozen',
     on: [],
+  },
+  {
+    promise: 'monitoring is answered within seconds, whatever the database does',
+    broken: 'waits for the database as long as a run does',
+    breakage: breaking<typeof intime>('src/shell/intime.ts').function('inTime', () => (work) => work),
+    test: 'test/engine/warehouse/silence.test.ts',
+    name: 'answers monitoring while its server is frozen',
+    on: [],
+  },
+  {
+    promise: 'a message has a size that receivers accept',
+    broken: 'names every incident',
+    breakage: breaking<typeof text>('src/features/alerts/alerttext.ts').function(
+      'messageOf',
+      (sound) => (type, rows, teller) => {
+        const message = sound(type, rows, teller)
+        return { ...message, body: { ...message.body, incidents: rows as never } }
+      },
+    ),
+    test: alerts,
+    name: 'a message has a size that every receiver accepts',
+    on: both,
+  },
+  {
+    promise: 'what a killed process may have told is told again as it was',
+    broken: 'puts it into one message with what is new',
+    breakage: breaking<typeof telling>('src/features/alerts/telling.ts').function('parcels', () => (rows) => [
+      [...rows],
+    ]),
+    test: alerts,
+    name: 'what a killed process may have told',
+    on: both,
+  },
+  {
+    promise: 'received events that cannot be read keep nothing else from being told',
+    broken: 'fails where the events cannot be read',
+    breakage: breaking<typeof watching>('src/features/events/watchinbox.ts').function(
+      'watchInbox',
+      (sound) => async (warehouse, work) => {
+        const found = await sound(warehouse, work)
+        if (found && 'unreadable' in found) throw new Error('unreadable')
+        return found
+      },
+    ),
+    test: 'test/features/events/unreadable.test.ts',
+    name: 'alerts, status and metrics go on without events',
+    on: both,
   },
   {
     promise: 'monitoring may use any name; a foreign page gets nothing',
