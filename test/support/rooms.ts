@@ -38,7 +38,7 @@ const below: Record<string, readonly string[]> = {
 const needs: Record<string, readonly string[]> = {
   alerts: ['analytics', 'events', 'status', 'targets'],
   backfill: ['jobs', 'plan', 'reconcile'],
-  check: ['alerts', 'analytics', 'jobs', 'targets', 'telemetry'],
+  check: ['alerts', 'analytics', 'events', 'jobs', 'targets', 'telemetry'],
   completion: ['jobs'],
   dictionary: ['analytics', 'status'],
   events: ['jobs', 'reconcile'],
