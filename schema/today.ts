@@ -6,7 +6,7 @@ import type { ViewWords } from './view.js'
 
 /** A common table expression: tenant 0 stands for every place where a shop's zone is unknown. */
 export const todays = (q: ViewWords): string =>
-  `todays as materialized (select z.tenant_id, z.shop_id, ${q.dayNumber(q.day('z.zone', q.now))} as number from {report_zones} z)`
+  `todays as (select z.tenant_id, z.shop_id, ${q.dayNumber(q.day('z.zone', q.now))} as number from {report_zones} z)`
 
 /** Joins the day of a shop as `w`. */
 export const joinToday = (tenant: string, shop: string): string =>

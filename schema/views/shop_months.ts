@@ -40,7 +40,7 @@ const monthOf = (day: string): string =>
   `(select b.month from {report_days} b where b.zone = 'UTC' and b.day = ${day})`
 
 /** Each shop with its zone and the day of its first invoice; its current month; the calendar's months since then. */
-const shops = (q: ViewWords): string => `places as materialized (
+const shops = (q: ViewWords): string => `places as (
   select i.tenant_id, i.shop_id, ${q.zone('i.tenant_id', 'i.shop_id')} as zone,
     (select y.closed_on from {repair_order_totals} y
       where y.tenant_id = i.tenant_id and y.shop_id = i.shop_id and y.closed_on is not null and ${isInvoice('y')}
@@ -49,9 +49,9 @@ const shops = (q: ViewWords): string => `places as materialized (
     select tenant_id, id as shop_id from {shops}
     union select tenant_id, shop_id from (select distinct tenant_id, shop_id from {repair_order_totals}) t where shop_id is not null
     union select tenant_id, shop_id from {daily_snapshots}) i),
-today as materialized (
+today as (
   select z.zone, ${q.day('z.zone', q.now)} as day from (select distinct zone from places) z),
-months as materialized (
+months as (
   select d.day, ${q.month('d.day')} as month from {report_days} d
   where d.zone = 'UTC' and d.day = d.month and d.day >= ${monthOf(`coalesce(
     (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),

@@ -31,12 +31,28 @@ export interface ExtraSql {
   exact(column: string): Expression<unknown>
 }
 
-/** Consecutive days of 24 hours each. Days are numbered from 1970-01-01. */
+/** Consecutive days of 24 hours each, except for the last. Days are numbered from 1970-01-01. */
 export interface DayRun {
   readonly first: number
   readonly days: number
   /** When the first one begins, in seconds since 1970. */
   readonly start: number
+  /** When the last one ends, in seconds since 1970: it may be shorter or longer than 24 hours. */
+  readonly end: number
+}
+
+/** Queries for the days of a calendar. */
+export interface CalendarSql {
+  /**
+   * A query for each day of these runs: its number `n`; `from_at`, when it begins; `day`; the first day of its `month`;
+   * and 1 as `stretch` if its run begins there.
+   */
+  dayRows(runs: readonly DayRun[]): Expression<unknown>
+  /**
+   * A query for each day of these runs and each UTC day that it is part of: `utc_day` as text, `YYYY-MM-DD`; `from_at`
+   * and `to_at`, when the day begins and ends; `day`.
+   */
+  utcDayRows(runs: readonly DayRun[]): Expression<unknown>
 }
 
 /** A live column, as the database describes it. */
@@ -125,11 +141,7 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
   readonly extra: ExtraSql
-  /**
-   * A query for each day of these runs: its number `n`; `from_at`, when it begins; `day`; the first day of its `month`;
-   * and 1 as `stretch` if its run begins there.
-   */
-  dayRows(runs: readonly DayRun[]): Expression<unknown>
+  readonly calendar: CalendarSql
   readonly versionWords: VersionWords
   /** A query for rows from a parameter that holds them as JSON, a list of lists. Each column has its name and type. */
   listed(parameter: string, columns: readonly Pick<Column, 'name' | 'kind'>[]): string

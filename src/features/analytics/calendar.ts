@@ -1,7 +1,8 @@
 /**
  * The calendar in the warehouse: when each day begins in each time zone in use. It is filled when a zone comes into
  * use, extended by a year when a year has passed, and refilled when Node's time zone rules change. The rows that begin
- * a stretch of days are a short form of it: views use them to find the day of many rows fast.
+ * a stretch of days are a short form of it, and `report_utc_days` is a long one: views use one of them to find the day
+ * of many rows fast.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -17,10 +18,15 @@ const allDays = 'UTC'
  * Makes the rows of a zone's days in a range, and the row that ends the last day. The database counts the days of each
  * run: writing seventeen thousand rows as text takes longer than storing them.
  */
-function filling({ dialect, db }: DialectWriter, zone: string, from: number, end: number): CompiledQuery[] {
+function filling(
+  { dialect, db }: DialectWriter,
+  zone: string,
+  { from, end }: { readonly from: number; readonly end: number },
+): CompiledQuery[] {
   const days = daysOf(zone)
+  const runs = days.runs(from, end)
   const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1, stretch
-    from (${dialect.dayRows(days.runs(from, end))}) as days where true`
+    from (${dialect.calendar.dayRows(runs)}) as days where true`
   const filled = withAnalytics(db)
     .insertInto('report_days')
     .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday', 'stretch'])
@@ -28,7 +34,12 @@ function filling({ dialect, db }: DialectWriter, zone: string, from: number, end
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  return [filled, last].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
+  const ofUtc = sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${dialect.calendar.utcDayRows(runs)}) as days where true`
+  const byUtcDay = withAnalytics(db)
+    .insertInto('report_utc_days')
+    .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
+    .expression(ofUtc)
+  return [filled, last, byUtcDay].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
 }
 
 /** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
@@ -47,11 +58,17 @@ async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number
 }
 
 /** The version of the time zone rules, as far as Node reports it, and the version of the rows made from them. */
-const rules = `${process.versions.tz ?? 'unknown'}/3`
+const rules = `${process.versions.tz ?? 'unknown'}/4`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: DialectWriter): Promise<boolean> {
   return (await readMeta(warehouse, memory)) === rules
+}
+
+/** Whether days are stored, but another version of the program made them: the views find none in some tables. */
+export async function isOutdatedCalendar(warehouse: DialectWriter): Promise<boolean> {
+  const made = await readMeta(warehouse, memory)
+  return made !== null && made !== rules
 }
 
 async function fill(
@@ -63,7 +80,15 @@ async function fill(
     .deleteFrom('report_days')
     .where('zone', '=', zone)
     .where((eb) => eb.or([eb('day_number', '>=', from), eb('day', 'is', null)]))
-  await warehouse.write([stale.compile(), ...filling(warehouse, zone, from, end)])
+  const staleByUtcDay = withAnalytics(warehouse.db)
+    .deleteFrom('report_utc_days')
+    .where('zone', '=', zone)
+    .where('to_at', '>', fromMicros(BigInt(daysOf(zone).start(from)) * 1000n))
+  await warehouse.write([
+    stale.compile(),
+    staleByUtcDay.compile(),
+    ...filling(warehouse, zone, { from, end }),
+  ])
 }
 
 /**

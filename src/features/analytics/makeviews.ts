@@ -4,14 +4,13 @@
  * `migrate` calls this, and so does every command that writes, unless warehouse.autoMigrate is false.
  */
 import { createHash } from 'node:crypto'
-import type { CompiledQuery } from 'kysely'
 import { views } from '../../../schema/views/index.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { isHalfComputed } from '../../engine/warehouse/recompute.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { formerStretches, withFormer } from './tables.js'
+import { isOutdatedCalendar } from './calendar.js'
 import { type ViewSettings, viewText } from './viewwords.js'
 
 export interface ViewsWanted extends ViewSettings {
@@ -23,7 +22,7 @@ export interface ViewsWanted extends ViewSettings {
 export interface ViewsMade {
   readonly made: readonly { readonly table: string; readonly what: string }[]
   readonly troubles: readonly ViewTrouble[]
-  /** The rows these views read have to be recomputed first. */
+  /** The rows or the days these views read have to be made first. */
   readonly isPostponed?: true
 }
 
@@ -121,26 +120,6 @@ async function makeStale(
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
 }
 
-/** The calendar of an earlier version, until it is refilled: the views made now read no other table. */
-const markStretches = ({ db }: Dialect): CompiledQuery =>
-  withFormer(db)
-    .updateTable('report_days')
-    .set({ stretch: 1 })
-    .where('stretch', 'is', null)
-    .where(({ eb, or, exists, selectFrom }) =>
-      or([
-        eb('day', 'is', null),
-        exists(
-          selectFrom('report_stretches as s')
-            .select('s.zone')
-            .whereRef('s.zone', '=', 'report_days.zone')
-            .whereRef('s.from_at', '=', 'report_days.from_at')
-            .whereRef('s.first_day', '=', 'report_days.day'),
-        ),
-      ]),
-    )
-    .compile()
-
 /** If a table lacks a column or is locked by someone else, only the views are affected: rows are still synced. */
 const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
   error instanceof Skip
@@ -158,17 +137,15 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
   const { stale } = await survey(warehouse, store, wanted, ask)
   if (stale.length === 0) return { made: [], troubles: [] }
-  // Until then the existing views stay: they read no column that is still being filled, so they stay correct.
-  if (await isHalfComputed(warehouse, settings.model)) return { made: [], troubles: [], isPostponed: true }
+  // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
+  if ((await isHalfComputed(warehouse, settings.model)) || (await isOutdatedCalendar(warehouse)))
+    return { made: [], troubles: [], isPostponed: true }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
-  // It may have been dropped since this process last looked.
-  const hasFormer = (await dialect.liveColumns()).some(({ table }) => table === formerStretches)
   try {
     return await warehouse.transaction(async (session) => {
       await dialect.prepare(session)
       const run: RunStatement = (query) => session.run(query)
-      if (hasFormer) await run(markStretches(dialect))
       await store.prepare(run)
       return makeStale(warehouse, store, wanted, run)
     })

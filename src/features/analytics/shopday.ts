@@ -25,11 +25,14 @@ export const endDay = (now: bigint): number => numberOf(Number(fromMicros(now).s
 /** A day number as `YYYY-MM-DD`. */
 export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)
 
+/** A run whose end isn't known yet: the next one begins there. */
+type OpenRun = Omit<DayRun, 'end'>
+
 /** The first day of the day's week; which weekday that is doesn't matter. */
 const weekOf = (day: number): number => day - (((day % 7) + 7) % 7)
 
 /** Merges runs that follow each other. */
-function append(runs: DayRun[], { first, days, start }: DayRun): void {
+function append(runs: OpenRun[], { first, days, start }: OpenRun): void {
   const last = runs.at(-1)
   const follows = last && last.first + last.days === first && last.start + last.days * daySeconds === start
   if (follows) runs[runs.length - 1] = { ...last, days: last.days + days }
@@ -60,7 +63,7 @@ class ZoneDays {
 
   /** The days of a range, without those that the zone skipped. */
   runs(from: number, end: number): DayRun[] {
-    const runs: DayRun[] = []
+    const runs: OpenRun[] = []
     let day = from
     while (day < end) {
       const days = this.#isQuiet(day) ? Math.min(7, end - day) : 1
@@ -69,7 +72,8 @@ class ZoneDays {
       if (days > 1 || start !== this.start(day + 1)) append(runs, { first: day, days, start: start / 1000 })
       day += days
     }
-    return runs
+    const last = this.start(end) / 1000
+    return runs.map((run, i) => ({ ...run, end: runs[i + 1]?.start ?? last }))
   }
 
   /** Whether the seven days from this one on begin where the offset around them puts them. */

@@ -25,6 +25,19 @@ export const analyticsTables = {
       ['stretch', 'zone', 'from_at'],
     ],
   }),
+  report_utc_days: define({
+    doc: "The day in each time zone in use at each instant, by UTC day, for joins by equality: of the one or two rows of a zone and an instant's UTC day, the instant is between `from_at` and `to_at` in one.",
+    key: ['zone', 'utc_day', 'from_at'],
+    fields: {
+      zone: text('Time zone, as an IANA name.'),
+      utc_day: text(
+        'A UTC day that the day is part of, as YYYY-MM-DD: the first ten characters of an instant.',
+      ),
+      from_at: timestamp('When the day begins there, in UTC.'),
+      to_at: timestamp('When it ends: the next day begins.'),
+      day: field('day', 'The day.'),
+    },
+  }),
   report_zones: define({
     doc: 'The time zone of each shop. Tenant 0, shop 0 is for every shop without a row.',
     key: ['tenant_id', 'shop_id'],
@@ -44,22 +57,8 @@ export const analyticsTables = {
   }),
 } as const
 
-/**
- * Earlier versions stored the stretches in a table of their own, with the same information as the days. `first_day`:
- * the day that begins with the stretch; or the previous day again, if it was longer than 24 hours.
- */
-type FormerTables = {
-  readonly report_stretches: {
-    readonly zone: string
-    readonly from_at: string
-    readonly first_day: string | null
-  }
-}
-
+/** Earlier versions stored the stretches in a table of their own, with the same information as the days. */
 export const formerStretches = 'report_stretches'
-
-export const withFormer = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables> & FormerTables> =>
-  db.withTables<RowsOf<typeof analyticsTables> & FormerTables>()
 
 /** The database with these tables. */
 export const withAnalytics = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables>> =>

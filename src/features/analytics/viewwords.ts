@@ -6,7 +6,7 @@ import { nameFields } from '../../../schema/naming.js'
 import type { View, ViewKind, ViewQuery, ViewWords } from '../../../schema/view.js'
 import { Bug } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import { dayIn, type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
+import { isDayOf, type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
 
 /* A view's query in one database's SQL, from its declaration. The views are made from it. */
 
@@ -135,7 +135,8 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
   field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
   zone: zoneOf,
-  day: dayIn,
+  day: (zone, instant) =>
+    `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant, sql.utcDay(instant))})`,
   shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
   dayNumber: (day) =>
     `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,

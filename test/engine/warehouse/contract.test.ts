@@ -320,16 +320,34 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('numbers days from 1970-01-01, and knows each one’s month and beginning', async () => {
-    const run = { first: 19_782, days: 3, start: 1_709_164_800 + 18_000 }
+    const start = 1_709_164_800 + 18_000
+    // The last one has 25 hours.
+    const run = { first: 19_782, days: 3, start, end: start + 3 * 86_400 + 3600 }
     const { rows: days } = await sql<
       Record<string, unknown>
-    >`select n, from_at, day, month from (${warehouse.dialect.dayRows([run])}) as d order by n`.execute(
+    >`select n, from_at, day, month from (${warehouse.dialect.calendar.dayRows([run])}) as d order by n`.execute(
       warehouse.db,
     )
     expect(days.map((day) => [Number(day.n), String(day.day), String(day.month), day.from_at])).toEqual([
       [19_782, '2024-02-29', '2024-02-01', '2024-02-29T05:00:00.000000Z'],
       [19_783, '2024-03-01', '2024-03-01', '2024-03-01T05:00:00.000000Z'],
       [19_784, '2024-03-02', '2024-03-01', '2024-03-02T05:00:00.000000Z'],
+    ])
+    const { rows: parts } = await sql<
+      Record<string, unknown>
+    >`select utc_day, from_at, to_at, day from (${warehouse.dialect.calendar.utcDayRows([run])}) as d order by utc_day, from_at`.execute(
+      warehouse.db,
+    )
+    const starts = ['2024-02-29', '2024-03-01', '2024-03-02'].map((day) => `${day}T05:00:00.000000Z`)
+    const ends = [...starts.slice(1), '2024-03-03T06:00:00.000000Z']
+    const part = (utcDay: string, n: number) => [utcDay, starts[n], ends[n], days[n]?.day]
+    expect(parts.map((row) => Object.values(row))).toEqual([
+      part('2024-02-29', 0),
+      part('2024-03-01', 0),
+      part('2024-03-01', 1),
+      part('2024-03-02', 1),
+      part('2024-03-02', 2),
+      part('2024-03-03', 2),
     ])
   })
 

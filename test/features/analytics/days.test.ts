@@ -285,6 +285,10 @@ describe.each(warehouses())('in $name', (kind) => {
     const later = await rowsOf(warehouse, 'report_days')
     expect(later).toHaveLength(days.length + 2 * 365)
     expect(later.filter(({ day }) => day === null)).toHaveLength(2)
+    // Every day, and each UTC day that it is part of: two in Samoa, one in UTC itself.
+    const parts = await rowsOf(warehouse, 'report_utc_days')
+    expect(parts.filter(({ zone }) => zone === 'UTC')).toHaveLength(end - 7305 + 365)
+    expect(parts.filter(({ zone }) => zone === 'Pacific/Apia')).toHaveLength(2 * (end - 7305 - 1 + 365))
   })
 
   it("the calendar's days match luxon's, whatever the clocks do", async () => {
@@ -332,6 +336,9 @@ describe.each(warehouses())('in $name', (kind) => {
     expect(await daysOf(text)).toEqual(right)
     const parts: [RegExp, string][] = [
       [/d_zone\.tenant_id = a\.tenant_id and/, ''],
+      [/d\.zone = (?=coalesce)/, "'UTC' = "],
+      [/d\.from_at <= a\.start_at/, 'true'],
+      [/d\.to_at > a\.start_at/, 'true'],
       [/a\.start_at < d\.behind/, 'true'],
       [/\+ (?=d\.shifts)/, '- '],
       [/least\((.+?), d\.last_days\[width_bucket\([^)]*\)\]\)/, '$1'],

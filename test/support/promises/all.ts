@@ -4,6 +4,7 @@ import { events } from './events.js'
 import { metrics } from './metrics.js'
 import { premises } from './premises.js'
 import type { Promised } from './promise.js'
+import { readers } from './readers.js'
 import { service } from './service.js'
 import { unlisted } from './unlisted.js'
 
@@ -16,4 +17,5 @@ export const promises: readonly Promised[] = [
   ...copy,
   ...events,
   ...metrics,
+  ...readers,
 ]

@@ -16,7 +16,7 @@ import { changeKey, growKey } from './changekey.js'
 import { connecting, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
-import { dayRows, extra, listed, versionWords } from './expressions.js'
+import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { readAtOneInstant } from './oneinstant.js'
@@ -222,7 +222,7 @@ export function postgresDialect(
     server,
     columnType: (kind) => columnTypes[kind].postgres,
     extra,
-    dayRows,
+    calendar,
     listed,
     versionWords: versionWords(schema),
     numbers: 'numeric',

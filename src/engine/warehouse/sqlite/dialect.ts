@@ -16,7 +16,7 @@ import type { Dialect, LiveColumn } from '../dialect.js'
 import { changeKey, growKey } from './changekey.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
-import { dayRows, extra, listed, versionWords } from './expressions.js'
+import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { makeFile, NamedFile } from './namedfile.js'
@@ -241,7 +241,7 @@ export function sqliteDialect(
     server: sql<string>`''`,
     columnType: (kind) => columnTypes[kind].sqlite,
     extra,
-    dayRows,
+    calendar,
     listed,
     versionWords,
     numbers: 'double',

@@ -1,8 +1,8 @@
 /* SQL that only SQLite understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
 
-import { type Expression, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
-import type { DayRun, Dialect, ExtraSql } from '../dialect.js'
+import type { CalendarSql, DayRun, Dialect, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
 /** The path of a member, quoted like JSON, so a dot or a quote in the name is part of the name. */
@@ -46,14 +46,31 @@ export const versionWords: VersionWords = {
 export const listed: Dialect['listed'] = (parameter, columns) =>
   `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
-/** Run by run, so the rows come in the order of their key. */
-export function dayRows(runs: readonly DayRun[]): Expression<unknown> {
+/** A common table expression with a row for each day: its number, when it begins and ends, whether it begins a run. */
+function daysOf(runs: readonly DayRun[]): RawBuilder<unknown> {
   const firsts = runs.map(
-    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)}, 1)`,
+    ({ first, days, start, end }) =>
+      sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)}, ${sql.lit(end)}, 1)`,
   )
-  const day = sql`n * 86400, 'unixepoch'`
-  return sql`with recursive days(n, behind, start, stretch) as (values ${sql.join(firsts)}
-    union all select n + 1, behind, start + 86400, null from days where n + 1 < behind order by 1)
-    select n, strftime('%Y-%m-%dT%H:%M:%S.000000Z', start, 'unixepoch') as from_at,
-      date(${day}) as day, date(${day}, 'start of month') as month, stretch from days`
+  // Run by run, so the rows come in the order of their key.
+  return sql`with recursive counted(n, behind, start, run_end, stretch) as (values ${sql.join(firsts)}
+    union all select n + 1, behind, start + 86400, run_end, null from counted where n + 1 < behind order by 1),
+    days as (select *, case when n + 1 < behind then start + 86400 else run_end end as finish from counted)`
 }
+
+const instantOf = (seconds: string): RawBuilder<unknown> =>
+  sql`strftime('%Y-%m-%dT%H:%M:%S.000000Z', ${sql.raw(seconds)}, 'unixepoch')`
+const dayOf = (seconds: string): RawBuilder<unknown> => sql`date(${sql.raw(seconds)}, 'unixepoch')`
+
+const dayRows: CalendarSql['dayRows'] = (runs) =>
+  sql`${daysOf(runs)} select n, ${instantOf('start')} as from_at, ${dayOf('n * 86400')} as day,
+    date(n * 86400, 'unixepoch', 'start of month') as month, stretch from days`
+
+const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
+  const midnight = '(start / 86400 + k) * 86400'
+  return sql`${daysOf(runs)} select ${dayOf(midnight)} as utc_day, ${instantOf('start')} as from_at,
+    ${instantOf('finish')} as to_at, ${dayOf('n * 86400')} as day
+    from days join (select 0 as k union all select 1 union all select 2) on ${sql.raw(midnight)} < finish`
+}
+
+export const calendar: CalendarSql = { dayRows, utcDayRows }

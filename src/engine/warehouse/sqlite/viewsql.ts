@@ -4,15 +4,16 @@
  * the text as its own SQL: no date functions, `bigint` and `double precision` instead of types that are 32 bits wide
  * there, and whole-number division without a remainder.
  */
-import type { ViewKind } from '../../../../schema/view.js'
+import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import {
-  dayIn,
   isBelow,
+  isDayOf,
   mostShare,
   mostUnits,
   type SelectedColumn,
+  type ShopInstant,
+  usualZone,
   type ViewSql,
-  zoneOf,
 } from '../viewsql.js'
 
 /** The empty table whose columns provide the types of a view's columns. */
@@ -137,13 +138,23 @@ function prorate(cents: string, share: string, whole: string): string {
   return `(case when ${whole} = 0 then 0 ${most} when ${isSmall} then ${sign} * ${exact} else cast(round(${rough}) as bigint) end)`
 }
 
+const utcDay = (instant: string): string => `substr(${instant}, 1, 10)`
+
+/** At most one row is joined. A day chosen among several joined columns wouldn't be a typed column. */
+function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+  const zone = `${alias}_zone`
+  const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
+      left join {report_utc_days} ${alias} on ${isDayOf(alias, `coalesce(${zone}.zone, ${usualZone})`, instant, utcDay(instant))}`
+  return { day: `${alias}.day`, join }
+}
+
 export const viewSql: ViewSql = {
   // SQLite prints whole seconds, DuckDB more: cutting to the fixed width of the tables' instants makes them the same.
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
   table: (name) => `"${name}"`,
+  utcDay,
   dayText: (day) => `cast(${day} as text)`,
-  // An index lookup: a day chosen among joined columns wouldn't be a typed column.
-  shopDay: (_, { tenant, shop, instant }) => ({ day: dayIn(zoneOf(tenant, shop), instant), join: '' }),
+  shopDay: joinedDay,
   minutes,
   nine,
   sumNine,
