@@ -15,7 +15,7 @@ export const readers: readonly Promised[] = [
       () => async () => false,
     ),
     test: 'test/features/analytics/formerstretches.test.ts',
-    name: 'the days stay when it ends after the tables',
+    name: 'the days stay when it ends after',
     on: both,
   },
 ]
