@@ -3,7 +3,10 @@
  * nor once the database has lost what it had confirmed. lease.ts makes it with a claim; apply.ts and warehouse.ts check
  * it.
  */
+import type { CompiledQuery } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
+import type { Db } from './database.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
 import type { Fence } from './versionbatch.js'
@@ -29,6 +32,18 @@ const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>) =>
     .select(['token', server.as('server')])
     .where('name', '=', 'run')
 
+/** Every commit runs this statement, and compiling it takes longer than sending it: it is compiled once. */
+const compiled = new WeakMap<Db, CompiledQuery<{ readonly token: Int64 | null; readonly server: string }>>()
+
+function keptToken(dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>) {
+  const known = compiled.get(dialect.db)
+  if (known) return known
+  const held = heldToken(dialect)
+  const made = (dialect.locksRows ? held.forShare() : held).compile()
+  compiled.set(dialect.db, made)
+  return made
+}
+
 /** undefined if nobody has ever claimed the lease. Doesn't wait for a database that is away. */
 export async function tokenNow(dialect: Pick<Dialect, 'db' | 'server'>): Promise<TokenAt | undefined> {
   const row = await heldToken(dialect).executeTakeFirst()
@@ -52,9 +67,8 @@ export async function checkFence(
   fence: Fence | undefined,
 ): Promise<void> {
   if (fence === undefined) return
-  const { where, locksRows } = dialect
-  const held = heldToken(dialect)
-  const row = (await session.run((locksRows ? held.forShare() : held).compile())).rows[0]
+  const { where } = dialect
+  const row = (await session.run(keptToken(dialect))).rows[0]
   if (row?.token === fence.token && row.server === fence.server) return
   if (row === undefined || row.server !== fence.server)
     throw wentBack(`The database of the warehouse ${where} was restarted or replaced during this run`)
