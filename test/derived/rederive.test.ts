@@ -199,6 +199,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await countRecords(warehouse, resource, ids)).toBe(30)
     const question = {
       resources: [resource.name],
+      runningMs: null,
       staleAfterMs: 0,
       deletesUncheckedAfterMs: 0,
       nowMicros: 0n,

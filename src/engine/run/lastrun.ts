@@ -1,8 +1,9 @@
 /* Who is at work in a warehouse, and how its last run ended. Used by status.ts. */
 import type { Int64 } from '../../../schema/resource.js'
+import { since } from '../base/format.js'
 import { fromMicros } from '../base/timestamp.js'
 import { isDead } from '../warehouse/holderprocess.js'
-import { isOver } from '../warehouse/lease.js'
+import { isOver, listenCommand } from '../warehouse/lease.js'
 import { ofRuns, recordedOrder } from '../warehouse/runs.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 
@@ -37,6 +38,16 @@ export async function readHolder(db: Db, nowMicros: bigint): Promise<StatusHolde
   const { owner, command, host, pid, claimed_at, expires_at } = row
   return { run_id: owner, command, host, pid, since: claimed_at, expires_at }
 }
+
+/**
+ * For how many milliseconds a run has been at work; null if none is. A run that still holds its lease is alive, and makes
+ * progress: each request has a deadline, each wait a limit, and what it can't read ends as failed. So what it hasn't
+ * reached isn't overdue, and neither is what it has read itself. A listener only reads lists that were read before.
+ */
+export const runningMs = (holder: StatusHolder | null, nowMicros: bigint): number | null =>
+  holder === null || holder.command === listenCommand
+    ? null
+    : Math.max(0, since(holder.since ?? fromMicros(nowMicros), nowMicros))
 
 /** The most recently recorded run. */
 export async function readLastRun(db: Db, holder: StatusHolder | null): Promise<LastRun | null> {

@@ -1,8 +1,9 @@
 /* Updates the incidents stored in the warehouse after a run: what opened and what is over. Used by alerts/work.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
+import { since } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import { readHolder } from '../../engine/run/lastrun.js'
+import { readHolder, runningMs, type StatusHolder } from '../../engine/run/lastrun.js'
 import { askFailedWorks, failedWorksOf } from '../../engine/warehouse/failedworks.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -107,7 +108,7 @@ export async function updateIncidents<T>(
       settings,
       run: after.run,
       before,
-      holder: holder?.run_id ?? null,
+      holder,
       events,
       behind,
       nowMicros,
@@ -126,7 +127,7 @@ interface Reading {
   readonly settings: AlertStateSettings
   readonly run: EndedRun
   readonly before: AlertMark | null
-  readonly holder: string | null
+  readonly holder: StatusHolder | null
   readonly events: EventTroubles | UnreadableInbox | undefined
   readonly behind: readonly BehindTarget[]
   readonly nowMicros: bigint
@@ -149,9 +150,12 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     tenants.flatMap(({ tenant_id, revoked_at }) => (revoked_at === null ? tenant_id : [])),
   )
   const resources = new Set(settings.resources)
+  // What the run that ended, or one that is under way, has read itself isn't stale, however long that run took.
+  const ended = run.reports[0] ? since(run.reports[0].started_at, nowMicros) : 0
+  const staleAfterMs = Math.max(settings.staleAfterMs, ended, runningMs(holder, nowMicros) ?? 0)
   const states = await troubledCursors(db, session, {
     now: fromMicros(nowMicros),
-    staleBefore: ago(nowMicros, settings.staleAfterMs),
+    staleBefore: ago(nowMicros, staleAfterMs),
     uncheckedBefore: ago(nowMicros, settings.deletesUncheckedAfterMs),
   })
   const read = await resourcesRead(db, session)
@@ -159,28 +163,28 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     walked.has(tenantId) && resources.has(resource)
   // If no run has finished in this warehouse yet, nothing is known.
   const isFirst = !earlier.some(({ finished_at }) => finished_at !== null)
-  const since = before?.since ?? (isFirst ? everything : begunBefore)
+  const from = before?.since ?? (isFirst ? everything : begunBefore)
   const through = lastStamp ?? everything
   const mark: AlertMark = {
-    since,
+    since: from,
     driftThrough: through,
     resources: [...read].flatMap(([resource, isRead]) => (isRead ? resource : [])).sort(),
   }
-  const drift = await driftBetween(db, session, { after: before?.driftThrough ?? since, through })
+  const drift = await driftBetween(db, session, { after: before?.driftThrough ?? from, through })
   const facts: Facts = {
     nowMicros,
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
     revoked: tenants.filter(({ revoked_at }) => revoked_at !== null),
     whole: wholeTroubles(run, {
-      killed: killedTrouble(earlier[0], holder, isGood(run)),
+      killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run)),
       failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
     }),
     reports: run.reports,
-    quarantine: await quarantineOf(db, session, since),
+    quarantine: await quarantineOf(db, session, from),
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
-    staleAfterMs: settings.staleAfterMs,
+    staleAfterMs,
     deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
   }
   return { facts, mark, isWanted }

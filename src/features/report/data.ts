@@ -131,6 +131,8 @@ export interface TrustAnswer {
   readonly lists: number
   readonly verdicts: Readonly<Record<VerdictShown, number>>
   readonly failing: number
+  /** A run is at work, which reaches the lists that were never read. */
+  readonly isLoading: boolean
   /**
    * Lists that have to be read completely once, since some of their rows may be missing; for those already started, how
    * many records were read.

@@ -9,9 +9,9 @@ import { ageInWords, percentOfAll, unknownMark } from './numberwords.js'
 /** `good`: nothing to do. `watch`: worth a look. `bad`: needs attention. */
 export type Tone = 'good' | 'watch' | 'bad'
 
-/** Whether a list may lack something, or was never read to its end. */
-const doubtful = ({ verdicts, failing }: TrustAnswer): number =>
-  Math.max(verdicts.unproven + verdicts.none, failing)
+/** Whether a list may lack something, or was never read to its end and isn't about to be. */
+const doubtful = ({ verdicts, failing, isLoading }: TrustAnswer): number =>
+  Math.max(verdicts.unproven + (isLoading ? 0 : verdicts.none), failing)
 
 /** Payments show whether the totals are read as the shops mean them: at least this percentage has to agree. */
 const leastAgreeing = 98
@@ -57,7 +57,13 @@ function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
       words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read again in full and may be missing rows until shopsync sync has done that`,
       tone: 'watch',
     },
-    { is: completeThrough === null, words: 'not every list has been read to its end', tone: 'watch' },
+    {
+      is: completeThrough === null,
+      words: trust.isLoading
+        ? 'the first load is under way, and not every list has been read yet'
+        : 'not every list has been read to its end',
+      tone: 'watch',
+    },
     {
       is: isStale,
       words: `some lists are ${completeThrough === null ? unknownMark : ageInWords(completeThrough, madeAt)} old`,

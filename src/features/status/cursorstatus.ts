@@ -12,10 +12,19 @@ export interface CursorStatus {
   readonly tenant_id: Int64
   readonly resource: string
   /**
-   * `never`: no run was complete; `stale`: the last complete run is too long ago; otherwise the state after the last
-   * run.
+   * `never`: no run was complete; `loading`: neither, but a run is at work; `stale`: the last complete run is too long
+   * ago; otherwise the state after the last run.
    */
-  readonly state: 'ok' | 'stale' | 'failed' | 'unproven' | 'unavailable' | 'never' | 'revoked' | 'excepted'
+  readonly state:
+    | 'ok'
+    | 'stale'
+    | 'failed'
+    | 'unproven'
+    | 'unavailable'
+    | 'never'
+    | 'loading'
+    | 'revoked'
+    | 'excepted'
   readonly completeness: string | null
   /** Why, as a short code; null if nothing is unusual. */
   readonly reason: string | null
@@ -52,6 +61,8 @@ interface CursorQuestion {
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
   readonly nowMicros: bigint
+  /** See `runningMs`. */
+  readonly runningMs: number | null
 }
 
 interface Standing {
@@ -83,11 +94,7 @@ export async function readCursorStates(
       return {
         tenant_id,
         resource,
-        state: excepted
-          ? 'excepted'
-          : revoked_at === null
-            ? cursorStateOf(row, age, options.staleAfterMs)
-            : 'revoked',
+        state: excepted ? 'excepted' : revoked_at === null ? cursorStateOf(row, age, options) : 'revoked',
         completeness: row?.completeness ?? null,
         reason: row?.reason ?? null,
         watermark: row?.watermark ?? null,
@@ -138,13 +145,14 @@ interface CursorRow {
 export function cursorStateOf(
   row: CursorRow | undefined,
   age: number | 'unknown' | null,
-  staleAfterMs: number,
+  { staleAfterMs, runningMs }: Pick<CursorQuestion, 'staleAfterMs' | 'runningMs'>,
 ): CursorStatus['state'] {
-  if (row === undefined) return 'never'
+  const unread = runningMs === null ? 'never' : 'loading'
+  if (row === undefined) return unread
   if (row.status === 'unavailable') return 'unavailable'
   if (row.status === 'failed') return 'failed'
-  if (age === null) return row.completeness === 'unproven' ? 'unproven' : 'never'
-  if (age === 'unknown' || age > staleAfterMs) return 'stale'
+  if (age === null) return row.completeness === 'unproven' ? 'unproven' : unread
+  if (age === 'unknown' || age > Math.max(staleAfterMs, runningMs ?? 0)) return 'stale'
   return row.completeness === 'unproven' ? 'unproven' : 'ok'
 }
 

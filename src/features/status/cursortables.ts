@@ -34,7 +34,7 @@ const rowsOf = (cursors: readonly CursorStatus[]): string =>
   count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
 
 const stateInk = (cell: string): Ink =>
-  /failed|unproven|never|revoked/.test(cell) ? 'bad' : cell.includes('stale') ? 'odd' : 'good'
+  /failed|unproven|never|revoked/.test(cell) ? 'bad' : /stale|loading/.test(cell) ? 'odd' : 'good'
 
 const perGroup = (title: string, rows: readonly string[][], terminal: Terminal): string =>
   rows.length === 0

@@ -65,18 +65,29 @@ function headline(report: StatusReport, troubled: readonly CursorStatus[]): stri
   const oldest = Math.max(0, ...report.cursors.map((cursor) => cursor.age_seconds ?? 0))
   if (report.reason !== null) return `${report.warehouse}: ${reasonText(report.reason)}`
   if (report.cursors.length === 0 && report.healthy) return `${report.warehouse}: every tenant was forgotten.`
+  if (report.cursors.length === 0 && report.healthy)
+    return `${report.warehouse}: first load: the tenants are being listed.`
   if (report.cursors.length === 0) return `${report.warehouse}: no tenant has been synced yet.`
+  const loading = loadingText(report)
   const lost = report.tenants.filter(isLostTenant).length
   if (troubled.length === 0 && lost > 0)
     return `${report.warehouse}: ${plural(lost, 'tenant')} no longer granted; all others are fresh.`
   if (troubled.length > 0)
-    return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing.`
+    return `${report.warehouse}: ${count(troubled.length)} of ${plural(report.cursors.length, 'cursor')} stale or failing${loading === '' ? '' : `; ${loading}`}.`
+  if (loading !== '' && report.healthy) return `${report.warehouse}: ${loading}.`
   const absent = unavailableIn(report).length
   const every = absent > 0 ? `every cursor but ${count(absent)} unavailable` : 'every cursor'
   const lately = `${every} completed within the last ${oldest < 1 ? 'second' : span(oldest * 1000)}.`
   if (report.incidents.length > 0)
     return `${report.warehouse}: ${plural(report.incidents.length, 'incident')} open; ${lately}`
   return `${report.warehouse}: ${report.healthy ? 'all fresh' : 'something needs attention'}; ${lately}`
+}
+
+/** How far the first load is; empty if no run is making one. */
+function loadingText({ cursors }: StatusReport): string {
+  const unread = cursors.filter(({ state }) => state === 'loading').length
+  const all = cursors.filter(({ state }) => state !== 'revoked' && state !== 'excepted').length
+  return unread === 0 ? '' : `first load: ${count(all - unread)} of ${plural(all, 'list')} read`
 }
 
 const unavailableIn = ({ cursors }: StatusReport): readonly CursorStatus[] =>

@@ -6,7 +6,13 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
-import { type LastRun, readHolder, readLastRun, type StatusHolder } from '../../engine/run/lastrun.js'
+import {
+  type LastRun,
+  readHolder,
+  readLastRun,
+  runningMs,
+  type StatusHolder,
+} from '../../engine/run/lastrun.js'
 import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
 import { readLateness } from '../../engine/warehouse/latenessrows.js'
@@ -173,9 +179,10 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ? new Set<Int64>()
       : await readForgotten(options.warehouse)
     const isForgotten = await isEmptied(options, tenants, forgotten)
-    const cursors = await readCursorStates(db, options, chosen, missing)
-    const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const lease = await readHolder(db, options.nowMicros)
+    const running = runningMs(lease, options.nowMicros)
+    const cursors = await readCursorStates(db, { ...options, runningMs: running }, chosen, missing)
+    const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const lastRun = await readLastRun(db, lease)
     const found = {
       ...head,
@@ -196,7 +203,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
     }
-    return { healthy: (cursors.length > 0 || isForgotten) && isWell(found), ...found }
+    return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })
 }
 

@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { clocksApartMs } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
-import { readHolder } from '../../engine/run/lastrun.js'
+import { readHolder, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { openIncidents } from '../alerts/openincidents.js'
@@ -58,9 +58,10 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
   const { warehouse, nowMicros } = options
   return warehouse.read(async (db) => {
     const holder = await readHolder(db, nowMicros)
+    const running = runningMs(holder, nowMicros)
     const since = holder?.since ? toMicros(holder.since) : nowMicros
     return {
-      ...(await readCursorGauges(db, options)),
+      ...(await readCursorGauges(db, { ...options, runningMs: running })),
       quarantine: await quarantined(db),
       drift: await drifted(db),
       incidents: await incidentKinds(options, db),
@@ -76,14 +77,20 @@ const states: readonly CursorStatus['state'][] = [
   'unproven',
   'unavailable',
   'never',
+  'loading',
   'revoked',
   'excepted',
 ]
 
 type CursorGauges = Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'times'>
 
-async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorGauges> {
-  const { resources, staleAfterMs, maxTenants } = options
+/** `runningMs`: see there. */
+interface CursorsAsked extends GaugesOptions {
+  readonly runningMs: number | null
+}
+
+async function readCursorGauges(db: Db, options: CursorsAsked): Promise<CursorGauges> {
+  const { resources, maxTenants } = options
   const counts = new Map(states.map((state) => [state, 0]))
   const count = (state: CursorStatus['state'], by: number): void =>
     void counts.set(state, (counts.get(state) ?? 0) + by)
@@ -94,10 +101,10 @@ async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorG
   let begun = 0
   for (const { amount, age, status, completeness } of groups) {
     const since = age === ages.never ? null : age === ages.stale ? 'unknown' : 0
-    count(cursorStateOf({ status, completeness }, since, staleAfterMs), Number(amount))
+    count(cursorStateOf({ status, completeness }, since, options), Number(amount))
     begun += Number(amount)
   }
-  count('never', wanted.length * resources.length - begun)
+  count(cursorStateOf(undefined, null, options), wanted.length * resources.length - begun)
   const unchecked = groups.filter((group) => Number(group.unchecked) === 1)
   return {
     states: counts,
@@ -112,8 +119,9 @@ async function readCursorGauges(db: Db, options: GaugesOptions): Promise<CursorG
 const ages = { never: 0, lately: 1, stale: 2 } as const
 
 /** The database counts: reading ten thousand rows would take longer than everything else. */
-async function groupedCursors(db: Db, options: GaugesOptions) {
-  const { nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
+async function groupedCursors(db: Db, options: CursorsAsked) {
+  const { nowMicros, deletesUncheckedAfterMs } = options
+  const staleAfterMs = Math.max(options.staleAfterMs, options.runningMs ?? 0)
   const ago = (milliseconds: number): string => fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
   const rows = await wantedCursors(db, options)
     .select((eb) => [

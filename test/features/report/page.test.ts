@@ -308,6 +308,12 @@ describe('can I trust it?', () => {
       'bad',
     ],
     ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
+    [
+      'a first load under way',
+      { isLoading: true, completeThrough: null, verdicts: { ...trust.verdicts, none: 40 } },
+      'entirely: the first load is under way, and not every list has been read yet. For',
+      'watch',
+    ],
     ['old data', { isStale: true }, 'some lists are 19 minutes old', 'watch'],
     [
       'very old data',

@@ -63,6 +63,7 @@ export const sampleTrust = (lists: number): TrustAnswer => ({
   lists,
   verdicts: { proven: lists - 1, repaired: 1, listed: 0, unproven: 0, none: 0 },
   failing: 0,
+  isLoading: false,
   refilling: { lists: 0, begun: 0, read: 0, of: 0 },
   unavailable: 0,
   completeThrough: '2026-11-22T07:55:12.000000Z',

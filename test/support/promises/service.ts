@@ -2,6 +2,7 @@
 
 import type * as clocks from '../../../src/engine/base/clock.js'
 import type * as ending from '../../../src/engine/run/ending.js'
+import type * as lastrun from '../../../src/engine/run/lastrun.js'
 import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
@@ -188,6 +189,14 @@ export const service: readonly Promised[] = [
     ]),
     test: alerts,
     name: 'what a killed process may have told',
+    on: both,
+  },
+  {
+    promise: 'while a first load makes progress, what it has not reached needs nobody',
+    broken: "doesn't see that a run is at work",
+    breakage: breaking<typeof lastrun>('src/engine/run/lastrun.ts').function('runningMs', () => () => null),
+    test: 'test/features/status/firstload.test.ts',
+    name: 'the first load is under way',
     on: both,
   },
   {

@@ -3,6 +3,7 @@
  * number of tenants. Used by `shopsync report`, the job step of that name, and the demo.
  */
 import { fromMicros } from '../../../engine/base/timestamp.js'
+import { readHolder, runningMs } from '../../../engine/run/lastrun.js'
 import { openIncidents } from '../../alerts/openincidents.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
 import type { ReportData } from '../data.js'
@@ -62,8 +63,11 @@ async function figuresOf(
   })
   const rows = await figureRows(subject, from, periods, paceMonths(calendar), findings.shops)
   const incidents = await openIncidents(warehouse, held.db)
-  const rule = { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, belongsTo }
-  const scene = { ...rule, restsOn: restsOn(ofFigures, warehouse), subject, findings, rows, months, last }
+  const running = runningMs(await readHolder(held.db, nowMicros), nowMicros)
+  const rule = { nowMicros, staleAfterMs, runningMs: running, deletesUncheckedAfterMs, incidents, belongsTo }
+  const { synced = [], exceptTenants = [] } = options
+  const lists = { restsOn: restsOn(ofFigures, warehouse), synced, exceptTenants }
+  const scene = { ...rule, ...lists, subject, findings, rows, months, last }
   const found = await tenantsAndScopes({ ...scene, completeDay: reached })
   return { belongsTo, months, lastMonth, periods, ...found }
 }

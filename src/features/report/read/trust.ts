@@ -1,4 +1,5 @@
 /* How far the data of some tenants can be trusted, from the rows of `freshness` and `totals_check`. */
+import type { Int64 } from '../../../../schema/resource.js'
 import { count, isOlderThan } from '../../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../../engine/base/timestamp.js'
 import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
@@ -14,11 +15,16 @@ import { groupedBy, numberFrom } from './reportdays.js'
 export interface StaleRule {
   readonly nowMicros: bigint
   readonly staleAfterMs: number
+  /** For how long a run has been at work; null if none is. */
+  readonly runningMs: number | null
   readonly deletesUncheckedAfterMs: number
   readonly incidents: readonly ToldIncident[]
   readonly belongsTo: BelongsTo | null
   /** Resources whose rows are in the figures. */
   readonly restsOn: ReadonlySet<string>
+  /** Resources that are synced, and tenants that aren't: a list that no run has begun has no row. */
+  readonly synced: readonly string[]
+  readonly exceptTenants: readonly Int64[]
 }
 
 /** An instant in canonical form: SQLite views show instants with a space, as tools like them. */
@@ -70,10 +76,24 @@ function kindsOf(open: readonly ToldIncident[]): string[] {
   })
 }
 
+/** How many lists behind the figures no run has begun to read. */
+function unreadLists(all: readonly FreshnessRow[], { restsOn, synced, exceptTenants }: StaleRule): number {
+  const begun = new Set(all.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
+  const except = new Set(exceptTenants.map(String))
+  const granted = new Set(
+    all.flatMap(({ tenant_id, revoked }) => (numberFrom(revoked) ? [] : String(tenant_id))),
+  )
+  const wanted = synced.filter((resource) => restsOn.has(resource))
+  return [...granted]
+    .filter((tenant) => !except.has(tenant))
+    .reduce((sum, tenant) => sum + wanted.filter((resource) => !begun.has(`${tenant} ${resource}`)).length, 0)
+}
+
 export function trustIn(
   { freshness: all, refills, totals, payments }: Findings,
-  { nowMicros, staleAfterMs, deletesUncheckedAfterMs, incidents, belongsTo, restsOn }: StaleRule,
+  rule: StaleRule,
 ): TrustAnswer {
+  const { nowMicros, staleAfterMs, runningMs, deletesUncheckedAfterMs, incidents, belongsTo, restsOn } = rule
   const freshness = all.filter(({ resource }) => restsOn.has(resource ?? ''))
   const walked = freshness.filter(isWalked)
   const tenants = new Set(all.map(({ tenant_id }) => String(tenant_id)))
@@ -87,7 +107,9 @@ export function trustIn(
     walked.filter(({ deletes_checked_at }) => deletes_checked_at !== null),
     (row) => row.deletes_checked_at,
   )
-  const completeThrough = instantShown(oldest?.complete_through ?? null)
+  const unread = unreadLists(all, rule)
+  const verdicts = verdictsOf(walked)
+  const completeThrough = unread > 0 ? null : instantShown(oldest?.complete_through ?? null)
   const sum = (of: (row: Findings['totals'][number]) => unknown): number =>
     totals.reduce((all, row) => all + numberFrom(of(row)), 0)
   return {
@@ -95,13 +117,16 @@ export function trustIn(
       belongsTo?.configured === false
         ? sourceLabel({ baseUrl: belongsTo.base_url, partnerId: belongsTo.partner_id })
         : null,
-    lists: walked.length,
-    verdicts: verdictsOf(walked),
+    lists: walked.length + unread,
+    verdicts: { ...verdicts, none: verdicts.none + unread },
     failing: walked.filter(({ status }) => status === 'failed').length,
+    isLoading: runningMs !== null,
     refilling: refillsOf(walked, refills),
     unavailable: freshness.filter((row) => !numberFrom(row.revoked) && !isWalked(row)).length,
     completeThrough,
-    isStale: completeThrough !== null && isOlderThan(completeThrough, nowMicros, staleAfterMs),
+    isStale:
+      completeThrough !== null &&
+      isOlderThan(completeThrough, nowMicros, Math.max(staleAfterMs, runningMs ?? 0)),
     oldest: oldest ? { tenant: oldest.tenant_name ?? '', resource: oldest.resource ?? '' } : null,
     deletesCheckedAt: instantShown(checked?.deletes_checked_at ?? null),
     deletesUnchecked: walked.filter(isUnchecked).length,
