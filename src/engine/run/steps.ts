@@ -80,6 +80,9 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
   }
 }
 
+/** The job was run for its planned instant, by hand or by another program: there is nothing left to do. */
+export class AlreadyRan extends Stop {}
+
 /**
  * Two schedulers of one warehouse wait for each other's lock. Without this check, the second one would do all the work
  * again.
@@ -87,7 +90,7 @@ async function waitForLease(deps: Dependencies, { name, wait }: JobPlan): Promis
 async function checkStillDue(deps: Dependencies, { name, plannedAt }: JobPlan): Promise<void> {
   if (plannedAt === undefined) return
   if (!(await hasRunSince(deps.warehouse, name, { since: plannedAt, now: now(deps) }))) return
-  throw new Stop(`Another program already ran ${name}, which was due at ${plannedAt}`, {
+  throw new AlreadyRan(`Another program already ran ${name}, which was due at ${plannedAt}`, {
     exitCode: 4,
     hint: 'Run only one shopsync schedule per warehouse',
   })

@@ -41,8 +41,11 @@ export interface ScheduleParts {
   readonly signal: AbortSignal
   readonly timeZone: string
   readonly book: JobBook
-  /** Runs a job to its end, for the instant at which it was due; returns the exit code. Never throws. */
-  readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number>
+  /**
+   * Runs a job to its end, for the instant at which it was due; returns the exit code, undefined if that instant's work
+   * was done before. Never throws.
+   */
+  readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number | undefined>
   readonly log: ScheduleLog
   /** A job that is due at once, whatever its schedule, and follows its schedule from then on. */
   readonly first?: string | undefined
@@ -187,22 +190,22 @@ export class Schedule {
     await this.#store(planned.row)
     const exitCode = await run(job, row.planned_at ?? undefined)
     this.#running = null
+    // A run covers what passed before it started; what passed since is due.
+    const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
+    const done = { planned_at: after(instants, from), last_planned_at: row.planned_at, attempts: 0 }
+    if (exitCode === undefined) {
+      delete planned.again
+      planned.row = { ...row, ...done }
+      return this.#store(planned.row)
+    }
     const isCut = signal.aborted && exitCode !== 0
     const isLocked = exitCode === locked && planned.again === undefined
     delete planned.again
     if (isLocked) planned.again = canonical(milliseconds(this.#now) + untilExpired)
     const over = { ...begun, finished_at: this.#now, exit_code: exitCode }
-    // The run has covered what passed before it started; what passed since is due.
-    const from = [row.planned_at ?? started, started].sort().at(-1) ?? started
     if (isCut) planned.row = { ...begun, attempts }
     else if (isLocked) planned.row = { ...over, attempts }
-    else
-      planned.row = {
-        ...over,
-        planned_at: after(instants, from),
-        last_planned_at: row.planned_at,
-        attempts: 0,
-      }
+    else planned.row = { ...over, ...done }
     log.info(
       { job: job.name, exit_code: exitCode, next: planned.again ?? planned.row.planned_at },
       'Job ended',

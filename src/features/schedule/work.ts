@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { Writable } from 'node:stream'
 import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
+import { AlreadyRan } from '../../engine/run/steps.js'
 import { readCursors } from '../../engine/warehouse/cursors.js'
 import { isSuperseded } from '../../engine/warehouse/oneconfiguration.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -119,7 +120,7 @@ async function runJob(
   context: CommandContext,
   job: ScheduledJob & { readonly plannedAt: string | undefined },
   watch: ReplacementWatch,
-): Promise<number> {
+): Promise<number | undefined> {
   const { invocation, config, clock, log } = context
   const { out, signals, io } = invocation
   const rowSettings = await context.rowSettings()
@@ -142,6 +143,10 @@ async function runJob(
     if (isSuperseded(error)) {
       watch.superseded(error)
       return error.exitCode
+    }
+    if (error instanceof AlreadyRan) {
+      log.info({ job: job.name, planned_at: job.plannedAt }, 'Another run has already done this job')
+      return undefined
     }
     const exitCode = error instanceof Stop ? error.exitCode : 1
     const fields = { job: job.name, ...errorFields(error) }

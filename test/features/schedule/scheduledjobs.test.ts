@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { withJobs } from '../../../src/features/schedule/tables.js'
 import { template } from '../../../src/sandbox/index.js'
 import { type Receiver, receiver } from '../../support/alerting.js'
+import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { onlyJob, type RunningScheduler, startScheduler, until } from '../../support/scheduler.js'
@@ -14,6 +15,7 @@ import { closeAll, httpServer, type Stand } from '../../support/server.js'
 import { openAt, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const resources = ['notes', 'categories']
+const today = new Date().toISOString().slice(0, 10)
 const sandbox = await sandboxOfFile()
 sandbox.store.addTenant({ id: 1 })
 for (const resource of resources)
@@ -58,9 +60,8 @@ describe.each(warehouses())('$name', (kind) => {
   }
 
   /** A process for a job whose instant passed while the program was down. */
-  async function startDue(): Promise<RunningScheduler> {
+  async function startDue(planned_at = '2026-01-01T04:00:00.000000Z'): Promise<RunningScheduler> {
     const warehouse = await openAt(address)
-    const planned_at = '2026-01-01T04:00:00.000000Z'
     const missed = { job: 'mine', schedule: '0 4 1 1 *', time_zone: 'UTC', planned_at, attempts: 0 }
     await warehouse.write([withJobs(warehouse.db).insertInto('sync_jobs').values(missed).compile()])
     await warehouse.close()
@@ -108,6 +109,22 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await again.run.ended).stdout).not.toContain('now')
     expect(await rows('sync_runs')).toHaveLength(1)
     expect([hook.take(), beaten()]).toEqual([[], ['/all?exit=0', '/mine?exit=0']])
+  })
+
+  it('takes a planned instant as done if somebody ran the job by hand, and says so once', async () => {
+    expect((await shopsync(['run', 'mine'], { cwd })).code).toBe(0)
+    beaten()
+    const scheduler = await startDue(new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z'))
+    await until(async () => !(await planOf(scheduler)).jobs[0]?.planned_at.startsWith(today))
+    await stop(scheduler)
+    const { stdout, stderr } = await scheduler.run.ended
+    expect(stderr.match(/Another run has already done this job/g)).toHaveLength(1)
+    expect(`${stdout} ${stderr}`).not.toMatch(/did not run|exit_code|another program/i)
+    expect(await rows('sync_jobs')).toMatchObject([
+      { planned_at: expect.stringContaining('-01-01T04:00:00'), exit_code: null, attempts: 0 },
+    ])
+    expect(await rows('sync_runs')).toHaveLength(1)
+    expect([hook.take(), beaten()]).toEqual([[], []])
   })
 
   it('sends each alert and calls each heartbeat once', async () => {
