@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
@@ -470,4 +471,38 @@ it('a table that stays locked is tried three times, and then only fails its curs
   })
   await expect(failed).rejects.toMatchObject({ name: 'Skip', message: expect.stringContaining('lock') })
   expect(asked).toBe(3)
+})
+
+it('a change of a table lets readers pass, and names the one that holds it, without what it reads', async () => {
+  const kind = bothWarehouses().find(({ name }) => name === 'postgres') as Kind
+  const address = await kind.migrated()
+  const warehouse = await reopen(address)
+  const reader = (name: string) => new pg.Client({ connectionString: address.url, application_name: name })
+  const [idle, other] = [reader('metabase'), reader('grafana')]
+  await idle.connect()
+  await other.connect()
+  const notes = `"${address.schema}".notes`
+  await idle.query(`alter table ${notes} drop column description`)
+  await idle.query(`begin; select count(*) from ${notes} where _synced_at::text = '${secret}'`)
+  const { rows } = await idle.query('select pg_backend_pid() as pid')
+  const failed = warehouse.migrate().catch((error: unknown) => error)
+  // With a transaction that waits for the lock, each further reader would wait, too.
+  await other.query("set statement_timeout = '9s'")
+  let isOver = false
+  void failed.then(() => {
+    isOver = true
+  })
+  while (!isOver) await other.query(`select count(*) from ${notes}`)
+  const error = (await failed) as Skip
+  expect(error.hint).toMatch(
+    new RegExp(
+      `^metabase \\(pid ${rows[0].pid}\\) holds a lock on it, in a transaction since \\d{4}-.*: end that session`,
+    ),
+  )
+  expect(`${error.message} ${error.hint}`).not.toContain(secret)
+  await idle.query('rollback')
+  expect(await warehouse.migrate()).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
+  await idle.end()
+  await other.end()
+  await warehouse.close()
 })

@@ -19,6 +19,7 @@ import { vacuum } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences, narrowEncoding } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
+import { findHolder } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
 import { type BinaryRows, encode, type PostgresPage, rowsOf } from './rows.js'
 import { scan } from './scan.js'
@@ -109,6 +110,7 @@ async function transact<T>(
     return result
   } catch (error) {
     await client.query('rollback').catch(onError)
+    if (session.failure && !broken) await findHolder(client, session.failure)
     // Statements sent after the one that failed only report that the transaction has failed.
     throw session.failure?.error ?? error
   } finally {
@@ -130,10 +132,15 @@ function warm(pool: pg.Pool): void {
     )
 }
 
+/** How long a change of a table waits for those who read it, before it lets others pass and tries again. */
+const changeWaits = '3s'
+
 async function prepare(db: Db, schema: string, session: Pick<Session, 'run'>): Promise<void> {
   await session.run(sql`select pg_advisory_xact_lock(hashtext(${`shopsync ${schema}`}))`.compile(db))
   const exists = await session.run(sql`select 1 from pg_namespace where nspname = ${schema}`.compile(db))
   if (exists.rows.length === 0) await session.run(sql`create schema ${sql.id(schema)}`.compile(db))
+  // Every other reader of a table queues behind a change of it that waits for an idle one.
+  await session.run(sql.raw(`set local lock_timeout = '${changeWaits}'`).compile(db))
 }
 
 async function tryRoom(

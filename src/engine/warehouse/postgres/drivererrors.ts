@@ -10,6 +10,7 @@ import {
   troubleOf,
   values,
 } from '../classify.js'
+import { holderOf, lockTimeout } from './lockholder.js'
 
 const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH)$/
 /** Errors of the pool and the driver that have no code. */
@@ -48,9 +49,6 @@ const troubles: Troubles = {
   '23': tables(`Drop the constraint that was added. ${unwanted}`),
   '42P01': tables(createdAgain),
   '42703': tables(createdAgain),
-  '55P03': tables('Another session holds a lock on the table: end that session, or wait for it', {
-    isPassing: true,
-  }),
   '57014': tables(
     "Raise the role's statement_timeout, such as: alter role … set statement_timeout = '5min'; or see what slows the table down",
   ),
@@ -108,6 +106,8 @@ function judge(error: DriverError, names: Names): Trouble | undefined {
   const { cause, code, table } = error
   if (lost.test(code) || lostText.test(cause.message)) return away
   if (code === '42501') return lacksRight(error, names)
+  if (code === lockTimeout)
+    return tables(`${holderOf(cause)}: end that session, or wait for it`, { isPassing: true })
   // 53100: no space left. A file size limit and a quota have no code of their own.
   if (/could not (extend|write)/.test(cause.message)) return troubles['53']
   const found = troubleOf(troubles, code)

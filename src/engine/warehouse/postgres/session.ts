@@ -81,7 +81,7 @@ const listOf = (values: readonly (Int64 | string)[]): unknown =>
 export class PostgresSession extends SharedSession<BinaryRows> {
   protected readonly locking = 'order by id for update'
   /** The first statement that failed. */
-  failure: { readonly error: unknown } | undefined
+  failure: { readonly error: unknown; readonly statement: string } | undefined
 
   constructor(
     private readonly client: pg.PoolClient,
@@ -178,7 +178,7 @@ export class PostgresSession extends SharedSession<BinaryRows> {
       const { rows, rowCount } = await this.client.query(query)
       return { rows, affected: rowCount ?? 0 }
     } catch (error) {
-      this.failure ??= { error: ofStatement(error, query.text) }
+      this.failure ??= { error: ofStatement(error, query.text), statement: query.text }
       throw error
     }
   }
