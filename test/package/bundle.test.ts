@@ -4,12 +4,12 @@
  * files next to the program.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { configure, type Place, place } from '../support/place.js'
 import { Program } from '../support/process.js'
-import { root } from '../support/tree.js'
+import { filesIn, root } from '../support/tree.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { bin: { shopsync: string } }
@@ -25,6 +25,28 @@ beforeAll(async () => {
   env = { PATH: process.env.PATH ?? '', API_SECRET: here.sandbox.secret }
 })
 afterAll(() => here.remove())
+
+test('nothing that each start loads is imported later: the bundler warns of that to everyone who installs', () => {
+  const text = (file: string): string => readFileSync(file, 'utf8')
+  const statics = /^(?:import|export)[^'"()]*?'(\.[^']+)'/gm
+  const loaded = new Set<string>()
+  const load = (file: string): void => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    for (const [, name = ''] of text(file).matchAll(statics)) load(join(dirname(file), name))
+  }
+  load(join(root, 'dist/src/main.js'))
+  const later = filesIn('dist/src', '.js').flatMap((name) => {
+    const file = join(root, name)
+    const found = [...text(file).matchAll(/\bimport\('(\.[^']+)'\)/g)]
+    return found
+      .map(([, to = '']) => join(dirname(file), to))
+      .filter((to) => loaded.has(to))
+      .map((to) => `${name} imports ${to}`)
+  })
+  expect(loaded.size).toBeGreaterThan(20)
+  expect(later).toEqual([])
+})
 
 const run = (...words: string[]) => new Program(installed, words, { cwd: here.folder, env }).ended
 

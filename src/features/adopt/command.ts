@@ -1,4 +1,4 @@
-import type { Command } from '../../shell/command.js'
+import { besideTablesOf, type Command } from '../../shell/command.js'
 
 export const adoptCommand: Command = {
   name: 'adopt',
@@ -27,14 +27,12 @@ The next sync then walks everything, and reconcile --full finds the rows that th
       { adoptQuestion, adoptText },
       { sourceAddress },
       { confirmTyped },
-      { besideTablesOf },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
       import('../../engine/config/sourceaddress.js'),
       import('../../shell/confirmation.js'),
-      import('../../shell/command.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, io } = invocation

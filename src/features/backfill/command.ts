@@ -1,4 +1,5 @@
 import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
+import { showPlan } from '../plan/command.js'
 
 const backfillCommand: Command = {
   name: 'backfill',
@@ -33,8 +34,7 @@ read in full.`,
     { flags: '--dry-run', description: 'show the cost and write nothing' },
   ],
   run: async (invocation) => {
-    if (invocation.options.dryRun === true)
-      return (await import('../plan/command.js')).showPlan(invocation, 'backfill')
+    if (invocation.options.dryRun === true) return showPlan(invocation, 'backfill')
     const [{ runOnce }, { rangesByFlags }, { beginBackfill }] = await Promise.all([
       import('../../shell/execute.js'),
       import('./timerange.js'),

@@ -1,5 +1,6 @@
 import { Stop } from '../../engine/base/errors.js'
-import type { Command } from '../../shell/command.js'
+import { type Command, commandsOf } from '../../shell/command.js'
+import { packageFolder } from '../../shell/package.js'
 
 /** The command that prints the completion words of all commands, its own included. */
 export const completionCommand: Command = {
@@ -14,23 +15,14 @@ Put the script where the shell looks for completions. It knows commands, flags, 
   ],
   argument: { name: 'shell', description: 'bash, zsh or fish', choices: ['bash', 'zsh', 'fish'] },
   run: async ({ argument = '', out, features }) => {
-    const [
-      { completionScript, shells },
-      { resources },
-      { jobNames },
-      { packageFolder },
-      { commandsOf },
-      { join },
-      { model },
-    ] = await Promise.all([
-      import('./words.js'),
-      import('../../../schema/index.js'),
-      import('../jobs/jobfile.js'),
-      import('../../shell/package.js'),
-      import('../../shell/command.js'),
-      import('node:path'),
-      import('../../engine/model/registry.js'),
-    ])
+    const [{ completionScript, shells }, { resources }, { jobNames }, { join }, { model }] =
+      await Promise.all([
+        import('./words.js'),
+        import('../../../schema/index.js'),
+        import('../jobs/jobfile.js'),
+        import('node:path'),
+        import('../../engine/model/registry.js'),
+      ])
     const shell = shells.find((name) => name === argument)
     if (shell === undefined)
       throw new Stop(`Found completion ${argument}, expected bash, zsh or fish`, {

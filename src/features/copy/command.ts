@@ -1,4 +1,4 @@
-import type { Command } from '../../shell/command.js'
+import { besideTablesOf, type Command } from '../../shell/command.js'
 
 export const copyCommand: Command = {
   name: 'copy',
@@ -31,7 +31,6 @@ request.`,
       { openWarehouse },
       { variablesOf },
       { shown },
-      { besideTablesOf },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -40,7 +39,6 @@ request.`,
       import('../../engine/warehouse/openwarehouse.js'),
       import('../../shell/configuration.js'),
       import('../../shell/progress.js'),
-      import('../../shell/command.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, signals, io } = invocation

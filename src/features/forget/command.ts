@@ -1,5 +1,5 @@
 import { Stop } from '../../engine/base/errors.js'
-import type { Command } from '../../shell/command.js'
+import { besideTablesOf, type Command } from '../../shell/command.js'
 import { listOf } from '../../shell/flags.js'
 
 export const forgetCommand: Command = {
@@ -30,7 +30,6 @@ if it is granted.`,
       { confirmTyped },
       { farewell },
       { writeMetrics },
-      { besideTablesOf },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -38,7 +37,6 @@ if it is granted.`,
       import('../../shell/confirmation.js'),
       import('../alerts/alerting.js'),
       import('../telemetry/work.js'),
-      import('../../shell/command.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, io } = invocation

@@ -2,6 +2,7 @@ import { Stop } from '../../engine/base/errors.js'
 import type { Command, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import type { Answers } from './initfiles.js'
+import type { Way } from './words.js'
 
 /** Where `shopsync sandbox` listens, and what it accepts. */
 const sandbox = { baseUrl: 'http://127.0.0.1:8080', partnerId: '42', secret: 'sandbox-secret' }
@@ -11,11 +12,13 @@ export const initCommand: Command = {
   summary: 'ask for address, partner and secret; write config.json and shopsync.env; test them',
   help: `
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
-reads both automatically. Then runs shopsync check, prints crontab lines, systemd units and a compose file, and tells you
-what to type next. Existing files are left alone without --force (exit 2).`,
+reads both automatically. Then runs shopsync check, prints crontab lines, and tells you what to type next. Existing files
+are left alone without --force (exit 2). With --print, it only prints how to run what is configured here: crontab lines,
+systemd units, a compose file, or manifests for Kubernetes.`,
   examples: [
     ['shopsync init', 'asks for what it needs'],
     ['shopsync init --sandbox --yes', 'for shopsync sandbox, without asking'],
+    ['shopsync init --print systemd', 'the units for the configuration in this folder'],
     [
       'shopsync init --base-url https://api.example.com --partner-id 42 --secret-file key.txt --yes',
       'without asking',
@@ -33,6 +36,11 @@ what to type next. Existing files are left alone without --force (exit 2).`,
     { flags: '--sandbox', description: 'for the local sandbox: shopsync sandbox' },
     { flags: '--yes', description: 'ask nothing' },
     { flags: '--force', description: 'overwrite existing files' },
+    {
+      flags: '--print <way>',
+      description: 'print how to run it automatically, and write nothing',
+      choices: ['crontab', 'systemd', 'compose', 'kubernetes'] satisfies Way[],
+    },
   ],
   run: async (invocation) => {
     const [files, { examine }, { worstExit }, { checkText, findingOf }, text] = await Promise.all([
@@ -42,6 +50,7 @@ what to type next. Existing files are left alone without --force (exit 2).`,
       import('../check/words.js'),
       import('./words.js'),
     ])
+    if (invocation.options.print !== undefined) return printWay(invocation, text.ways)
     const { options, out, globals, io } = invocation
     const folder = io.workingDirectory
     files.refuseToOverwrite(folder, options.force === true)
@@ -55,10 +64,9 @@ what to type next. Existing files are left alone without --force (exit 2).`,
     if (exitCode === 0 || out.json) out.print(`${checkText(trials, out.terminal)}\n`)
     else out.say(`${checkText(trials, out.terminal)}\n`)
     const start = await startOf(io, answers.warehouse)
-    for (const { says, asItIs } of text.waysToRun(start)) {
-      out.print(`${says}\n\n`)
-      out.printAsIs(`${asItIs}\n\n`)
-    }
+    out.print(`${text.ways.crontab.says}\n\n`)
+    out.printAsIs(`${text.ways.crontab.asItIs(start)}\n\n`)
+    out.print(`${text.otherWays}\n\n`)
     const next = text.nextStep(trials, { isSandbox: answers.baseUrl === sandbox.baseUrl })
     out.print(next)
     if (out.json)
@@ -72,6 +80,18 @@ what to type next. Existing files are left alone without --force (exit 2).`,
       })
     return exitCode
   },
+}
+
+/** Prints one way to run what is configured in this folder. */
+async function printWay(invocation: Invocation, ways: typeof import('./words.js').ways): Promise<number> {
+  const { loadConfiguration } = await import('../../shell/configuration.js')
+  const { options, out, io } = invocation
+  const { config } = await loadConfiguration(invocation)
+  const way = options.print as Way
+  const text = ways[way].asItIs(await startOf(io, config.warehouse.url.reveal()))
+  if (out.json) await out.document({ [way]: text })
+  else out.result(`${text}\n`)
+  return 0
 }
 
 /** Where the warehouse is to be, if it is a file. */

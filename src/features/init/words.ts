@@ -1,6 +1,9 @@
 /* What `init` prints: how cron, systemd or compose start the program, with absolute paths. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { Retry, Skip, Stop } from '../../engine/base/errors.js'
+import { packageFolder } from '../../shell/package.js'
 import type { Trial } from '../check/trials.js'
 
 /** How the program is started on this machine. */
@@ -145,22 +148,37 @@ export function composeFile({ program, folder, ids, written }: Start): string {
 
 export const wroteText = (files: readonly string[]): string => files.map((file) => `Wrote ${file}`).join('\n')
 
-/** Ways to run it automatically; `asItIs` marks the lines that go into a file. */
-export function waysToRun(start: Start): readonly { readonly says: string; readonly asItIs: string }[] {
-  return [
-    {
-      says: "To run it automatically, use one of these. With cron (crontab -e; cron's PATH does not matter):",
-      asItIs: crontab(start).join('\n'),
-    },
-    {
-      says: 'With systemd (systemctl enable --now shopsync-run-hourly.timer shopsync-run-nightly.timer):',
-      asItIs: systemdUnits(start),
-    },
-    {
-      says: 'With compose (docker compose up --detach), which runs shopsync schedule and serves the report at http://127.0.0.1:8788:',
-      asItIs: `# compose.yaml\n${composeFile(start)}`,
-    },
-  ]
+/** Ways to run it automatically, by the word of `--print`. `asItIs`: the lines that go into a file. */
+export const ways = {
+  crontab: {
+    says: "To run it automatically, with cron (crontab -e; cron's PATH does not matter):",
+    asItIs: (start: Start) => crontab(start).join('\n'),
+  },
+  systemd: {
+    says: 'With systemd (systemctl enable --now shopsync-run-hourly.timer shopsync-run-nightly.timer):',
+    asItIs: systemdUnits,
+  },
+  compose: {
+    says: 'With compose (docker compose up --detach), which runs shopsync schedule and serves the report at http://127.0.0.1:8788:',
+    asItIs: (start: Start) => `# compose.yaml\n${composeFile(start)}`,
+  },
+  kubernetes: {
+    says: 'With Kubernetes, for a warehouse on Postgres and an image of your own (kubectl apply --filename):',
+    asItIs: () => manifests().join('\n---\n'),
+  },
+} as const
+
+export type Way = keyof typeof ways
+
+/** How to see the other ways: all at once, the result of init would scroll away. */
+export const otherWays = `Or with systemd, compose or Kubernetes: type shopsync init --print systemd, compose or kubernetes`
+
+/** The files of deploy/kubernetes, the configuration first. */
+function manifests(): string[] {
+  const folder = join(packageFolder(), 'deploy/kubernetes')
+  return ['config.yaml', 'deployment.yaml', 'cronjob.yaml'].map((name) =>
+    readFileSync(join(folder, name), 'utf8').trimEnd(),
+  )
 }
 
 /** What to type next, depending on what the trials found. */

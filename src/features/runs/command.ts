@@ -1,4 +1,5 @@
 import { type Command, choiceOptions } from '../../shell/command.js'
+import { wholeNumber } from '../../shell/flags.js'
 
 const usualNumber = 20
 const mostRuns = 100_000
@@ -29,14 +30,12 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
     ...choiceOptions,
   ],
   run: async (invocation) => {
-    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { wholeNumber }, { isNewWarehouse }] =
-      await Promise.all([
-        import('../../shell/commandcontext.js'),
-        import('./work.js'),
-        import('./words.js'),
-        import('../../shell/flags.js'),
-        import('../../engine/warehouse/ddl.js'),
-      ])
+    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { isNewWarehouse }] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('./words.js'),
+      import('../../engine/warehouse/ddl.js'),
+    ])
     const { options, out } = invocation
     const last = wholeNumber('--last', options.last, { from: 1, to: mostRuns, example: usualNumber })
     return withContext(invocation, async (context) => {

@@ -1,10 +1,19 @@
 /** `shopsync init`: from nothing to files that a sync works with. */
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { shopsync } from '../../support/call.js'
 import { program } from '../../support/process.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
@@ -124,6 +133,35 @@ test('with --quiet, a failed trial is still reported', async () => {
   const words = ['init', '--base-url', 'http://127.0.0.1:1', '--partner-id', '42', '--secret-file', 'key.txt']
   const { code, stdout } = await shopsync([...words, '--yes', '--quiet'], { cwd: folder })
   expect([code, stdout]).toEqual([3, expect.stringContaining('✗')])
+})
+
+test('its result does not scroll away; --print shows one way to run what is configured, and writes nothing', async () => {
+  const folder = folderOf()
+  const words = [...given, '--secret-file', 'key.txt', '--warehouse', 'sqlite:./w.db', '--yes']
+  expect(await shopsync(['init', '--print', 'systemd'], { cwd: folder })).toMatchObject({
+    code: 2,
+    stdout: '',
+  })
+  const { stdout } = await shopsync(words, { cwd: folder })
+  expect(stdout).not.toMatch(/\[Unit\]|services:/)
+  expect(stdout).toMatch(/^0 \* \* \* \* .*run hourly --quiet$/m)
+  expect(stdout).toContain('shopsync init --print systemd')
+  const files = () => readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')])
+  const before = files()
+  const print = async (way: string, ...more: string[]) => {
+    const printed = await shopsync(['init', '--print', way, ...more], { cwd: folder })
+    expect([printed.code, printed.stderr]).toEqual([0, ''])
+    return printed
+  }
+  expect(stdout).toContain((await print('crontab')).stdout)
+  await takesUnits((await print('systemd', '--quiet')).stdout.trimEnd())
+  const { services } = parse((await print('compose')).stdout) as { services: { shopsync: ComposeService } }
+  expect(services.shopsync.working_dir).toBe(folder)
+  const documents = parseAllDocuments((await print('kubernetes')).stdout).map((one) => one.toJS())
+  expect(documents).toContainEqual(expect.objectContaining({ kind: 'CronJob' }))
+  expect((await print('crontab', '--json')).json<object>()).toEqual({ crontab: expect.any(String) })
+  expect(await shopsync(['init', '--print', 'launchd'], { cwd: folder })).toMatchObject({ code: 2 })
+  expect(files()).toEqual(before)
 })
 
 test('existing files stay without --force', async () => {
