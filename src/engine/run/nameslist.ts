@@ -8,6 +8,7 @@ import type { Priority } from '../source/source.js'
 import type { Clocks } from '../walk/clocks.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/database.js'
+import { notMarked } from '../warehouse/interference.js'
 import { stampsEnd } from '../warehouse/voidstamps.js'
 import { clocksOf } from './cursorlist.js'
 import {
@@ -106,6 +107,7 @@ export class NamesSync implements CursorWork {
     })
     const store = new PageStore(this.cursor, undefined)
     await store.storeFlat(read, { statements: [gone, cursor] })
+    await this.#checkMarked(names)
     // Every name's row is written each time, for its stamp. Only new names count as written.
     const written = news
     observer.page?.({ ...key, records, changed: written, expected: records, done: records })
@@ -117,5 +119,14 @@ export class NamesSync implements CursorWork {
       watermark: null,
       outcome,
     }
+  }
+  /** Reads back the live names if something interferes with their table. */
+  async #checkMarked(names: ReadonlySet<Value>): Promise<void> {
+    const { root, warehouse } = this.cursor
+    if (!(await warehouse.interfered.ask()).has(root.name)) return
+    await warehouse.read(async () => {
+      const kept = countNotIn(await liveNames(this.cursor), names)
+      if (kept > 0) throw notMarked(warehouse.where, root.name, kept)
+    })
   }
 }

@@ -9,6 +9,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
+import { writtenTables } from '../model/registry.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
@@ -183,6 +184,11 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
   /** The table that holds one row per record. */
   get root(): Table {
     return rootOf(this.resource)
+  }
+
+  /** Throws Skip if rows of its tables may be hidden. Called before they are compared. */
+  refuseHidden(): Promise<void> {
+    return this.warehouse.interfered.refuseHidden(writtenTables(this.resource).map(({ name }) => name))
   }
 
   now(): string {

@@ -167,7 +167,8 @@ async function writeChildren<R extends Rows<R>>(
     owners.length > 0 && !isOnePerRecord(table) ? session.prune(table, batch.tenantId, owners, fresh) : 0,
     fresh.owners.length > 0 ? session.upsert(table, fresh, batch, true) : 0,
   ])
-  await checkStored(work, batch, table, fresh)
+  const replaced = [...sorted.changed, ...(asBefore ? [] : same)] as Int64[]
+  await checkStored(work, batch, table, fresh, isOnePerRecord(table) ? [] : replaced)
   return { written, removed }
 }
 

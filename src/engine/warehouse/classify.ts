@@ -45,14 +45,30 @@ export function troubleOf(troubles: Troubles, code: string): Trouble | undefined
 /** The table of the statement that an error ended. Drivers rarely name it. */
 const statementTables = new WeakMap<object, string>()
 
-/** The first table that a statement writes to or reads from. Every statement quotes the names of tables. */
-const firstTable = /\b(?:into|update|from|join)\s+(?:"[^"]+"\.)?"([^"]+)"/i
+/** The tables that a statement writes to or reads from. Every statement quotes the names of tables. */
+const tablesIn = /\b(?:into|update|from|join)\s+(?:"[^"]+"\.)?"([^"]+)"/gi
+
+/**
+ * The table that an error is about: the one that it names, or else the first. A statement on the product's own tables may
+ * read another one, which others are more likely to have changed.
+ */
+function tableOf({ message }: Error, statement: string): string | undefined {
+  const tables = [...statement.matchAll(tablesIn)].flatMap(([, name]) => name ?? [])
+  const named = tables.find((name) => new RegExp(`\\b${name}\\b`).test(message))
+  return named ?? tables.find((name) => !isEverybodys(name)) ?? tables[0]
+}
 
 /** The same error; `classify` finds the table of the statement that it ended. */
 export function ofStatement(error: unknown, statement: string): unknown {
-  const table = firstTable.exec(statement)?.[1]
-  if (error instanceof Error && table !== undefined && !statementTables.has(error))
-    statementTables.set(error, table)
+  if (!(error instanceof Error) || statementTables.has(error)) return error
+  const table = tableOf(error, statement)
+  if (table !== undefined) statementTables.set(error, table)
+  return error
+}
+
+/** The same error; `classify` takes it for one of that table. For statements that change the table itself. */
+export function ofTable(error: unknown, table: string): unknown {
+  if (error instanceof Error) statementTables.set(error, table)
   return error
 }
 
@@ -86,6 +102,8 @@ export interface Judge {
   readonly where: string
   /** What the error is if that takes more than the code; undefined if it is the trouble of `trouble`. */
   special?(error: DriverError): Error | undefined
+  /** The table that the driver's error names. */
+  table?(error: Error): string | undefined
   /** undefined if nothing is known about the error. */
   trouble(error: DriverError): Trouble | undefined
   /** The database's own words; undefined if they may contain values of a row, or were written by a user. */
@@ -98,7 +116,7 @@ export function classifyWith(error: unknown, judge: Judge): Error {
     return error
   if (!(error instanceof Error)) return new Bug(String(error))
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const found = { cause: error, code, table: statementTables.get(error) }
+  const found = { cause: error, code, table: statementTables.get(error) ?? judge.table?.(error) }
   const special = judge.special?.(found)
   if (special) return special
   const trouble = judge.trouble(found)

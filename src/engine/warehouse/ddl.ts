@@ -47,23 +47,23 @@ export function indexName(table: string, columns: readonly string[]): string {
   return name
 }
 
-function createTable(dialect: Dialect, table: Table): CompiledQuery {
+function createTable(dialect: Dialect, table: Table, keyName = `${table.name}_key`): CompiledQuery {
   let builder = dialect.db.schema.createTable(table.name)
   for (const column of table.columns)
     builder = builder.addColumn(column.name, sql.raw(dialect.columnType(column.kind)), (c) =>
       column.nullable ? c : c.notNull(),
     )
-  return builder.addPrimaryKeyConstraint(`${table.name}_key`, [...table.key] as never[]).compile()
+  return builder.addPrimaryKeyConstraint(keyName, [...table.key] as never[]).compile()
 }
 
 function createIndex(
   dialect: Dialect,
   table: Table,
   columns: readonly string[],
-  isUnique: boolean,
+  { isUnique = false, name = indexName(table.name, columns) } = {},
 ): CompiledQuery {
   const index = dialect.db.schema
-    .createIndex(indexName(table.name, columns))
+    .createIndex(name)
     .on(table.name)
     .columns([...columns])
   return (isUnique ? index.unique() : index).compile()
@@ -71,10 +71,7 @@ function createIndex(
 
 /** The rows stay, with the declared value in the new column. */
 function growKey(dialect: Dialect, table: Table, column: Column, value: number): Change {
-  const anew = [
-    createTable(dialect, table),
-    ...table.indexes.map((i) => createIndex(dialect, table, i, false)),
-  ]
+  const anew = [createTable(dialect, table), ...table.indexes.map((i) => createIndex(dialect, table, i))]
   return {
     table: table.name,
     what: `add column ${column.name} ${dialect.columnType(column.kind)} to the key`,
@@ -138,15 +135,30 @@ interface Comparison {
   readonly isStrict: boolean
 }
 
+/** A name for an index. A table that somebody renamed has kept the names of its own. */
+function freeName(wanted: string, live: readonly LiveIndex[]): string {
+  const taken = new Set(live.map(({ name }) => name))
+  let name = wanted
+  for (let n = 2; taken.has(name); n++) name = `${wanted}_${n}`
+  return name
+}
+
 /** The indexes that a table lacks. */
 function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex[]): Change[] {
-  const names = new Set(live.map(({ name }) => name))
-  const lacking = (index: readonly string[]): boolean => !names.has(indexName(table.name, index))
+  const own = live.filter((index) => index.table === table.name)
+  const lacking = (index: readonly string[]): boolean => {
+    const name = indexName(table.name, index)
+    const isIt = (one: LiveIndex): boolean =>
+      one.name === name || (one.name.startsWith(name) && one.columns.join() === index.join())
+    return !own.some(isIt)
+  }
   const create = (index: readonly string[], isUnique: boolean): Change => ({
     table: table.name,
     what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
     kind: 'index',
-    statements: [createIndex(dialect, table, index, isUnique)],
+    statements: [
+      createIndex(dialect, table, index, { isUnique, name: freeName(indexName(table.name, index), live) }),
+    ],
   })
   return [
     ...table.indexes.filter(lacking).map((index) => create(index, false)),
@@ -215,7 +227,12 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
     if (columns) changes.push(...(await changesOf(comparison, table, columns, indexes)))
     else
       changes.push(
-        { table: table.name, what: 'create table', kind: 'table', statements: [createTable(dialect, table)] },
+        {
+          table: table.name,
+          what: 'create table',
+          kind: 'table',
+          statements: [createTable(dialect, table, freeName(`${table.name}_key`, indexes))],
+        },
         ...missingIndexes(dialect, table, indexes),
       )
   }

@@ -87,6 +87,8 @@ export interface Interference extends Obstacle {
   readonly table: string
   /** Rows can't be written or read as they are. A trigger may be harmless: the rows that it meets are read back. */
   readonly isHarmful: boolean
+  /** Rows may be there that this user can't see. */
+  readonly hides?: boolean
 }
 
 /** Looks at the tables of these names that exist. */

@@ -3,77 +3,152 @@
  * row-level security, a view in the table's place. The databases describe it (postgres/interference.ts,
  * sqlite/interference.ts); errors and `shopsync check` name it.
  */
+import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../base/errors.js'
 import { plural } from '../base/format.js'
 import type { Table } from '../model/table.js'
-import type { FindInterference, Interference } from './dialect.js'
+import type { Dialect, FindInterference, Interference } from './dialect.js'
 import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import type { Batch } from './versionbatch.js'
 
 /**
  * The same error, with what was found on its table: a database rarely names the trigger. Only asked when something is
- * off.
+ * off. `written`: the tables that were written, for an error that names none, such as that of a trigger that waits for
+ * the commit.
  */
-export async function explained(error: unknown, find: FindInterference): Promise<unknown> {
-  if (!(error instanceof Skip || error instanceof Stop) || error.details.table === undefined) return error
-  const found = await find([error.details.table]).catch(() => [])
-  if (found.length === 0) return error
-  const message = `${error.message}. Found on ${error.details.table}: ${found.map(({ problem }) => problem).join(', ')}`
+export async function explained(
+  error: unknown,
+  find: FindInterference,
+  written: readonly Table[] = [],
+): Promise<unknown> {
+  if (!(error instanceof Skip || error instanceof Stop)) return error
+  const { table } = error.details
+  if (table === undefined && (error instanceof Stop || written.length === 0)) return error
+  const found = await find(table === undefined ? written.map(({ name }) => name) : [table]).catch(() => [])
+  const text = foundText(found)
+  // Work within work is explained once.
+  if (found.length === 0 || error.message.includes(text)) return error
+  const message = `${error.message}. ${text}`
   const hint = [...new Set([error.hint ?? '', ...found.map((each) => each.hint)])].filter(Boolean).join('. ')
   return error instanceof Skip
     ? new Skip(message, { ...error.details, reason: error.reason, hint })
     : new Stop(message, { ...error.details, exitCode: error.exitCode, hint })
 }
 
+function foundText(found: readonly Interference[]): string {
+  const tables = [...new Set(found.map(({ table }) => table))]
+  const problems = (of: string): string =>
+    found.flatMap(({ table, problem }) => (table === of ? problem : [])).join(', ')
+  return tables.map((table) => `Found on ${table}: ${problems(table)}`).join('. ')
+}
+
+/** What the database did to rows without an error. */
+const unlike = (where: string, table: string, did: string, hint: string): Skip =>
+  new Skip(`The warehouse ${where} ${did}, without an error`, {
+    reason: 'failed',
+    code: 'warehouse',
+    table,
+    hint,
+  })
+
 /** Rows that the database left out, or holds differently than they were sent, without an error. */
 export const notStored = (where: string, table: string, { stored, sent }: StoredCounts): Skip =>
-  new Skip(
-    `The warehouse ${where} changed or left out ${plural(sent - stored, 'row')} of ${table}, of ${sent} that were sent, without an error`,
-    {
-      reason: 'failed',
-      code: 'warehouse',
-      table,
-      hint: 'Expected the database to store rows as they are sent: drop what was added to the table',
-    },
+  unlike(
+    where,
+    table,
+    `changed or left out ${plural(sent - stored, 'row')} of ${table}, of ${sent} that were sent`,
+    'Expected the database to store rows as they are sent: drop what was added to the table',
   )
+
+/** Rows that the database kept although they were removed. */
+export const notRemoved = (where: string, table: string, rows: number): Skip =>
+  unlike(
+    where,
+    table,
+    `kept ${plural(rows, 'row')} of ${table} that ${rows === 1 ? 'was' : 'were'} to be removed`,
+    'Expected the database to remove rows: drop what was added to the table',
+  )
+
+/** Live rows that the database didn't mark as deleted. */
+export const notMarked = (where: string, table: string, rows: number): Skip =>
+  unlike(
+    where,
+    table,
+    `did not mark ${plural(rows, 'row')} of ${table} as deleted, whose ${rows === 1 ? 'record is' : 'records are'} gone`,
+    'Expected the database to update rows as it is told: drop what was added to the table',
+  )
+
+/** Of rows that may be hidden, it can't be said whether they are missing. */
+const hiddenRows = (where: string, { table, problem, hint }: Interference): Skip =>
+  new Skip(`The warehouse ${where} may hide rows of ${table}, so they can't be compared: found ${problem}`, {
+    reason: 'failed',
+    code: 'warehouse',
+    hint,
+  })
 
 interface StoredCounts {
   readonly stored: number
   readonly sent: number
 }
 
-/** Reads back what a batch wrote to a table that something interferes with. */
+/**
+ * Reads back what a batch wrote to a table that something interferes with. `owners`: the records that should have no other
+ * child rows.
+ */
 export async function checkStored<R extends Rows<R>>(
   { where, session }: { readonly where: string; readonly session: Session<R> },
   { tenantId, readBack }: Batch,
   table: Table,
   rows: R,
+  owners: readonly Int64[] = [],
 ): Promise<void> {
+  if (!readBack?.has(table.name)) return
   const sent = rows.owners.length
-  if (sent === 0 || !readBack?.has(table.name)) return
-  const stored = await session.countAlike(table, tenantId, rows)
+  const stored = sent > 0 ? await session.countAlike(table, tenantId, rows) : 0
   if (stored < sent) throw notStored(where, table.name, { stored, sent })
+  const left = owners.length > 0 ? (await session.countOwned(table, tenantId, owners)) - sent : 0
+  if (left > 0) throw notRemoved(where, table.name, left)
 }
 
-/** The tables whose rows are read back. They are looked for once under each lease. */
+/** What was found on the tables. It is looked for once under each lease. */
 export class InterferedTables {
-  #names: Promise<ReadonlySet<string>> | undefined
+  /** The tables that a migration had to leave as they were, with what the database said. */
+  readonly unchanged = new Map<string, Skip>()
+  #found: Promise<readonly Interference[]> | undefined
 
-  constructor(private readonly find: () => Promise<readonly Interference[]>) {}
+  constructor(
+    private readonly dialect: Pick<Dialect, 'where' | 'interferences'>,
+    private readonly find: () => Promise<readonly Interference[]>,
+  ) {}
 
-  ask(): Promise<ReadonlySet<string>> {
-    this.#names ??= this.find().then(
-      (found) => new Set(found.map(({ table }) => table)),
-      (error) => {
-        this.forget()
-        throw error
-      },
-    )
-    return this.#names
+  /** Throws the error as `explained` does. What a table lacks since its migration failed is that migration's trouble. */
+  async explain(error: unknown, written: readonly Table[]): Promise<never> {
+    const table = error instanceof Skip ? error.details.table : undefined
+    const refusal = table === undefined ? undefined : this.unchanged.get(table)
+    throw refusal ?? (await explained(error, (tables) => this.dialect.interferences(tables), written))
+  }
+
+  /** The tables whose rows are read back. */
+  async ask(): Promise<ReadonlySet<string>> {
+    return new Set((await this.#ask()).map(({ table }) => table))
+  }
+
+  /** Throws Skip if rows of one of the tables may be hidden: they would count as missing, or as equal. */
+  async refuseHidden(tables: readonly string[]): Promise<void> {
+    const hidden = (await this.#ask()).find(({ table, hides }) => hides && tables.includes(table))
+    if (hidden) throw hiddenRows(this.dialect.where, hidden)
   }
 
   forget(): void {
-    this.#names = undefined
+    this.#found = undefined
+  }
+
+  #ask(): Promise<readonly Interference[]> {
+    this.#found ??= this.find().catch((error) => {
+      this.forget()
+      throw error
+    })
+    return this.#found
   }
 }

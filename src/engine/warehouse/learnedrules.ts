@@ -1,6 +1,7 @@
 import type { RuleSettings } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
+import { Skip } from '../base/errors.js'
 import { fromMicros, minuteOf } from '../base/timestamp.js'
 import type { Rules } from './derived.js'
 
@@ -28,6 +29,16 @@ export function usualRules(clock: Clock): Rules {
     dayOf(shop, instant) === null ? null : clockText(instant)
   const settings = { taxRates: 'percent', dayOf, localOf, minutesBetween } as const
   return { of: () => settings, textOf: () => '{"taxRates":"percent","timeZone":"UTC"}' }
+}
+
+/** Rules that the database refused to show. They fail what follows from them, and nothing else. */
+export function unreadableRules(error: unknown): Rules {
+  // A run can't do without its own tables; and what is no trouble of a table is that of everything.
+  if (!(error instanceof Skip)) throw error
+  const fail = (): never => {
+    throw error
+  }
+  return { of: fail, textOf: fail }
 }
 
 /** Rules with newer ones for single tenants. */

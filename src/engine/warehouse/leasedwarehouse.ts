@@ -85,6 +85,10 @@ export class LeasedWarehouse implements PageWriter {
     return this.#warehouse.has(table)
   }
 
+  get interfered(): Warehouse['interfered'] {
+    return this.#warehouse.interfered
+  }
+
   read<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#warehouse.read(work)
   }

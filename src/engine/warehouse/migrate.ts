@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import type { Clock } from '../base/clock.js'
-import { Stop } from '../base/errors.js'
+import { Skip, Stop } from '../base/errors.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
+import { ofTable } from './classify.js'
 import type { Db } from './database.js'
-import { missing } from './ddl.js'
+import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
 import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
-import { type Consequences, consequencesOf, layoutText, readLayout, recordConsequences } from './layout.js'
+import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
 import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
 import type { Session } from './transaction.js'
 
@@ -88,7 +89,8 @@ export interface Wanted {
 /** What a migration would change, and what that would mean. */
 interface Survey {
   readonly changes: readonly Change[]
-  readonly consequences: Consequences
+  /** The layout for which the warehouse was made last. */
+  readonly layout: Layout | undefined
   /** Whether the warehouse was made for exactly these tables. */
   readonly isKnown: boolean
   /** The settings that shaped the rows last; null if none are stored. */
@@ -98,7 +100,7 @@ interface Survey {
 /** Compares all tables and columns with what exists: one may have been dropped since the last run. */
 async function survey(
   dialect: Dialect,
-  { model, tables, rowSettings }: Wanted,
+  { tables, rowSettings }: Wanted,
   ask: Ask = (query) => dialect.db.executeQuery(query),
 ): Promise<Survey> {
   const live = await dialect.liveColumns()
@@ -109,8 +111,7 @@ async function survey(
   rowSettings?.look(stored)
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
   const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
-  const consequences = consequencesOf(model, readLayout(meta.get('columns')), changes)
-  return { changes, consequences, isKnown, stored }
+  return { changes, layout: readLayout(meta.get('columns')), isKnown, stored }
 }
 
 /** A change that `migrate` would make now. */
@@ -130,27 +131,60 @@ export async function planMigration(
   wanted: Wanted,
   { isMeasured = false }: PlanOptions = {},
 ): Promise<PlannedChange[]> {
-  const { changes, consequences } = await survey(dialect, wanted)
+  const { changes, layout } = await survey(dialect, wanted)
+  const consequences = consequencesOf(wanted.model, layout, changes)
   const refills = (table: string): boolean =>
     consequences.refills.has(wanted.model.tableByName.get(table)?.resource ?? '')
   const planned = changes.map((change) => ({ ...change, refills: refills(change.table) }))
   return isMeasured ? measured(dialect, planned) : planned
 }
 
+/** The tables whose changes the database refused, with what it said. */
+type Unchanged = Map<string, Skip>
+
+const except = (unchanged: Unchanged, changes: readonly Change[]): Change[] =>
+  changes.filter(({ table }) => !unchanged.has(table))
+
 /** Called before each change is made, so that a slow one isn't silent. */
 export type OnChange = (change: Change) => void
 
+interface MigrationHow {
+  readonly clock: Clock
+  readonly onChange?: OnChange | undefined
+  /** Filled with the tables that could not be changed. */
+  readonly unchanged: Unchanged
+}
+
 /**
  * Brings the warehouse's tables up to date, in one transaction: if anything interrupts it, the warehouse is as it was
- * before. Concurrent migrations wait for each other.
+ * before. Concurrent migrations wait for each other. What the database refuses to do to one table is left for the next
+ * migration: it must not keep the other tables from being changed.
  */
 export async function migrateTables(
   dialect: Dialect,
   wanted: Wanted,
-  clock: Clock,
-  onChange?: OnChange,
+  how: MigrationHow,
 ): Promise<readonly Change[]> {
-  const { changes: found, isKnown, stored } = await survey(dialect, wanted)
+  const { unchanged } = how
+  unchanged.clear()
+  for (;;)
+    try {
+      return await migrateOthers(dialect, wanted, how)
+    } catch (error) {
+      const refusal = dialect.classify(error)
+      const table = refusal instanceof Skip ? refusal.details.table : undefined
+      if (!(refusal instanceof Skip) || table === undefined || unchanged.has(table)) throw refusal
+      unchanged.set(table, refusal)
+    }
+}
+
+async function migrateOthers(
+  dialect: Dialect,
+  wanted: Wanted,
+  { clock, onChange, unchanged }: MigrationHow,
+): Promise<readonly Change[]> {
+  const { changes: all, isKnown, stored } = await survey(dialect, wanted)
+  const found = except(unchanged, all)
   // Tables and views of an older configuration aren't made again, either.
   wanted.rowSettings?.check(stored, dialect.where)
   if (found.length === 0 && isKnown) return []
@@ -160,12 +194,17 @@ export async function migrateTables(
   const making = dialect.transaction(async (session) => {
     await dialect.prepare(session)
     // Compared again after taking the lock: another process may have migrated meanwhile.
-    const { changes: now, consequences } = await survey(dialect, wanted, (query) => session.run(query))
+    const again = await survey(dialect, wanted, (query) => session.run(query))
+    const now = except(unchanged, again.changes)
+    const consequences = consequencesOf(wanted.model, again.layout, now)
     refuseObstacles(now, dialect.where)
     const changes = withSizes(now, sized)
     for (const change of changes) {
       onChange?.(change)
-      for (const statement of change.statements) await session.run(statement)
+      for (const statement of change.statements)
+        await session.run(statement).catch((error) => {
+          throw isNewWarehouse(all) ? error : ofTable(error, change.table)
+        })
     }
     for (const comment of dialect.comments(tables)) await session.run(comment)
     const at = await dialect.now(session, clock)

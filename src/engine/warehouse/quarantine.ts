@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { QuarantineEntry } from '../model/flatten/batch.js'
@@ -104,3 +105,31 @@ export async function quarantinedSince(
     rows.map(({ tenant_id, resource, n }) => [cursorName({ tenantId: tenant_id, resource }), Number(n)]),
   )
 }
+
+/** Of one cursor, which values and child rows are in quarantine: `RECORD PATH`. Whole records have no path. */
+export async function quarantinedValues(warehouse: Reader, key: CursorKey): Promise<ReadonlySet<string>> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_quarantine')
+      .select(['record_id', 'path'])
+      .where((eb) => eb.and(cursorColumns(key)))
+      .execute(),
+  )
+  return new Set(rows.flatMap(({ record_id, path }) => (path === '' ? [] : `${record_id} ${path}`)))
+}
+
+/** Of a list of names, those that are in quarantine as a whole. */
+export async function quarantinedNames(warehouse: Reader, key: CursorKey): Promise<ReadonlySet<string>> {
+  const rows = await warehouse.read((db) =>
+    db
+      .selectFrom('sync_quarantine')
+      .select('record_id')
+      .where((eb) => eb.and({ ...cursorColumns(key), path: '' }))
+      .execute(),
+  )
+  return new Set(rows.map(({ record_id }) => record_id))
+}
+
+/** How quarantine names a row without an id: by a digest of its key, like a record without one. */
+export const nameless = (text: string): string =>
+  `?${createHash('sha256').update(JSON.stringify(text)).digest('hex').slice(0, 16)}`

@@ -52,13 +52,18 @@ export abstract class SharedSession<R extends Rows<R>> implements Session<R> {
 
   async childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean> {
     const [stored, alike] = await allSettled([
-      this.ask<[Int64]>(
-        `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table, '$1', '$2')}`,
-        [tenantId, owners],
-      ),
+      this.countOwned(table, tenantId, owners),
       this.countAlike(table, tenantId, rows),
     ])
-    return stored.rows[0]?.[0] === rows.owners.length && alike === rows.owners.length
+    return stored === rows.owners.length && alike === rows.owners.length
+  }
+
+  async countOwned(table: Table, tenantId: Int64, owners: readonly Int64[]): Promise<number> {
+    const { rows } = await this.ask<[Int64]>(
+      `select count(*) from ${this.from(table.name)} where ${this.ownedBy(table, '$1', '$2')}`,
+      [tenantId, owners],
+    )
+    return Number(rows[0]?.[0] ?? 0)
   }
 
   async clearQuarantine(

@@ -4,12 +4,12 @@
  * down to those that it refuses, and these down to their columns. Every attempt is rolled back. The values go to
  * quarantine; a row whose key holds one goes there whole, because it can't be stored under another key.
  */
-import { createHash } from 'node:crypto'
 import { Skip } from '../base/errors.js'
 import type { QuarantineEntry, Value } from '../model/flatten/batch.js'
-import { type Table, tupleColumns } from '../model/table.js'
+import { type Column, type Table, tupleColumns } from '../model/table.js'
 import type { BatchTables } from './batchtables.js'
 import type { Dialect } from './dialect.js'
+import { nameless } from './quarantine.js'
 import type { AnyRows } from './rows.js'
 import type { Applied, Batch, EncodedPage, SetAside } from './versionbatch.js'
 
@@ -25,9 +25,11 @@ const plain = (text: string): string =>
 
 const kept = (text: string): string => plain(JSON.stringify(text)).slice(0, mostKept)
 
-/** A row without an id goes by a digest of its key, like a record without one. */
-const nameless = (text: string): string =>
-  `?${createHash('sha256').update(JSON.stringify(text)).digest('hex').slice(0, 16)}`
+const isText = ({ kind }: Column): boolean => kind === 'text' || kind === 'json'
+
+/** Whether a row needs a text, in its key or elsewhere. */
+const needsText = (table: Table): boolean =>
+  tupleColumns(table).some((column) => isText(column) && !column.nullable)
 
 class Parting {
   readonly entries: QuarantineEntry[] = []
@@ -43,8 +45,11 @@ class Parting {
     const refused = await this.#refused(table, rows, 0, rows.owners.length)
     const removed = new Set<number>()
     let left = rows
-    for (const { row, reason } of refused) {
+    for (const { row, refusal } of refused) {
       const bad = await this.#badColumns(table, rows, row)
+      // A row without a text that it needs is refused for another reason than a value, such as a trigger that calls itself.
+      if (bad.length === 0 && !needsText(table)) throw refusal
+      const reason = plain(refusal.message)
       if (bad.length === 0) {
         removed.add(row)
         this.#setRow(table, rows, row, reason)
@@ -58,7 +63,7 @@ class Parting {
   }
 
   /** Why the database refuses these rows; undefined if it doesn't, or for another reason. */
-  async #refusal(table: Table, rows: AnyRows): Promise<string | undefined> {
+  async #refusal(table: Table, rows: AnyRows): Promise<Skip | undefined> {
     const undo = new Error('undo')
     try {
       await this.dialect.transaction(async (session) => {
@@ -68,7 +73,7 @@ class Parting {
     } catch (error) {
       if (error === undo) return undefined
       const known = this.dialect.classify(error)
-      if (isOfValue(known)) return known instanceof Skip ? plain(known.message) : ''
+      if (known instanceof Skip && isOfValue(known)) return known
       throw known
     }
     return undefined
@@ -79,14 +84,14 @@ class Parting {
     rows: AnyRows,
     from: number,
     to: number,
-  ): Promise<{ readonly row: number; readonly reason: string }[]> {
+  ): Promise<{ readonly row: number; readonly refusal: Skip }[]> {
     if (from >= to) return []
-    const reason = await this.#refusal(
+    const refusal = await this.#refusal(
       table,
       rows.keep((row) => row >= from && row < to),
     )
-    if (reason === undefined) return []
-    if (to - from === 1) return [{ row: from, reason }]
+    if (refusal === undefined) return []
+    if (to - from === 1) return [{ row: from, refusal }]
     const middle = (from + to) >> 1
     return [
       ...(await this.#refused(table, rows, from, middle)),
@@ -97,8 +102,8 @@ class Parting {
   /** The columns that the row can be stored without. Empty if its key is what can't be held. */
   async #badColumns(table: Table, rows: AnyRows, row: number): Promise<number[]> {
     const one = rows.keep((other) => other === row)
-    const places = tupleColumns(table).flatMap(({ kind, nullable }, place) =>
-      nullable && (kind === 'text' || kind === 'json') && one.text(0, place) !== null ? [place] : [],
+    const places = tupleColumns(table).flatMap((column, place) =>
+      column.nullable && isText(column) && one.text(0, place) !== null ? [place] : [],
     )
     const without = (left: readonly number[]): AnyRows =>
       left.reduce((rest, place) => rest.blank(0, place), one)

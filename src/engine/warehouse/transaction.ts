@@ -41,6 +41,8 @@ export interface Session<R extends Rows<R> = AnyRows> {
   countAlike(table: Table, tenantId: Int64, rows: R): Promise<number>
   /** Whether the stored child rows of these owners are exactly these. */
   childrenMatch(table: Table, tenantId: Int64, owners: readonly Int64[], rows: R): Promise<boolean>
+  /** How many child rows these owners have. */
+  countOwned(table: Table, tenantId: Int64, owners: readonly Int64[]): Promise<number>
   /** Removes quarantine entries of these records that were last seen before the batch's request. */
   clearQuarantine(resource: string, recordIds: readonly string[], shared: BatchStamp): Promise<void>
   /** Removes the child rows of these owners whose keys aren't among the rows. Returns how many. */

@@ -23,8 +23,8 @@ import type { Rules } from './derived.js'
 import type { Dialect, Interference, Traces } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
-import { explained, InterferedTables } from './interference.js'
-import { usualRules, withTenant } from './learnedrules.js'
+import { InterferedTables } from './interference.js'
+import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
 import { type Lease, type LeaseRequest, takeLease, wantLease } from './lease.js'
 import {
   migrateTables,
@@ -79,7 +79,7 @@ export class Warehouse implements Writer {
   /** The catalog is the longest answer that an idle run waits for. */
   readonly #found = new Set<string>()
   readonly #readRules: RulesReader | undefined
-  readonly #interfered: InterferedTables
+  readonly interfered: InterferedTables
   /** The settings of derived tables. */
   rules: Rules
 
@@ -94,7 +94,7 @@ export class Warehouse implements Writer {
     const classify = (error: unknown): Error => dialect.classify(error)
     this.#retryPolicy = new RetryPolicy({ clock, classify, waits, signal })
     this.#backlog = new Backlog(dialect.backlog)
-    this.#interfered = new InterferedTables(() => this.interferences())
+    this.interfered = new InterferedTables(dialect, () => this.interferences())
   }
 
   /** For state and for reading; only `apply` writes rows. */
@@ -134,7 +134,8 @@ export class Warehouse implements Writer {
   }
 
   migrate(onChange?: OnChange): Promise<readonly Change[]> {
-    return this.#trying(() => migrateTables(this.dialect, this.#wanted, this.#clock, onChange))
+    const how = { clock: this.#clock, onChange, unchanged: this.interfered.unchanged }
+    return this.#trying(() => migrateTables(this.dialect, this.#wanted, how))
   }
 
   /** Whether values wait to be moved between `_extra` and columns. `migrateColumns` needs the lease. */
@@ -180,12 +181,12 @@ export class Warehouse implements Writer {
    */
   async learnRules(tenantId?: Int64): Promise<void> {
     if (!this.#readRules) return
-    const rules = await this.#readRules(this, tenantId)
+    const rules = await this.#readRules(this, tenantId).catch(unreadableRules)
     this.rules = tenantId === undefined ? rules : withTenant(this.rules, tenantId, rules)
   }
 
   claim(claim: Omit<LeaseRequest, 'clock'>): Promise<Lease> {
-    this.#interfered.forget()
+    this.interfered.forget()
     return this.#trying(() => takeLease(this.dialect, { ...claim, clock: this.#clock }))
   }
 
@@ -221,8 +222,9 @@ export class Warehouse implements Writer {
   encode(page: Flattened, { tenantId, resource }: CursorKey): EncodedPage {
     const { dialect, rules } = this
     const { rows, ...rest } = page
-    const context = { tenantId, settings: rules.of(tenantId), form: dialect.numbers }
-    const derived = derivePage(this.#resource(resource), page, context)
+    const from = this.#resource(resource)
+    const context = () => ({ tenantId, settings: rules.of(tenantId), form: dialect.numbers })
+    const derived = from.derived.length > 0 ? derivePage(from, page, context()) : new Map()
     const all = derived.size === 0 ? rows : new Map([...rows, ...derived])
     return { ...rest, rows: dialect.encode(all, this.#model.tableByName) }
   }
@@ -243,7 +245,7 @@ export class Warehouse implements Writer {
     const resource = this.#resource(batch.resource)
     const to = batchTables(resource, this.#model.embedded)
     const drift = batch.page.drift.filter((entry) => !this.#reported.has(driftName(entry)))
-    const readBack = await this.#interfered.ask()
+    const readBack = await this.interfered.ask()
     const fresh = { ...batch, page: { ...batch.page, drift }, ...(readBack.size > 0 && { readBack }) }
     const applied = await storeStorable({ dialect: this.dialect, to, batch: fresh }, (rest) =>
       this.#store(to, rest),
@@ -261,7 +263,7 @@ export class Warehouse implements Writer {
     const store = (): Promise<Applied> =>
       dialect.offload?.(to, batch) ??
       storeHere(false).catch((error) => (dialect.isTaken(error) ? storeHere(true) : Promise.reject(error)))
-    return this.#backlog.storing(() => this.#trying(store))
+    return this.#backlog.storing(() => this.#trying(store, [...to.tables, ...to.derived, ...to.embedded]))
   }
 
   /** Writes state in one transaction. Returns the number of rows affected. */
@@ -310,9 +312,7 @@ export class Warehouse implements Writer {
     return this.dialect.close()
   }
 
-  #trying<T>(work: () => Promise<T>): Promise<T> {
-    return this.#retryPolicy.trying(work).catch(async (error) => {
-      throw await explained(error, (tables) => this.dialect.interferences(tables))
-    })
+  #trying<T>(work: () => Promise<T>, written: readonly Table[] = []): Promise<T> {
+    return this.#retryPolicy.trying(work).catch((error) => this.interfered.explain(error, written))
   }
 }

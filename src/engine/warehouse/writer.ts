@@ -10,6 +10,7 @@ import type { Table } from '../model/table.js'
 import type { Backlog } from './backlog.js'
 import type { CursorKey, Reader } from './cursors.js'
 import type { Db } from './database.js'
+import type { InterferedTables } from './interference.js'
 import type { Session } from './transaction.js'
 import type { Applied, Batch, EncodedPage } from './versionbatch.js'
 
@@ -21,6 +22,8 @@ export interface ReadingWarehouse extends Reader {
   readonly numbers: NumberForm
   /** Whether the table exists; asks until it does. Commands that only read may meet warehouses of older versions. */
   has(table: string): Promise<boolean>
+  /** What others made or set on its tables. */
+  readonly interfered: InterferedTables
   /** Live rows of a root table, or all rows of a child table. */
   countRows(table: Table, tenantId?: Int64): Promise<number>
 }

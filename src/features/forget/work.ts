@@ -3,7 +3,8 @@ import { Stop } from '../../engine/base/errors.js'
 import type { Table } from '../../engine/model/table.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
-import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { notRemoved } from '../../engine/warehouse/interference.js'
+import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import {
   forgottenTenants,
   liftForgotten,
@@ -78,12 +79,13 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
   const all = [...others, String(tenantId)]
   await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))])
   const order = await tablesInOrder(deps)
+  // Rows that can't be seen aren't deleted either.
+  await warehouse.interfered.refuseHidden(order)
   const tables: { table: string; rows: number }[] = []
   const remove = async (): Promise<void> => {
     for (const name of order) {
       signal?.throwIfAborted()
-      const gone = db.deleteFrom(name as 'tenants').where('tenant_id', '=', tenantId)
-      const rows = await warehouse.write([gone.compile()])
+      const rows = await emptied(warehouse, name, tenantId)
       if (rows > 0) tables.push({ table: name, rows })
     }
   }
@@ -95,6 +97,20 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
   lease.throwIfLost()
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
   return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
+}
+
+/** Erases a tenant's rows of a table. A trigger may keep some without an error, and then the tenant isn't forgotten. */
+async function emptied(warehouse: LeasedWarehouse, name: string, tenantId: Int64): Promise<number> {
+  const { db, where } = warehouse
+  const table = name as 'tenants'
+  return warehouse.transaction(async (session) => {
+    const gone = db.deleteFrom(table).where('tenant_id', '=', tenantId).compile()
+    const { affected } = await session.run(gone)
+    const rest = db.selectFrom(table).select((eb) => eb.fn.countAll<Int64>().as('n'))
+    const [left] = (await session.run(rest.where('tenant_id', '=', tenantId).compile())).rows
+    if (Number(left?.n ?? 0) > 0) throw notRemoved(where, name, Number(left?.n))
+    return affected
+  })
 }
 
 async function eraseBeside(

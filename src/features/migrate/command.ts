@@ -55,6 +55,9 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
       ]
       const document = { warehouse: context.config.warehouse.label, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))
+      // Everything else was done.
+      const [refusal] = warehouse.interfered.unchanged.values()
+      if (refusal) throw refusal
       return 0
     })
   },

@@ -126,6 +126,7 @@ export class Reconciliation implements CursorWork, Repair {
   }
 
   async run(): Promise<CursorResult> {
+    await this.cursor.refuseHidden()
     const { outcome } = await this.#walk.run()
     if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
     this.#older.met(this.#walk.older)

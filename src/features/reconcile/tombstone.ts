@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
+import { notMarked } from '../../engine/warehouse/interference.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
@@ -30,6 +31,7 @@ export async function markDeleted(
   gone: readonly GoneRow[],
 ): Promise<GoneRow[]> {
   const key = keyOf(task)
+  const readBack = await warehouse.interfered.ask()
   const marked: GoneRow[] = []
   for (let i = 0; i < gone.length; i += rowsAtOnce) {
     const part = await warehouse.transaction(async (session) => {
@@ -46,6 +48,7 @@ export async function markDeleted(
       // The ending version is read before its row is marked: nobody may replace it in between.
       if (history) await session.versions(rootOf(task.resource), task.tenantId, ids)
       for (const row of rows) if (await mark(warehouse, session, task, row)) done.push(row)
+      if (isInterfered(task, readBack)) await checkMarked(warehouse, session, task, { rows, done })
       const entry = enterRows(warehouse.db, key, register.rows[0], { went: done })
       if (entry) await session.run(entry)
       return done
@@ -85,4 +88,35 @@ async function mark(
     )
   await session.run(forgetRecord(db, keyOf(task), String(id)))
   return true
+}
+
+const isInterfered = ({ resource }: CursorTask, readBack: ReadonlySet<string>): boolean =>
+  [rootOf(resource), ...resource.derived.map(({ table }) => table)].some(({ name }) => readBack.has(name))
+
+/** Reads back the rows of tables that something interferes with: a live row whose record is gone must not go unnoticed. */
+export async function checkMarked(
+  { db, where }: Pick<DialectWriter, 'db' | 'where'>,
+  session: Session,
+  { resource, tenantId }: CursorTask,
+  { rows, done }: { readonly rows: readonly GoneRow[]; readonly done: readonly GoneRow[] },
+): Promise<void> {
+  const root = rootOf(resource)
+  const ids = rows.map(({ id }) => id)
+  const stored = await session.versions(root, tenantId, ids)
+  const kept = rows.filter((row) => {
+    const found = stored.get(row.id)
+    if (done.includes(row)) return found?.deletedAt !== row.askedAt
+    return found?.deletedAt === null && found.updatedAt === row.updatedAt && found.syncedAt < row.askedAt
+  })
+  if (kept.length > 0) throw notMarked(where, root.name, kept.length)
+  for (const { table } of resource.derived) {
+    const live = db
+      .selectFrom(rootTable(table))
+      .select((eb) => eb.fn.countAll<Int64>().as('n'))
+      .where('tenant_id', '=', tenantId)
+      .where(sql.ref<Int64>(table.owner ?? ''), 'in', done.length > 0 ? done.map(({ id }) => id) : [0])
+      .where('_deleted_at', 'is', null)
+    const [counted] = (await session.run(live.compile())).rows
+    if (Number(counted?.n ?? 0) > 0) throw notMarked(where, table.name, Number(counted?.n))
+  }
 }

@@ -21,6 +21,7 @@ import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
 import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
+import { quarantinedValues } from '../../engine/warehouse/quarantine.js'
 import {
   beforeAllText,
   type ComparedCursor,
@@ -53,6 +54,8 @@ export interface Verified extends DifferenceCounts {
   readonly warehouse: number
   /** Records that the source shows but that can't be stored. */
   readonly unstorable: number
+  /** Values in quarantine, which the rows lack: known, and therefore not a difference. */
+  readonly quarantined: number
   /** How often the list shows a record again, how many records it never shows, and how many no response shows. */
   readonly listed_twice: number
   readonly not_shown: number
@@ -109,6 +112,8 @@ export class Verification implements VerifyWork {
   #from: string | null
   /** The stored watermark is in the future. */
   #isVoid = false
+  /** See quarantinedValues. */
+  #quarantine: ReadonlySet<string> = new Set()
   found: Verified | undefined
 
   constructor(
@@ -187,11 +192,13 @@ export class Verification implements VerifyWork {
       await this.#list.fetch(floorOf(null, 0), 1, 1)
       return { ...this.progress, outcome: null }
     }
+    await this.cursor.refuseHidden()
     await this.#doubtWatermark()
     const walked = await this.#dryRun.catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
     const left = await this.#dryRun.settleLeft()
+    this.#quarantine = await quarantinedValues(this.cursor.warehouse, this.cursor.key)
     const sample = await this.#sample()
     const { method, source, anomalies, memory } = found
     const counts = await this.#dryRun.counts()
@@ -204,6 +211,7 @@ export class Verification implements VerifyWork {
       extra: isChecked ? 0 : counts.extra,
       gone: isChecked ? counts.extra : 0,
       unstorable: anomalies.unstorable,
+      quarantined: this.#quarantine.size,
       listed_twice: anomalies.repeated,
       not_shown: anomalies.hidden,
       unreadable: anomalies.unreadable,
@@ -246,7 +254,11 @@ export class Verification implements VerifyWork {
         await this.#dryRun.store(item)
         other += 1
       } else {
-        differences.push(...(await compareContent(this.cursor.warehouse, this.cursor, id, item.flattened)))
+        const { cursor } = this
+        const isQuarantined = (path: string): boolean => this.#quarantine.has(`${id} ${path}`)
+        differences.push(
+          ...(await compareContent(cursor.warehouse, cursor, id, item.flattened, isQuarantined)),
+        )
         compared += 1
       }
     }

@@ -24,6 +24,7 @@ export function verifyText(report: VerifyReport, terminal: Terminal = plainTermi
       ? [differences(different, terminal), different.some(isRepairable) ? legend : '']
       : []),
     changedSince(report),
+    inQuarantine(report),
     groupLines(failed, ({ error }) => error ?? 'no reason given')
       .map((line) => `✗ ${line}`)
       .join('\n'),
@@ -46,6 +47,14 @@ function changedSince({ cursors }: VerifyReport): string {
   )
   if (!newer && !gone) return ''
   return `Changed since the last sync (not a difference): ${plural(newer ?? 0, 'record')} newer, ${plural(gone ?? 0, 'record')} gone`
+}
+
+/** What the rows lack although the source has it, which does not count as a difference while it is in quarantine. */
+function inQuarantine({ cursors }: VerifyReport): string {
+  const values = cursors.reduce((sum, { quarantined = 0 }) => sum + quarantined, 0)
+  return values === 0
+    ? ''
+    : `In quarantine (not a difference): ${plural(values, 'value')}; see shopsync quarantine list`
 }
 
 const isLost = ({ reason }: VerifiedCursor): boolean => reason === 'revoked' || reason === 'grants_incomplete'

@@ -3,6 +3,7 @@
  * that write to it, with the database's message and without customer data. The other cursors continue.
  */
 import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -13,6 +14,7 @@ import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { shopsync } from '../../support/call.js'
 import { databaseAt, onServer } from '../../support/databases.js'
 import { type Address, configure } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
@@ -137,6 +139,24 @@ const troubles: Record<Kind['name'], Record<string, Trouble>> = {
       mend: 'drop view notes;\nalter table notes_before rename to notes',
       named: /a view in place of the table/,
     },
+    'a trigger that calls itself': {
+      plant: triggered(
+        'begin insert into shopsync.notes (tenant_id, id, updated_at, _synced_at) values (1, new.id + 1, new.updated_at, new._synced_at); return new; end',
+      ),
+      mend: untriggered,
+      named: /stack depth limit exceeded \(54001\).*the trigger troubled/,
+    },
+    'a trigger that waits for the commit': {
+      plant: `create function ${anyFunction}() returns trigger language plpgsql as $$ ${body} $$;
+        create constraint trigger troubled after insert on notes deferrable initially deferred for each row execute function ${anyFunction}()`,
+      mend: untriggered,
+      named: /Found on notes: the trigger troubled/,
+    },
+    'a function that finds no table': {
+      plant: triggered('begin insert into notes select new.*; return new; end'),
+      mend: untriggered,
+      named: /relation "notes" does not exist(?!.*creates it again).*the trigger troubled/,
+    },
     'a statement time-out': { plant: triggered(slow), mend: untriggered, named: /statement timeout/ },
   },
 }
@@ -162,6 +182,14 @@ async function hurried(url: string): Promise<string> {
   const address = new URL(url)
   address.username = name
   return address.href
+}
+
+/** For a role that may not create tables. */
+function withoutMigration(config: string): string {
+  const settings = JSON.parse(readFileSync(config, 'utf8'))
+  settings.warehouse.autoMigrate = false
+  writeFileSync(config, JSON.stringify(settings))
+  return config
 }
 
 /** A role that may do what runs need, on every table that exists. Returns its address and its name. */
@@ -270,6 +298,143 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 })
 
+/** What keeps rows of a table from being removed, without an error. */
+const keeps = (name: Kind['name'], table: string, event: 'update' | 'delete', when = 'true'): string =>
+  name === 'sqlite'
+    ? `create trigger troubled before ${event} on ${table} when ${when} begin select raise(ignore); end`
+    : `create function ${anyFunction}() returns trigger language plpgsql as $$ begin return null; end $$;
+       create trigger troubled before ${event} on ${table} for each row when (${when}) execute function ${anyFunction}()`
+const keepsNothing = (name: Kind['name'], table: string): string =>
+  name === 'sqlite'
+    ? 'drop trigger troubled'
+    : `drop trigger troubled on ${table}; drop function ${anyFunction}`
+
+/** Doesn't wait between two answers that have to agree. */
+const hasty = { nowMicros: () => systemClock.nowMicros(), sleep: () => Promise.resolve() }
+
+describe.each(bothWarehouses())('a deletion that the database does not make: $name', (kind) => {
+  const undoes =
+    kind.name === 'sqlite'
+      ? 'create trigger troubled after update on notes begin update notes set _deleted_at = null where id = new.id; end'
+      : triggered('begin new._deleted_at = null; return new; end')
+  const lists = [...resources, 'customer_payment_types']
+  const names = (...all: string[]) => sandbox.store.tenant(1).strings.set('customer_payment_types', all)
+  const phones = (...all: string[]) =>
+    put('customers', 1, 5 + all.length, { phones: all.map((number) => ({ number })) })
+  const cases = [
+    [
+      'a mark is left out',
+      'notes',
+      keeps(kind.name, 'notes', 'update'),
+      'notes',
+      /did not mark 1 row of notes/,
+    ],
+    ['a mark is undone', 'notes', undoes, 'notes', /did not mark 1 row of notes/],
+    [
+      ...['a child row stays', 'customers'],
+      ...[keeps(kind.name, 'customer_phones', 'delete'), 'customer_phones'],
+      /kept 1 row of customer_phones/,
+    ],
+    [
+      ...['a name stays', 'customer_payment_types'],
+      ...[
+        keeps(kind.name, 'customer_payment_types', 'update', 'new._deleted_at is not null'),
+        'customer_payment_types',
+      ],
+      /did not mark 1 row of customer_payment_types/,
+    ],
+  ] as [string, string, string, string, RegExp][]
+
+  it.each(cases)('%s', async (_name, resource, plant, table, named) => {
+    const address = await kind.migrated()
+    const schema = kind.name === 'sqlite' ? '' : address.schema
+    const warehouse = await reopen(address)
+    names('cash', 'card')
+    phones('+1', '+2')
+    await sync(sandbox, warehouse, { resources: lists })
+    await execute(warehouse, schema, plant)
+    sandbox.store.remove(1, 'notes', 2)
+    phones('+1')
+    names('cash')
+    const reconcile = () =>
+      sync(sandbox, warehouse, { resources: lists, mode: 'reconcile', acceptDeletes: true, clock: hasty })
+    const report = await reconcile()
+    expect(of(report, resource)).toMatchObject({ status: 'failed', reason: 'warehouse' })
+    expect(of(report, resource)?.error).toMatch(named)
+    expect(of(report, resource)?.error).toContain(`Found on ${table}: the trigger troubled`)
+    for (const other of lists.filter((list) => list !== resource))
+      expect(of(report, other)).toMatchObject({ status: 'ok' })
+    await execute(warehouse, schema, keepsNothing(kind.name, table))
+    expect(await reconcile()).toMatchObject({ status: 'ok' })
+    const live = (await rowsOf(warehouse, 'notes')).filter(({ _deleted_at }) => _deleted_at === null)
+    expect(live.map(({ id }) => id)).toEqual([1, 3])
+    const numbers = (await rowsOf(warehouse, 'customer_phones')).filter(
+      ({ customer_id }) => customer_id === 1,
+    )
+    expect(numbers.map(({ number }) => number)).toEqual(['+1'])
+    await warehouse.close()
+  })
+
+  it('forget does not say that the rows are erased', async () => {
+    const address = await kind.migrated()
+    const schema = kind.name === 'sqlite' ? '' : address.schema
+    const warehouse = await reopen(address)
+    await sync(sandbox, warehouse, { resources })
+    await execute(warehouse, schema, keeps(kind.name, 'notes', 'delete'))
+    const config = configure(sandbox, address, resources)
+    const forget = () => shopsync(['forget', '--tenant', '1', '--yes', '--config', config])
+    const kept = await forget()
+    expect(kept.code).toBe(1)
+    expect(kept.stderr).toMatch(/kept 3 rows of notes.*Found on notes: the trigger troubled/s)
+    await execute(warehouse, schema, keepsNothing(kind.name, 'notes'))
+    expect((await forget()).code).toBe(0)
+    expect(await rowsOf(warehouse, 'notes')).toEqual([])
+    await warehouse.close()
+  })
+
+  it('a table that was renamed is made again, with its indexes', async () => {
+    const address = kind.address()
+    const config = configure(sandbox, address, resources)
+    const run = () => shopsync(['sync', '--config', config])
+    expect((await run()).code).toBe(0)
+    const warehouse = await reopen(address)
+    const indexes = async () =>
+      (await warehouse.dialect.liveIndexes()).filter(({ table }) => table === 'notes').length
+    const before = await indexes()
+    await execute(
+      warehouse,
+      kind.name === 'sqlite' ? '' : address.schema,
+      'alter table notes rename to notes_before',
+    )
+    expect((await run()).code).toBe(0)
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(3)
+    expect(await indexes()).toBe(before)
+    await warehouse.close()
+  })
+})
+
+it.each(bothWarehouses().filter(({ name }) => name === 'postgres'))(
+  'a table that cannot be created fails its own lists only: $name',
+  async (kind) => {
+    const address = await kind.migrated()
+    const config = configure(sandbox, address, resources)
+    const warehouse = await reopen(address)
+    await execute(warehouse, address.schema, 'drop table notes cascade; create sequence notes')
+    const { code, json } = await shopsync(['sync', '--json', '--config', config])
+    expect(code).toBe(1)
+    const report = json() as RunReport
+    expect(of(report, 'notes')).toMatchObject({ status: 'failed', reason: 'warehouse' })
+    expect(of(report, 'notes')?.error).toMatch(/relation "notes" already exists \(42P07\).*Rename or drop/)
+    for (const resource of ['customers', 'vehicles'])
+      expect(of(report, resource)).toMatchObject({ status: 'ok', completeness: 'proven' })
+    expect((await shopsync(['migrate', '--config', config])).code).toBe(1)
+    await execute(warehouse, address.schema, 'drop sequence notes')
+    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(3)
+    await warehouse.close()
+  },
+)
+
 describe('a role that only runs', () => {
   const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
 
@@ -301,6 +466,57 @@ describe('a role that only runs', () => {
     expect(failed?.error).toMatch(
       /row-level security.*alter table shopsync\.notes disable row level security/,
     )
+    await warehouse.close()
+  })
+
+  it.each(postgres)('compares nothing of which rows may be hidden: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { url, role } = await runRole(address)
+    const warehouse = await reopen({ ...address, url })
+    await sync(sandbox, warehouse, { resources })
+    await onServer(
+      address.url,
+      `alter table ${address.schema}.notes enable row level security`,
+      `create policy partly on ${address.schema}.notes using (id > 1)`,
+    )
+    // What is hidden is gone at the source, too: without a look at the policy, both sides would be equal.
+    sandbox.store.remove(1, 'notes', 1)
+    const config = withoutMigration(configure(sandbox, { ...address, url }, resources))
+    for (const words of [['verify'], ['reconcile'], ['forget', '--tenant', '1', '--yes']]) {
+      const { code, stdout, stderr } = await shopsync([...words, '--config', config])
+      expect(code, stdout).toBe(1)
+      expect(stdout + stderr).toMatch(/may hide rows of notes.*disable row level security/s)
+      expect(stdout).not.toMatch(/1 missing|erased/)
+    }
+    await onServer(address.url, `create policy shopsync on ${address.schema}.notes to ${role} using (true)`)
+    const { code, stdout } = await shopsync(['reconcile', '--accept-deletes', '--config', config])
+    expect(code, stdout).toBe(0)
+    await warehouse.close()
+  })
+
+  it.each(postgres)('fails only the lists that a policy that errs concerns: $name', async (kind) => {
+    const address = await kind.migrated()
+    const { url } = await runRole(address)
+    put('shops', 1, 1)
+    put('repair_orders', 1, 1)
+    const all = [...resources, 'shops', 'repair_orders']
+    const warehouse = await reopen({ ...address, url })
+    await sync(sandbox, warehouse, { resources: all })
+    await onServer(
+      address.url,
+      `alter table ${address.schema}.shops enable row level security`,
+      `create policy errs on ${address.schema}.shops using (1 / (id - id) = 1)`,
+    )
+    const config = withoutMigration(configure(sandbox, { ...address, url }, all))
+    const { code, stdout, stderr } = await shopsync(['sync', '--json', '--config', config])
+    expect(code, stdout + stderr).toBe(1)
+    const report = JSON.parse(stdout) as RunReport
+    // What follows from orders needs the zones of the shops.
+    for (const resource of ['shops', 'repair_orders']) {
+      expect(of(report, resource)).toMatchObject({ status: 'failed', reason: 'warehouse' })
+      expect(of(report, resource)?.error).toMatch(/shops \(22012\).*row-level security/)
+    }
+    for (const resource of resources) expect(of(report, resource)).toMatchObject({ status: 'ok' })
     await warehouse.close()
   })
 
@@ -412,19 +628,20 @@ describe('a value that Postgres cannot hold', () => {
       ])
       await close()
       expect(await quarantine(warehouse)).toEqual(kept)
-      const { stdout } = await new Program(program, [
-        'check',
-        '--config',
-        configure(sandbox, address, resources),
-      ]).ended
+      const config = configure(sandbox, address, resources)
+      const { stdout } = await new Program(program, ['check', '--config', config]).ended
       expect(stdout).toContain('the encoding LATIN1')
+      const verified = await shopsync(['verify', '--sample', '9', '--config', config])
+      expect(verified.code, verified.stdout).toBe(0)
+      expect(verified.stdout).toContain('In quarantine (not a difference): 1 value')
       await warehouse.close()
       await onServer(url, `drop database ${narrow} with (force)`)
     },
   )
 
   it.each(postgres)('a key too long for its index takes its row to quarantine: $name', async (kind) => {
-    const warehouse = await reopen(await kind.migrated())
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
     const noise = randomBytes(9000).toString('base64')
     sandbox.store.tenant(1).strings.set('customer_payment_types', ['cash', noise, 'card'])
     const report = await sync(sandbox, warehouse, { resources: ['customer_payment_types', 'notes'] })
@@ -439,6 +656,39 @@ describe('a value that Postgres cannot hold', () => {
     expect(more).toEqual([])
     expect(entry).toMatchObject({ resource: 'customer_payment_types', path: '' })
     expect(String(entry?.value)).toContain(noise.slice(0, 100))
+    const config = configure(sandbox, address, ['customer_payment_types'])
+    const verified = await shopsync(['verify', '--config', config])
+    expect(verified.code, verified.stdout).toBe(0)
+    expect(verified.stdout).toContain('In quarantine (not a difference): 1 value')
+    expect(verified.stdout).not.toContain('newer')
+    await warehouse.close()
+  })
+
+  it.each(postgres)('nor an index that somebody added: $name', async (kind) => {
+    const address = await kind.migrated()
+    const warehouse = await reopen(address)
+    await execute(
+      warehouse,
+      address.schema,
+      'create index long on notes (description); create index numbers on customer_phones (number)',
+    )
+    const noise = randomBytes(9000).toString('base64')
+    for (const id of [4, 5, 6]) put('notes', id, id, { description: id === 5 ? noise : 'short' })
+    put('customers', 2, 7, { phones: [{ number: '+1' }, { number: noise }] })
+    const report = await sync(sandbox, warehouse, { resources })
+    expect(report).toMatchObject({ status: 'ok', quarantined: 2 })
+    expect((await rowsOf(warehouse, 'sync_quarantine')).map(({ path }) => path).toSorted()).toEqual([
+      'customer_phones[1].number',
+      'description',
+    ])
+    expect(await rowsOf(warehouse, 'notes')).toHaveLength(6)
+    const config = configure(sandbox, address, resources)
+    const verified = await shopsync(['verify', '--sample', '9', '--config', config])
+    expect(verified.code, verified.stdout).toBe(0)
+    expect(verified.stdout).toContain('In quarantine (not a difference): 2 values')
+    await execute(warehouse, address.schema, 'drop index long; drop index numbers')
+    await shopsync(['quarantine', 'replay', '--config', config])
+    expect(await rowsOf(warehouse, 'sync_quarantine')).toEqual([])
     await warehouse.close()
   })
 })

@@ -147,7 +147,7 @@ describe.each(warehouses())('$name', (kind) => {
       get: (target, name) => {
         const value = Reflect.get(target, name, target)
         if (typeof value !== 'function') return value
-        if (name === 'write' && ++steps === 4) end.abort(new Error('cut short'))
+        if ((name === 'write' || name === 'transaction') && ++steps === 4) end.abort(new Error('cut short'))
         return value.bind(target)
       },
     })

@@ -40,6 +40,7 @@ import type * as classify from '../../../src/engine/warehouse/classify.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as interference from '../../../src/engine/warehouse/interference.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
+import type * as learnedrules from '../../../src/engine/warehouse/learnedrules.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
 import type * as columns from '../../../src/engine/warehouse/migratecolumns.js'
 import type * as oneconfiguration from '../../../src/engine/warehouse/oneconfiguration.js'
@@ -47,6 +48,7 @@ import type * as postgreserrors from '../../../src/engine/warehouse/postgres/dri
 import type * as postgreserase from '../../../src/engine/warehouse/postgres/erase.js'
 import type * as sessiontime from '../../../src/engine/warehouse/postgres/sessiontime.js'
 import type * as silence from '../../../src/engine/warehouse/postgres/silence.js'
+import type * as quarantine from '../../../src/engine/warehouse/quarantine.js'
 import type * as setaside from '../../../src/engine/warehouse/setaside.js'
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as sqliteerrors from '../../../src/engine/warehouse/sqlite/drivererrors.js'
@@ -60,6 +62,7 @@ import type * as replaced from '../../../src/features/listen/replaced.js'
 import type * as breaker from '../../../src/features/reconcile/deletionguard.js'
 import type * as dryrun from '../../../src/features/reconcile/dryrun.js'
 import type * as wentback from '../../../src/features/reconcile/sourceregression.js'
+import type * as tombstone from '../../../src/features/reconcile/tombstone.js'
 import type * as resting from '../../../src/features/targets/restinglists.js'
 import type * as context from '../../../src/shell/commandcontext.js'
 import type * as output from '../../../src/shell/output.js'
@@ -531,6 +534,64 @@ export const premises: readonly Promised[] = [
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a trigger that leaves out a row',
     on: both,
+  },
+  {
+    promise: 'the database stores rows as sent',
+    broken: 'believes that a row is marked as deleted because it said so',
+    breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
+      'checkMarked',
+      () => async () => {},
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a mark is undone',
+    on: both,
+  },
+  {
+    promise: 'what is compared can be seen',
+    broken: "doesn't ask whether rows may be hidden",
+    breakage: breaking<typeof interference>('src/engine/warehouse/interference.ts').method(
+      'InterferedTables',
+      'refuseHidden',
+      () => async () => {},
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'compares nothing of which rows may be hidden',
+    on: ['postgres'],
+  },
+  {
+    promise: 'a problem with one table affects no other',
+    broken: 'ends the run if the zones of the shops cannot be read',
+    breakage: breaking<typeof learnedrules>('src/engine/warehouse/learnedrules.ts').function(
+      'unreadableRules',
+      () => (error) => {
+        throw error
+      },
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'fails only the lists that a policy that errs concerns',
+    on: ['postgres'],
+  },
+  {
+    promise: 'a problem with one table affects no other',
+    broken: "doesn't know which table a migration was changing",
+    breakage: breaking<typeof classify>('src/engine/warehouse/classify.ts').function(
+      'ofTable',
+      () => (error) => error,
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a table that cannot be created',
+    on: ['postgres'],
+  },
+  {
+    promise: 'the database can hold every value',
+    broken: 'calls a value in quarantine a difference',
+    breakage: breaking<typeof quarantine>('src/engine/warehouse/quarantine.ts').function(
+      'quarantinedValues',
+      () => async () => new Set(),
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'nor an index that somebody added',
+    on: ['postgres'],
   },
   {
     promise: 'the database can hold every value',

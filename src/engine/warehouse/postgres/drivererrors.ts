@@ -47,6 +47,8 @@ const troubles: Troubles = {
   '23502': tables(`Expected columns that allow null: alter table … alter column … drop not null. ${foreign}`),
   '23505': tables(`Drop the unique index or constraint that was added. ${unwanted}`),
   '23': tables(`Drop the constraint that was added. ${unwanted}`),
+  '2BP01': tables('Drop what depends on it, and create it again after shopsync migrate'),
+  '42P07': tables('Rename or drop what has that name; the next run creates the table and fills it'),
   '42P01': tables(createdAgain),
   '42703': tables(createdAgain),
   '57014': tables(
@@ -54,7 +56,8 @@ const troubles: Troubles = {
   ),
   '22P05': values('Expected a database with the encoding UTF8: no other holds every character'),
   '22021': values('Expected a database with the encoding UTF8: no other holds every character'),
-  '54': values(
+  '54': tables(foreign),
+  '54000': values(
     'A value is too long for an index: see shopsync quarantine list. Drop the index if it was added',
   ),
   P0: tables('Drop the trigger or rule that was added to the table'),
@@ -70,6 +73,16 @@ const wordsNameNoValues = /^(0A|23|25|28|40|42|44|53|54|55|57|58)/
 const wordsOfFunction = 'exec_stmt_raise'
 
 const routineOf = (error: object): unknown => ('routine' in error ? error.routine : undefined)
+
+/** Whether a function was running: that of a trigger, a policy or an index, since no statement of ours calls one. */
+const isInFunction = (error: object): boolean =>
+  'where' in error && typeof error.where === 'string' && /\bfunction\b/.test(error.where)
+
+/** The table that the server names. It does so at a commit, too, when deferred constraints are checked. */
+function tableOf(error: object, { schema }: Names): string | undefined {
+  if (!('schema' in error && 'table' in error) || error.schema !== schema) return undefined
+  return typeof error.table === 'string' ? error.table : undefined
+}
 
 /** Who reads and writes, and where. */
 export interface Names {
@@ -88,8 +101,8 @@ export const grantOn = (table: string, { schema, role }: Names): string =>
   `Type, as its owner: grant select, insert, update, delete on ${plain(schema)}.${plain(table)} to ${plain(role)}`
 
 /** What to type for a table whose rows are hidden from the role. */
-export const withoutRowSecurity = (table: string, { schema }: Names): string =>
-  `Type, as its owner: alter table ${plain(schema)}.${plain(table)} disable row level security; or give the role a policy that lets it read and write every row`
+export const withoutRowSecurity = (table: string, { schema, role }: Names): string =>
+  `Type, as its owner: alter table ${plain(schema)}.${plain(table)} disable row level security; or let the role read and write every row: create policy shopsync on ${plain(schema)}.${plain(table)} to ${plain(role)} using (true)`
 
 /** The role lacks a right. A table's own, or that of something else: a schema, or a table that a trigger needs. */
 function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
@@ -98,6 +111,10 @@ function lacksRight({ cause, table }: DriverError, names: Names): Trouble {
       'Grant this user CREATE on the database or the schema, and read and write on its tables',
     )
   if (routineOf(cause) === 'ExecWithCheckOptions') return tables(withoutRowSecurity(table, names))
+  if (/must be owner/.test(cause.message))
+    return tables(`Type shopsync migrate as the owner of the table, or make ${names.role} its owner`)
+  if (/for schema/.test(cause.message) && !isInFunction(cause))
+    return tables(`Type: grant usage, create on schema ${plain(names.schema)} to ${plain(names.role)}`)
   const namesTable = new RegExp(`\\b${table}\\b`).test(cause.message)
   return tables(namesTable ? grantOn(table, names) : foreign)
 }
@@ -113,13 +130,8 @@ function judge(error: DriverError, names: Names): Trouble | undefined {
   const found = troubleOf(troubles, code)
   const isMissing = code === '42P01' || code === '42703'
   // A table that a trigger needs isn't created by anything of ours.
-  if (
-    isMissing &&
-    table !== undefined &&
-    routineOf(cause) !== 'errorMissingColumn' &&
-    !cause.message.includes(table)
-  )
-    return ofTheTable
+  const isAnothers = routineOf(cause) !== 'errorMissingColumn' && !cause.message.includes(table ?? '')
+  if (isMissing && table !== undefined && (isAnothers || isInFunction(cause))) return ofTheTable
   return found ?? (code !== '' && table !== undefined ? ofTheTable : undefined)
 }
 
@@ -157,6 +169,7 @@ export const classify = (error: unknown, where: string, names: Names): Error =>
     where,
     special: (found) => special(found, where, names),
     trouble: (found) => judge(found, names),
+    table: (cause) => tableOf(cause, names),
     // The server's `detail` contains values of the row, so it is never reported.
     words: ({ cause, code }) =>
       wordsNameNoValues.test(code) && routineOf(cause) !== wordsOfFunction ? cause.message : undefined,

@@ -13,6 +13,15 @@ interface Found {
   readonly rules: readonly string[]
 }
 
+/** Whether a policy applies to this role. */
+const isMine = sql.raw(
+  `exists (select from unnest(p.polroles) r where r = 0 or pg_has_role(nullif(r, 0), 'usage'))`,
+)
+
+/** Whether a policy's condition holds for every row. Of any other, nothing can be known without reading all rows. */
+const isAlways = (condition: 'polqual' | 'polwithcheck') =>
+  sql.raw(`coalesce(pg_get_expr(p.${condition}, p.polrelid), 'true') = 'true'`)
+
 /** One statement that reads the catalog, and no row of any table. */
 export async function interferences(
   db: Db,
@@ -20,7 +29,13 @@ export async function interferences(
   tables: readonly string[],
 ): Promise<Interference[]> {
   const { rows } = await sql<Found>`
-    select c.relname as "table", c.relkind in ('r', 'p') as is_table, row_security_active(c.oid) as hides,
+    select c.relname as "table", c.relkind in ('r', 'p') as is_table,
+      row_security_active(c.oid) and (
+        exists (select from pg_policy p where p.polrelid = c.oid and not p.polpermissive and ${isMine})
+        or exists (select from unnest(array['r', 'a', 'w', 'd']) command where not exists (
+          select from pg_policy p where p.polrelid = c.oid and p.polpermissive and ${isMine}
+            and p.polcmd in ('*', command::"char") and ${isAlways('polqual')} and ${isAlways('polwithcheck')}))
+      ) as hides,
       array(select r from unnest(array['select', 'insert', 'update', 'delete']) r
         where not has_table_privilege(c.oid, r)) as lacks,
       array(select t.tgname::text from pg_trigger t
@@ -55,7 +70,15 @@ function interferenceOf({ table, ...found }: Found, names: Names): Interference[
       ? [harm(`${role} lacks the right to ${found.lacks.join(', ')}`, grantOn(table, names))]
       : []),
     ...(found.hides
-      ? [harm('row-level security, which hides rows or refuses them', withoutRowSecurity(table, names))]
+      ? [
+          {
+            ...harm(
+              `row-level security that applies to ${role} and may hide rows or refuse them`,
+              withoutRowSecurity(table, names),
+            ),
+            hides: true,
+          },
+        ]
       : []),
     ...found.triggers.map(added('trigger')),
     ...found.rules.map(added('rule')),
