@@ -9,7 +9,6 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
-import { writtenTables } from '../model/registry.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
@@ -188,7 +187,9 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
 
   /** Throws Skip if rows of its tables may be hidden. Called before they are compared. */
   refuseHidden(): Promise<void> {
-    return this.warehouse.interfered.refuseHidden(writtenTables(this.resource).map(({ name }) => name))
+    const { derived, tables } = this.resource
+    const all = [...tables, ...derived.map(({ table }) => table)]
+    return this.warehouse.interfered.refuseHidden(all.map(({ name }) => name))
   }
 
   now(): string {

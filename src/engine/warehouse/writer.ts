@@ -10,7 +10,6 @@ import type { Table } from '../model/table.js'
 import type { Backlog } from './backlog.js'
 import type { CursorKey, Reader } from './cursors.js'
 import type { Db } from './database.js'
-import type { InterferedTables } from './interference.js'
 import type { Session } from './transaction.js'
 import type { Applied, Batch, EncodedPage } from './versionbatch.js'
 
@@ -23,7 +22,12 @@ export interface ReadingWarehouse extends Reader {
   /** Whether the table exists; asks until it does. Commands that only read may meet warehouses of older versions. */
   has(table: string): Promise<boolean>
   /** What others made or set on its tables. */
-  readonly interfered: InterferedTables
+  readonly interfered: {
+    /** The tables on which something was found: what is written there has to be read back. */
+    ask(): Promise<ReadonlySet<string>>
+    /** Throws Skip if rows of one of the tables may be hidden: they would count as missing, or as equal. */
+    refuseHidden(tables: readonly string[]): Promise<void>
+  }
   /** Live rows of a root table, or all rows of a child table. */
   countRows(table: Table, tenantId?: Int64): Promise<number>
 }
