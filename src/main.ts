@@ -14,7 +14,7 @@ import { jobs } from './features/jobs/command.js'
 import { runCommand } from './features/jobs/runcommand.js'
 import { listen } from './features/listen/command.js'
 import { migrateCommand } from './features/migrate/command.js'
-import { planCommand } from './features/plan/command.js'
+import { plan } from './features/plan/command.js'
 import { quarantineCommand } from './features/quarantine/command.js'
 import { reconcile } from './features/reconcile/command.js'
 import { report } from './features/report/command.js'
@@ -37,7 +37,7 @@ export const features: readonly Feature[] = [
   reconcile,
   verify,
   backfill,
-  { command: planCommand },
+  plan,
   { command: whyCommand },
   status,
   { command: runsCommand },

@@ -119,6 +119,8 @@ export interface CommandContext {
   ): Promise<Dependencies>
   /** `most`: the most attempts per request, if that is fewer than configured. */
   source(stamps: Stamps, most?: number): Promise<Source>
+  /** The source, if anything has opened it. */
+  readonly openedSource: Source | undefined
   /** Called when the command ends, before the warehouse is closed. */
   onClose(close: () => Promise<void>): void
 }

@@ -199,6 +199,10 @@ export class OpenContext implements CommandContext {
     this.#closers.push(close)
   }
 
+  get openedSource(): Source | undefined {
+    return this.#source
+  }
+
   async source(stamps: Stamps, most = Number.POSITIVE_INFINITY): Promise<Source> {
     if (this.#source) return this.#source
     const { createSource } = await import('../engine/source/client.js')

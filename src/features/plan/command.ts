@@ -1,10 +1,16 @@
 import { Stop } from '../../engine/base/errors.js'
-import { type Command, type CommandContext, choiceOptions, type Invocation } from '../../shell/command.js'
+import {
+  type Command,
+  type CommandContext,
+  choiceOptions,
+  type Feature,
+  type Invocation,
+} from '../../shell/command.js'
 import type { RunPlan } from './work.js'
 
 const modes = ['sync', 'backfill', 'reconcile'] as const
 
-export const planCommand: Command = {
+const planCommand: Command = {
   name: 'plan',
   summary: 'the cost of a run before it runs: requests, records, minutes, table changes',
   help: `
@@ -133,4 +139,9 @@ async function freshnessOf(context: CommandContext, { rate, table_changes }: Run
       : undefined,
   })
   return { plan, text: freshnessPlanText(plan, rate) }
+}
+
+export const plan: Feature = {
+  command: planCommand,
+  afterWork: async (context, ended) => (await import('./windowlength.js')).keepAfterRun(context, ended),
 }

@@ -59,6 +59,8 @@ export interface Rate {
   readonly window_seconds: number
   /** true: two resets have shown the length of a window. false: it is assumed from the end of the current window. */
   readonly window_known: boolean
+  /** Whether a run has seen windows under this limit; absent: not asked. */
+  readonly window_seen?: boolean
   /** What the limit counts by: all programs with our partner id, or all at our address; null if the source doesn't tell. */
   readonly counted_by: 'partner' | 'address' | null
   readonly reserve: number

@@ -17,7 +17,7 @@ export function planText(
   { views, more = '' }: { readonly views: ViewsMade; readonly more?: string },
   terminal: Terminal = plainTerminal,
 ): string {
-  const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made.minutes)]
+  const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made)]
   return paragraphs([
     `${modeText(made.of)}: ${total.join(', ')} (${limitText(made.rate)})`,
     firstOf(
@@ -37,8 +37,11 @@ export function planText(
   ])
 }
 
-const minutesText = (minutes: number): string =>
-  minutes < 1 ? 'less than a minute' : `about ${plural(Math.ceil(minutes), 'minute')}`
+/** Until a run has seen a window begin and end, this one may be longer than its rest shows. */
+function minutesText({ minutes, rate, requests }: Pick<RunPlan, 'minutes' | 'rate' | 'requests'>): string {
+  if (rate?.window_seen === false && requests > rate.remaining) return `at least ${span(minutes * 60_000)}`
+  return minutes < 1 ? 'less than a minute' : `about ${plural(Math.ceil(minutes), 'minute')}`
+}
 
 function limitText(rate: RunPlan['rate']): string {
   if (!rate) return 'no rate limit is known'

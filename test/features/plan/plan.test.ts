@@ -4,10 +4,12 @@ import { resources } from '../../../schema/index.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { burstChecks, minutesFor, rateOf, readsAhead } from '../../../src/features/plan/forecast.js'
+import { planText } from '../../../src/features/plan/words.js'
 import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { model } from '../../support/model.js'
 import { at, fill, lose } from '../../support/notes.js'
+import { place } from '../../support/place.js'
 import { randomFrom } from '../../support/random.js'
 import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
 import { contents, open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
@@ -167,6 +169,29 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     },
   )
+})
+
+it('a run stores how long a window lasts; until one has, a plan beyond the window says at least how long', async () => {
+  const here = await place({ tenants: 1, repairOrders: 2, rate: { limit: 500 } })
+  here.configure({ sync: { resources: ['notes', 'statuses'] } })
+  try {
+    const cost = async () => (await here.run('plan', '--full', '--json')).json<RunPlan>()
+    expect((await cost()).rate).toMatchObject({ limit: 500, window_known: false, window_seen: false })
+    expect((await here.run('sync')).code).toBe(0)
+    const { rate } = await cost()
+    expect(rate).toMatchObject({ limit: 500, window_seen: true })
+    const views = { views: { made: [], troubles: [] } }
+    const late: RunPlan = {
+      ...(await cost()),
+      ...{ requests: 1100, minutes: 0.5, rate: { ...rate!, remaining: 100, window_seen: false } },
+    }
+    expect(planText(late, views)).toContain('1,100 requests')
+    expect(planText(late, views)).toContain('at least 30 s')
+    expect(planText({ ...late, rate: { ...rate!, remaining: 100 } }, views)).toContain('less than a minute')
+    expect(planText({ ...late, requests: 90 }, views)).toContain('less than a minute')
+  } finally {
+    await here.remove()
+  }
 })
 
 describe('minutes', () => {

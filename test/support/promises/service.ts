@@ -16,6 +16,7 @@ import type * as telling from '../../../src/features/alerts/telling.js'
 import type * as troubles from '../../../src/features/alerts/wholetrouble.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as watching from '../../../src/features/events/watchinbox.js'
+import type * as windowlength from '../../../src/features/plan/windowlength.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
@@ -209,6 +210,17 @@ export const service: readonly Promised[] = [
     ),
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a change of a table lets readers pass',
+    on: [],
+  },
+  {
+    promise: 'a plan knows how long a window lasts from the runs before, or says at least how long',
+    broken: 'stores nothing after a run',
+    breakage: breaking<typeof windowlength>('src/features/plan/windowlength.ts').function(
+      'keepAfterRun',
+      () => async () => {},
+    ),
+    test: 'test/features/plan/plan.test.ts',
+    name: 'a run stores how long a window lasts',
     on: [],
   },
   {
