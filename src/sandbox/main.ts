@@ -10,7 +10,7 @@ import { checkRules } from './script/rules.js'
 
 type Passed = Pick<
   SandboxOptions,
-  'seed' | 'scale' | 'host' | 'rate' | 'timestamps' | 'gzip' | 'secret' | 'partnerId' | 'webhooks'
+  'seed' | 'scale' | 'host' | 'rate' | 'timestamps' | 'gzip' | 'secret' | 'partnerId' | 'webhooks' | 'made'
 >
 
 export interface RunSandboxOptions extends Passed {

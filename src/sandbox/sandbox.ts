@@ -47,6 +47,8 @@ export interface SandboxOptions {
   readonly gzip?: boolean
   readonly script?: readonly Rule[]
   readonly webhooks?: WebhookOptions
+  /** Called for each tenant whose data has been made. */
+  readonly made?: (done: number, of: number) => void
 }
 
 export interface Sandbox {
@@ -175,6 +177,7 @@ function settle(store: Store, options: SandboxOptions): Map<number, World> {
     const repairOrders = tenant.repairOrders ?? options.repairOrders ?? usual
     const plan = { tenant: tenant.id, repairOrders, shops: tenant.shops, seed, until }
     worlds.set(tenant.id, generateTenant(store, plan))
+    options.made?.(index + 1, wanted.length)
   }
   return worlds
 }

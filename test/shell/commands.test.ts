@@ -309,6 +309,15 @@ test('sandbox prints how to reach it, and ends cleanly when it is stopped', asyn
   expect(stdout).toMatch(/tenants +101, 102 \(read only\)\nrate limit +3 requests a minute/)
 })
 
+test('sandbox with many tenants shows how far it is, and can make less data for each', async () => {
+  const { code, stdout, stderr } = await shopsync(
+    ['sandbox', '--port', '0', '--tenants', '12', '--size', 'small'],
+    { during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')) },
+  )
+  expect([code, stderr]).toEqual([0, 'made the data of 10 of 12 tenants\n'])
+  expect(stdout).toContain('tenants     101, 102,')
+})
+
 test('demo fills a warehouse twice and answers three questions', async () => {
   const folder = scratch()
   try {

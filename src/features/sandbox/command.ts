@@ -5,6 +5,9 @@ import { eventFlags, webhooksOf } from './eventflags.js'
 
 const usualCount = 3
 
+/** More take long enough to be told about. */
+const fewTenants = 10
+
 export const sandboxCommand: Command = {
   name: 'sandbox',
   summary: 'a local server of the whole API with generated data',
@@ -27,6 +30,11 @@ With --webhook it announces changes as the source does, with its secret in the h
   options: [
     { flags: '--port <n>', description: 'port to listen on, 0 for a free one (default: 8080)' },
     { flags: '--tenants <n>', description: `how many repair businesses (default: ${usualCount})` },
+    {
+      flags: '--size <size>',
+      description: 'how much data each has; small: a tenth, for many tenants (default: usual)',
+      choices: ['small', 'usual'],
+    },
     { flags: '--seed <n>', description: 'the same seed gives the same data (default: 1)' },
     {
       flags: '--read-only-tenant <id>',
@@ -66,6 +74,12 @@ With --webhook it announces changes as the source does, with its secret in the h
         readOnlyTenants,
         ...(limit !== undefined && { rate: { limit } }),
         ...(seed !== undefined && { seed }),
+        ...(options.size === 'small' && { scale: 0.1 }),
+        // A hundred businesses take a minute, and a gigabyte.
+        made: (done, of) => {
+          if (of > fewTenants && done % fewTenants === 0 && !out.quiet && !out.json)
+            io.stderr.write(`made the data of ${done} of ${of} tenants\n`)
+        },
         ...(faultsFile !== undefined && { faultsFile }),
         ...(webhooks !== undefined && { webhooks }),
         live: options.live === true,
