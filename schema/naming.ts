@@ -1,7 +1,7 @@
 /**
  * Which fields make up a record's name if the configuration (`report.names`) doesn't say: the first of these lists that
- * yields a text. A field is read from its column, or from `_extra` if the API documentation doesn't show it. A record
- * without a name is called by its kind and id, such as `shop 3`. Used by views and by the check of the configuration.
+ * yields a text. A field is one of its columns, or one that the API documentation doesn't show. The name is stored with
+ * the record, in the column `_name`. A record without a name is called by its kind and id, such as `shop 3`.
  */
 export const nameFields: Readonly<Record<string, readonly (readonly string[])[]>> = {
   customers: [['company'], ['first_name', 'last_name']],

@@ -142,6 +142,8 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly rungBy?: readonly string[]
   /** Whether replaced and deleted versions are kept. Set by the configuration, never by a declaration. */
   readonly history?: boolean
+  /** The fields that make its records' names (schema/naming.ts). Set by the configuration, never by a declaration. */
+  readonly names?: readonly string[]
   readonly computed?: Computed
   readonly fields: F
 }

@@ -18,8 +18,9 @@
  *    kind. Write instants as the tables store them; the view shows them as each database likes it. A `col.day` must come
  *    from a column of days (a table's, or `q.day`), at most through subqueries: no `case`, no `min`, no cast.
  * 5. The same SQL has to work in two databases, and in a third one (DuckDB) that reads SQLite's text: joins on tenant_id
- *    and id, `left join`, `case`, `coalesce`, `->>`, window functions; integer division with `q.quotient`; casts to
- *    `bigint`, `double precision` and `text`. No date functions, no `iif`, `julianday`, `total`, `max(a, b)`. Anything
+ *    and id, `left join`, `case`, `coalesce`, window functions; integer division with `q.quotient`; casts to
+ *    `bigint`, `double precision` and `text`. No functions or operators for JSON: what a view needs
+ *    of `_extra` is stored in a column. Only what SQLite 3.31 knows: no `as materialized`. No date functions, no `iif`, `julianday`, `total`, `max(a, b)`. Anything
  *    that differs is a word of `ViewWords`.
  * 6. Live rows only (`o._deleted_at is null`); children have no such column: join their owner. Joins include tenant_id.
  */
@@ -95,8 +96,6 @@ export interface ViewWords {
   enabled(resources: readonly string[]): string[]
   /** How many rows of a resource's table exist at the source. */
   liveRows(tenant: string, resource: string): string
-  /** A field that the API documentation doesn't show, as text: from its column or `_extra`, null if neither has it. */
-  field(resource: string, alias: string, field: string): string
   /** The time zone of a shop; `report.timeZone` if the shop is null. */
   zone(tenant: string, shop: string): string
   /** The day of an instant in a zone; null outside the calendar. */

@@ -42,17 +42,17 @@ export function fillings(orders: number, { instant }: Spelling): Filling[] {
   const whenNot = (words: string, value: string): string =>
     `case when ${state} in (${words}) then null else ${value} end`
   return [
-    { table: 'shops', rows: shops, columns: { ...own, _extra: `'{"name":"Shop"}'` } },
-    { table: 'staffs', rows: 30, columns: { ...own, first_name: "'Ada'", last_name: "'Lovelace'" } },
+    { table: 'shops', rows: shops, columns: { ...own, _extra: `'{"name":"Shop"}'`, _name: "'Shop'" } },
+    { table: 'staffs', rows: 30, columns: { ...own, first_name: "'Ada'", _name: "'Ada'" } },
     {
       table: 'vehicles',
       rows: Math.floor(orders / 2),
-      columns: { ...own, _extra: `'{"name":"2016 Ford F-150"}'` },
+      columns: { ...own, _extra: `'{"name":"2016 Ford F-150"}'`, _name: "'2016 Ford F-150'" },
     },
     {
       table: 'customers',
       rows: Math.floor(orders / 2.5),
-      columns: { ...own, first_name: "'Grace'", last_name: "'Hopper'" },
+      columns: { ...own, first_name: "'Grace'", last_name: "'Hopper'", _name: "'Grace Hopper'" },
     },
     {
       table: 'repair_orders',

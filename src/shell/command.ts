@@ -248,6 +248,8 @@ export interface Feature {
    * warehouse at the same time.
    */
   shapesRows?(config: Config): Promise<Readonly<Record<string, unknown>>>
+  /** Which fields make up the names of records, by resource; default: see schema/naming.ts. */
+  names?(config: Config): Promise<Readonly<Record<string, readonly string[]>>>
   /** Updates what it keeps alongside the rows: when a run begins and when it ends. */
   besideRows?(run: Writing): Promise<void>
   /**

@@ -9,9 +9,8 @@ import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
-import { model } from '../engine/model/registry.js'
+import { model, type ResourceSettings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
-import type { StateTables } from '../engine/model/statetable.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer } from '../engine/run/runreport.js'
 import type { WaitNotice } from '../engine/source/rate/wait.js'
@@ -21,13 +20,12 @@ import type { RowSettings } from '../engine/warehouse/oneconfiguration.js'
 import type { OpenOptions } from '../engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import { chosenByFlags } from './chosenbyflags.js'
-import { type CommandContext, type Invocation, stateTablesOf } from './command.js'
+import { type CommandContext, type Feature, type Invocation, stateTablesOf } from './command.js'
 import { loadConfiguration, type OpenFile } from './configuration.js'
 import { createLog, secretsOf } from './log.js'
 import { packageVersion } from './package.js'
 
 export class OpenContext implements CommandContext {
-  readonly model: Model
   readonly log: Logger
   writeLog: (text: string) => void = (text) => void this.invocation.io.stderr.write(text)
   readonly #closers: (() => Promise<void>)[] = []
@@ -39,12 +37,11 @@ export class OpenContext implements CommandContext {
   constructor(
     readonly invocation: Invocation,
     readonly config: Config,
-    stateTables: readonly StateTables[],
+    readonly model: Model,
     readonly clock: Clock = systemClock,
     rowSettings?: RowSettings,
   ) {
     this.#rowSettings = rowSettings
-    this.model = model(resources, config.resources, stateTables)
     this.log = createLog({
       level: levelOf(invocation, config),
       text:
@@ -267,6 +264,14 @@ export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]):
   }
 }
 
+async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {
+  const settings: Record<string, ResourceSettings> = { ...config.resources }
+  for (const feature of features)
+    for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))
+      settings[name] = { ...settings[name], names }
+  return model(resources, settings, await stateTablesOf(features))
+}
+
 /** `rowSettings`: those of the program that has read the configuration, if that was earlier. */
 export async function withConfig<T>(
   invocation: Invocation,
@@ -275,8 +280,8 @@ export async function withConfig<T>(
   clock: Clock = systemClock,
   rowSettings?: RowSettings,
 ): Promise<T> {
-  const tables = await stateTablesOf(invocation.features)
-  const context = new OpenContext(invocation, config, tables, clock, rowSettings)
+  const known = await modelOf(invocation.features, config)
+  const context = new OpenContext(invocation, config, known, clock, rowSettings)
   try {
     return await use(context)
   } finally {

@@ -31,6 +31,7 @@ export function viewChangesText(changes: readonly TableChange[]): string {
 export const movedWhat = ({ column, to, values }: MovedColumn): string => {
   if (to === 'history') return 'ended versions are kept from now on'
   if (to === 'no history') return 'ended versions are no longer kept; the existing history stays'
+  if (to === 'name') return `made the names again from the stored records; ${plural(values, 'name')} changed`
   const count = `${values} ${values === 1 ? 'value' : 'values'}`
   return to === 'column'
     ? `moved ${count} from _extra into ${column}`

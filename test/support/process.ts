@@ -12,6 +12,9 @@ export interface ProgramOptions {
   readonly cwd?: string
   /** Default: this process's environment. */
   readonly env?: Record<string, string>
+  /** The user it runs as; only root may choose one. */
+  readonly uid?: number
+  readonly gid?: number
   /** How large a file written by the process may grow; a write beyond it fails, as on a full disk. */
   readonly kilobytes?: number
 }

@@ -41,8 +41,8 @@ export const make = (
   settings: Partial<ReportConfig> = {},
   model: Model = known,
 ): Promise<ViewsMade> => {
-  const { names, schema, unlisted } = reportConfig(settings)
-  return makeViews(warehouse, { model, names, schema, unlisted })
+  const { schema, unlisted } = reportConfig(settings)
+  return makeViews(warehouse, { model, schema, unlisted })
 }
 
 /** Everything that the views need, once: views, zones, calendar. */

@@ -24,7 +24,9 @@ interface ComputedTable {
 }
 
 const lines = known.tables.flatMap(({ name, columns }): ComputedTable[] => {
-  const computed = columns.flatMap((column) => (column.computedBy === undefined ? [] : [column.name]))
+  const computed = columns.flatMap((column) =>
+    column.computedBy === 'repair_order_totals' ? [column.name] : [],
+  )
   return computed.length > 0 ? [{ name, computed }] : []
 })
 const services = lines.filter(({ name }) => name === 'repair_order_services')

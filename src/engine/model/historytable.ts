@@ -1,6 +1,7 @@
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { withArticle } from '../base/format.js'
+import { nameColumn } from './flatten/recordname.js'
 import { type Column, type Table, tablesOf } from './table.js'
 
 /**
@@ -45,7 +46,7 @@ const own: readonly Column[] = [
 ]
 
 /** Columns of the current row that say nothing about a version that has ended. */
-const ofCurrentRow: ReadonlySet<string> = new Set([seenFrom.name, '_unlisted_at'])
+const ofCurrentRow: ReadonlySet<string> = new Set([seenFrom.name, '_unlisted_at', nameColumn])
 
 /** Every resource whose records have versions may have one. */
 export const historyName = ({ name, list }: Pick<Resource, 'name' | 'list'>): string | undefined =>

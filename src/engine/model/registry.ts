@@ -18,6 +18,8 @@ export interface ResourceSettings {
   readonly path?: string | undefined
   readonly columns?: Readonly<Record<string, Kind>> | undefined
   readonly history?: boolean | undefined
+  /** The fields that make up the names of its records; default: see schema/naming.ts. */
+  readonly names?: readonly string[] | undefined
 }
 
 /** Every table that the resource's records are written to. */
@@ -53,8 +55,9 @@ export function model(
 ): Model {
   checkNames(resources, settings)
   const declared = Object.values(resources).map((resource) => {
-    const { columns = {}, history = false } = settings[resource.name] ?? {}
-    return { ...withColumns(resource, columns), ...(history && resource.list === 'records' && { history }) }
+    const { columns = {}, history = false, names } = settings[resource.name] ?? {}
+    const keeps = history && resource.list === 'records' && { history }
+    return { ...withColumns(resource, columns), ...keeps, ...(names && { names }) }
   })
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')

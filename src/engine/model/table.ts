@@ -2,7 +2,7 @@ import type { Derived } from '../../../schema/derive.js'
 import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
-import { computedColumns } from './computedcolumns.js'
+import { computedColumns, computedName } from './computedcolumns.js'
 import type { GrownKey } from './statetable.js'
 
 /** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
@@ -20,7 +20,7 @@ export interface Column {
   readonly values?: readonly string[]
   /** The table whose id this is. */
   readonly references?: string
-  /** The derived table whose rule computes it from the whole record. No page of the source contains it. */
+  /** The derived table whose rule computes it from the whole record, or `_name`. No page of the source contains it. */
   readonly computedBy?: string
 }
 
@@ -138,6 +138,7 @@ const rootTable = (resource: Resource): Table => {
       deletedAt,
       unlistedAt,
       extra,
+      ...computedName(resource),
       ...(resource.history ? [seenFrom] : []),
     ],
     key: ['tenant_id', key],

@@ -15,6 +15,7 @@ import { now } from './tenant.js'
 const words: Readonly<Record<MovedColumn['to'], string>> = {
   column: 'Values of a field moved from _extra into its column',
   _extra: 'A column is no longer configured: its values moved back into _extra; the column stays, empty',
+  name: 'Names were made again from the stored records, because report.names or the program changed',
   history: 'Ended versions are kept from now on; existing rows count as seen since their last request',
   'no history': 'Ended versions are no longer kept; the existing history stays',
 }
@@ -23,13 +24,15 @@ const words: Readonly<Record<MovedColumn['to'], string>> = {
  * Moves values to where the configuration wants them, before a run stores anything. Otherwise it would be random
  * whether a record that arrives during the move is moved.
  */
-export async function migrateColumns({
-  warehouse,
-  observer,
-  signal,
-}: Pick<Writing, 'warehouse' | 'observer' | 'signal'>): Promise<readonly MovedColumn[]> {
+export async function migrateColumns(run: Writing): Promise<readonly MovedColumn[]> {
+  const { warehouse, observer, signal } = run
   const moved = await warehouse.migrateColumns(signal)
   for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
+  // Views that read the names have waited for them, and perhaps for the calendar.
+  if (moved.some(({ to }) => to === 'name')) {
+    await run.besideRows?.(run)
+    await run.afterRecompute?.()
+  }
   return moved
 }
 

@@ -4,6 +4,7 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
+import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
@@ -105,7 +106,7 @@ export function consequencesOf(
   const rederived = new Set<string>()
   for (const change of changes) {
     const { table, column, kind } = change
-    if (column?.name === unlistedAt) continue
+    if (column?.name === unlistedAt || column?.name === nameColumn) continue
     if (model.tableByName.get(table)?.role === 'derived') {
       if (kind !== 'index') rederived.add(table)
       continue

@@ -12,6 +12,7 @@ import type { Dialect, LiveColumn } from './dialect.js'
 import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
 import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
 import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
+import { namesAfter, namesMemory } from './recordnames.js'
 import type { Session } from './transaction.js'
 
 /** Incremented when older programs can no longer use a warehouse. Additions don't count. */
@@ -95,6 +96,8 @@ interface Survey {
   readonly isKnown: boolean
   /** The settings that shaped the rows last; null if none are stored. */
   readonly stored: string | null
+  /** What the stored names are made of; null if none are. */
+  readonly names: string | null
 }
 
 /** Compares all tables and columns with what exists: one may have been dropped since the last run. */
@@ -111,7 +114,8 @@ async function survey(
   rowSettings?.look(stored)
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
   const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
-  return { changes, layout: readLayout(meta.get('columns')), isKnown, stored }
+  const names = meta.get(namesMemory) ?? null
+  return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names }
 }
 
 /** A change that `migrate` would make now. */
@@ -213,6 +217,7 @@ async function migrateOthers(
       schema_version: String(schemaVersion),
       model: digest(tables),
       columns: layoutText(wanted.model.tables),
+      [namesMemory]: namesAfter(again.names, wanted.model, changes),
     })
     return changes
   })

@@ -16,13 +16,16 @@
 import type { CompiledQuery } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Dialect } from './dialect.js'
 import { demandRefill, seenFrom, switchHistory } from './layout.js'
+import { storeMeta } from './meta.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
+import { fillNames, namesMemory, namesText, readNamesMade } from './recordnames.js'
 
-/** Where values go, or what happens to the versions of a resource (layout.ts). */
-type Destination = MovingField['to'] | 'history' | 'no history'
+/** Where values go, what happens to the versions of a resource (layout.ts), or that names are made (recordnames.ts). */
+type Destination = MovingField['to'] | 'history' | 'no history' | 'name'
 
 /** What was moved, for people. */
 export interface MovedColumn {
@@ -80,7 +83,18 @@ export async function waitingMoves(dialect: Dialect, model: Model): Promise<Wait
     const isDeclared = Object.hasOwn(resource.resource.fields, name)
     return [{ resource, name, kind, to: isDeclared ? 'column' : '_extra', isPromoted: false }]
   })
-  return [...wanted, ...others, ...switches(model, tracked)]
+  // Names last: they are made of columns.
+  return [...wanted, ...others, ...switches(model, tracked), ...(await outdatedNames(dialect, model))]
+}
+
+/** The resources whose stored names are made of other fields than the configured ones, or by an older program. */
+async function outdatedNames({ db }: Dialect, model: Model): Promise<WaitingMove[]> {
+  const made = await readNamesMade(db)
+  return model.list.flatMap((resource): WaitingMove[] => {
+    const wanted = namesText(resource)
+    if (wanted === undefined || made[resource.name] === wanted) return []
+    return [{ resource, name: nameColumn, kind: 'text', to: 'name', isPromoted: false }]
+  })
 }
 
 /** The resources whose history was switched on or off in the configuration. */
@@ -124,6 +138,12 @@ async function carryOut(
       await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
       return exists ? (await session.run(switchHistory(dialect.db, table, to))).affected : 0
     })
+    return { table: table.name, column: name, to, values }
+  }
+  if (to === 'name') {
+    const values = exists ? await fillNames(dialect, transact, resource) : 0
+    const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
+    await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
     return { table: table.name, column: name, to, values }
   }
   await transact((session) => session.run(track(dialect, move, to === 'column' ? 'filling' : 'emptying')))

@@ -122,7 +122,9 @@ class Parting {
     { row, place }: { readonly row: number; readonly place: number },
     reason: string,
   ): void {
-    const column = tupleColumns(table)[place]?.name ?? ''
+    const { name: column = '', computedBy } = tupleColumns(table)[place] ?? {}
+    // What it is made of is named already.
+    if (computedBy !== undefined) return
     this.entries.push({
       recordId: this.#recordOf(rows.owners[row]),
       path: table.owner === undefined ? column : `${this.#nameOf(table, rows, row)}.${column}`,

@@ -60,6 +60,7 @@ export const nestedOrder = (table: Table): string[] => {
 export function versionTexts(words: VersionWords, { history, root, children }: VersionTables): VersionTexts {
   const [kept, live, stamp] = [words.from(history.name), words.from(root.name), words.instant('$3')]
   const columns = root.columns
+    .filter(({ computedBy }) => computedBy === undefined)
     .map(({ name }) => name)
     .filter((name) => name !== '_seen_from' && name !== '_unlisted_at')
   const since = 'coalesce(r._seen_from, r._synced_at)'
@@ -80,7 +81,7 @@ export function versionTexts(words: VersionWords, { history, root, children }: V
   const again = `on conflict (${history.key.map(quoted).join(', ')}) do update set ${others.map((name) => `${name} = excluded.${name}`).join(', ')} where h._seen_to <= h._seen_from`
   const keep = (more: string): string =>
     `insert into ${kept} as h (${target.map(quoted).join(', ')}) select ${source.join(', ')} from ${live} as r where r.tenant_id = $1 and r.id ${words.within('$2')} and r._deleted_at is null${more} ${again}`
-  const same = tupleColumns(root).map(({ name }) => quoted(name))
+  const same = tupleColumns(root).flatMap(({ name, computedBy }) => (computedBy ? [] : quoted(name)))
   const pair = (alias: string): string => `(${same.map((name) => `${alias}.${name}`).join(', ')})`
   return {
     keep: keep(''),

@@ -44,6 +44,8 @@ export interface ViewStore {
   live(run: RunStatement): Promise<ReadonlyMap<string, string>>
   /** Why no view can be created here. undefined if nothing prevents it. Writes nothing. */
   obstacle(run: RunStatement): Promise<ViewTrouble | undefined>
+  /** Why the views answer slowly for others who read this database. undefined if nothing is known to slow them. */
+  slowedBy(run: RunStatement): Promise<ViewTrouble | undefined>
   prepare(run: RunStatement): Promise<void>
   /**
    * Creates a view, or replaces an older one of ours, with the same grants. Never drops anything that depends on it.

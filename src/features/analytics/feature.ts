@@ -9,5 +9,6 @@ export const analytics: Feature = {
   readRules: async (context, warehouse, tenantId) =>
     (await import('./work.js')).rulesNow(context, warehouse, tenantId),
   shapesRows: async (config) => (await import('./settings.js')).shapingSettings(config),
+  names: async (config) => (await import('./settings.js')).reportSettings(config).names,
   besideRows: async (run) => (await import('./refresh.js')).refreshBesideRows(run),
 }

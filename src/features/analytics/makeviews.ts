@@ -138,7 +138,8 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const { stale } = await survey(warehouse, store, wanted, ask)
   if (stale.length === 0) return { made: [], troubles: [] }
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
-  if ((await isHalfComputed(warehouse, settings.model)) || (await isOutdatedCalendar(warehouse)))
+  const waits = [isHalfComputed(warehouse, settings.model), isOutdatedCalendar(warehouse)]
+  if ((await warehouse.hasPendingMoves()) || (await Promise.all(waits)).some((one) => one))
     return { made: [], troubles: [], isPostponed: true }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }

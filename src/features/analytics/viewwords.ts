@@ -2,9 +2,9 @@
  * The words of schema/view.ts, for a database's SQL, the model and the configuration. Tables appear in braces here, as
  * in the declarations; `withTables` inserts their names.
  */
-import { nameFields } from '../../../schema/naming.js'
 import type { View, ViewKind, ViewQuery, ViewWords } from '../../../schema/view.js'
 import { Bug } from '../../engine/base/errors.js'
+import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { isDayOf, type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
 
@@ -60,41 +60,18 @@ export function viewText(view: View, sql: ViewSql, settings: ViewSettings): stri
 /** What the views depend on besides the declarations. */
 export interface ViewSettings {
   readonly model: Model
-  /** `report.names`: the fields that make up a name, by resource. */
-  readonly names: Readonly<Record<string, readonly string[]>>
   /** `report.unlisted`: what to do with records that have left their list (engine/warehouse/unlisted.ts). */
   readonly unlisted: 'keep' | 'leave out'
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-function fieldOf({ model }: ViewSettings, resource: string, alias: string, field: string): string {
-  const table = model.tableByName.get(resource)
-  if (!table) throw new Bug(`No resource ${resource}`)
-  const hasColumn = table.columns.some(({ name }) => name === field)
-  return `cast(${hasColumn ? `${alias}."${field}"` : `(${alias}._extra ->> ${quoted(field)})`} as text)`
-}
-
-/** The texts of several fields joined by spaces, without blank ones; null if all are blank. */
-function joined(fields: readonly string[]): string {
-  const [first = "''"] = fields
-  if (fields.length === 1) return `nullif(trim(${first}), '')`
-  const parts = fields.map((field) => `coalesce(nullif(trim(${field}), '') || ' ', '')`)
-  return `nullif(trim(${parts.join(' || ')}), '')`
-}
-
-function nameOf(settings: ViewSettings, resource: string, alias: string, id: string): string {
-  const { names, model } = settings
-  const own = names[resource]
-  const usual = nameFields[resource]
-  const lists = own && usual ? [own, ...usual] : usual
-  const singular = model.byName.get(resource)?.resource.singular
-  if (!lists || !singular) throw new Bug(`${resource} has no names`)
-  const texts = lists.map((fields) =>
-    joined(fields.map((field) => fieldOf(settings, resource, alias, field))),
-  )
-  const fallback = `${quoted(`${singular.replaceAll('_', ' ')} `)} || cast(${id} as text)`
-  return `case when ${id} is not null then coalesce(${[...texts, fallback].join(', ')}) end`
+/** It was made when the record was stored (model/flatten/recordname.ts). */
+function nameOf({ model }: ViewSettings, resource: string, alias: string, id: string): string {
+  const known = model.byName.get(resource)?.resource
+  if (!known || !namesOf(known)) throw new Bug(`${resource} has no names`)
+  const fallback = `${quoted(`${known.singular.replaceAll('_', ' ')} `)} || cast(${id} as text)`
+  return `case when ${id} is not null then coalesce(${alias}.${nameColumn}, ${fallback}) end`
 }
 
 /** A derived table contains no id that its source table doesn't. */
@@ -133,7 +110,6 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   ids: (resource) => idsOf(settings, resource),
   enabled: (resources) => resources.filter((name) => settings.model.byName.get(name)?.enabled ?? false),
   liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
-  field: (resource, alias, field) => fieldOf(settings, resource, alias, field),
   zone: zoneOf,
   day: (zone, instant) =>
     `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant, sql.utcDay(instant))})`,

@@ -10,8 +10,8 @@ import type { ZonesNow } from './zones.js'
 
 /** The views for analysts, as configured. */
 export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'config'>): ViewsWanted {
-  const { names, schema, unlisted } = reportSettings(config)
-  return { model, names, schema, unlisted }
+  const { schema, unlisted } = reportSettings(config)
+  return { model, schema, unlisted }
 }
 
 /** Updates the views. Problems are logged and don't affect the command. */

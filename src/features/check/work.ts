@@ -160,8 +160,12 @@ export async function checkViews(
   autoMigrate: boolean,
 ): Promise<Trial[]> {
   const { made, troubles } = await plannedViews(warehouse, settings)
+  const store = warehouse.dialect.views(settings.schema)
+  const slow = await store.slowedBy((query) => warehouse.read((db) => db.executeQuery(query)))
   return [
-    ...troubles.map((trouble): Trial => ({ of: 'views', trouble, exitCode: 0 })),
+    ...[...troubles, ...(slow ? [slow] : [])].map(
+      (trouble): Trial => ({ of: 'views', trouble, exitCode: 0 }),
+    ),
     ...(made.length > 0 ? [{ of: 'view changes', changes: made, autoMigrate, exitCode: 0 } as const] : []),
   ]
 }

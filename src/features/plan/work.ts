@@ -126,6 +126,7 @@ function moveText({ column, to, values, refills }: PendingMove): string {
   const what: Record<PendingMove['to'], string> = {
     column: `move the values of ${column} from _extra into its column`,
     _extra: `move ${plural(values ?? 0, 'value')} of ${column}, which is no longer configured, back into _extra`,
+    name: 'make the names of its records again from what is stored',
     history: 'keep ended versions from now on',
     'no history': 'stop keeping ended versions',
   }

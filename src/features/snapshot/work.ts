@@ -45,8 +45,8 @@ export async function snapshotStep(
 }
 
 export const snapshotSettings = ({ model, config }: CommandContext): ViewSettings => {
-  const { names, unlisted } = reportSettings(config)
-  return { model, names, unlisted }
+  const { unlisted } = reportSettings(config)
+  return { model, unlisted }
 }
 
 /** Stores the state of the shops, using the current days of their zones. */

@@ -29,11 +29,12 @@ describe('promoted columns', () => {
       '_deleted_at',
       '_unlisted_at',
       '_extra',
+      '_name',
     ])
     const record = { id: 1, updated_at: '2024-01-01T00:00:00Z', vin: 5, year: '2020', color: 'red' }
     const flat = compileFlatten(more)([record], false)
     expect(flat.rows.get('vehicles')).toEqual([
-      [1, null, '2024-01-01T00:00:00.000000Z', '5', 2020, null, '{"color":"red"}'],
+      [1, null, '2024-01-01T00:00:00.000000Z', '5', 2020, null, '{"color":"red"}', null],
     ])
   })
 

@@ -170,6 +170,34 @@ describe.each(warehouses())('$name', (kind) => {
     return Number(row?.n)
   }
 
+  it('names follow the configuration, without a request', async () => {
+    const namesIn = async (one: Warehouse): Promise<unknown[]> =>
+      (await rowsOf(one, 'vehicles')).map(({ _name }) => _name)
+    const byVin = model(resources, { vehicles: { names: ['vin'] } })
+    const { address, warehouse } = await begin(byVin)
+    expect((await namesIn(warehouse)).slice(0, 2)).toEqual(['VIN 1 "é"', 'VIN 2 "é"'])
+    await warehouse.close()
+
+    // One field becomes a column, one can't be held by it, one is no text.
+    const columns = { year: 'integer', mileage: 'integer' } as const
+    const other = model(resources, { vehicles: { columns, names: ['year', 'mileage', 'rating', 'owner'] } })
+    const next = await reopen(address, other)
+    await next.migrate()
+    expect(await next.pendingMoves()).toContainEqual(
+      expect.objectContaining({ resource: 'vehicles', to: 'name', refills: false }),
+    )
+    expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok', requests: 1 }])
+    const fresh = await begin(other)
+    expect(await namesIn(next)).toEqual(await namesIn(fresh.warehouse))
+    expect((await namesIn(next)).slice(0, 1)).toEqual(['1991 1 0.25'])
+    expect((await namesIn(next)).slice(49, 50)).toEqual(['12.5'])
+    await fresh.warehouse.close()
+
+    // Nothing is left to do, and nothing is done.
+    expect(await next.hasPendingMoves()).toBe(false)
+    await next.close()
+  })
+
   it('a column of another kind is filled by a walk', async () => {
     const { address, warehouse } = await begin(promoted({ seen_at: 'text' }))
     await warehouse.close()

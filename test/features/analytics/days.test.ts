@@ -323,7 +323,6 @@ describe.each(warehouses())('in $name', (kind) => {
         .execute()
     const text = viewText(appointmentLoad, warehouse.dialect.views().sql, {
       model: known,
-      names: {},
       unlisted: 'keep',
     })
     const daysOf = async (query: string): Promise<unknown[]> => {

@@ -124,7 +124,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
       if (!view) throw new Error(name)
       const text = viewText(view, warehouse.dialect.views().sql, {
         model: known,
-        names: {},
         unlisted: 'keep',
       })
       const rows = async (of: string) => (await sql.raw(of).execute(warehouse.db)).rows

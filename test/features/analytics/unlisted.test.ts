@@ -38,7 +38,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await prepareViews(warehouse, { unlisted })
     const found = new Map<string, unknown[]>()
     for (const { name } of business) found.set(name, (await viewRows(warehouse, name)).map(withoutNow))
-    await writeSnapshot(warehouse, { model: known, names: {}, unlisted, tenants: null })
+    await writeSnapshot(warehouse, { model: known, unlisted, tenants: null })
     const snapshot = await rowsOf(warehouse, 'daily_snapshots')
     found.set(
       'daily_snapshots',

@@ -1,6 +1,8 @@
 /* What readers other than ours find in a warehouse: see promise.ts. */
 
+import type * as names from '../../../src/engine/warehouse/recordnames.js'
 import type * as calendar from '../../../src/features/analytics/calendar.js'
+import type * as viewwords from '../../../src/features/analytics/viewwords.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -16,6 +18,29 @@ export const readers: readonly Promised[] = [
     ),
     test: 'test/features/analytics/formerstretches.test.ts',
     name: 'the days stay when it ends after',
+    on: both,
+  },
+  {
+    promise,
+    broken: 'takes names out of JSON when a view is read',
+    breakage: breaking<typeof viewwords>('src/features/analytics/viewwords.ts').function(
+      'viewWords',
+      (sound) =>
+        (...given) => ({ ...sound(...given), name: (_, alias) => `(${alias}._extra ->> 'name')` }),
+    ),
+    test: 'test/features/analytics/oldreader.test.ts',
+    name: 'reads every table and view whole, with as many rows',
+    on: ['sqlite'],
+  },
+  {
+    promise,
+    broken: 'leaves names as they were when report.names changes',
+    breakage: breaking<typeof names>('src/engine/warehouse/recordnames.ts').function(
+      'fillNames',
+      () => async () => 0,
+    ),
+    test: 'test/engine/warehouse/migratecolumns.test.ts',
+    name: 'names follow the configuration, without a request',
     on: both,
   },
 ]

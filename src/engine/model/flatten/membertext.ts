@@ -27,3 +27,12 @@ export function memberOfValue(value: unknown, kind: Kind): string {
   if (kind === 'boolean') return value === true || value === 1 ? 'true' : 'false'
   return ['text', 'timestamp', 'day'].includes(kind) ? JSON.stringify(value) : String(value)
 }
+
+/** What the database returns for a field as text; null if it has none. `kind`: of its column; `json` for a member. */
+export function fieldText(value: unknown, kind: Kind): string | null {
+  if (value === null || value === undefined) return null
+  if (kind === 'boolean') return memberOfValue(value, kind)
+  const { value: text } =
+    kind === 'json' ? valueOfMember(String(value), 'text', 'numeric') : convert.text(value)
+  return text === null ? null : String(text)
+}

@@ -7,6 +7,7 @@ import { Bug } from '../../base/errors.js'
 import { canonical } from '../../base/timestamp.js'
 import { placeOf, type Table, tablesOf, tupleColumns } from '../table.js'
 import type { Tuple, Value } from './batch.js'
+import { convert } from './convert.js'
 import {
   fieldReader,
   isObject,
@@ -17,6 +18,8 @@ import {
   readAlready,
   readKey,
 } from './members.js'
+import { fieldText } from './membertext.js'
+import { nameColumn, nameFrom, namesOf } from './recordname.js'
 
 /** The tuple of one record, or null if it can't be stored. */
 export type ReadRecord = (record: unknown, target: PageTarget) => Tuple | null
@@ -56,6 +59,7 @@ class Composer {
     const versionAt = placeOf(table, 'updated_at')
     const extraAt = placeOf(table, '_extra')
     const blank: Tuple = tupleColumns(table).map(() => null)
+    const name = nameReader(this.resource, table)
     return (record, target) => {
       const { sink } = target
       if (!isObject(record)) return sink.badRecord(record, null, 'not an object')
@@ -69,6 +73,7 @@ class Composer {
       tuple[versionAt] = version
       reader.read(record, target, tuple, [id])
       if (sink.extra !== null) tuple[extraAt] = sink.takeExtra()
+      name?.(record, tuple)
       return tuple
     }
   }
@@ -212,6 +217,29 @@ function readArray(
       read(value[i], i, target, owners)
     }
   } else target.sink.quarantine(path, value, 'not an array')
+}
+
+/**
+ * Fills the record's name, from columns of its tuple and from fields that have no column. undefined if it has none.
+ * The field may be one of an object's prototype: only its own members count.
+ */
+function nameReader(
+  resource: Resource,
+  table: Table,
+): ((record: Readonly<Record<string, unknown>>, tuple: Tuple) => void) | undefined {
+  const lists = namesOf(resource)
+  if (!lists) return undefined
+  const columns = tupleColumns(table)
+  const at = placeOf(table, nameColumn)
+  const places = new Map(lists.flat().map((field) => [field, placeOf(table, field)]))
+  return (record, tuple) => {
+    tuple[at] = nameFrom(lists, (field) => {
+      const place = places.get(field) ?? -1
+      if (place >= 0) return fieldText(tuple[place], columns[place]?.kind ?? 'text')
+      const value = Object.hasOwn(record, field) ? record[field] : null
+      return value === null || value === undefined ? null : (convert.text(value).value as string | null)
+    })
+  }
 }
 
 /** Records of another resource inside this one: the slow path keeps them. */

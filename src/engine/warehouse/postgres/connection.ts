@@ -15,7 +15,7 @@ import {
   type TlsMode,
   tlsMode,
 } from '../../config/postgresaddress.js'
-import { sessionOptions, utcLocally } from './sessiontime.js'
+import { jitOffLocally, sessionOptions, utcLocally } from './sessiontime.js'
 
 /** In milliseconds. A process that is stopped in the middle of a transaction must not hold the lease's row forever. */
 const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_000 }
@@ -82,7 +82,7 @@ const durably = 'set local synchronous_commit = on'
 
 /** The settings of each transaction, as statements. */
 export const localSettings = (pooler: boolean): string =>
-  [...(pooler ? [limitsLocally] : []), durably, utcLocally].join('; ')
+  [...(pooler ? [limitsLocally] : []), durably, jitOffLocally, utcLocally].join('; ')
 
 function tlsOf(mode: TlsMode, { tls: { rootCert, cert, key } }: PostgresAddress): ConnectionOptions {
   // "system": libpq's word for the certificate authorities that the system trusts.

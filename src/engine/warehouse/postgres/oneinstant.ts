@@ -39,9 +39,8 @@ export async function readAtOneInstant<T>(
   const begin = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   try {
     return await begin.execute(async (held) => {
-      await sql`select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true)`.execute(
-        held,
-      )
+      await sql`select set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO, YMD', true),
+        set_config('jit', 'off', true)`.execute(held)
       const views = (name = place.views) => {
         asked = name
         return viewStore(held, schema, name)

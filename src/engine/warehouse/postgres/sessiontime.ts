@@ -13,6 +13,12 @@ export const sessionOptions = (theirs: string | undefined): string => (theirs ? 
 /** Sent at the beginning of every transaction: a pooler may have dropped the startup options. */
 export const utcLocally = "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'"
 
+/**
+ * Sent with it: compiling a view's query takes longer than running it, and servers do so by default. Not a startup
+ * option, so that `check` can see what other sessions of the role get.
+ */
+export const jitOffLocally = 'set local jit = off'
+
 /** Queries the time zone, after `utcLocally`. */
 export const askZone = 'show timezone'
 

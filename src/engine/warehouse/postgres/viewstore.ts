@@ -45,6 +45,18 @@ function obstacleOf(rights: Rights | undefined, schema: string): ViewTrouble | u
   }
 }
 
+/** Asked outside of our transactions, which compile nothing: as other sessions of the role have it. */
+async function slowedBy(db: Db, run: RunStatement): Promise<ViewTrouble | undefined> {
+  const asked = sql<{ compiles: boolean }>`select pg_jit_available() as compiles`
+  const [found] = (await run(asked.compile(db))).rows
+  if (!found?.compiles) return undefined
+  return {
+    message:
+      'the server compiles expensive queries (jit is on), which takes longer than running them for most views; shopsync itself reads them without',
+    hint: 'For each role that reads the views, type: alter role NAME set jit = off',
+  }
+}
+
 interface LiveViewColumn {
   readonly name: string
   readonly type: string
@@ -167,6 +179,7 @@ export const viewStore = (db: Db, tables: string, schema: string): ViewStore => 
     return new Map((await run(all.compile(db))).rows.map(({ name, kind }) => [name, kind]))
   },
   obstacle: async (run) => obstacleOf(await rightsOn(db, schema, run), schema),
+  slowedBy: (run) => slowedBy(db, run),
   prepare: async (run) => {
     const rights = await rightsOn(db, schema, run)
     if (rights?.may_use !== null) return

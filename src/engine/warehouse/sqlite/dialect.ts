@@ -20,6 +20,7 @@ import { calendar, extra, listed, versionWords } from './expressions.js'
 import { interferences } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { makeFile, NamedFile } from './namedfile.js'
+import { mayWrite, openReadOnly } from './readonlyfile.js'
 import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './rows.js'
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
@@ -85,15 +86,16 @@ function refuseMissingFolder(path: string, where: string): void {
 function open(
   path: string,
   where: string,
-  { isDurable = false, like }: Pick<SqliteOptions, 'isDurable' | 'like'> = {},
+  { isDurable = false, like, existing = false }: Pick<SqliteOptions, 'isDurable' | 'like' | 'existing'> = {},
 ): BetterSqlite3.Database {
   try {
     if (path !== nowhere && !existsSync(path)) makeFile(path, like)
-    const raw = new BetterSqlite3(path)
+    const isReadOnly = existing && path !== nowhere && !mayWrite(path)
+    const raw = isReadOnly ? openReadOnly(path, where) : new BetterSqlite3(path)
     raw.defaultSafeIntegers(true)
     // A wait inside SQLite blocks its thread: if others must be answered meanwhile, the wait happens outside.
     raw.pragma(`busy_timeout = ${isDurable ? 200 : 5000}`)
-    raw.pragma('journal_mode = WAL')
+    if (!isReadOnly) raw.pragma('journal_mode = WAL')
     // A power cut may lose the last commits, but never part of one: rows and watermark go together, and are fetched
     // again.
     raw.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
@@ -126,7 +128,7 @@ function openNamed(
   // An empty file, whose place a warehouse may still take, stays as it is.
   if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: open(nowhere, where) }
   const named = new NamedFile(path, where, file)
-  const raw = open(path, where, how)
+  const raw = open(path, where, { ...how, existing })
   named.open()
   return { raw, named }
 }
@@ -201,7 +203,7 @@ async function fileBeside(
   { like, table, creates }: { readonly like: string; readonly table: string; readonly creates: boolean },
 ): Promise<Dialect | undefined> {
   if (!creates && !existsSync(path)) return undefined
-  const dialect = sqliteDialect(`sqlite:${path}`, { isDurable: true, like })
+  const dialect = sqliteDialect(`sqlite:${path}`, { isDurable: true, like, existing: !creates })
   let isFilled: boolean
   try {
     isFilled = creates || (await dialect.liveColumns()).some((column) => column.table === table)

@@ -98,6 +98,7 @@ const isBinaryMissing = (error: unknown): boolean =>
 
 /** Opening can also fail with errors that have no code, such as those of the file system. */
 export function classifyOpening(error: unknown, where: string): Error {
+  if (error instanceof Stop) return error
   if (isBinaryMissing(error))
     return new Stop(`better-sqlite3 has no binary that Node ${process.version} can load`, {
       exitCode: 3,

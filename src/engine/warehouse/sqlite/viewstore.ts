@@ -32,6 +32,7 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
     )
   },
   obstacle: async () => undefined,
+  slowedBy: async () => undefined,
   prepare: async (run) => void (await run(sql.raw(typesTable).compile(db))),
   make: async (run, { name, query }) => {
     await run(sql`drop view if exists ${sql.id(name)}`.compile(db))

@@ -19,7 +19,6 @@ const silent: ViewWords = {
   ids: () => '',
   enabled: () => [],
   liveRows: () => '',
-  field: () => '',
   zone: () => '',
   day: () => '',
   shopDay: () => ({ day: '', join: '' }),

@@ -1,0 +1,131 @@
+/**
+ * Computes the stored names of records again (model/flatten/recordname.ts) when they are made of other fields than
+ * before, and in a warehouse of an older program, which has none. Sends no request. migratecolumns.ts calls this; what
+ * the names of each resource were made of is in `sync_meta`.
+ */
+import { type CompiledQuery, sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { fieldText } from '../model/flatten/membertext.js'
+import { nameColumn, nameFrom, namesOf } from '../model/flatten/recordname.js'
+import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { Column, Table } from '../model/table.js'
+import type { Change } from './change.js'
+import { type Db, rootTable } from './database.js'
+import { ChangedLines } from './derivedlines.js'
+import type { Dialect } from './dialect.js'
+import type { Transact } from './pendingmoves.js'
+
+/** Records per transaction. */
+const recordsAtOnce = 500
+/** In sync_meta. */
+export const namesMemory = 'names'
+/** Raise it whenever the same fields make another name. */
+const version = 1
+
+/** What the names of each resource were made of. */
+type NamesMade = Readonly<Record<string, string>>
+
+const parsed = (stored: string | null | undefined): NamesMade =>
+  stored ? (JSON.parse(stored) as NamesMade) : {}
+
+export async function readNamesMade(db: Db): Promise<NamesMade> {
+  const row = await db
+    .selectFrom('sync_meta')
+    .select('value')
+    .where('name', '=', namesMemory)
+    .executeTakeFirst()
+  return parsed(row?.value)
+}
+
+/** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
+export function namesText({
+  resource,
+  promoted,
+}: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
+  const lists = namesOf(resource)
+  if (!lists) return undefined
+  const columns = Object.fromEntries(Object.entries(promoted).filter(([name]) => lists.flat().includes(name)))
+  return JSON.stringify({ version, lists, columns })
+}
+
+/** What is remembered after a migration: tables that it made have no names to make again, columns that it made have none. */
+export function namesAfter(
+  stored: string | null | undefined,
+  { byName }: Pick<Model, 'byName'>,
+  changes: readonly Pick<Change, 'table' | 'kind' | 'column'>[],
+): string {
+  const made: Record<string, string> = { ...parsed(stored) }
+  for (const { table, kind, column } of changes) {
+    const resource = byName.get(table)
+    const text = resource && namesText(resource)
+    if (kind === 'table' && text !== undefined) made[table] = text
+    if (column?.name === nameColumn) delete made[table]
+  }
+  return JSON.stringify(made)
+}
+
+/** A field of a name: a column, or a member of `_extra`. */
+interface NameField {
+  readonly name: string
+  readonly column: Column | undefined
+}
+
+interface NamedRow {
+  readonly tenant: Int64
+  readonly id: Int64
+  readonly name: string | null
+  readonly [field: `field ${number}`]: unknown
+}
+
+function nextRows(
+  { db, extra }: Dialect,
+  table: Table,
+  fields: readonly NameField[],
+  after: NamedRow | undefined,
+): CompiledQuery<NamedRow> {
+  const values = fields.map(({ name, column }, i) => {
+    const isExact = column?.kind === 'number' || column?.kind === 'json'
+    const value = column ? (isExact ? extra.exact(name) : sql.ref(name)) : extra.member(name)
+    return sql<unknown>`${value}`.as(`field ${i}`)
+  })
+  const query = db
+    .selectFrom(rootTable(table))
+    .select(['tenant_id as tenant', 'id', sql<string | null>`${sql.ref(nameColumn)}`.as('name'), ...values])
+  const rest = after ? query.where(sql<boolean>`(tenant_id, id) > (${after.tenant}, ${after.id})`) : query
+  return rest.orderBy('tenant_id').orderBy('id').limit(recordsAtOnce).compile() as CompiledQuery<NamedRow>
+}
+
+/** Returns how many records got another name. */
+export async function fillNames(
+  dialect: Dialect,
+  transact: Transact,
+  { resource, tables: [table] }: Pick<ResourceModel, 'resource' | 'tables'>,
+): Promise<number> {
+  const lists = namesOf(resource) ?? []
+  if (!table) return 0
+  const fields = [...new Set(lists.flat())].map((name) => ({
+    name,
+    column: table.columns.find((column) => column.name === name),
+  }))
+  let changed = 0
+  let last: NamedRow | undefined
+  for (;;) {
+    const rows = await transact(async (session) => {
+      const found = (await session.run(nextRows(dialect, table, fields, last))).rows
+      const lines = new ChangedLines([table], nameColumn)
+      for (const row of found) {
+        const texts = new Map(
+          fields.map(({ name, column }, i) => [name, fieldText(row[`field ${i}`], column?.kind ?? 'json')]),
+        )
+        const name = nameFrom(lists, (field) => texts.get(field) ?? null)
+        if (name !== row.name) changed += 1
+        const stored = { id: row.id, [nameColumn]: row.name }
+        lines.add(row.tenant, row.id, { [table.name]: [stored] }, { [table.name]: [name] })
+      }
+      await lines.write({ dialect, session })
+      return found
+    })
+    last = rows.at(-1)
+    if (rows.length < recordsAtOnce) return changed
+  }
+}
