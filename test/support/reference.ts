@@ -2,6 +2,7 @@
  * Flattens records a second time, slowly and simply: differential.test.ts compares the compiled readers with it. It
  * addresses rows by column name, and shares only the converters with the compiled readers; those have their own tests.
  */
+import { nameFields } from '../../schema/naming.js'
 import type { Children, Field, Resource, Scalars, Shape } from '../../schema/resource.js'
 import type { Value } from '../../src/engine/model/flatten/batch.js'
 import { convert } from '../../src/engine/model/flatten/convert.js'
@@ -196,8 +197,22 @@ class Reader {
     const row = this.columns(record, this.resource.fields, '', '', '', extra)
     this.children(record, this.resource.fields, '', { [`${this.resource.singular}_id`]: key.id }, extra)
     row._extra = Object.keys(extra).length === 0 ? null : extra
+    row._name = this.nameOf(row, record)
     this.add(this.resource.name, row)
     this.records.push(row)
+  }
+
+  nameOf(row: Row, record: Json): string | null {
+    const texts = (nameFields[this.resource.name] ?? []).map((fields) =>
+      fields
+        .map((field) =>
+          field in this.resource.fields ? row[field] : Object.hasOwn(record, field) ? record[field] : null,
+        )
+        .map((value) => String((isMissing(value) ? null : convert.text(value).value) ?? '').trim())
+        .filter((text) => text !== '')
+        .join(' '),
+    )
+    return texts.find((text) => text !== '') ?? null
   }
 
   add(table: string, row: Row): void {

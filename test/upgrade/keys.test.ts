@@ -270,6 +270,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(text).toMatch(/The keys of 18 tables change, on this side only: \d+ rows, .* (kB|MB)/)
 
     await warehouse.migrate()
+    await warehouse.migrateColumns(new AbortController().signal)
     await computeAnew(warehouse, known)
     await make(warehouse, {}, known)
     // Its lists are proven by their counts, but rows of them may still be missing.

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Flattened, Tuple } from '../../../src/engine/model/flatten/batch.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
+import { placeOf, tablesOf } from '../../../src/engine/model/table.js'
 import { recordsOf } from '../../support/records.js'
 import { extraText, reference } from '../../support/reference.js'
 
@@ -20,8 +21,9 @@ function comparable(flat: Flattened): unknown {
     records: sorted(flat.records.map((r) => [r.id, r.updatedAt, r.createdAt])),
     rows: Object.fromEntries(
       [...flat.rows].map(([table, tuples]) => {
-        const isRoot = table in resources
-        return [table, sorted(tuples.map((t) => (isRoot ? withExtra(t, t.length - 1) : t)))]
+        const resource = resources[table]
+        const [root] = resource ? tablesOf(resource) : []
+        return [table, sorted(tuples.map((t) => (root ? withExtra(t, placeOf(root, '_extra')) : t)))]
       }),
     ),
     quarantine: flat.quarantine.map((q) => `${q.recordId.replace(/^\?.*/, '?')} ${q.path} ${q.value}`).sort(),

@@ -50,11 +50,12 @@ it('plan and check list them beforehand, and migrate makes them once', async () 
 })
 
 it('plan shows what changes, and what is in the way', async () => {
-  here.configure({ report: { tenantNames: {}, names: { shops: 'nickname' } } })
+  here.configure({ report: { tenantNames: {}, names: { shops: 'nickname' }, unlisted: 'leave out' } })
   const { stdout, code } = await here.run('plan')
   expect(code).toBe(0)
   const made = (await here.run('plan', '--json')).json<Planned>().view_changes
   expect(made).toContainEqual({ table: 'dim_shops', what: 'replace view' })
+  expect(stdout).toContain('shops: make the names of its records again from what is stored')
   expect(stdout).toContain(`${made.length} views for analysts to create or replace`)
   inFile((db) => db.exec('drop view dim_shops; create view dim_shops as select 1 as mine'))
   const taken = await here.run('plan')
