@@ -23,6 +23,8 @@ const paperOf = (stream: Writable): Terminal =>
 /** Everything that the program prints. With --json, stdout gets one JSON document and nothing else. */
 export class Output {
   #hasDocument = false
+  /** Writes to the terminal. A progress line, which has no end of its own, is removed before. */
+  around: (write: () => void) => void = (write) => write()
 
   constructor(private readonly options: OutputOptions) {}
 
@@ -61,7 +63,7 @@ export class Output {
 
   /** The result that was asked for, such as a dictionary, unchanged. --quiet doesn't suppress it. */
   result(text: string): void {
-    this.options.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+    this.around(() => this.options.stdout.write(text.endsWith('\n') ? text : `${text}\n`))
   }
 
   /** A binary file. `typed`: what to type instead if it would go to a terminal, which such bytes confuse. */
@@ -118,7 +120,7 @@ export class Output {
   }
   #tell(text: string): void {
     const { stderr } = this.options
-    stderr.write(`${this.#fitted(stderr, text)}\n`)
+    this.around(() => stderr.write(`${this.#fitted(stderr, text)}\n`))
   }
 
   #fitted(stream: Writable, text: string): string {

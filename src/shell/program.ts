@@ -141,6 +141,8 @@ const costly: ReadonlySet<string> = new Set([
 /** What commander guesses, except for costly words that are more than one typo away. */
 function suggestion(found: string, meant: string | undefined): string | undefined {
   const word = /'([^']*)'/.exec(found)?.[1] ?? ''
+  // Commander knows the words of `help` that it then refuses.
+  if (meant === word) return undefined
   return meant !== undefined && costly.has(meant) && !isSlip(word, meant) ? undefined : meant
 }
 
@@ -160,7 +162,7 @@ export function usageProblem(
     message,
     hint: meant
       ? `Did you mean ${meant}?`
-      : command
+      : command !== undefined && command !== 'help'
         ? `Type shopsync ${command} --help`
         : 'Type shopsync --help, or shopsync help COMMAND',
   }

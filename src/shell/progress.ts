@@ -29,9 +29,12 @@ export function showProgress(
   progress.draw()
   const { writeLog } = context
   context.writeLog = (text) => progress.around(() => writeLog(text))
+  const { around } = out
+  out.around = (write) => progress.around(write)
   context.invocation.signals.cleanUp = () => progress.stop()
   return () => {
     progress.stop()
+    out.around = around
     context.writeLog = writeLog
     context.invocation.signals.cleanUp = undefined
   }

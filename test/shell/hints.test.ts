@@ -23,6 +23,7 @@ function refused({ stderr, code }: Ended, said: RegExp): void {
 test.each([
   ['help of no command', ['help', 'foo'], /unknown command 'foo'/i],
   ['help of a command that is nearly one', ['help', 'stauts'], /Did you mean shopsync help status\?/],
+  ['help of help', ['help', '--help'], /'--help'\. Type shopsync --help/],
   ['tenants in one word', ['sync', '--tenant', '101,102'], /Type --tenant 101 --tenant 102/],
   ['resources in one word', ['plan', '--resource', 'notes,shops'], /Type --resource notes --resource shops/],
   [

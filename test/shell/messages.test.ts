@@ -2,6 +2,8 @@
  * Whatever people mistype or misplace ends in a sentence that shows what was found, what was expected and what to type.
  */
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -105,5 +107,54 @@ describe.runIf(postgresUrl() !== '')('postgres', () => {
     elsewhere.configure({ warehouse: { url, schema: 'no_ssl' } })
     refused(await elsewhere.run('sync'), /cannot be reached over TLS.*ssl = on/s, 3)
     await elsewhere.remove()
+  })
+})
+
+describe('a baseUrl that leads elsewhere', () => {
+  const page = '<!doctype html><title>Sign in</title>'
+  const answers: Record<string, [status: number, headers: Record<string, string>]> = {
+    '/html': [200, { 'content-type': 'text/html' }],
+    '/login': [302, { location: '/sign-in', 'content-type': 'text/html' }],
+    '/nothing': [404, { 'content-type': 'text/html' }],
+  }
+  const server = createServer((request, response) => {
+    const [, name = ''] = (request.url ?? '').split('/')
+    const [status, headers] = answers[`/${name}`] ?? [404, {}]
+    response.writeHead(status, headers).end(page)
+  })
+  let elsewhere = ''
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => {
+    server.close()
+    here.configure()
+  })
+
+  test.each([
+    [
+      'a wrong path',
+      () => `${here.sandbox.url}/wrong`,
+      /Check api\.baseUrl: the API answers below its api\/v1\//,
+    ],
+    ['a page answered with 200', () => `${elsewhere}/html`, /Check api\.baseUrl|check api\.baseUrl/],
+    ['a redirect to a login', () => `${elsewhere}/login`, /Redirects are not followed; set api\.baseUrl/],
+    ['a page answered with 404', () => `${elsewhere}/nothing`, /Check api\.baseUrl: the API answers below/],
+  ])('%s', async (_what, baseUrl, said) => {
+    here.configure({ api: { baseUrl: baseUrl() }, warehouse: { url: 'sqlite:./data/elsewhere.db' } })
+    const ended = await here.run('sync')
+    refused(ended, said, 3)
+    expect(ended.stderr).not.toMatch(/not granted|Sign in/)
+  })
+
+  test.each(['/api', '/api/v1', '/api/v1/'])('%s is refused when it is read', async (path) => {
+    here.configure({ api: { baseUrl: `${here.sandbox.url}${path}` } })
+    refused(await here.run('sync'), /expected the address without api\/v1, which shopsync adds/)
+  })
+
+  test('a slash at its end changes nothing', async () => {
+    here.configure({ api: { baseUrl: `${here.sandbox.url}/` } })
+    expect((await here.run('sync')).code).toBe(0)
   })
 })

@@ -1,7 +1,6 @@
 /* Schedules as in crontab(5). instants.ts computes the instants that a schedule means. */
-import { Cron } from 'croner'
 import { fromMicros } from '../base/timestamp.js'
-import { Instants } from './instants.js'
+import { Instants, readingsOf } from './instants.js'
 
 /** The five fields of crontab(5). croner accepts more than cron does (seconds, dates, `@hourly`, `L`, `#`). */
 const crontab = /^\s*(?:(?:[\d*,/-]|[a-z]{3})+(?:\s+|$)){5}$/i
@@ -26,8 +25,7 @@ export function cronProblem(text: string): string | undefined {
   const expected = 'five fields: minute hour day-of-month month day-of-week, such as "0 * * * *"'
   if (!crontab.test(text)) return expected
   try {
-    const cron = new Cron(text, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
-    return cron.nextRun() === null ? 'a day that exists: no year has this one' : undefined
+    return readingsOf(text).nextRun() === null ? 'a day that exists: no year has this one' : undefined
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
     return `${expected} (${reason})`

@@ -14,8 +14,12 @@ const hour = 3_600_000
 const around = 26 * hour
 
 /** What a schedule means, whatever the zone: local clock readings, written as if they were UTC. */
-const readingsOf = (schedule: string): Cron =>
-  new Cron(schedule, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC' })
+export function readingsOf(schedule: string): Cron {
+  const [, , ofMonth = '', , ofWeek = ''] = schedule.trim().split(/\s+/)
+  // crontab(5): a day has to match both fields if one of them begins with *, as */2 does; otherwise one of them.
+  const domAndDow = ofMonth.startsWith('*') || ofWeek.startsWith('*')
+  return new Cron(schedule, { mode: '5-part', sloppyRanges: true, paused: true, timezone: 'UTC', domAndDow })
+}
 
 const meansIntervals = (schedule: string): boolean => /[*/]/.test(schedule.trim().split(/\s+/)[1] ?? '')
 

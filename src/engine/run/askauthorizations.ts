@@ -127,10 +127,9 @@ export async function firstAuthorizations(ask: () => Promise<Authorizations>): P
     // An API that tells us to wait can be reached: a hint to check the address would mislead.
     const isBusy = code === 'told_to_wait' || status === 429
     const { message, hint: own } = wordsOf(error)
-    // Without a status no response came, and the error's own hint is about the connection.
-    const ofConnection =
-      own !== undefined && status === undefined ? `${own}, or type shopsync check` : undefined
-    const hint = isBusy ? own : (ofConnection ?? noList)
+    // Without a status no response came, and with these the address is wrong: the error's own hint knows more.
+    const knowsMore = status === undefined || status === 404 || status < 400
+    const hint = isBusy ? own : own !== undefined && knowsMore ? `${own}, or type shopsync check` : noList
     throw new Stop(`The API did not return the list of tenants: ${message.replace(/^Gave up/, 'gave up')}`, {
       exitCode: 3,
       code,

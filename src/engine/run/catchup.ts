@@ -5,7 +5,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
-import { count } from '../base/format.js'
+import { plural } from '../base/format.js'
 import { openLease } from '../warehouse/leasedwarehouse.js'
 import type { MovedColumn } from '../warehouse/migratecolumns.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
@@ -48,7 +48,7 @@ export async function recomputeDerived({
   readonly Recomputed[]
 > {
   const progress = (table: string, tenantId: Int64, records: number): void =>
-    observer.step?.(`recomputing ${table} of tenant ${tenantId}, ${count(records)} records`, 0, 0)
+    observer.step?.(`recomputing ${table} of tenant ${tenantId}, ${plural(records, 'record')}`, 0, 0)
   const how = { signal, at: () => now({ clock }), progress }
   const done = await recompute(warehouse, model, how).catch((error) => {
     // If a signal ended the work, the next run continues.

@@ -2,10 +2,12 @@
  * What forget, adopt and copy do to the inbox, which is separate from the tables of the warehouse and contains record
  * ids and which source they belong to.
  */
+
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
+import { plural } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -115,7 +117,7 @@ async function copyTable(from: Inbox, to: Inbox, name: CopiedName): Promise<Copi
   for await (const batch of rowsOf(to, name)) for (const row of batch) copied.add(row)
   if (original.text !== copied.text)
     throw new Stop(
-      `Of ${name}, ${copied.rows} rows were found in the copy, expected ${original.rows} of the same values`,
+      `Of ${name}, ${plural(copied.rows, 'row')} ${copied.rows === 1 ? 'was' : 'were'} found in the copy, expected ${original.rows} of the same values`,
       { exitCode: 1, hint: 'Type the same command again' },
     )
   return { table: name, rows: original.rows, digest: copied.text }

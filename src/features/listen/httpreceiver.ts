@@ -53,7 +53,8 @@ interface Refusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const pathOf = (url: string): string => url.split('?')[0] ?? ''
+/** Without a slash at its end, which is easily typed too much. */
+const pathOf = (url: string): string => (url.split('?')[0] ?? '').replace(/(?<=.)\/$/, '')
 
 const lengthOf = ({ headers }: FastifyRequest): number | undefined => {
   const length = headers['content-length']
@@ -72,7 +73,7 @@ export class HttpReceiver {
   ) {
     const shared = {
       ...{ bodyLimit: behind.maxBodyBytes, requestTimeout, keepAliveTimeout, exposeHeadRoutes: false },
-      ...{ forceCloseConnections: 'idle' as const, routerOptions: { ignoreTrailingSlash: false } },
+      ...{ forceCloseConnections: 'idle' as const, routerOptions: { ignoreTrailingSlash: true } },
     }
     this.#app = pem
       ? (fastify({ ...shared, https: { ...pem, ...deadlines } }) as unknown as FastifyInstance)
@@ -128,7 +129,7 @@ export class HttpReceiver {
     const path = pathOf(request.url)
     if (path === '/health' || path === '/ready')
       return method === 'GET' ? undefined : { code: 405, answer: 'method', headers: { allow: 'GET' } }
-    if (path !== behind.path) return { code: 404, answer: 'path' }
+    if (path !== behind.path) return { code: 404, answer: 'path', text: `Expected POST ${behind.path}\n` }
     if (method !== 'POST')
       return { code: 405, answer: 'method', headers: { allow: 'POST', [mark[0]]: mark[1] } }
     const secret = headers['x-api-secret']

@@ -51,7 +51,7 @@ function failureOf(error: unknown, call: ReceiverCall): FromThread {
   const problem = listenProblem(error, call)
   if (problem !== undefined)
     return {
-      ...{ kind: 'failed', message: problem, exitCode: 2 },
+      ...{ kind: 'failed', message: problem, exitCode: 3 },
       hint: 'Type another port: --port 8786, or set "events": {"port": 8786} in the configuration',
     }
   const { message, hint } = wordsOf(error)

@@ -124,7 +124,7 @@ function notListening(error: unknown, at: ListenAt): unknown {
   const message = listenProblem(error, at)
   if (message === undefined) return error
   return new Stop(message, {
-    exitCode: 2,
+    exitCode: 3,
     hint: `${setting} "listen": false for no server`,
     cause: error,
   })

@@ -46,7 +46,8 @@ function oracle(schedule: string, zone: string, from: number, to: number): numbe
   const matches = (reading: number): boolean => {
     const at = new Date(reading)
     const [isDate, isNamed] = [dates.has(at.getUTCDate()), named.has(at.getUTCDay())]
-    const isDay = days === '*' ? isNamed : weekdays === '*' ? isDate : isDate || isNamed
+    const isEach = days.startsWith('*') || weekdays.startsWith('*')
+    const isDay = isEach ? isDate && isNamed : isDate || isNamed
     const shown = [at.getUTCMinutes(), at.getUTCHours(), at.getUTCMonth() + 1]
     return isDay && shown.every((value, i) => wanted[i]?.has(value))
   }
@@ -137,6 +138,17 @@ describe('the instants of a schedule', () => {
     const croner = new Cron(schedule, { timezone: zone, paused: true })
     const found = croner.nextRuns(40, new Date(from - 1)).map((at) => at.getTime())
     expect(found.filter((at) => at <= to)).not.toEqual(oracle(schedule, zone, from, to))
+  })
+
+  it('have to match both kinds of days if one of them begins with *', () => {
+    const days = (schedule: string): string[] =>
+      new Instants(schedule, 'UTC')
+        .list(Date.parse('2026-03-01T00:00:00Z'), 3)
+        .map((at) => new Date(at).toISOString().slice(8, 10))
+    // March 2, 2026 is a Monday.
+    expect(days('0 6 */2 * 1')).toEqual(['09', '23', '13'])
+    expect(days('0 6 1-7 * */7')).toEqual(['01', '05', '03'])
+    expect(days('0 6 13 * 1')).toEqual(['02', '09', '13'])
   })
 
   it('of a schedule that never comes are rejected when the file is read', () => {

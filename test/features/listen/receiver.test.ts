@@ -85,7 +85,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   it("refuses anything that isn't an event, each for its reason", async () => {
     const status = async (...sent: Parameters<TestReceiver['send']>): Promise<number> =>
       (await receiver.send(...sent)).status
-    expect((await receiver.ask('/other')).status).toBe(404)
+    expect(await receiver.ask('/other')).toMatchObject({ status: 404, text: 'Expected POST /webhooks\n' })
     const got = await receiver.ask('/webhooks')
     expect([got.status, got.headers['x-shopsync'], got.headers.allow]).toEqual([405, 'listening', 'POST'])
     expect((await receiver.ask('/health')).status).toBe(200)
@@ -205,7 +205,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const taken = await TestReceiver.open(address, warehouse, { port }).catch((error: unknown) => error)
     expect(taken).toBeInstanceOf(Stop)
     expect(taken).toMatchObject({
-      exitCode: 2,
+      exitCode: 3,
       message: expect.stringContaining('in use by another program'),
     })
   })

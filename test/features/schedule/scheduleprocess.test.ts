@@ -168,7 +168,7 @@ test('reports what is wrong, what it expected and what to type, and exits with 2
   const { port } = server.address() as AddressInfo
   here.configure({ ...settings, schedule: { listen: { port } } })
   expect(await here.run('schedule')).toMatchObject({
-    code: 2,
+    code: 3,
     stderr: expect.stringMatching(/in use by another program, expected a free one.*"listen": false/s),
   })
   server.close()
