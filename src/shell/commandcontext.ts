@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
 import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
-import { listText, shortRequests, span } from '../engine/base/format.js'
+import { joinedNames, shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import { model, type ResourceSettings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
@@ -259,7 +259,7 @@ export async function withContext<T>(
 /** Warns of files with secrets that everybody can read. */
 export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]): void {
   for (const { file, keys } of files) {
-    const what = listText(keys) || 'the secret'
+    const what = joinedNames(keys) || 'the secret'
     log.warn(`Everyone on this machine can read ${what} in ${basename(file)}: type chmod 600 ${file}`)
   }
 }

@@ -17,7 +17,7 @@ export const plural = (amount: number, noun: string): string =>
   `${count(amount)} ${amount === 1 ? noun : many(noun)}`
 
 /** `a`, `a and b`, `a, b and c`; from the fifth on, their number. */
-export function listText(names: readonly string[], most = 4): string {
+export function joinedNames(names: readonly string[], most = 4): string {
   const all = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names
   return all.length < 2 ? all.join('') : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
 }

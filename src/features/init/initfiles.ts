@@ -2,7 +2,7 @@
 import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
-import { listText } from '../../engine/base/format.js'
+import { joinedNames } from '../../engine/base/format.js'
 import { usualEnvFile } from '../../engine/config/envfile.js'
 import { isFault, readPostgresAddress } from '../../engine/config/postgresaddress.js'
 import { packageFolder } from '../../shell/package.js'
@@ -24,7 +24,7 @@ export function refuseToOverwrite(folder: string, force: boolean): void {
     lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined
   const there = [configFile, usualEnvFile].filter(isThere)
   if (there.length === 0 || force) return
-  throw new Stop(`Found ${listText(there)} in ${folder}, expected none; nothing was written`, {
+  throw new Stop(`Found ${joinedNames(there)} in ${folder}, expected none; nothing was written`, {
     exitCode: 2,
     hint: 'Type shopsync check to test the existing files, or shopsync init --force to overwrite them',
   })
