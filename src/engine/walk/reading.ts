@@ -4,6 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
+import { plural } from '../base/format.js'
 import {
   fetchPage,
   goesPastEnd,
@@ -40,11 +41,14 @@ const wereDeleted =
 export function refuseLoss(total: number, before: number, what: 'list' | 'rows' = 'list'): void {
   if (!isLoss(total, before)) return
   const again = 'Run the same command again; if they were really deleted, it starts from the current list'
-  throw new Skip(`The source shows ${total} records where there were ${before}, which is not plausible`, {
-    reason: 'suspicious',
-    code: 'loss_suspected',
-    hint: `Expected no more than a fifth to vanish at once. ${what === 'list' ? again : `If they were really deleted, ${wereDeleted}`}`,
-  })
+  throw new Skip(
+    `The source shows ${plural(total, 'record')} where there were ${before}, which is not plausible`,
+    {
+      reason: 'suspicious',
+      code: 'loss_suspected',
+      hint: `Expected no more than a fifth to vanish at once. ${what === 'list' ? again : `If they were really deleted, ${wereDeleted}`}`,
+    },
+  )
 }
 
 export class Reading<P> implements PagerPort<P> {
