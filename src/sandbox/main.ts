@@ -10,7 +10,17 @@ import { checkRules } from './script/rules.js'
 
 type Passed = Pick<
   SandboxOptions,
-  'seed' | 'scale' | 'host' | 'rate' | 'timestamps' | 'gzip' | 'secret' | 'partnerId' | 'webhooks' | 'made'
+  | 'seed'
+  | 'until'
+  | 'scale'
+  | 'host'
+  | 'rate'
+  | 'timestamps'
+  | 'gzip'
+  | 'secret'
+  | 'partnerId'
+  | 'webhooks'
+  | 'made'
 >
 
 export interface RunSandboxOptions extends Passed {
@@ -88,12 +98,13 @@ const factsOf = (sandbox: Sandbox): SandboxFacts => ({
   config: configOf(sandbox),
 })
 
-function greeting(sandbox: Sandbox, { rate, webhooks }: RunSandboxOptions): string[] {
+function greeting(sandbox: Sandbox, { rate, until, webhooks }: RunSandboxOptions): string[] {
   const tenants = sandbox.store.granted.map(({ id, writable }) => (writable ? `${id}` : `${id} (read only)`))
   return [
     `sandbox     ${sandbox.url}`,
     `partner id  ${sandbox.partnerId}`,
     `secret      ${sandbox.secret}`,
+    ...(until === undefined ? [] : [`data until  ${until}`]),
     `tenants     ${tenants.join(', ')}`,
     ...(webhooks?.hooks ?? []).map(({ url }) => `events to   ${url}`),
     ...(rate?.limit === undefined ? [] : [`rate limit  ${count(rate.limit)} requests a minute`]),

@@ -24,8 +24,7 @@ const cron = /^(?:[\d*/,-]+ +){4}[\d*/,-]+ +(.*)$/
 const elsewhere: Readonly<Record<string, string>> = {
   'npm ci && npm run demo': '.ci/run runs it in a clean clone',
   'npm ci && npm test': '.ci/run runs it in a clean clone',
-  'npm ci && npm install --global .':
-    'it would change this machine; tarball.test.ts runs the installed program',
+  'npm ci && npm link': 'it would change this machine; tarball.test.ts runs the installed program',
   'shopsync init': 'it asks; init.test.ts answers',
   'npm install ./shopsync-0.2.0.tgz': 'test/long/tarball.test.ts installs it',
   'npx shopsync demo': 'test/package/tarball.test.ts runs it',
@@ -57,7 +56,7 @@ beforeAll(async () => {
   script('shopsync', `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`)
   script('mail', `#!/bin/sh\ncat >>${join(here.folder, 'mails')}\n`)
   // The tools that the lines use, and nothing else: neither node nor npm is on cron's path.
-  for (const name of ['sh', 'cat', 'echo', 'cp', 'jq', 'sqlite3']) {
+  for (const name of ['sh', 'cat', 'echo', 'cp', 'jq', 'mv', 'sqlite3']) {
     const path = spawnSync('sh', ['-c', `command -v ${name}`])
       .stdout.toString()
       .trim()
@@ -86,6 +85,7 @@ function useConfigOfReadme(): void {
 const adapted = (line: string): string =>
   line
     .replaceAll('/srv/shopsync', here.folder)
+    .replaceAll('/data/', `${here.folder}/`)
     .replaceAll('/usr/local/bin', tools)
     .replace('warehouse.db', join(here.folder, 'warehouse.db'))
     .replace('--port 8080 --tenants 3', '--port 0 --tenants 1')

@@ -1,7 +1,15 @@
 /** `shopsync sandbox` with the flags for events. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { anchorFile } from '../../src/features/sandbox/anchor.js'
 import { Call, shopsync } from '../support/call.js'
+import { scratch } from '../support/scratch.js'
 import { receiver } from './receiver.js'
+
+interface Page {
+  readonly results: readonly { readonly updated_at: string }[]
+}
 
 describe('shopsync sandbox --webhook', () => {
   it('announces the requested kinds of changes there', async () => {
@@ -60,4 +68,40 @@ describe('shopsync sandbox --webhook', () => {
     expect(stderr).toMatch(said)
     expect(code).toBe(2)
   })
+})
+
+it('the data ends when a sandbox with its seed was first started in the folder', async () => {
+  const folder = scratch()
+  const file = join(folder, anchorFile)
+  const kept = (): Record<string, string> => JSON.parse(readFileSync(file, 'utf8'))
+  const headers = { 'X-Api-Partner-Id': '42', 'X-Api-Secret': 'sandbox-secret' }
+  /** The newest `updated_at` of a list. */
+  const newest = async (): Promise<string> => {
+    const call = new Call(['sandbox', '--port', '0', '--tenants', '1', '--size', 'small'], { cwd: folder })
+    let found: Promise<string> | undefined
+    call.onText((text) => {
+      const url = /sandbox +(\S+)/.exec(text)?.[1]
+      if (found !== undefined || !text.includes('Ctrl-C')) return
+      found = fetch(`${url}/api/v1/tenants/101/repair_orders`, { headers })
+        .then(async (response) => ((await response.json()) as Page).results[0]!.updated_at)
+        .finally(() => call.kill('SIGINT'))
+    })
+    expect((await call.ended).code).toBe(0)
+    return (await found) ?? ''
+  }
+  expect(Date.now() - Date.parse(await newest())).toBeLessThan(90 * 86_400_000)
+  const [first] = Object.values(kept())
+  expect(Object.keys(kept())).toEqual(['1'])
+  await newest()
+  expect(kept()).toEqual({ 1: first })
+  writeFileSync(file, JSON.stringify({ 1: '2026-03-01T12:00:00.000Z', 2: 'other' }))
+  const then = await newest()
+  expect(then < '2026-03-01T12' && then > '2025-12').toBe(true)
+  expect(await newest()).toBe(then)
+  // What can't be read, or lies ahead, is replaced.
+  writeFileSync(file, JSON.stringify({ 1: '2999-01-01T00:00:00.000Z' }))
+  expect((await newest()) > then).toBe(true)
+  writeFileSync(file, '[')
+  expect((await newest()) > then).toBe(true)
+  expect(Object.keys(kept())).toEqual(['1'])
 })

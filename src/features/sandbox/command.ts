@@ -1,9 +1,11 @@
 import { Stop, wordsOf } from '../../engine/base/errors.js'
 import type { Command } from '../../shell/command.js'
 import { listOf, wholeNumber } from '../../shell/flags.js'
+import { anchorFile, anchorOf } from './anchor.js'
 import { eventFlags, webhooksOf } from './eventflags.js'
 
 const usualCount = 3
+const usualSeed = 1
 
 /** More take long enough to be told about. */
 const fewTenants = 10
@@ -14,6 +16,8 @@ export const sandboxCommand: Command = {
   help: `
 Prints its address, its credentials and a configuration to sync from it: as one document with --json, nothing with
 --quiet. Runs until you stop it (Ctrl-C).
+A restart in the same folder shows the same records: the data ends when a sandbox with this seed was first started there.
+${anchorFile} keeps that instant. Delete the file for newer data.
 A JSON file can script faults and changes: see docs/sandbox.md.
 With --webhook it announces changes as the source does, with its secret in the header X-Api-Secret.`,
   examples: [
@@ -35,7 +39,7 @@ With --webhook it announces changes as the source does, with its secret in the h
       description: 'how much data each has; small: a tenth, for many tenants (default: usual)',
       choices: ['small', 'usual'],
     },
-    { flags: '--seed <n>', description: 'the same seed gives the same data (default: 1)' },
+    { flags: '--seed <n>', description: `the same seed gives the same data (default: ${usualSeed})` },
     {
       flags: '--read-only-tenant <id>',
       description: 'this tenant grants only read access; may be repeated',
@@ -73,7 +77,8 @@ With --webhook it announces changes as the source does, with its secret in the h
         tenants: tenants ?? usualCount,
         readOnlyTenants,
         ...(limit !== undefined && { rate: { limit } }),
-        ...(seed !== undefined && { seed }),
+        seed: seed ?? usualSeed,
+        until: anchorOf(io.workingDirectory, seed ?? usualSeed, new Date().toISOString()),
         ...(options.size === 'small' && { scale: 0.1 }),
         // A hundred businesses take a minute, and a gigabyte.
         made: (done, of) => {

@@ -121,7 +121,7 @@ test('a run ends as usual if the file of its events is damaged while it settles 
   expect(await world.cursor(list)).toMatchObject({ status: 'ok' })
 })
 
-test('the file of the events has the owner and the permissions of the warehouse, whoever makes it', async () => {
+test('the file of the events has the owner and the permissions of the warehouse, also if root makes it', async () => {
   const [kind] = bothWarehouses() as [Kind]
   const warehouse = await open(kind)
   closers.push(() => warehouse.close())

@@ -1,4 +1,4 @@
-/** The table of docs/guarantees.md: each promise, the function without which it fails, and the test that shows it. */
+/** The table of docs/promises.md: each promise, the function without which it fails, and the test that shows it. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Breakage } from '../breakage.js'
@@ -8,7 +8,7 @@ import { promises } from './all.js'
 import { laws } from './laws.js'
 import { yearMutants } from './year.js'
 
-export const promisesFile = 'docs/guarantees.md'
+export const promisesFile = 'docs/promises.md'
 
 const functionOf = ({ name, module }: Breakage): string => `\`${name}\` in \`${module}\``
 
@@ -39,7 +39,7 @@ export function promisesTable(): string[] {
 
 const between = /(<!-- promises: begin -->\n)[\s\S]*?(<!-- promises: end -->)/
 
-/** Updates the table in docs/guarantees.md. */
+/** Updates the table in docs/promises.md. */
 export function writePromises(): void {
   const file = join(root, promisesFile)
   const text = readFileSync(file, 'utf8')

@@ -1,4 +1,4 @@
-/** `npm run promises`: updates the table in docs/guarantees.md. */
+/** `npm run promises`: updates the table in docs/promises.md. */
 import { writePromises } from './table.js'
 
 writePromises()

@@ -12,7 +12,7 @@ function fileAt(path: string): string | undefined {
 }
 
 /**
- * Makes an empty file. Customer data is for its owner only; a file beside another one (`like`) is for whoever may use
+ * Makes an empty file. Customer data is for its owner only; a file beside another one (`like`) is for all who may use
  * that one, also if root makes it. SQLite gives its `-wal` and `-shm` files the same owner and mode.
  */
 export function makeFile(path: string, like?: string): void {
