@@ -174,7 +174,9 @@ describe('the systemd unit and the line for the journal', () => {
 })
 
 describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
-  const [roles, daily, reading] = blocksOf('docs/warehouse.md').filter(({ language }) => language === 'sql')
+  const [roles, daily, reporting, reading] = blocksOf('docs/warehouse.md').filter(
+    ({ language }) => language === 'sql',
+  )
   const suffix = randomBytes(4).toString('hex')
   /** This test's own roles, schema and database: other tests may copy the same lines. */
   const own = (text: string): string =>
@@ -213,8 +215,8 @@ describe.skipIf(postgresUrl() === '')('the lines for Postgres', () => {
     const owner = address('postgres')
     await asked(owner, own(roles!.text))
     await run('shopsync', 'migrate')
-    await asked(owner, own(`create role shopsync_run login; ${daily!.text}`))
-    for (const command of ['sync', 'reconcile', 'verify']) await run('shopsync_run', command)
+    await asked(owner, own(`create role shopsync_run login; ${daily!.text} ${reporting!.text}`))
+    for (const command of ['sync', 'reconcile', 'verify', 'report']) await run('shopsync_run', command)
     await asked(owner, own(reading!.text))
     const rows = await asked(
       address(own('bi')),

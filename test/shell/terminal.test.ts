@@ -162,7 +162,8 @@ test('what init prints for files is on whole lines, and breaks no word of the re
   const prose = lines.filter((line) => !/^\s*[-#]|=|:\s+"| \* \* /.test(line) && line.includes(' '))
   for (const line of prose) if (!/\S{41}/.test(line)) expect(widthOf(line), line).toBeLessThanOrEqual(60)
   const hourly = lines.find((line) => line.startsWith('0 * * * * '))
-  expect([hourly, lines.find((line) => line.startsWith('ExecStart='))]).toEqual([
+  const units = await onTerminal(['init', '--print', 'systemd'], { cwd: folder, columns: 60 })
+  expect([hourly, units.lines.find((line) => line.startsWith('ExecStart='))]).toEqual([
     expect.stringMatching(/^0 \* .* run hourly --quiet$/),
     expect.stringMatching(/ run %i$/),
   ])
