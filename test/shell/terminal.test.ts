@@ -163,8 +163,10 @@ test('what init prints for files is on whole lines, and breaks no word of the re
   for (const line of prose) if (!/\S{41}/.test(line)) expect(widthOf(line), line).toBeLessThanOrEqual(60)
   const hourly = lines.find((line) => line.startsWith('0 * * * * '))
   const units = await onTerminal(['init', '--print', 'systemd'], { cwd: folder, columns: 60 })
-  expect([hourly, units.lines.find((line) => line.startsWith('ExecStart='))]).toEqual([
+  const started = (shown: readonly string[]) => shown.find((line) => line.startsWith('ExecStart='))
+  expect([hourly, started(lines), started(units.lines)]).toEqual([
     expect.stringMatching(/^0 \* .* run hourly --quiet$/),
+    expect.stringMatching(/ schedule$/),
     expect.stringMatching(/ run %i$/),
   ])
 })

@@ -120,6 +120,7 @@ export class NamesSync implements CursorWork {
       outcome,
     }
   }
+
   /** Reads back the live names if something interferes with their table. */
   async #checkMarked(names: ReadonlySet<Value>): Promise<void> {
     const { root, warehouse } = this.cursor

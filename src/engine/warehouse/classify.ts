@@ -48,13 +48,20 @@ const statementTables = new WeakMap<object, string>()
 /** The tables that a statement writes to or reads from. Every statement quotes the names of tables. */
 const tablesIn = /\b(?:into|update|from|join)\s+(?:"[^"]+"\.)?"([^"]+)"/gi
 
+/** The tables that a text with the comments of all tables is about. */
+const commentedIn = /\bcomment on table\s+(?:"[^"]+"\.)?"([^"]+)"/gi
+
+const namesIn = (statement: string, pattern: RegExp): string[] =>
+  [...statement.matchAll(pattern)].flatMap(([, name]) => name ?? [])
+
 /**
  * The table that an error is about: the one that it names, or else the first. A statement on the product's own tables may
  * read another one, which others are more likely to have changed.
  */
 function tableOf({ message }: Error, statement: string): string | undefined {
-  const tables = [...statement.matchAll(tablesIn)].flatMap(([, name]) => name ?? [])
-  const named = tables.find((name) => new RegExp(`\\b${name}\\b`).test(message))
+  const tables = namesIn(statement, tablesIn)
+  const isNamed = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(message)
+  const named = [...tables, ...namesIn(statement, commentedIn)].find(isNamed)
   return named ?? tables.find((name) => !isEverybodys(name)) ?? tables[0]
 }
 

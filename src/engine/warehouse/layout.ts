@@ -38,8 +38,18 @@ const unlistedAt = '_unlisted_at'
 /** The columns of each table when it was last migrated. undefined if no program has stored them yet. */
 export type Layout = ReadonlyMap<string, ReadonlySet<string>>
 
-export const layoutText = (tables: readonly Table[]): string =>
-  JSON.stringify(tables.map(({ name, columns }) => [name, columns.map((column) => column.name)]))
+/** `unchanged`: the tables that a migration left as they were; for these, `known` stays. */
+export const layoutText = (
+  tables: readonly Table[],
+  known: Layout | undefined,
+  unchanged: ReadonlyMap<string, unknown>,
+): string =>
+  JSON.stringify(
+    tables.flatMap(({ name, columns }) => {
+      const kept = unchanged.has(name) ? known?.get(name) : columns.map((column) => column.name)
+      return kept ? [[name, [...kept]]] : []
+    }),
+  )
 
 export function readLayout(text: string | null | undefined): Layout | undefined {
   if (!text) return undefined

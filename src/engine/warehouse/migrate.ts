@@ -210,13 +210,16 @@ async function migrateOthers(
           throw isNewWarehouse(all) ? error : ofTable(error, change.table)
         })
     }
-    for (const comment of dialect.comments(tables)) await session.run(comment)
+    const changed = tables.filter(({ name }) => !unchanged.has(name))
+    for (const comment of dialect.comments(changed)) await session.run(comment)
     const at = await dialect.now(session, clock)
     for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
+    // A table that could not be changed is compared strictly again, with the columns that it had.
+    const columns = layoutText(wanted.model.tables, again.layout, unchanged)
     await writeMeta(dialect, session, {
       schema_version: String(schemaVersion),
-      model: digest(tables),
-      columns: layoutText(wanted.model.tables),
+      ...(unchanged.size === 0 && { model: digest(tables) }),
+      columns,
       [namesMemory]: namesAfter(again.names, wanted.model, changes),
     })
     return changes

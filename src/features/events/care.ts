@@ -2,7 +2,6 @@
  * What forget, adopt and copy do to the inbox, which is separate from the tables of the warehouse and contains record
  * ids and which source they belong to.
  */
-
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'

@@ -266,5 +266,4 @@ export class Ringing implements AsyncDisposable {
 const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
   watermark !== null || lastSuccessAt !== null
 
-/** Whether an error comes from the source or the warehouse and isn't a bug. */
 export const textOf = (error: unknown): string => describeError(error)

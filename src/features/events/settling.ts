@@ -31,8 +31,8 @@ const unlimited: AskingLimits = { room: () => Number.POSITIVE_INFINITY, failed: 
 
 /**
  * Called before each walk. Returns what to do when the walk is done; undefined if nothing waits. The walk is complete
- * and counts, whatever happens to its events: only what ends the whole run is thrown. An inbox
- * that is damaged or that belongs to another user ends none.
+ * and counts, whatever happens to its events: only what ends the whole run is thrown. An inbox that is damaged or that
+ * belongs to another user ends none.
  */
 export async function beforeWalk(
   inbox: Inbox,

@@ -12,8 +12,8 @@ export const initCommand: Command = {
   summary: 'ask for address, partner and secret; write config.json and shopsync.env; test them',
   help: `
 Writes into the working directory: config.json, and shopsync.env (mode 0600) with SHOPSYNC_API_SECRET. Every command
-reads both automatically. Then runs shopsync check, prints crontab lines, and tells you what to type next. Existing files
-are left alone without --force (exit 2). With --print, it only prints how to run what is configured here: crontab lines,
+reads both automatically. Then runs shopsync check, prints crontab lines and a systemd unit, and tells you what to type
+next. Existing files are left alone without --force (exit 2). With --print, it only prints how to run what is configured here: crontab lines,
 systemd units, a compose file, or manifests for Kubernetes.`,
   examples: [
     ['shopsync init', 'asks for what it needs'],
@@ -66,6 +66,8 @@ systemd units, a compose file, or manifests for Kubernetes.`,
     const start = await startOf(io, answers.warehouse)
     out.print(`${text.ways.crontab.says}\n\n`)
     out.printAsIs(`${text.ways.crontab.asItIs(start)}\n\n`)
+    out.print(`${text.scheduleSays}\n\n`)
+    out.printAsIs(`${text.scheduleUnit(start)}\n\n`)
     out.print(`${text.otherWays}\n\n`)
     const next = text.nextStep(trials, { isSandbox: answers.baseUrl === sandbox.baseUrl })
     out.print(next)

@@ -93,18 +93,38 @@ Unit=shopsync-run@${job}.service
 [Install]
 WantedBy=timers.target`
 
+const online = `Wants=network-online.target time-sync.target
+After=network-online.target time-sync.target`
+
+const execStart = ({ node, program }: Start, words: readonly string[]): string =>
+  `ExecStart=${[node, '--', program, ...words].map(inCommand).join(' ')}`
+
+/** The scheduler as a unit, short enough to stand beside the crontab. */
+export const scheduleUnit = (start: Start): string => `# /etc/systemd/system/shopsync-schedule.service
+[Unit]
+Description=shopsync schedule
+${online}
+[Service]
+User=${start.user}
+WorkingDirectory=${start.folder.replaceAll('%', '%%')}
+${execStart(start, ['schedule'])}
+Restart=on-failure
+RestartPreventExitStatus=2
+UMask=0077
+[Install]
+WantedBy=multi-user.target`
+
 /** The names differ from those in deploy/systemd: installed units must not be overwritten. */
 export const systemdUnits = (start: Start): string => `# /etc/systemd/system/shopsync-run@.service
 [Unit]
 Description=shopsync job %i
-Wants=network-online.target time-sync.target
-After=network-online.target time-sync.target
+${online}
 
 [Service]
 Type=oneshot
 User=${start.user}
 WorkingDirectory=${start.folder.replaceAll('%', '%%')}
-ExecStart=${[start.node, '--', start.program, 'run'].map(inCommand).join(' ')} %i
+${execStart(start, ['run'])} %i
 # 4: another run is in progress; 143: systemctl stop ended it. Neither is a failure.
 SuccessExitStatus=4 143
 TimeoutStopSec=90
@@ -170,8 +190,12 @@ export const ways = {
 
 export type Way = keyof typeof ways
 
+export const scheduleSays =
+  'Or with systemd, which keeps the scheduler up (systemctl enable --now shopsync-schedule.service):'
+
 /** How to see the other ways: all at once, the result of init would scroll away. */
-export const otherWays = `Or with systemd, compose or Kubernetes: type shopsync init --print systemd, compose or kubernetes`
+export const otherWays =
+  'For hardened units with timers, compose or Kubernetes, type shopsync init --print systemd, compose or kubernetes'
 
 /** The files of deploy/kubernetes, the configuration first. */
 function manifests(): string[] {

@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { resources as schemaResources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
@@ -16,6 +17,7 @@ import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { databaseAt, onServer } from '../../support/databases.js'
+import { model } from '../../support/model.js'
 import { type Address, configure } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
 import { depsOf, sync } from '../../support/run.js'
@@ -437,6 +439,48 @@ it.each(bothWarehouses().filter(({ name }) => name === 'postgres'))(
 
 describe('a role that only runs', () => {
   const postgres = bothWarehouses().filter(({ name }) => name === 'postgres')
+
+  it.each(postgres)(
+    'that may not change one table changes it once it may, without a walk: $name',
+    async (kind) => {
+      const address = await kind.migrated()
+      const { url, role } = await runRole(address)
+      const tables = `select quote_ident(tablename) as name from pg_tables where schemaname = '${address.schema}'`
+      const own = (which: string, owner: string): string =>
+        `do $$ declare t record; begin for t in ${tables} and ${which} loop
+         execute 'alter table ${address.schema}.' || t.name || ' owner to ${owner}'; end loop; end $$`
+      await onServer(
+        address.url,
+        `grant all on schema ${address.schema} to ${role}`,
+        own("tablename <> 'vehicles'", role),
+      )
+      const vins = [1, 2, 3].map((id) => `VIN ${id}`)
+      for (const id of [1, 2, 3]) put('vehicles', id, id, { vin: `VIN ${id}` })
+      const before = await reopen({ ...address, url })
+      await sync(sandbox, before, { resources })
+      await before.close()
+
+      const known = model(schemaResources, { vehicles: { columns: { vin: 'text' } } })
+      const warehouse = await reopen({ ...address, url }, known)
+      const next = async (): Promise<RunReport> => {
+        await warehouse.migrate()
+        return sync(sandbox, warehouse, { resources, known })
+      }
+      const refused = await next()
+      expect(of(refused, 'vehicles')).toMatchObject({
+        status: 'failed',
+        error: expect.stringMatching(/must be owner.*as the owner of the table/),
+      })
+      for (const resource of ['notes', 'customers'])
+        expect(of(refused, resource)).toMatchObject({ status: 'ok' })
+      await onServer(address.url, own("tablename = 'vehicles'", role))
+      const changed = await next()
+      expect(changed.status).toBe('ok')
+      expect((await rowsOf(warehouse, 'vehicles')).map(({ vin }) => vin).toSorted()).toEqual(vins)
+      expect(of(changed, 'vehicles')?.requests).toBe(1)
+      await warehouse.close()
+    },
+  )
 
   it.each(postgres)('that lacks a right on one table gets the grant to type: $name', async (kind) => {
     const address = await kind.migrated()

@@ -143,7 +143,9 @@ test('its result does not scroll away; --print shows one way to run what is conf
     stdout: '',
   })
   const { stdout } = await shopsync(words, { cwd: folder })
-  expect(stdout).not.toMatch(/\[Unit\]|services:/)
+  expect(stdout).not.toMatch(/OnCalendar|services:/)
+  expect(stdout.match(/^ExecStart=\/.*$/gm)).toEqual([expect.stringMatching(/ -- \/\S+ schedule$/)])
+  expect(stdout.slice(stdout.indexOf('To run it')).split('\n').length).toBeLessThan(30)
   expect(stdout).toMatch(/^0 \* \* \* \* .*run hourly --quiet$/m)
   expect(stdout).toContain('shopsync init --print systemd')
   const files = () => readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')])
