@@ -134,6 +134,8 @@ function signalAll({ pid = 0 }: ChildProcess, signal: NodeJS.Signals): void {
 export interface PostgresOptions {
   /** Default: a free one. */
   readonly port?: number
+  /** Where the folder of its data is made. Default: among the temporary files. */
+  readonly place?: string
   /** How large a file may grow, until it is restarted. */
   readonly megabytes?: number
   /** Files in PEM format: the server then only accepts encrypted connections. */
@@ -154,9 +156,9 @@ function secured(data: string, { cert, key }: NonNullable<PostgresOptions['tls']
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  const { megabytes, tls, port = await freePort() } = options
+  const { megabytes, tls, place = tmpdir(), port = await freePort() } = options
   const { initdb, postgres } = await binaries()
-  const data = mkdtempSync(join(tmpdir(), 'shopsync-pg-'))
+  const data = mkdtempSync(join(place, 'shopsync-pg-'))
   if (isRoot) chownSync(data, nobody, nobody)
   const small = megabytes === undefined ? [] : ['--wal-segsize=1']
   await run(

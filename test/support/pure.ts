@@ -5,6 +5,9 @@
 import childProcess from 'node:child_process'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { afterAll, beforeAll } from 'vitest'
+import { removeScratch } from './scratch.js'
+
+afterAll(removeScratch)
 
 const wrong = (what: string, loads: string): Error =>
   new Error(

@@ -1,7 +1,10 @@
 /** Run by vitest before each file of tests. */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { fileBegins, fileEnded, testBegins, testEnded } from './clones.js'
+import { removeScratch } from './scratch.js'
 
+// Called last of all: the files' own hooks still use their folders.
+afterAll(removeScratch)
 beforeAll(fileBegins)
 beforeEach(testBegins)
 afterEach(testEnded)

@@ -3,7 +3,7 @@
  * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -23,6 +23,19 @@ export interface Templates {
   readonly sqlite: SqliteTemplate
   readonly postgres: PostgresTemplate
   stop(): Promise<void>
+}
+
+/**
+ * In memory, where the machine has room for it: each test's database is a copy of the template, and on a disk the files
+ * of a copy take as long as the test itself.
+ */
+function placeOfCopies(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
+  } catch {
+    return tmpdir()
+  }
 }
 
 async function fill(url: string): Promise<void> {
@@ -51,7 +64,7 @@ export async function startTemplates(given = process.env.TEST_POSTGRES): Promise
   const make = {
     '/sqlite': () => fill(`sqlite:${sqlite.file}`),
     '/postgres': async () => {
-      if (port !== undefined) server = await startPostgres({ port })
+      if (port !== undefined) server = await startPostgres({ port, place: placeOfCopies() })
       await onServer(postgres.url, `create database ${postgres.database}`)
       await fill(databaseAt(postgres.url, postgres.database))
     },

@@ -56,6 +56,11 @@ export class WriterThread {
     const thread = this.#thread
     this.#thread = undefined
     if (!thread) return
+    // Started for nothing: to wait until it is up would take longer than most runs.
+    if (this.#told.size === 0) {
+      await thread.terminate()
+      return
+    }
     const ended = new Promise((resolve) => thread.once('exit', resolve))
     thread.ref()
     thread.postMessage('close')
