@@ -20,11 +20,11 @@ export const timeOf = (id: number, gap = 7): string => at(id * gap, (id * 7919) 
 export function fill(
   sandbox: Sandbox,
   count: number,
-  options: { from?: number; gap?: number; resource?: string } = {},
+  options: { from?: number; gap?: number; resource?: string; tenantId?: number } = {},
 ): void {
-  const { from = 1, gap = 7, resource = 'notes' } = options
+  const { from = 1, gap = 7, resource = 'notes', tenantId = 1 } = options
   for (let id = from; id < from + count; id++)
-    sandbox.store.put(1, resource, template(resource, id, timeOf(id, gap)))
+    sandbox.store.put(tenantId, resource, template(resource, id, timeOf(id, gap)))
 }
 
 export const reconcile = (

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Reason } from '../base/reasons.js'
-import { readCursors } from '../warehouse/cursors.js'
+import { type CursorState, readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { checkSourceIdentity, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'
@@ -17,7 +17,7 @@ import { latenessOf } from './lateness.js'
 import type { Dependencies, ReadingRun } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
 import { RunStats } from './runstats.js'
-import { now } from './tenant.js'
+import { type CursorTask, now } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
 /** The result of a run that writes nothing. */
@@ -27,15 +27,22 @@ export interface ReadOnlyEnd {
   readonly reason: Reason | null
 }
 
-/**
- * Works on every chosen cursor and writes nothing: no lease, no run, no rows. `isNew`: the warehouse has no tables yet,
- * so nothing is read from it either.
- */
+export interface ReadOnlyHow {
+  /** The warehouse has no tables yet, so nothing is read from it. */
+  readonly isNew?: boolean
+  /** Which of the cursors to work on; called when the source has answered. Default: all. */
+  readonly pick?: (
+    tasks: readonly CursorTask[],
+    cursors: ReadonlyMap<string, CursorState>,
+  ) => readonly CursorTask[]
+}
+
+/** Works on every chosen cursor and writes nothing: no lease, no run, no rows. */
 export async function readOnlyRun<W extends ReadingWarehouse>(
   deps: Dependencies<W>,
   choice: CursorChoice,
   begin: Begin<W>,
-  isNew = false,
+  { isNew = false, pick }: ReadOnlyHow = {},
 ): Promise<ReadOnlyEnd> {
   // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
@@ -55,7 +62,10 @@ export async function readOnlyRun<W extends ReadingWarehouse>(
     stats: new RunStats(),
     authorizations: new AuthorizationWatch(ask),
   }
-  const { tasks, left } = planTasks(run, choice, { resources, authorizations })
+  const { tasks: all, left } = planTasks(run, choice, { resources, authorizations })
+  const tasks = pick?.(all, run.cursors) ?? all
+  if (tasks.length < all.length)
+    run.observer.planned?.(new Set(tasks.map(({ tenantId }) => tenantId)).size, tasks.length)
   // Nothing records whose turn is next. From a random start, the time limit doesn't cut off the same cursors each time.
   const first = deps.timeLimited ? Math.floor((deps.random ?? Math.random)() * tasks.length) : 0
   const turned = { tasks: [...tasks.slice(first), ...tasks.slice(0, first)], left }

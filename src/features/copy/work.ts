@@ -154,6 +154,8 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   const { besideTables = [] } = deps
   const apart = new Set(besideTables.flatMap(({ names }) => names))
   const known = await copiedTables(source.dialect, deps.model, apart)
+  // Rows that can't be seen aren't copied either, and both sides would count as equal.
+  await source.interfered.refuseHidden(known.tables.map(({ name }) => name))
   const eyes = closing(await deps.openSource())
   const found = closing(await deps.openTarget({ existing: true }))
   return eyes.read(() =>

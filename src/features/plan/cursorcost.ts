@@ -2,6 +2,7 @@
  * What a run would cost in one cursor. Used by plan/work.ts, which adds up the cursors.
  */
 
+import type { Int64 } from '../../../schema/resource.js'
 import { pageRecords } from '../../engine/compare/comparisoncost.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
@@ -29,6 +30,25 @@ export interface Cost {
   readonly checks: number
   /** The part that reads the whole list once, after everything else. */
   readonly refill?: Cost
+}
+
+/** What a run would do with one cursor. */
+export interface PlannedCursor {
+  readonly tenant_id: Int64
+  readonly resource: string
+  readonly status: 'ok' | 'unavailable' | 'failed' | 'skipped'
+  readonly requests: number
+  readonly records: number
+  /** Requests among these that check pages read several at a time, if responses take long enough for that. */
+  readonly checks: number
+  /**
+   * Requests and records among both that read the whole list once, after everything else in the run; null if that isn't
+   * necessary.
+   */
+  readonly refill: Pick<Cost, 'requests' | 'records'> | null
+  readonly error: string | null
+  /** It was not asked: it is taken to cost what those of its resource cost that were. */
+  readonly is_estimated: boolean
 }
 
 export const nothing: Cost = { requests: 0, records: 0, checks: 0 }

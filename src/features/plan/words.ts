@@ -20,8 +20,10 @@ export function planText(
   const total = [plural(made.requests, 'request'), plural(made.records, 'record'), minutesText(made)]
   return paragraphs([
     `${modeText(made.of)}: ${total.join(', ')} (${limitText(made.rate)})`,
+    sampleText(made),
     firstOf(
-      made.tenants.toSorted((a, b) => b.requests - a.requests),
+      // The tenants of a sample differ by chance.
+      (made.sampled ? [] : made.tenants).toSorted((a, b) => b.requests - a.requests),
       shownLines,
       tenantText,
       (others) => `… and ${plural(others, 'more tenant')} with as many requests or fewer: --json lists them`,
@@ -35,6 +37,14 @@ export function planText(
     more,
     `Nothing was written. This plan cost ${plural(made.asked, 'request')}.`,
   ])
+}
+
+/** A plan that asked only some of the cursors says so. */
+function sampleText({ sampled, cursors }: RunPlan): string {
+  if (!sampled) return ''
+  const others = cursors.filter(({ is_estimated }) => is_estimated)
+  const requests = others.reduce((all, one) => all + one.requests, 0)
+  return `An estimate: ${count(sampled.asked)} of ${plural(sampled.of, 'list')} were asked, picked at random, because asking all would take more than a minute of the rate limit. The other ${count(others.length)} are taken to be like them: ${plural(requests, 'request')}. For an exact plan of some tenants: shopsync plan --tenant <id>.`
 }
 
 /** Until a run has seen a window begin and end, this one may be longer than its rest shows. */
@@ -55,7 +65,7 @@ const tenantText = ({ tenant_id, requests, records }: RunPlan['tenants'][number]
   `tenant ${tenant_id}: ${plural(requests, 'request')}, ${plural(records, 'record')}`
 
 function cursorsText(cursors: RunPlan['cursors'], terminal: Terminal): string {
-  const well = cursors.filter(({ status }) => status === 'ok')
+  const well = cursors.filter(({ status, is_estimated }) => status === 'ok' && !is_estimated)
   const busy = well.filter(({ requests }) => requests > 1).toSorted((a, b) => b.requests - a.requests)
   const rows = busy
     .slice(0, shownLines)

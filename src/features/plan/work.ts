@@ -11,26 +11,10 @@ import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import type { Obstacle } from '../../engine/warehouse/dialect.js'
 import type { PendingMove } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
-import { type Cost, Forecast, nothing } from './cursorcost.js'
+import { type Cost, Forecast, nothing, type PlannedCursor } from './cursorcost.js'
 import { minutesFor, type Rate, rateOf, readsAhead } from './forecast.js'
+import { Sample, type Sampled } from './sample.js'
 import { withSeenLength } from './windowlength.js'
-
-/** What a run would do with one cursor. */
-export interface PlannedCursor {
-  readonly tenant_id: Int64
-  readonly resource: string
-  readonly status: 'ok' | 'unavailable' | 'failed' | 'skipped'
-  readonly requests: number
-  readonly records: number
-  /** Requests among these that check pages read several at a time, if responses take long enough for that. */
-  readonly checks: number
-  /**
-   * Requests and records among both that read the whole list once, after everything else in the run; null if that isn't
-   * necessary.
-   */
-  readonly refill: Pick<Cost, 'requests' | 'records'> | null
-  readonly error: string | null
-}
 
 /** A change to the tables that the run would make first. */
 export interface PlannedTableChange {
@@ -60,6 +44,8 @@ export interface RunPlan {
     readonly records: number
   }[]
   readonly cursors: readonly PlannedCursor[]
+  /** Cursors that were asked, if the others are estimated from them: asking each would take longer than a minute. */
+  readonly sampled: Sampled | null
   /** The requests it took to make this plan. */
   readonly asked: number
 }
@@ -80,6 +66,7 @@ function cursorsOf(
       resource,
       status,
       error,
+      is_estimated: false,
       requests: requests + made,
       records,
       checks: made,
@@ -140,7 +127,7 @@ const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTabl
   ...(obstacles.length > 0 && { in_the_way: obstacles }),
 })
 
-/** Shows what a run would cost. Sends at most one request per cursor, and writes nothing. */
+/** Shows what a run would cost. Sends at most one request per cursor, for a minute at most, and writes nothing. */
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
@@ -149,6 +136,9 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const isNew = isNewWarehouse(changes)
   const recomputed = isNew ? [] : await recomputedTables(deps, changes)
   const moves = creates(changes, 'sync_columns') ? [] : await deps.warehouse.pendingMoves()
+  const rateNow = (): Rate | null =>
+    rateOf(deps.source.stats(), reserve, Number(deps.clock.nowMicros()) / 1000)
+  const sample = new Sample({ rate: rateNow, random: deps.random ?? Math.random })
   const { ends } = await readOnlyRun(
     deps,
     request,
@@ -165,15 +155,15 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
       forecasts.set(cursorName(cursor.key), forecast)
       return forecast
     },
-    isNew,
+    { isNew, pick: sample.pick },
   )
-  const stats = deps.source.stats()
-  const asked = stats.requests
+  const asked = deps.source.stats().requests
   const seconds = Number(deps.clock.nowMicros() - before) / 1e6 / Math.max(1, asked)
   const together = Math.min(deps.config.sync.concurrency, Math.max(1, forecasts.size))
   const costs = new Map([...forecasts].map(([name, { cost }]) => [name, cost]))
-  const cursors = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
-  const told = rateOf(stats, reserve, Number(deps.clock.nowMicros()) / 1000)
+  const known = cursorsOf(ends, costs, readsAhead(seconds * together, deps.readAhead))
+  const cursors = [...known, ...sample.rest(known)]
+  const told = rateNow()
   const rate = told && (await withSeenLength(deps.warehouse, told))
   const tenants = byTenant(cursors)
   const requests = sum(cursors, 'requests') + Math.max(1, Math.ceil(tenants.length / deps.source.pageSize))
@@ -192,6 +182,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
     ],
     tenants,
     cursors,
+    sampled: sample.sampled,
     asked,
   }
 }

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -21,6 +22,7 @@ import { model } from '../../support/model.js'
 import { type Address, configure } from '../../support/place.js'
 import { Program, program } from '../../support/process.js'
 import { depsOf, sync } from '../../support/run.js'
+import { scratch } from '../../support/scratch.js'
 import { through } from '../../support/through.js'
 import { bothWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
 
@@ -526,7 +528,8 @@ describe('a role that only runs', () => {
     // What is hidden is gone at the source, too: without a look at the policy, both sides would be equal.
     sandbox.store.remove(1, 'notes', 1)
     const config = withoutMigration(configure(sandbox, { ...address, url }, resources))
-    for (const words of [['verify'], ['reconcile'], ['forget', '--tenant', '1', '--yes']]) {
+    const copy = ['copy', '--to', `sqlite:${join(scratch(), 'copy.db')}`]
+    for (const words of [['verify'], ['reconcile'], copy, ['forget', '--tenant', '1', '--yes']]) {
       const { code, stdout, stderr } = await shopsync([...words, '--config', config])
       expect(code, stdout).toBe(1)
       expect(stdout + stderr).toMatch(/may hide rows of notes.*disable row level security/s)

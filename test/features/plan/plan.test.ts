@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { burstChecks, minutesFor, rateOf, readsAhead } from '../../../src/features/plan/forecast.js'
+import { burstChecks, minutesFor, rateOf, readsAhead, walkCost } from '../../../src/features/plan/forecast.js'
 import { planText } from '../../../src/features/plan/words.js'
 import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -169,6 +169,31 @@ describe.each(warehouses())('$name', (kind) => {
       await warehouse.close()
     },
   )
+})
+
+it('of more lists than the limit lets through in a minute: some are asked, at least one of each resource', async () => {
+  const many = await createSandbox({ data: 'none', rate: { limit: 40 } })
+  try {
+    for (let id = 1; id <= 30; id++) many.store.addTenant({ id })
+    for (let id = 1; id <= 30; id++) fill(many, 250, { tenantId: id })
+    const warehouse = await open(warehouses()[0]!)
+    const resources = ['notes', 'categories', 'statuses']
+    const all = await plan(many, warehouse, { resources })
+    expect(all.requests).toBe(30 * (walkCost(250) + 1 + 1) + 1)
+    expect(all.records).toBe(30 * 250)
+    expect(all.cursors).toHaveLength(90)
+    const asked = all.cursors.filter(({ is_estimated }) => !is_estimated)
+    expect(all.sampled).toEqual({ asked: asked.length, of: 90 })
+    expect(many.requests.length).toBe(asked.length + 1)
+    expect(many.requests.length).toBeLessThanOrEqual(40)
+    expect(new Set(asked.map(({ resource }) => resource)).size).toBe(3)
+    const text = planText(all, { views: { made: [], troubles: [] } })
+    expect(text).toContain(`An estimate: ${asked.length} of 90 lists were asked`)
+    expect(text).toContain('shopsync plan --tenant <id>')
+    await warehouse.close()
+  } finally {
+    await many.close()
+  }
 })
 
 it('a run stores how long a window lasts; until one has, a plan beyond the window says at least how long', async () => {

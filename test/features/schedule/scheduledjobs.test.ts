@@ -116,7 +116,9 @@ describe.each(warehouses())('$name', (kind) => {
     beaten()
     const scheduler = await startDue(new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z'))
     // The program answers before it has read its plan.
-    await until(async () => (await planOf(scheduler)).jobs.some(({ planned_at }) => !planned_at.startsWith(today)))
+    await until(async () =>
+      (await planOf(scheduler)).jobs.some(({ planned_at }) => !planned_at.startsWith(today)),
+    )
     await stop(scheduler)
     const { stdout, stderr } = await scheduler.run.ended
     expect(stderr.match(/Another run has already done this job/g)).toHaveLength(1)

@@ -11,6 +11,7 @@ import { shopsync } from '../../support/call.js'
 import { metricsOf } from '../../support/metrics.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { until } from '../../support/scheduler.js'
 import { closeAll } from '../../support/server.js'
 import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
@@ -40,10 +41,14 @@ describe.each(warehouses())('on $name', (kind) => {
     const looks: Awaited<ReturnType<typeof look>>[] = []
     let held: Record<string, unknown> = {}
     const off = sandbox.onRequest(async ({ resource }) => {
-      // The lists are read one after the other: the last one, with others read before it.
       if (resource !== 'repair_orders' || looks.length > 0) return
-      looks.push(await look())
+      // Its request stays open until the other two lists are stored.
       const warehouse = await reopen(address)
+      await until(
+        async () =>
+          (await rowsOf(warehouse, 'sync_cursors')).filter((row) => row.last_success_at).length === 2,
+      )
+      looks.push(await look())
       held = (await rowsOf(warehouse, 'sync_lease'))[0] ?? {}
       await warehouse.close()
     })

@@ -1,0 +1,104 @@
+/*
+ * A plan of very many cursors asks some of them, and takes the others to cost the same: asking each would take hours, and
+ * use up the requests that the planned run needs. Used by plan/work.ts.
+ */
+import { type CursorTask, keyOf } from '../../engine/run/tenant.js'
+import { type CursorState, cursorName } from '../../engine/warehouse/cursors.js'
+import type { PlannedCursor } from './cursorcost.js'
+import type { Rate } from './forecast.js'
+
+/** Cursors that were asked, of all that the run would work on. */
+export interface Sampled {
+  readonly asked: number
+  readonly of: number
+}
+
+type States = ReadonlyMap<string, CursorState>
+
+/** How many cursors a plan may ask: as many requests as the limit lets through in a minute. */
+function mostAsked(rate: Rate | null): number {
+  if (!rate) return Number.POSITIVE_INFINITY
+  return Math.floor((rate.limit * (1 - rate.reserve) * 60) / Math.max(60, rate.window_seconds)) - 1
+}
+
+/** Cursors whose costs are alike: those of one resource, first loads apart from lists that were read before. */
+const kindOf = (task: CursorTask, cursors: States): string =>
+  `${task.resource.name} ${cursors.get(cursorName(keyOf(task)))?.watermark == null ? 'new' : 'known'}`
+
+function grouped(tasks: readonly CursorTask[], cursors: States) {
+  const kinds = new Map<string, CursorTask[]>()
+  for (const task of tasks) {
+    const kind = kindOf(task, cursors)
+    kinds.set(kind, [...(kinds.get(kind) ?? []), task])
+  }
+  return kinds
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  const keyed = items.map((item) => ({ item, at: random() }))
+  return keyed.sort((a, b) => a.at - b.at).map(({ item }) => item)
+}
+
+/** The same mean for each, in whole numbers whose sum is right. */
+function spread(values: readonly number[]): (i: number) => number {
+  const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+  const upTo = (i: number): number => Math.round(mean * i)
+  return (i) => upTo(i + 1) - upTo(i)
+}
+
+export class Sample {
+  #all: readonly CursorTask[] = []
+  #cursors: States = new Map()
+  /** undefined: all were asked. */
+  #picked: readonly CursorTask[] | undefined
+
+  /** `rate`: the limit as the first response has shown it. */
+  constructor(private readonly parts: { readonly rate: () => Rate | null; readonly random: () => number }) {}
+
+  /** As many as may be asked, at random: the same share of each kind, but at least one of each. */
+  readonly pick = (tasks: readonly CursorTask[], cursors: States): readonly CursorTask[] => {
+    const most = mostAsked(this.parts.rate())
+    if (tasks.length <= most) return tasks
+    this.#all = tasks
+    this.#cursors = cursors
+    this.#picked = [...grouped(tasks, cursors).values()].flatMap((alike) =>
+      shuffled(alike, this.parts.random).slice(
+        0,
+        Math.max(1, Math.floor((alike.length * most) / tasks.length)),
+      ),
+    )
+    return this.#picked
+  }
+
+  /** null: all were asked. */
+  get sampled(): Sampled | null {
+    return this.#picked ? { asked: this.#picked.length, of: this.#all.length } : null
+  }
+
+  /** What the others cost, if they are like those of their kind that were asked. */
+  rest(asked: readonly PlannedCursor[]): PlannedCursor[] {
+    const known = new Map(
+      asked.map((one) => [cursorName({ tenantId: one.tenant_id, resource: one.resource }), one]),
+    )
+    return [...grouped(this.#all, this.#cursors).values()].flatMap((alike) => {
+      const told = alike.flatMap((task) => known.get(cursorName(keyOf(task))) ?? [])
+      const each = (of: (cursor: PlannedCursor) => number) => spread(told.map(of))
+      const requests = each((one) => one.requests)
+      const records = each((one) => one.records)
+      const checks = each((one) => one.checks)
+      const refilled = {
+        requests: each((one) => one.refill?.requests ?? 0),
+        records: each((one) => one.refill?.records ?? 0),
+      }
+      const others = alike.filter((task) => !known.has(cursorName(keyOf(task))))
+      return others.map(({ tenantId, resource }, i): PlannedCursor => {
+        const refill = { requests: refilled.requests(i), records: refilled.records(i) }
+        return {
+          ...{ tenant_id: tenantId, resource: resource.name, status: 'ok', error: null, is_estimated: true },
+          ...{ requests: requests(i), records: records(i), checks: checks(i) },
+          refill: refill.requests > 0 ? refill : null,
+        }
+      })
+    })
+  }
+}
