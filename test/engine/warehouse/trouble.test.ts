@@ -580,12 +580,8 @@ describe('a role that only runs', () => {
       `alter table ${schema}.appointments rename to appointments_before`,
       `create view ${schema}.appointments as select * from ${schema}.appointments_before`,
     )
-    const { code, stdout } = await new Program(program, [
-      'check',
-      '--json',
-      '--config',
-      configure(sandbox, { ...address, url }, resources),
-    ]).ended
+    const config = configure(sandbox, { ...address, url }, resources)
+    const { code, stdout } = await shopsync(['check', '--json', '--config', config])
     const { checks } = JSON.parse(stdout) as { checks: { what: string; ok: boolean; found: string }[] }
     const found = new Map(checks.map((check) => [check.what, [check.ok, check.found]]))
     expect(found.get('table notes')).toEqual([false, `found ${role} lacks the right to update, delete`])

@@ -7,9 +7,8 @@ import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import type { Ended } from '../../support/call.js'
+import { type Ended, shopsync } from '../../support/call.js'
 import { configure } from '../../support/place.js'
-import { Program, program } from '../../support/process.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { reopen, warehouses } from '../../support/warehouse.js'
 
@@ -31,7 +30,7 @@ describe.each(warehouses())('$name', (kind) => {
   let config = ''
   let folder = ''
   const run = (...words: string[]): Promise<Ended> =>
-    new Program(program, [...words, '--config', config], { cwd: folder }).ended
+    shopsync([...words, '--config', config], { cwd: folder })
   const status = async (): Promise<Status & { code: number | null }> => {
     const ended = await run('status', '--json')
     return { ...ended.json<Status>(), code: ended.code }
