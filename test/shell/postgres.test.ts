@@ -56,12 +56,13 @@ describe.skipIf(url === '')('a Postgres warehouse', () => {
     expect(await here.run('status')).toMatchObject({ code: 0 })
   })
 
-  test('that is not there: exit 3, and no password in the message', async () => {
+  test('that is not there: exit 3, said once, and no password in the message', async () => {
     here.configure({ warehouse: { url: 'postgres://me:pa55word@127.0.0.1:9/nowhere' } })
-    for (const command of ['sync', 'status', 'check', 'migrate']) {
-      const { code, stdout, stderr } = await here.run(command)
+    for (const command of ['sync', 'run hourly', 'status', 'check', 'migrate']) {
+      const { code, stdout, stderr } = await here.run(...command.split(' '))
       expect([command, code]).toEqual([command, 3])
       expect(stdout + stderr).not.toContain('pa55word')
+      expect(stderr.match(/does not answer/g) ?? []).toHaveLength(command === 'check' ? 0 : 1)
     }
   })
 })

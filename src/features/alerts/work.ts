@@ -138,9 +138,10 @@ export async function tellAfter(options: AlertOptions, run: EndedRun): Promise<v
     // A rule whose news can't be recorded is no other rule's trouble.
     await allSettled(tasks.map((task) => carryOut(options, warehouse, { task, teller })))
   } catch (error) {
-    notice('Incidents could not be stored; the next run reports them again', {
-      error: describeError(error),
-    })
+    const found = describeError(error)
+    // What ended the run is printed as its own last words; a second time, it would look like a second fault.
+    if (run.error === undefined || describeError(run.error) !== found)
+      notice('Incidents could not be stored; the next run reports them again', { error: found })
     if (run.error !== undefined) await tellUnkept(options, run)
   }
 }
