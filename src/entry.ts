@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { fstatSync, writeFileSync } from 'node:fs'
+import { fstatSync, writeFileSync, writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { features } from './main.js'
 import { call } from './shell/call.js'
@@ -66,9 +66,18 @@ const signalNames: readonly SignalName[] = ['SIGINT', 'SIGTERM']
  */
 const mostListeners = 5000
 
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    writeSync(2, 'shopsync: The folder that it was started in is gone. Type cd, and then the command again\n')
+    return process.exit(2)
+  }
+}
+
 const io: Io = {
   environment: process.env,
-  workingDirectory: process.cwd(),
+  workingDirectory: workingDirectory(),
   // Node opens it on first access, and most commands never need it.
   get stdin() {
     return process.stdin

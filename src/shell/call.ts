@@ -52,7 +52,28 @@ async function answer(
   return signals.exitCode
 }
 
-async function failed(error: unknown, out: Output): Promise<number> {
+/** What the machine refuses to any program, and what helps. */
+const ofMachine = new Map([
+  ['EMFILE', 'Let it open more files (ulimit -n 1024), and type it again'],
+  ['ENFILE', 'Stop other programs, and type it again'],
+  ['ENOMEM', 'Free memory, and type it again'],
+  ['ENOSPC', 'Free space, and type it again'],
+  ['EDQUOT', 'Free space, and type it again'],
+  ['EROFS', 'Expected a disk that can be written to'],
+  ['EIO', 'Check the disk'],
+])
+
+/** The error as a Stop if the machine is the cause: it isn't a bug, and no stack helps. */
+function machineTrouble(error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  const hint = error instanceof Error && 'syscall' in error ? ofMachine.get(code ?? '') : undefined
+  return hint === undefined
+    ? error
+    : new Stop(`The machine refused something: ${message}`, { exitCode: 3, hint, cause: error })
+}
+
+async function failed(thrown: unknown, out: Output): Promise<number> {
+  const error = machineTrouble(thrown)
   const exitCode = error instanceof Stop ? error.exitCode : 1
   await out.error(error, exitCode)
   const expected = error instanceof Error && ['Stop', 'Skip', 'Retry'].includes(error.name)

@@ -1,6 +1,7 @@
 /**
  * Whatever people mistype or misplace ends in a sentence that shows what was found, what was expected and what to type.
  */
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, shopsync } from '../support/call.js'
 import { type Place, place } from '../support/place.js'
 import { freePort } from '../support/postgres.js'
+import { program } from '../support/process.js'
 import { postgresUrl } from '../support/warehouse.js'
 
 let here: Place
@@ -51,6 +53,28 @@ describe('a near name', () => {
       ['run', 'y'.repeat(100_000)],
     ])
       refused(await here.run(...words), /expected one of/i)
+  })
+})
+
+describe('what the machine refuses is not called a bug', () => {
+  const inBash = async (before: string, ...words: string[]) => {
+    const run = new Promise<string>((resolve) => {
+      const args = ['-c', `${before}; exec "$0" "$@"`, process.execPath, '--', program, ...words]
+      execFile('bash', args, { cwd: here.folder }, (_error, _stdout, stderr) => resolve(stderr))
+    })
+    const text = await run
+    expect(text).not.toContain('should not have happened')
+    return text
+  }
+
+  test('too many open files', async () => {
+    // Node itself needs some, and not the same number in each version.
+    const texts = await Promise.all([20, 24, 28, 32].map((files) => inBash(`ulimit -n ${files}`, 'sync')))
+    expect(texts.join('')).toMatch(/The machine refused something: EMFILE.*ulimit -n 1024/)
+  })
+
+  test('the working directory was removed', async () => {
+    expect(await inBash('mkdir gone && cd gone && rmdir ../gone', 'status')).toMatch(/is gone. Type cd/)
   })
 })
 
