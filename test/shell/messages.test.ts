@@ -73,6 +73,12 @@ describe('what the machine refuses is not called a bug', () => {
     expect(texts.join('')).toMatch(/The machine refused something: EMFILE.*ulimit -n 1024/)
   })
 
+  test('a folder that cannot be made', async () => {
+    here.configure({ warehouse: { url: `sqlite:${join(here.folder, 'config.json')}/a/warehouse.db` } })
+    refused(await here.run('migrate'), /cannot be opened: ENOTDIR.*check their owner and permissions/, 3)
+    here.configure()
+  })
+
   test('the working directory was removed', async () => {
     expect(await inBash('mkdir gone && cd gone && rmdir ../gone', 'status')).toMatch(/is gone. Type cd/)
   })

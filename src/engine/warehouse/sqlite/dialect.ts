@@ -118,12 +118,20 @@ interface Opened {
   readonly named?: NamedFile
 }
 
+function makeFolder(folder: string, where: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw classifyOpening(error, where)
+  }
+}
+
 function openNamed(
   path: string,
   where: string,
   { file, existing, makesFolder, ...how }: SqliteOptions,
 ): Opened {
-  if (makesFolder) mkdirSync(dirname(path), { recursive: true })
+  if (makesFolder) makeFolder(dirname(path), where)
   else refuseMissingFolder(path, where)
   // An empty file, whose place a warehouse may still take, stays as it is.
   if (existing && !statSync(path, { throwIfNoEntry: false })?.size) return { raw: open(nowhere, where) }
