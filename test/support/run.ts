@@ -100,7 +100,6 @@ export async function depsOf(
     stamps,
     observer: { notice: told, warning: told },
     signal: options.signal ?? new AbortController().signal,
-    answersApartMs: 1,
     ...(options.timeLimited !== undefined && { timeLimited: options.timeLimited }),
     ...(options.pageSizes && { pageSizes: options.pageSizes }),
     ...(options.readAhead !== undefined && { readAhead: options.readAhead }),
