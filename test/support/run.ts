@@ -54,8 +54,7 @@ export interface RunOptions extends Partial<RunRequest> {
 
 /** The real client on the sandbox, with few retries and short waits. */
 function connect(sandbox: Target, stamps: Stamps, clock: Clock, options: RunOptions): Source {
-  // Longer than a loaded machine keeps this process from reading a response: a second request would be counted.
-  const timeout = options.timeoutMs ?? 20_000
+  const timeout = options.timeoutMs ?? 5000
   return createSource({
     baseUrl: options.baseUrl ?? sandbox.url,
     partnerId: sandbox.partnerId,

@@ -10,6 +10,9 @@ export class CursorHands {
   /** Cursors of the plan whose work hasn't started. */
   readonly #planned = new Set<string>()
   readonly #urgent = new Set<string>()
+  /** When each cursor was last released, as a number of releases. */
+  readonly #releasedAt = new Map<string, number>()
+  #releases = 0
 
   #cursors: Map<string, CursorState>
 
@@ -32,9 +35,23 @@ export class CursorHands {
     return {
       [Symbol.dispose]: () => {
         this.#held.delete(name)
+        this.#releasedAt.set(name, ++this.#releases)
         giveBack()
       },
     }
+  }
+
+  /** How often cursors were released by now: for `wasReleased`. */
+  get releases(): number {
+    return this.#releases
+  }
+
+  /**
+   * Whether the cursor was released since then. What was read about it in between may be from before its work, and make
+   * it look as if nobody had done that.
+   */
+  wasReleased(key: CursorKey, since: number): boolean {
+    return (this.#releasedAt.get(cursorName(key)) ?? 0) > since
   }
 
   /** Takes the cursor as soon as it is free. */

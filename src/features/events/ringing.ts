@@ -82,6 +82,7 @@ export class Ringing implements AsyncDisposable {
     const now = Number(this.#run.clock.nowMicros() / 1000n)
     let waiting = 0
     let inMs = Number.POSITIVE_INFINITY
+    const before = this.hands.releases
     const all = await dueCursors(this.inbox, fromMicros(this.#run.clock.nowMicros()))
     for (const due of this.#bestFirst(all, now)) {
       const task = await this.#taskOf(due)
@@ -90,6 +91,10 @@ export class Ringing implements AsyncDisposable {
       if (rests > 0) {
         waiting += 1
         inMs = Math.min(inMs, rests)
+      } else if (this.hands.wasReleased(due, before)) {
+        // Its events may be settled by now: the next look shows it, without a request.
+        waiting += 1
+        inMs = 0
       } else if (mode === 'sync' && this.hands.isPlanned(due)) this.hands.hurry(due)
       else if (this.#isRoom) this.#begin(task)
       else waiting += 1

@@ -15,10 +15,12 @@ export interface Sampled {
 
 type States = ReadonlyMap<string, CursorState>
 
-/** How many cursors a plan may ask: as many requests as the limit lets through in a minute. */
-function mostAsked(rate: Rate | null): number {
-  if (!rate) return Number.POSITIVE_INFINITY
-  return Math.floor((rate.limit * (1 - rate.reserve) * 60) / Math.max(60, rate.window_seconds)) - 1
+/**
+ * How many requests a plan may send: as many as the limit lets through in a minute. A window whose length is assumed may
+ * be longer than it seems, so it isn't taken for less than a minute.
+ */
+export function mostAsked({ limit, reserve, window_seconds: seconds, window_known: isKnown }: Rate): number {
+  return Math.floor((limit * (1 - reserve) * 60) / (isKnown ? seconds : Math.max(60, seconds)))
 }
 
 /** Cursors whose costs are alike: those of one resource, first loads apart from lists that were read before. */
@@ -29,7 +31,9 @@ function grouped(tasks: readonly CursorTask[], cursors: States) {
   const kinds = new Map<string, CursorTask[]>()
   for (const task of tasks) {
     const kind = kindOf(task, cursors)
-    kinds.set(kind, [...(kinds.get(kind) ?? []), task])
+    const alike = kinds.get(kind)
+    if (alike) alike.push(task)
+    else kinds.set(kind, [task])
   }
   return kinds
 }
@@ -52,22 +56,20 @@ export class Sample {
   /** undefined: all were asked. */
   #picked: readonly CursorTask[] | undefined
 
-  /** `rate`: the limit as the first response has shown it. */
-  constructor(private readonly parts: { readonly rate: () => Rate | null; readonly random: () => number }) {}
+  constructor(private readonly random: () => number) {}
 
-  /** As many as may be asked, at random: the same share of each kind, but at least one of each. */
-  readonly pick = (tasks: readonly CursorTask[], cursors: States): readonly CursorTask[] => {
-    const most = mostAsked(this.parts.rate())
+  /** At most this many, at random: the same share of each kind, but at least one of each. */
+  pick(tasks: readonly CursorTask[], cursors: States, most: number): readonly CursorTask[] {
     if (tasks.length <= most) return tasks
+    const picked = [...grouped(tasks, cursors).values()].flatMap((alike) => {
+      const share = Math.floor((alike.length * most) / tasks.length)
+      return shuffled(alike, this.random).slice(0, Math.max(1, share))
+    })
+    if (picked.length === tasks.length) return tasks
     this.#all = tasks
     this.#cursors = cursors
-    this.#picked = [...grouped(tasks, cursors).values()].flatMap((alike) =>
-      shuffled(alike, this.parts.random).slice(
-        0,
-        Math.max(1, Math.floor((alike.length * most) / tasks.length)),
-      ),
-    )
-    return this.#picked
+    this.#picked = picked
+    return picked
   }
 
   /** null: all were asked. */

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
-import { readOnlyRun } from '../../engine/run/readonlyrun.js'
+import { type ReadOnlyHow, readOnlyRun } from '../../engine/run/readonlyrun.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
@@ -13,7 +13,7 @@ import type { PendingMove } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
 import { type Cost, Forecast, nothing, type PlannedCursor } from './cursorcost.js'
 import { minutesFor, type Rate, rateOf, readsAhead } from './forecast.js'
-import { Sample, type Sampled } from './sample.js'
+import { mostAsked, Sample, type Sampled } from './sample.js'
 import { withSeenLength } from './windowlength.js'
 
 /** A change to the tables that the run would make first. */
@@ -138,7 +138,11 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
   const moves = creates(changes, 'sync_columns') ? [] : await deps.warehouse.pendingMoves()
   const rateNow = (): Rate | null =>
     rateOf(deps.source.stats(), reserve, Number(deps.clock.nowMicros()) / 1000)
-  const sample = new Sample({ rate: rateNow, random: deps.random ?? Math.random })
+  const sample = new Sample(deps.random ?? Math.random)
+  const pick: ReadOnlyHow['pick'] = (tasks, cursors) => {
+    const rate = rateNow()
+    return sample.pick(tasks, cursors, rate ? mostAsked(rate) - deps.source.stats().requests : tasks.length)
+  }
   const { ends } = await readOnlyRun(
     deps,
     request,
@@ -155,7 +159,7 @@ export async function makePlan(deps: Dependencies, request: RunRequest, reserve:
       forecasts.set(cursorName(cursor.key), forecast)
       return forecast
     },
-    { isNew, pick: sample.pick },
+    { isNew, pick },
   )
   const asked = deps.source.stats().requests
   const seconds = Number(deps.clock.nowMicros() - before) / 1e6 / Math.max(1, asked)

@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
+import { HandClock } from '../../support/clocks.js'
 import { EventBench } from '../../support/events.js'
 import { sync } from '../../support/run.js'
+import { until } from '../../support/scheduler.js'
 import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 describe.each(bothWarehouses())('on $name', (kind) => {
@@ -47,6 +49,34 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(cursor).toMatchObject({ completeness: 'proven', status: 'ok', requests: 1 })
     const runs = (await rowsOf(warehouse, 'sync_runs')).filter(({ mode }) => mode === 'events')
     expect(runs).toMatchObject([{ status: 'ok', requests: 1, run_id: cursor?.run_id }])
+  })
+
+  it('fetches it once, if it ends between what the next look has read and what follows from that', async () => {
+    const [id = 0] = orders()
+    change(id)
+    const clock = new HandClock(new Date().toISOString(), 1n).still
+    await events.inbox.close()
+    events = await EventBench.open(sandbox, warehouse, clock)
+    await events.put({ tenant: tenant(), resource: 'repair_orders', id })
+    const { inbox, memory } = events
+    const [read, worked] = [inbox.read.bind(inbox), memory.worked.bind(memory)]
+    let looks = 0
+    const ended = new Promise<void>((resolve) => {
+      memory.worked = (key) => {
+        worked(key)
+        setImmediate(resolve)
+      }
+    })
+    inbox.read = async (work) => {
+      const found = await read(work)
+      const isOfLook = Array.isArray(found) && found.some((one) => 'since' in one)
+      if (isOfLook && ++looks === 2) await ended
+      return found
+    }
+    sandbox.onRequest(() => until(() => looks >= 2))
+    expect(await events.turn()).toEqual({ by: 'done' })
+    expect(await events.states()).toEqual(['settled'])
+    expect([looks >= 2, lists().length]).toEqual([true, 1])
   })
 
   it('adds to the row of its hour', async () => {

@@ -4,6 +4,7 @@ import { resources } from '../../../schema/index.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { burstChecks, minutesFor, rateOf, readsAhead, walkCost } from '../../../src/features/plan/forecast.js'
+import { mostAsked } from '../../../src/features/plan/sample.js'
 import { planText } from '../../../src/features/plan/words.js'
 import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -194,6 +195,13 @@ it('of more lists than the limit lets through in a minute: some are asked, at le
   } finally {
     await many.close()
   }
+})
+
+it('a minute of the limit is what known windows let through, and no more than assumed ones that may be longer', () => {
+  const rate = { limit: 100, remaining: 100, counted_by: null, reserve: 0.1 }
+  expect(mostAsked({ ...rate, window_seconds: 10, window_known: true })).toBe(540)
+  expect(mostAsked({ ...rate, window_seconds: 10, window_known: false })).toBe(90)
+  expect(mostAsked({ ...rate, window_seconds: 3600, window_known: false })).toBe(1)
 })
 
 it('a run stores how long a window lasts; until one has, a plan beyond the window says at least how long', async () => {

@@ -2,6 +2,7 @@
 
 import { Stop } from '../../../src/engine/base/errors.js'
 import type * as parts from '../../../src/engine/base/parts.js'
+import type * as cursorHands from '../../../src/engine/run/cursorhands.js'
 import type * as freshness from '../../../src/engine/run/freshness.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
@@ -220,6 +221,18 @@ export const events: readonly Promised[] = [
     breakage: breaking<typeof rings>(ringsFile).method('RingMemory', 'failed', () => () => {}),
     test: bounded,
     name: 'a failing cursor is rung after',
+    on: both,
+  },
+  {
+    promise: 'what events cost is bounded',
+    broken: 'rings a cursor by what was read before its last ring ended',
+    breakage: breaking<typeof cursorHands>('src/engine/run/cursorhands.ts').method(
+      'CursorHands',
+      'wasReleased',
+      () => () => false,
+    ),
+    test: 'test/features/events/ring.test.ts',
+    name: 'fetches it once, if it ends between',
     on: both,
   },
   {
