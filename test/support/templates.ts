@@ -3,7 +3,7 @@
  * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -25,23 +25,13 @@ export interface Templates {
   stop(): Promise<void>
 }
 
-/** Removes what a run that was killed has left: it would take up memory until the machine is restarted. */
-function removeAbandoned(place: string): void {
-  for (const name of readdirSync(place)) {
-    const lock = join(place, name, 'postmaster.pid')
-    if (!name.startsWith('shopsync-pg-') || !existsSync(lock)) continue
-    const [pid] = readFileSync(lock, 'utf8').split('\n')
-    if (!existsSync(`/proc/${pid}`)) rmSync(join(place, name), { recursive: true, force: true })
-  }
-}
-
 /**
  * In memory, where the machine has room for it: each test's database is a copy of the template, and on a disk the files
- * of a copy take as long as the test itself.
+ * of a copy take as long as the test itself. A run that is killed leaves its folder, here as there: another run can't know
+ * that nobody needs it.
  */
 function placeOfCopies(): string {
   try {
-    removeAbandoned('/dev/shm')
     const { bavail, bsize } = statfsSync('/dev/shm')
     return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
   } catch {
