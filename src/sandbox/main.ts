@@ -20,7 +20,7 @@ type Passed = Pick<
   | 'secret'
   | 'partnerId'
   | 'webhooks'
-  | 'made'
+  | 'lazy'
 >
 
 export interface RunSandboxOptions extends Passed {

@@ -47,8 +47,8 @@ export interface SandboxOptions {
   readonly gzip?: boolean
   readonly script?: readonly Rule[]
   readonly webhooks?: WebhookOptions
-  /** Called for each tenant whose data has been made. */
-  readonly made?: (done: number, of: number) => void
+  /** Makes a tenant's data when it is first asked for; default false: all at once. */
+  readonly lazy?: boolean
 }
 
 export interface Sandbox {
@@ -176,8 +176,9 @@ function settle(store: Store, options: SandboxOptions): Map<number, World> {
     const usual = Math.max(1, Math.round((SIZES[index % SIZES.length] ?? 300) * scale))
     const repairOrders = tenant.repairOrders ?? options.repairOrders ?? usual
     const plan = { tenant: tenant.id, repairOrders, shops: tenant.shops, seed, until }
-    worlds.set(tenant.id, generateTenant(store, plan))
-    options.made?.(index + 1, wanted.length)
+    const fill = (): void => void worlds.set(tenant.id, generateTenant(store, plan))
+    if (options.lazy === true) store.tenant(tenant.id).fill = fill
+    else fill()
   }
   return worlds
 }

@@ -51,6 +51,24 @@ function* stamped(value: unknown): Generator<{ created_at: string; updated_at: s
 }
 
 describe('generated data', () => {
+  it('is the same when it is made for each tenant as it is first asked for', async () => {
+    const options = { repairOrders: 20, tenants: 2, until: UNTIL }
+    const [eager, lazy] = [await generated(options), await generated({ ...options, lazy: true })]
+    const waiting = (): number[] =>
+      lazy.store.granted.filter(({ fill }) => fill !== undefined).map(({ id }) => id)
+    expect(waiting()).toEqual([101, 102])
+    const { body } = await shop(lazy, `customers?${EPOCH}`)
+    expect(body).toMatchObject({ total_count: eager.store.count(101, 'customers') })
+    expect(waiting()).toEqual([102])
+    lazy.work(20, 102)
+    eager.work(20, 102)
+    const shown = [101, 102].map((tenant) => lazy.store.ids(tenant, 'repair_orders'))
+    expect(shown).toEqual([101, 102].map((tenant) => eager.store.ids(tenant, 'repair_orders')))
+    expect(JSON.stringify(lazy.store.all(101, 'customers'))).toBe(
+      JSON.stringify(eager.store.all(101, 'customers')),
+    )
+  })
+
   // The first one: it generates them, and queries the server that does.
   it('makes thousands of repair orders quickly and serves any page of them immediately', async () => {
     const started = process.cpuUsage()

@@ -7,7 +7,7 @@ import { eventFlags, webhooksOf } from './eventflags.js'
 const usualCount = 3
 const usualSeed = 1
 
-/** More take long enough to be told about. */
+/** The data of as many is made before the first request. */
 const fewTenants = 10
 
 export const sandboxCommand: Command = {
@@ -80,11 +80,8 @@ With --webhook it announces changes as the source does, with its secret in the h
         seed: seed ?? usualSeed,
         until: anchorOf(io.workingDirectory, seed ?? usualSeed, new Date().toISOString()),
         ...(options.size === 'small' && { scale: 0.1 }),
-        // A hundred businesses take a minute, and a gigabyte.
-        made: (done, of) => {
-          if (of > fewTenants && done % fewTenants === 0 && !out.quiet && !out.json)
-            io.stderr.write(`made the data of ${done} of ${of} tenants\n`)
-        },
+        // A hundred businesses take a minute, and a gigabyte: each when it is first asked for.
+        lazy: (tenants ?? usualCount) > fewTenants,
         ...(faultsFile !== undefined && { faultsFile }),
         ...(webhooks !== undefined && { webhooks }),
         live: options.live === true,

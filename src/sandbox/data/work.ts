@@ -84,9 +84,10 @@ export class Work {
     const granted = this.store.tenantIds
     if (wanted === undefined && granted.length === 0) return
     const tenant = wanted ?? this.#random.pick(granted)
+    // The tenant's world may be made by this.
+    const works = this.store.count(tenant, 'shops') > 0
     const world = this.worlds.get(tenant)
     const shop = world === undefined || world.shops.length === 0 ? undefined : this.#random.pick(world.shops)
-    const works = this.store.count(tenant, 'shops') > 0
     if (world === undefined || shop === undefined || !works) {
       this.#editAnything(tenant)
       return

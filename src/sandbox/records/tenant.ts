@@ -22,6 +22,8 @@ export class Tenant {
   readonly off = new Set<string>()
   /** Removed records, newest last, so a script can restore them. */
   readonly buried: Buried[] = []
+  /** Makes the records when a list is first asked for. */
+  fill: (() => void) | undefined
   readonly #collections = new Map<string, Collection>()
 
   constructor(options: TenantOptions) {
@@ -31,12 +33,16 @@ export class Tenant {
   }
 
   collection(resource: string): Collection {
+    const { fill } = this
+    this.fill = undefined
+    fill?.()
     const collection = this.#collections.get(resource) ?? new Collection()
     this.#collections.set(resource, collection)
     return collection
   }
 
   clear(): void {
+    this.fill = undefined
     this.#collections.clear()
     this.buried.length = 0
   }
