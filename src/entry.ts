@@ -100,6 +100,15 @@ setMaxListeners(mostListeners)
 // While the last text is being written, nothing else listens: a signal must not cut it short.
 for (const name of signalNames) process.on(name, () => {})
 ignoreEpipe()
+// Nothing keeps the process alive, and the command hasn't ended: it waits for something that won't come. Node would exit
+// with 0, as if all had been done.
+process.once('beforeExit', () => {
+  writeSync(
+    2,
+    'shopsync: The command waits for something that will not come. This should not have happened.\n',
+  )
+  process.exit(1)
+})
 const exitCode = await call(features, process.argv.slice(2), io)
 // Text may still be on its way to stdout. The process ends after it, whatever else would keep the process alive.
 endWith(exitCode)

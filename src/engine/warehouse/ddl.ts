@@ -7,7 +7,7 @@ import { Bug, Stop } from '../base/errors.js'
 import type { Column, Table } from '../model/table.js'
 import type { Change } from './change.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
-import { isKeyed, keyChange } from './keychange.js'
+import { type Ask, isKeyed, keyChange } from './keychange.js'
 
 /** Whether no version of shopsync has ever created its tables here. */
 export const isNewWarehouse = (changes: readonly Change[]): boolean =>
@@ -133,6 +133,7 @@ interface Comparison {
    * changed: what a person has done to one table since then is that table's problem, and fails only its cursors.
    */
   readonly isStrict: boolean
+  readonly ask: Ask
 }
 
 /** A name for an index. A table that somebody renamed has kept the names of its own. */
@@ -185,7 +186,7 @@ async function changesOf(
   columns: readonly LiveColumn[],
   indexes: readonly LiveIndex[],
 ): Promise<Change[]> {
-  const { dialect, isStrict } = comparison
+  const { dialect, isStrict, ask } = comparison
   const former = formerIndexes(table, indexes)
   const added = missingColumns(comparison, table, columns)
   const drops = former.map(
@@ -197,7 +198,7 @@ async function changesOf(
     }),
   )
   const key = isKeyed(table, columns)
-    ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)) })
+    ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)), ask })
     : undefined
   const isMade = key && (isStrict || !key.obstacles?.length)
   // SQLite rebuilds the table for its key, in the form in which it was found: a column added before that would be lost.

@@ -2,13 +2,19 @@
  * Changes a table's key, based on the existing keys. Rows, and anything that others have added to the table, stay. Used
  * by ddl.ts; sqlite/changekey.ts and postgres/changekey.ts do it.
  */
-import { sql } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import { Stop } from '../base/errors.js'
 import { bytesText, plural } from '../base/format.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import { rootTable } from './database.js'
 import type { Dialect, LiveColumn, LiveIndex, Obstacle, TableSize } from './dialect.js'
+
+/**
+ * Runs a query in the current transaction, or outside of any. SQLite has one connection: during a transaction a query
+ * that asks for another waits forever.
+ */
+export type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
 
 /** Whether all columns of the key exist. A column that is added to a key changes the key as well. */
 export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean {
@@ -20,12 +26,16 @@ export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean
 export async function keyChange(
   dialect: Dialect,
   table: Table,
-  { indexes, dropped }: { readonly indexes: readonly LiveIndex[]; readonly dropped: ReadonlySet<string> },
+  {
+    indexes,
+    dropped,
+    ask,
+  }: { readonly indexes: readonly LiveIndex[]; readonly dropped: ReadonlySet<string>; readonly ask: Ask },
 ): Promise<Change | undefined> {
   const live = indexes.find((index) => index.table === table.name && index.isPrimary)
   if (live?.columns.join() === table.key.join()) return undefined
   const { statements, obstacles } = await dialect.changeKey(table, { live, dropped })
-  const shared = (await isUnique(dialect, table, live)) ? [] : [sharing(table)]
+  const shared = (await isUnique(dialect, table, live, ask)) ? [] : [sharing(table)]
   return {
     table: table.name,
     what: `change key to ${table.key.join(', ')}`,
@@ -41,7 +51,12 @@ const sharing = ({ name, key }: Table): Obstacle => ({
 })
 
 /** If rows are unique by some of these columns, they are unique by all of them. */
-async function isUnique({ db }: Dialect, table: Table, live: LiveIndex | undefined): Promise<boolean> {
+async function isUnique(
+  { db }: Dialect,
+  table: Table,
+  live: LiveIndex | undefined,
+  ask: Ask,
+): Promise<boolean> {
   if (live?.columns.every((name) => name !== null && table.key.includes(name))) return true
   const columns = table.key.map((name) => sql.ref(name))
   const bad = db
@@ -55,7 +70,7 @@ async function isUnique({ db }: Dialect, table: Table, live: LiveIndex | undefin
       )}`,
     )
     .limit(1)
-  return (await bad.execute()).length === 0
+  return (await ask(bad.compile())).rows.length === 0
 }
 
 /** Adds the sizes of the tables whose keys change: the larger, the longer it takes. */

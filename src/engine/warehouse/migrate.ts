@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { CompiledQuery } from 'kysely'
 import type { Clock } from '../base/clock.js'
 import { Skip, Stop } from '../base/errors.js'
 import type { Model } from '../model/resourcemodel.js'
@@ -9,7 +8,7 @@ import { ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
-import { measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
+import { type Ask, measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
 import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
 import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
@@ -22,9 +21,6 @@ const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
 
 type Meta = ReadonlyMap<string, string | null>
-
-/** Runs a query in the current transaction, or outside of any. */
-type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
 
 async function readMeta({ db }: Dialect, live: readonly LiveColumn[], ask: Ask): Promise<Meta> {
   if (!live.some(({ table }) => table === 'sync_meta')) return new Map()
@@ -113,7 +109,7 @@ async function survey(
   const stored = meta.get(rowSettingsName) ?? null
   rowSettings?.look(stored)
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
-  const changes = await missing({ dialect, live, isStrict: !isKnown }, tables)
+  const changes = await missing({ dialect, live, isStrict: !isKnown, ask }, tables)
   const names = meta.get(namesMemory) ?? null
   return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names }
 }

@@ -114,7 +114,9 @@ export async function makeIndexes(
 ): Promise<void> {
   const { dialect } = target
   const live = await target.read(() => dialect.liveColumns())
-  const changes = await target.read(() => missing({ dialect, live, isStrict: true }, tables))
+  const changes = await target.read(() =>
+    missing({ dialect, live, isStrict: true, ask: (query) => dialect.db.executeQuery(query) }, tables),
+  )
   const lacking = new Set(changes.map(({ table }) => table))
   for (const table of tables.filter(({ name }) => lacking.has(name))) {
     await make(target, [table])
@@ -135,7 +137,10 @@ function make(target: DialectWriter, tables: readonly Table[]): Promise<void> {
   return target.transaction(async (session) => {
     await dialect.prepare(session)
     const live = await dialect.liveColumns()
-    const changes = await missing({ dialect, live, isStrict: true }, tables)
+    const changes = await missing(
+      { dialect, live, isStrict: true, ask: (query) => session.run(query) },
+      tables,
+    )
     for (const { statements } of changes) for (const statement of statements) await session.run(statement)
   })
 }

@@ -214,7 +214,10 @@ async function makeTables(dialect: Dialect): Promise<void> {
   await dialect.transaction(async (session) => {
     await dialect.prepare(session)
     const live = await dialect.liveColumns()
-    const changes = await missing({ dialect, live, isStrict: false }, asTables(eventTables))
+    const changes = await missing(
+      { dialect, live, isStrict: false, ask: (query) => session.run(query) },
+      asTables(eventTables),
+    )
     for (const { statements } of changes) for (const statement of statements) await session.run(statement)
   })
 }

@@ -19,7 +19,7 @@ const lostText = /terminated|Connection ended|timeout exceeded when trying to co
 const noneLeft =
   'The server has no connection left for this user: end other sessions, or raise max_connections or the connection limit of the role; a run takes up to four'
 
-const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
+const asSent = 'the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 const createdAgain =
@@ -45,8 +45,8 @@ const troubles: Troubles = {
   XX001: everybodys("Check the database server's log and its disk; reindex, or restore a backup"),
   XX002: everybodys("Check the database server's log and its disk; reindex, or restore a backup"),
   '23502': tables(`Expected columns that allow null: alter table … alter column … drop not null. ${foreign}`),
-  '23505': tables(`Drop the unique index or constraint that was added. ${unwanted}`),
-  '23': tables(`Drop the constraint that was added. ${unwanted}`),
+  '23505': tables(`Drop the unique index or constraint that was added: ${asSent}`),
+  '23': tables(`Drop the constraint that was added: ${asSent}`),
   '2BP01': tables('Drop what depends on it, and create it again after shopsync migrate'),
   '42P07': tables('Rename or drop what has that name; the next run creates the table and fills it'),
   '42P01': tables(createdAgain),
@@ -60,7 +60,7 @@ const troubles: Troubles = {
   '54000': values(
     'A value is too long for an index: see shopsync quarantine list. Drop the index if it was added',
   ),
-  P0: tables('Drop the trigger or rule that was added to the table'),
+  P0: tables('Drop the trigger, rule or event trigger that was added'),
   XX: tables("Check the database server's log; reindex or restore the table"),
 }
 

@@ -11,7 +11,7 @@ import {
   values,
 } from '../classify.js'
 
-const unwanted = 'Drop it: the data is stored as the API sends it, and a database constraint cannot fix it'
+const asSent = 'the data is stored as the API sends it, and a database constraint cannot fix it'
 const foreign =
   'Expected the table as shopsync created it: undo the change to it, or rename it and run shopsync sync'
 const createdAgain =
@@ -52,10 +52,10 @@ const troubles: Troubles = {
     exitCode: 1,
   }),
   SQLITE_CONSTRAINT: tables(foreign),
-  SQLITE_CONSTRAINT_CHECK: tables(`Drop the constraint that was added. ${unwanted}`),
-  SQLITE_CONSTRAINT_FOREIGNKEY: tables(`Drop the constraint that was added. ${unwanted}`),
+  SQLITE_CONSTRAINT_CHECK: tables(`Drop the constraint that was added: ${asSent}`),
+  SQLITE_CONSTRAINT_FOREIGNKEY: tables(`Drop the constraint that was added: ${asSent}`),
   SQLITE_CONSTRAINT_TRIGGER: tables('Drop the trigger that was added to the table'),
-  SQLITE_CONSTRAINT_UNIQUE: tables(`Drop the unique index that was added. ${unwanted}`),
+  SQLITE_CONSTRAINT_UNIQUE: tables(`Drop the unique index that was added: ${asSent}`),
   SQLITE_MISMATCH: tables(foreign),
   SQLITE_TOOBIG: values('The value is larger than SQLite allows: see shopsync quarantine list'),
 }
