@@ -185,7 +185,7 @@ export function stacked(
   )
   const names = [...legs.flatMap(({ measures }) => [...measures.keys()]), ...more]
   const padded = (own: ReadonlySet<string>): string =>
-    names.map((name) => (own.has(name) ? `l.${name}` : `cast(null as bigint) as ${name}`)).join(', ')
+    names.map((name) => `${q.summand(own.has(name) ? `l.${name}` : undefined)} as ${name}`).join(', ')
   const queries = [
     ...legs.map((leg) => ({ text: legText(q, leg, period), own: new Set(leg.measures.keys()) })),
     ...plain.map(({ select, from }) => ({

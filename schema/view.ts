@@ -120,6 +120,11 @@ export interface ViewWords {
   nine(number: string, most?: number): string
   /** The exact sum of `nine` over the rows of a group; null only if the sum itself is absurd. */
   sumNine(number: string, most?: number): string
+  /**
+   * A value that is added up beside others in a union, or none. All have one type: where the types of its legs differ,
+   * Postgres computes each column again for every leg.
+   */
+  summand(value?: string): string
   /** Converts an integer of `nine` or `sumNine` back to its number. */
   fromNine(whole: string): string
   /** An integer divided by another, rounded towards zero. */

@@ -7,7 +7,7 @@ import {
   type WholeRecord,
 } from '../derive.js'
 import { asNumber, minus } from '../exact.js'
-import { boolean, cents, field, integer, nullable, number, oneOf, ref, text } from '../resource.js'
+import { boolean, cents, field, integer, nullable, number, oneOf, ref, text, timestamp } from '../resource.js'
 import { billOf } from './bill.js'
 
 const day = (doc: string) => nullable(field('day', doc))
@@ -110,6 +110,7 @@ const fields = {
   closed_at_local: nullable(
     text("When it was closed, in the shop's local time, as `YYYY-MM-DD HH:MM:SS`; null until then."),
   ),
+  closed_at: nullable(timestamp('When it was closed; null until then.')),
   exempt_sales_cents: nullable(
     cents(
       "Untaxed sales: lines that are not taxable, after their share of the discount, or all sales of an order that is not taxable. Null if the order doesn't say whether it is taxable.",
@@ -247,6 +248,7 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
         unshared_discount_cents: bill.unsharedDiscount,
         created_at_local: days.created_at_local,
         closed_at_local: days.closed_at_local,
+        closed_at: order.closed_at ?? null,
         exempt_sales_cents: bill.exemptSales,
       },
     ],
@@ -260,7 +262,7 @@ export default defineDerived({
   ownerColumn: 'repair_order_id',
   doc: 'Totals of each repair order, by the formula in docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, including deleted ones',
-  version: 4,
+  version: 5,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],
   unique: ['repair_order_key'],

@@ -57,16 +57,12 @@ const ofTotals = [
   'exempt_sales_cents',
 ] as const
 
-/** A subquery that is only needed for a second invoice of the same day: a join would be made for every order. */
-const closedAt = (order: string): string =>
-  `(select r.closed_at from {repair_orders} r where r.tenant_id = ${order}.tenant_id and r.id = ${order}.repair_order_id)`
-
 /**
  * Of invoices closed on the same day, the one that was closed first counts as earlier; of the same instant, the one
  * with the lower id. Two shops may be in different zones, so their clocks don't decide.
  */
-const isEarlierThatDay = `b.closed_on = t.closed_on and (${closedAt('b')} < ${closedAt('t')}
-      or (${closedAt('b')} = ${closedAt('t')} and b.repair_order_id < t.repair_order_id))`
+const isEarlierThatDay = `b.closed_on = t.closed_on and (b.closed_at < t.closed_at
+      or (b.closed_at = t.closed_at and b.repair_order_id < t.repair_order_id))`
 
 const isFirstVisit = `case when t.state = 'invoice' and t.customer_id is not null and t.closed_on is not null then not exists (
   select 1 from {repair_order_totals} b

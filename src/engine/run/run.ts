@@ -5,7 +5,6 @@
 import { setMaxListeners } from 'node:events'
 import { describeError, Skip, Stop } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
-import { writtenTables } from '../model/registry.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { type CursorState, readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
@@ -92,7 +91,7 @@ export async function runStep(recorded: RecordedRun, request: StepRequest, step 
   if (request.mode !== 'backfill') await recordFailures(run, end.ends)
   await recordCursors(run, end.ends, request.mode)
   const report = reportOf(run, request, startedAt, end)
-  if (report.rows_upserted > 0) await optimize(run, resources)
+  if (report.rows_upserted > 0) await optimize(run)
   return report
 }
 
@@ -129,12 +128,9 @@ export async function openRun(
 /**
  * Statistics help the planner and promise nothing: if analyzing a table fails, the run that has ended isn't affected.
  */
-async function optimize(
-  { warehouse, observer }: WritingRun,
-  resources: readonly ResourceModel[],
-): Promise<void> {
+async function optimize({ warehouse, observer }: WritingRun): Promise<void> {
   try {
-    await warehouse.optimize(resources.flatMap(writtenTables))
+    await warehouse.optimize(warehouse.tables)
   } catch (error) {
     if (!(error instanceof Skip)) throw error
     observer.warning?.('The warehouse could not update its statistics', { error: describeError(error) })

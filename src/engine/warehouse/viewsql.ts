@@ -66,6 +66,11 @@ export interface ViewSql {
   nine(number: string, most?: number): string
   /** The sum of those over a group, without overflow. 0 if there are none. */
   sumNine(number: string, most?: number): string
+  /**
+   * A value that is added up beside others in a union, or none. All have one type: where the types of its legs differ,
+   * Postgres computes each column again for every leg.
+   */
+  summand(value?: string): string
   /** The price of units at `cents` each in whole cents, by the nine-decimal rule. null if either is null or absurd. */
   amount(units: string, cents: string, most?: number): string
   /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` in either direction. */

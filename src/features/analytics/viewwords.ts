@@ -84,7 +84,10 @@ function idsOf({ model }: ViewSettings, resource: string): string {
         .filter(({ references }) => references === resource)
         .map((column) => ({ name, column: column.name })),
     )
-    .map(({ name, column }) => `select tenant_id, ${column} as id from {${name}} where ${column} is not null`)
+    .map(
+      ({ name, column }) =>
+        `select distinct tenant_id, ${column} as id from {${name}} where ${column} is not null`,
+    )
   return [own, ...named].join(' union ')
 }
 
@@ -121,6 +124,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   minutes: sql.minutes,
   nine: sql.nine,
   sumNine: sql.sumNine,
+  summand: sql.summand,
   fromNine: (whole) => `(${whole} / 1e9)`,
   quotient,
   amount: sql.amount,

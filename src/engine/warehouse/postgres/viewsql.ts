@@ -80,6 +80,7 @@ export const viewSql = (schema: string): ViewSql => ({
   nine,
   // A sum of whole numbers is a numeric of any size here.
   sumNine: (number, most) => `coalesce(sum(${nine(number, most)}), 0)`,
+  summand: (value = 'null') => `cast(${value} as numeric)`,
   amount,
   prorate: (cents, part, whole) =>
     `(case when ${whole} = 0 then 0 else cast(greatest(least(round(cast(${cents} as numeric) * ${part} / ${whole}), ${mostShare}), -${mostShare}) as bigint) end)`,

@@ -158,6 +158,7 @@ export const viewSql: ViewSql = {
   minutes,
   nine,
   sumNine,
+  summand: (value = 'cast(null as bigint)') => value,
   amount,
   prorate,
   query: ({ with: tables, legs }) => {

@@ -28,6 +28,7 @@ const silent: ViewWords = {
   minutes: () => '',
   nine: () => '',
   sumNine: () => '',
+  summand: () => '',
   fromNine: () => '',
   quotient: () => '',
   amount: () => '',
