@@ -193,7 +193,6 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }
   const bill = billOf(record, order, settings)
-  const { gross, taxes } = bill
   const days = daysAndMinutes(order, settings)
   return {
     rows: [
@@ -214,18 +213,18 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
         picked_up_on: days.picked_up_on,
         labor_hours: asNumber(bill.hours),
         rated_labor_hours: asNumber(bill.ratedHours),
-        labor_cents: gross.labor,
+        labor_cents: bill.gross.labor,
         labor_discount_cents: bill.laborDiscount,
-        parts_cents: gross.parts,
+        parts_cents: bill.gross.parts,
         parts_discount_cents: bill.partsDiscount,
-        sublets_cents: gross.sublets,
-        hazmats_cents: gross.hazmats,
+        sublets_cents: bill.gross.sublets,
+        hazmats_cents: bill.gross.hazmats,
         sales_cents: bill.sales,
         supply_fee_cents: bill.supplyFee,
-        labor_tax_cents: taxes.labor,
-        parts_tax_cents: taxes.parts,
-        sublets_tax_cents: taxes.sublets,
-        hazmats_tax_cents: taxes.hazmats,
+        labor_tax_cents: bill.taxes.labor,
+        parts_tax_cents: bill.taxes.parts,
+        sublets_tax_cents: bill.taxes.sublets,
+        hazmats_tax_cents: bill.taxes.hazmats,
         tax_cents: bill.tax,
         total_cents: bill.total,
         parts_cost_cents: bill.partsCost,
