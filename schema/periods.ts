@@ -170,8 +170,7 @@ const keys = ['tenant_id', 'shop_id', 'period']
 
 /**
  * The stacked legs, summed by tenant, shop and period in the first row of each (`place` is 1). `period` turns a day
- * into the text or day to group by. The columns are the measures, by name. It uses windows instead of groups: SQLite
- * pushes a condition down into a window, but not into a group.
+ * into the text or day to group by. The columns are the measures, by name.
  */
 export function stacked(
   q: ViewWords,
@@ -198,10 +197,7 @@ export function stacked(
   const stack = queries.map(
     ({ text, own }) => `select l.tenant_id, l.shop_id, l.period, ${padded(own)} from (${text}) l`,
   )
-  const sums = names.map((name) => `sum(y.${name}) over one as ${name}`).join(', ')
-  return `select y.tenant_id, y.shop_id, y.period, ${sums}, row_number() over one as place
-  from (${stack.join('\n  union all\n  ')}) y
-  window one as (partition by y.tenant_id, y.shop_id, y.period)`
+  return q.sums(keys, names, stack.join('\n  union all\n  '))
 }
 
 /** Whether the sum's columns are present in every row, so that no part of it is ever unknown. */

@@ -125,6 +125,11 @@ export interface ViewWords {
    * Postgres computes each column again for every leg.
    */
   summand(value?: string): string
+  /**
+   * The sums of a query's columns by its key columns: of each group, the row whose `place` is 1. Conditions on the keys
+   * reach the query.
+   */
+  sums(keys: readonly string[], names: readonly string[], query: string): string
   /** Converts an integer of `nine` or `sumNine` back to its number. */
   fromNine(whole: string): string
   /** An integer divided by another, rounded towards zero. */

@@ -52,7 +52,7 @@ const shops = (q: ViewWords): string => `places as (
 today as (
   select z.zone, ${q.day('z.zone', q.now)} as day from (select distinct zone from places) z),
 months as (
-  select d.day, ${q.month('d.day')} as month from {report_days} d
+  select d.day, ${q.month('d.day')} as month, lead(d.day) over (order by d.day) as next_day from {report_days} d
   where d.zone = 'UTC' and d.day = d.month and d.day >= ${monthOf(`coalesce(
     (select p.first_day from places p where p.first_day is not null order by p.first_day limit 1),
     (select t.day from today t order by t.day limit 1))`)})`
@@ -79,8 +79,7 @@ const snapshots = (q: ViewWords): PlainLeg => ({
 })
 
 /** The instant when the next month begins for the shop. */
-const endOfMonth = `(select n.from_at from {report_days} n
-  where n.zone = p.zone and n.day > m.day and n.day = n.month order by n.day limit 1)`
+const endOfMonth = '(select n.from_at from {report_days} n where n.zone = p.zone and n.day = m.next_day)'
 
 export default defineView({
   name: 'shop_months',

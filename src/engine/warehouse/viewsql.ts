@@ -71,6 +71,11 @@ export interface ViewSql {
    * Postgres computes each column again for every leg.
    */
   summand(value?: string): string
+  /**
+   * The sums of a query's columns by its key columns: of each group, the row whose `place` is 1. Conditions on the keys
+   * reach the query.
+   */
+  sums(keys: readonly string[], names: readonly string[], query: string): string
   /** The price of units at `cents` each in whole cents, by the nine-decimal rule. null if either is null or absurd. */
   amount(units: string, cents: string, most?: number): string
   /** `cents * part / whole`, rounded half away from zero, without overflow: at most `mostShare` in either direction. */

@@ -125,6 +125,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   nine: sql.nine,
   sumNine: sql.sumNine,
   summand: sql.summand,
+  sums: sql.sums,
   fromNine: (whole) => `(${whole} / 1e9)`,
   quotient,
   amount: sql.amount,

@@ -68,6 +68,15 @@ function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): Joine
   return { day: `(case when ${instant} < ${alias}.behind then ${day} end)`, join }
 }
 
+/** With groups: JIT compiles each window's sum by itself, and each reads all columns before its own. */
+function sums(keys: readonly string[], names: readonly string[], query: string): string {
+  const columns = names.map((name) => `sum(y.${name}) as ${name}`)
+  const by = keys.map((key) => `y.${key}`).join(', ')
+  return `select ${by}, ${columns.join(', ')}, 1 as place
+  from (${query}) y
+  group by ${by}`
+}
+
 export const viewSql = (schema: string): ViewSql => ({
   // Whole seconds, like SQLite: minutes until now are the same on both.
   now: "date_trunc('second', current_timestamp)",
@@ -81,6 +90,7 @@ export const viewSql = (schema: string): ViewSql => ({
   // A sum of whole numbers is a numeric of any size here.
   sumNine: (number, most) => `coalesce(sum(${nine(number, most)}), 0)`,
   summand: (value = 'null') => `cast(${value} as numeric)`,
+  sums,
   amount,
   prorate: (cents, part, whole) =>
     `(case when ${whole} = 0 then 0 else cast(greatest(least(round(cast(${cents} as numeric) * ${part} / ${whole}), ${mostShare}), -${mostShare}) as bigint) end)`,

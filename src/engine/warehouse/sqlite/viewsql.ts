@@ -148,6 +148,15 @@ function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): Joine
   return { day: `${alias}.day`, join }
 }
 
+/** With windows instead of groups: SQLite pushes a condition down into a window, but not into a group. */
+function sums(keys: readonly string[], names: readonly string[], query: string): string {
+  const columns = names.map((name) => `sum(y.${name}) over one as ${name}`)
+  const by = keys.map((key) => `y.${key}`).join(', ')
+  return `select ${by}, ${columns.join(', ')}, row_number() over one as place
+  from (${query}) y
+  window one as (partition by ${by})`
+}
+
 export const viewSql: ViewSql = {
   // SQLite prints whole seconds, DuckDB more: cutting to the fixed width of the tables' instants makes them the same.
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
@@ -159,6 +168,7 @@ export const viewSql: ViewSql = {
   nine,
   sumNine,
   summand: (value = 'cast(null as bigint)') => value,
+  sums,
   amount,
   prorate,
   query: ({ with: tables, legs }) => {

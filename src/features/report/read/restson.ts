@@ -29,6 +29,7 @@ const silent: ViewWords = {
   nine: () => '',
   sumNine: () => '',
   summand: () => '',
+  sums: () => '',
   fromNine: () => '',
   quotient: () => '',
   amount: () => '',
