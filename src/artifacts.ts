@@ -17,8 +17,8 @@ import { eventTables } from './features/events/tables.js'
 import { jobSchema } from './features/jobs/jobfile.js'
 import { metricReference } from './features/telemetry/metricnames.js'
 import { features } from './main.js'
-import { commandsOf, sectionsOf, stateTablesOf, stepsOf } from './shell/command.js'
 import { commandReference } from './shell/commandreference.js'
+import { commandsOf, sectionsOf, stateTablesOf, stepsOf } from './shell/features.js'
 import { messageReference, reasonReference } from './shell/messagereference.js'
 
 /** Replaces the text between the two marks of that name in a hand-written page. */

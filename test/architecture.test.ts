@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../schema/index.js'
-import { arrowsUpwards, roomOf } from './support/rooms.js'
+import { arrowsUpwards, featureCircles, roomOf } from './support/rooms.js'
 import { filesIn, importsOf, root, textOf, withoutComments } from './support/tree.js'
 
 const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
@@ -36,6 +36,10 @@ describe('the rooms', () => {
   it('are imported downwards only', () => {
     const upwards = arrowsUpwards(sources)
     expect(upwards).toEqual([])
+  })
+
+  it('have no circle among the features', () => {
+    expect(featureCircles()).toEqual([])
   })
 
   it('that read lists and compare do no input or output', () => {

@@ -8,6 +8,7 @@ import type { ConfigSection } from '../engine/config/section.js'
 import type { SourceAddress } from '../engine/config/sourceaddress.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { StateTables } from '../engine/model/statetable.js'
+import type { ChooseRound } from '../engine/run/chosenround.js'
 import type { BesideWork, Dependencies, Writing } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer, RunReport } from '../engine/run/runreport.js'
 import type { JobWork } from '../engine/run/steps.js'
@@ -165,6 +166,16 @@ export interface StepPlace {
   readonly later: readonly NamedStep[]
 }
 
+/** What a round is part of. */
+export interface RoundPlace {
+  /** The next planned instants of its job, in ms since the epoch. */
+  readonly next?: ((after: number) => readonly number[]) | undefined
+  /** Whether to leave requests for the checks of deletions that follow. */
+  readonly isBeforeChecks?: boolean
+  /** Whether a step before it polled, in the same round. */
+  readonly isAfterPolls?: boolean
+}
+
 /** A setting that only one kind of step has. */
 export interface StepSetting {
   readonly shape: z.ZodType
@@ -259,6 +270,13 @@ export interface Feature {
   besideWork?(context: CommandContext, warehouse: Warehouse): Promise<BesideWork | undefined>
   /** What it keeps of each poll that found something. undefined if it keeps nothing. */
   arrivals?(context: CommandContext, warehouse: Warehouse): Promise<Dependencies['arrived']>
+  /** Which cursors a sync, or a check of deletions, with `due` works on, best first. Throws Stop without targets. */
+  dueRound?(
+    mode: 'sync' | 'reconcile',
+    context: CommandContext,
+    choice: CursorChoice,
+    place?: RoundPlace,
+  ): Promise<ChooseRound>
   /** Its tables alongside those of the warehouse: erased, emptied and copied with them. */
   besideTables?(): Promise<BesideTables>
   /** What follows work that writes, unless a signal ended it: people are notified, files are written. */
@@ -266,22 +284,6 @@ export interface Feature {
   /** What a long-running program that receives events does once a minute, since no run may ever end there. */
   whileListening?(context: CommandContext): Promise<void>
 }
-
-export const commandsOf = (features: readonly Feature[]): Command[] =>
-  features.flatMap(({ command }) => command ?? [])
-
-export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
-  Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
-
-export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
-  Promise.all(features.flatMap(({ step }) => step?.() ?? []))
-
-export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>
-  Promise.all(features.flatMap(({ tables }) => tables?.() ?? []))
-
-/** The tables that features keep alongside those of the warehouse. */
-export const besideTablesOf = (features: readonly Feature[]): Promise<BesideTables[]> =>
-  Promise.all(features.flatMap(({ besideTables }) => besideTables?.() ?? []))
 
 /** The flags of every command that takes a choice of tenants and resources. */
 export const choiceOptions: readonly Option[] = [

@@ -14,7 +14,8 @@ import {
   readDocument,
 } from '../engine/config/load.js'
 import { tablesOf } from '../engine/model/table.js'
-import { type Invocation, sectionsOf } from './command.js'
+import type { Invocation } from './command.js'
+import { sectionsOf } from './features.js'
 import type { Io } from './io.js'
 
 /*

@@ -19,11 +19,11 @@ type Purpose = Omit<StepRequest, keyof CursorChoice | 'job'>
 /** A command that is one run: carries it out, prints its report, returns the exit code. */
 export function runOnce(
   invocation: Invocation,
-  purpose: (context: CommandContext) => Purpose,
+  purpose: (context: CommandContext) => Purpose | Promise<Purpose>,
 ): Promise<number> {
   return withContext(invocation, (context) =>
     withFollowing(context, { job: null, onRecord: true }, async (note) => {
-      const report = await execute(context, { ...purpose(context), ...context.choice, job: null })
+      const report = await execute(context, { ...(await purpose(context)), ...context.choice, job: null })
       // main reports where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1
       note(report)

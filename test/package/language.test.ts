@@ -1,7 +1,7 @@
 /** What people read is plain American English: phrases that read like a translation, and what to write instead. */
 import { expect, it } from 'vitest'
 import { features } from '../../src/main.js'
-import { commandsOf } from '../../src/shell/command.js'
+import { commandsOf } from '../../src/shell/features.js'
 import { shopsync } from '../support/call.js'
 import { everywhere, type Phrase, printed } from '../support/english.js'
 import { textsIn } from '../support/texts.js'

@@ -2,7 +2,8 @@
 import type { Checks } from '../../src/engine/config/schema.js'
 import { tablesOf } from '../../src/engine/model/table.js'
 import { features } from '../../src/main.js'
-import { type StepKind, sectionsOf, stepsOf } from '../../src/shell/command.js'
+import type { StepKind } from '../../src/shell/command.js'
+import { sectionsOf, stepsOf } from '../../src/shell/features.js'
 
 export const checks: Checks = { tablesOf, sections: await sectionsOf(features) }
 

@@ -3,7 +3,7 @@ import type { Resource } from '../../schema/resource.js'
 import { model as compose, type Settings } from '../../src/engine/model/registry.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { features } from '../../src/main.js'
-import { stateTablesOf } from '../../src/shell/command.js'
+import { stateTablesOf } from '../../src/shell/features.js'
 
 const tables = await stateTablesOf(features)
 

@@ -36,30 +36,28 @@ const below: Record<string, readonly string[]> = {
 
 /** Which feature needs which other: a new line here is a decision. */
 const needs: Record<string, readonly string[]> = {
-  alerts: ['analytics', 'events', 'status', 'targets'],
-  backfill: ['jobs', 'plan', 'reconcile'],
+  alerts: ['analytics', 'events', 'targets'],
+  backfill: ['reconcile'],
   check: ['alerts', 'analytics', 'events', 'jobs', 'targets', 'telemetry'],
   completion: ['jobs'],
-  dictionary: ['analytics', 'status'],
-  events: ['jobs', 'reconcile'],
+  dictionary: ['analytics'],
+  events: ['reconcile'],
   demo: ['events', 'listen', 'reconcile', 'report', 'sync'],
   forget: ['alerts', 'telemetry'],
   init: ['check'],
   jobs: ['targets'],
-  listen: ['events', 'jobs', 'targets'],
+  listen: ['events', 'targets'],
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'reconcile', 'targets'],
   quarantine: ['reconcile'],
   report: ['alerts', 'analytics', 'events', 'runs', 'status', 'targets'],
-  runs: ['jobs'],
   schedule: ['alerts', 'dictionary', 'events', 'jobs', 'listen', 'report', 'runs', 'telemetry'],
   snapshot: ['analytics'],
   status: ['alerts', 'analytics', 'events', 'targets'],
-  reconcile: ['targets'],
-  sync: ['reconcile', 'targets'],
-  targets: ['events', 'plan', 'status'],
+  sync: ['reconcile'],
+  targets: ['events'],
   telemetry: ['alerts', 'events', 'status', 'targets'],
-  verify: ['reconcile', 'status'],
+  verify: ['reconcile'],
   why: ['events', 'quarantine', 'status', 'verify'],
 }
 
@@ -91,3 +89,12 @@ export const arrowsUpwards = (sources: readonly string[]): string[] =>
       .filter(({ target }) => !mayImport(roomOf(file), roomOf(target)))
       .map(({ target, line }) => `${file}:${line} imports ${target}: ${advice(file, target)}`),
   )
+
+/** A feature that needs itself by way of others: then none of them can be read or changed without the rest. */
+export function featureCircles(): string[] {
+  const reached = (feature: string, found = new Set<string>()): Set<string> => {
+    for (const other of needs[feature] ?? []) if (!found.has(other)) reached(other, found.add(other))
+    return found
+  }
+  return Object.keys(needs).filter((feature) => reached(feature).has(feature))
+}

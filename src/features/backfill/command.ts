@@ -1,5 +1,5 @@
 import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
-import { showPlan } from '../plan/command.js'
+import { commandNamed } from '../../shell/features.js'
 
 const backfillCommand: Command = {
   name: 'backfill',
@@ -34,10 +34,11 @@ read in full.`,
     { flags: '--dry-run', description: 'show the cost and write nothing' },
   ],
   run: async (invocation) => {
-    if (invocation.options.dryRun === true) return showPlan(invocation, 'backfill')
+    if (invocation.options.dryRun === true)
+      return commandNamed('plan', invocation.features).run({ ...invocation, argument: 'backfill' })
     const [{ runOnce }, { rangesByFlags }, { beginBackfill }] = await Promise.all([
       import('../../shell/execute.js'),
-      import('./timerange.js'),
+      import('../../shell/timerange.js'),
       import('./work.js'),
     ])
     return runOnce(invocation, (context) => {

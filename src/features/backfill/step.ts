@@ -1,12 +1,12 @@
 /* The step `backfill` of a job: its range is two instants, or a number of days back from today. */
 import { z } from 'zod'
 import { isDays, lastDays } from '../../engine/config/duration.js'
+import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { TimeRange } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { CommandContext, StepKind, StepSettings } from '../../shell/command.js'
-import { scheduleSettings } from '../jobs/settings.js'
-import { parseRange } from './timerange.js'
+import { parseRange } from '../../shell/timerange.js'
 
 interface BackfillSettings extends StepSettings {
   readonly last?: string

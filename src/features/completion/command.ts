@@ -1,5 +1,6 @@
 import { Stop } from '../../engine/base/errors.js'
-import { type Command, commandsOf } from '../../shell/command.js'
+import type { Command } from '../../shell/command.js'
+import { commandsOf } from '../../shell/features.js'
 import { packageFolder } from '../../shell/package.js'
 
 /** The command that prints the completion words of all commands, its own included. */

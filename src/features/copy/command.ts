@@ -1,4 +1,5 @@
-import { besideTablesOf, type Command } from '../../shell/command.js'
+import type { Command } from '../../shell/command.js'
+import { besideTablesOf } from '../../shell/features.js'
 
 export const copyCommand: Command = {
   name: 'copy',

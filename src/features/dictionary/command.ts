@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { Stop } from '../../engine/base/errors.js'
 import type { ToolPlace } from '../../engine/warehouse/bitools.js'
-import { type Command, type Invocation, stateTablesOf } from '../../shell/command.js'
+import type { Command, Invocation } from '../../shell/command.js'
 import type { Outline } from '../../shell/configuration.js'
+import { stateTablesOf } from '../../shell/features.js'
 import type { DbtOptions } from './dbtmodels.js'
 import type { Dictionary } from './dictionary.js'
 import type { Files } from './folder.js'
@@ -44,7 +45,7 @@ const anHour = 3_600_000
 async function dbtOptions(outline: Outline): Promise<DbtOptions> {
   const [{ biToolsOf }, { statusSettings }] = await Promise.all([
     import('../../engine/warehouse/openwarehouse.js'),
-    import('../status/settings.js'),
+    import('../../engine/config/attention.js'),
   ])
   const staleHours = Math.max(1, Math.round(statusSettings(outline).staleAfter / anHour))
   const { dbt } = await biToolsOf(await placeOf(outline))

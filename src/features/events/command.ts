@@ -61,7 +61,7 @@ async function list(context: CommandContext): Promise<number> {
   const [{ listEvents }, { eventsText, nobodyListened }, { sinceFlag }] = await Promise.all([
     import('./eventlist.js'),
     import('./words.js'),
-    import('../jobs/momentflag.js'),
+    import('../../shell/momentflag.js'),
   ])
   const { options, out } = context.invocation
   const last = wholeNumber('--last', options.last, { from: 1, to: mostEvents, example: usualNumber })

@@ -1,5 +1,6 @@
 import { Stop } from '../../engine/base/errors.js'
-import { besideTablesOf, type Command } from '../../shell/command.js'
+import type { Command } from '../../shell/command.js'
+import { besideTablesOf } from '../../shell/features.js'
 import { listOf } from '../../shell/flags.js'
 
 export const forgetCommand: Command = {

@@ -48,5 +48,5 @@ as a run would, and exits with 1 if one is wrong, or is scheduled with "due": tr
 
 export const jobs: Feature = {
   command: jobsCommand,
-  settings: async () => (await import('./settings.js')).scheduleSection,
+  settings: async () => (await import('../../engine/config/schedulesection.js')).scheduleSection,
 }

@@ -27,14 +27,9 @@ import { parseFile, refuse, withoutDoubles } from '../../engine/config/load.js'
 import { nearest } from '../../engine/config/nearest.js'
 import { inWords, type Problem, problemsOf } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
-import {
-  type Invocation,
-  type StepKind,
-  type StepSetting,
-  type StepSettings,
-  stepsOf,
-} from '../../shell/command.js'
+import type { Invocation, StepKind, StepSetting, StepSettings } from '../../shell/command.js'
 import { variablesOf } from '../../shell/configuration.js'
+import { stepsOf } from '../../shell/features.js'
 import type { Io } from '../../shell/io.js'
 import { packageFolder } from '../../shell/package.js'
 

@@ -4,6 +4,7 @@
  */
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
+import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -11,7 +12,6 @@ import { Inbox, listenedTo } from '../events/inbox.js'
 import { Listener } from '../events/listener.js'
 import type { EventSettings } from '../events/settings.js'
 import { judgeUnannounced } from '../events/unannounced.js'
-import { scheduleSettings } from '../jobs/settings.js'
 import { timesIn } from '../targets/settings.js'
 import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
 

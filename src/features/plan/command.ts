@@ -70,8 +70,7 @@ function refuseForeignFlags(mode: (typeof modes)[number], options: Invocation['o
   )
 }
 
-/** Also does the work of `backfill --dry-run`. */
-export async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
+async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): Promise<number> {
   const [
     { withContext },
     { makePlan },
@@ -86,7 +85,7 @@ export async function showPlan(invocation: Invocation, mode: (typeof modes)[numb
     import('./work.js'),
     import('../analytics/makeviews.js'),
     import('../analytics/work.js'),
-    import('../backfill/timerange.js'),
+    import('../../shell/timerange.js'),
     import('./words.js'),
     import('../../engine/base/clock.js'),
     import('../../shell/progress.js'),
@@ -144,5 +143,5 @@ async function freshnessOf(context: CommandContext, { rate, table_changes }: Run
 
 export const plan: Feature = {
   command: planCommand,
-  afterWork: async (context, ended) => (await import('./windowlength.js')).keepAfterRun(context, ended),
+  afterWork: async (context, ended) => (await import('./afterrun.js')).keepAfterRun(context, ended),
 }

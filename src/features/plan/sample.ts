@@ -3,9 +3,9 @@
  * use up the requests that the planned run needs. Used by plan/work.ts.
  */
 import { type CursorTask, keyOf } from '../../engine/run/tenant.js'
+import type { Rate } from '../../engine/source/rate/knownrate.js'
 import { type CursorState, cursorName } from '../../engine/warehouse/cursors.js'
 import type { PlannedCursor } from './cursorcost.js'
-import type { Rate } from './forecast.js'
 
 /** Cursors that were asked, of all that the run would work on. */
 export interface Sampled {

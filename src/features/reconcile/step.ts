@@ -3,6 +3,7 @@ import type { JobWork } from '../../engine/run/steps.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { CommandContext, StepPlace, StepSettings, TellStep } from '../../shell/command.js'
 import { runAsStep } from '../../shell/execute.js'
+import { dueRound } from '../../shell/features.js'
 import { beginReconcile } from './work.js'
 
 /** As a step of a job. */
@@ -12,9 +13,8 @@ export async function reconcileAsStep(
   tell: TellStep,
 ): Promise<JobWork> {
   const choice = chooseFrom(context.config, step)
-  const targets = due ? await import('../targets/checkround.js') : undefined
   const isAfterPolls = earlier.some((one) => one.command === 'sync' && one.due)
-  const round = targets ? { round: targets.checkRound(context, choice, { next, isAfterPolls }) } : {}
+  const round = due && { round: await dueRound('reconcile', context, choice, { next, isAfterPolls }) }
   return runAsStep(
     context,
     { mode: 'reconcile', full, job, ...choice, ...round, begin: beginReconcile({ full }) },

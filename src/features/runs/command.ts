@@ -48,7 +48,9 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
       const onlyFailed = options.failed === true
       // The time zone code is loaded only when it is needed.
       const since =
-        options.since === undefined ? undefined : (await import('../jobs/momentflag.js')).sinceFlag(context)
+        options.since === undefined
+          ? undefined
+          : (await import('../../shell/momentflag.js')).sinceFlag(context)
       const runs = await readRuns({
         warehouse,
         last: last ?? (since === undefined ? usualNumber : mostRuns),

@@ -31,7 +31,7 @@ the API. --json lists every tenant and resource.`,
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
-      import('./settings.js'),
+      import('../../engine/config/attention.js'),
       import('../analytics/settings.js'),
       import('../targets/settings.js'),
       import('../../engine/warehouse/ddl.js'),
@@ -74,5 +74,5 @@ the API. --json lists every tenant and resource.`,
 
 export const status: Feature = {
   command: statusCommand,
-  settings: async () => (await import('./settings.js')).statusSection,
+  settings: async () => (await import('../../engine/config/attention.js')).statusSection,
 }

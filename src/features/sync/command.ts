@@ -1,5 +1,6 @@
 import { Stop } from '../../engine/base/errors.js'
 import { type Command, choiceOptions, type Feature, timeLimitOption } from '../../shell/command.js'
+import { dueRound } from '../../shell/features.js'
 
 const syncCommand: Command = {
   name: 'sync',
@@ -34,11 +35,10 @@ next run.`,
     const mode = full ? 'full' : 'sync'
     if (!due) return runOnce(invocation, () => ({ mode, begin: beginSync({ mode }) }))
     if (full) refuseBoth()
-    const { syncRound } = await import('../targets/due.js')
-    return runOnce(invocation, (context) => ({
+    return runOnce(invocation, async (context) => ({
       mode,
       begin: beginSync({ mode }),
-      round: syncRound(context, context.choice),
+      round: await dueRound('sync', context, context.choice),
     }))
   },
 }

@@ -6,6 +6,7 @@ import type { JobWork } from '../../engine/run/steps.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { CommandContext, StepPlace, StepSettings, TellStep } from '../../shell/command.js'
 import { runAsStep } from '../../shell/execute.js'
+import { dueRound } from '../../shell/features.js'
 import { withSharedLook } from '../reconcile/askshared.js'
 import { walkOf } from '../reconcile/work.js'
 
@@ -28,7 +29,6 @@ export async function syncAsStep(
   const mode = full ? 'full' : 'sync'
   const choice = chooseFrom(context.config, step)
   const isBeforeChecks = later.some((one) => one.command === 'reconcile' && one.due)
-  const targets = due ? await import('../targets/due.js') : undefined
-  const round = targets ? { round: targets.syncRound(context, choice, { next, isBeforeChecks }) } : {}
+  const round = due && { round: await dueRound('sync', context, choice, { next, isBeforeChecks }) }
   return runAsStep(context, { mode, full, job, ...choice, ...round, begin: beginSync({ mode }) }, tell)
 }

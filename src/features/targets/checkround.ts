@@ -4,18 +4,10 @@ import type { ChooseRound } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
-import type { CommandContext } from '../../shell/command.js'
+import type { CommandContext, RoundPlace } from '../../shell/command.js'
 import { checkDueSince, DueChecks } from './deletechecks.js'
 import { restingLists } from './restinglists.js'
-import {
-  lastsOf,
-  nowOf,
-  type RoundPlace,
-  roundOf,
-  settingsFor,
-  type WantedLists,
-  wantedLists,
-} from './roundnow.js'
+import { lastsOf, nowOf, roundOf, settingsFor, type WantedLists, wantedLists } from './roundnow.js'
 import { type FreshnessSettings, timesOf } from './settings.js'
 import { type CheckRow, uncheckedLists } from './sql.js'
 import { afterPolls, reservedForChecks } from './windowbudget.js'

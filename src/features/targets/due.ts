@@ -8,7 +8,7 @@ import type { ChooseRound } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { zonesFirst } from '../../engine/run/zonesfirst.js'
-import type { CommandContext } from '../../shell/command.js'
+import type { CommandContext, RoundPlace } from '../../shell/command.js'
 import { Announcements } from './announced.js'
 import { dueChecks } from './checkround.js'
 import { type DueList, dueLists, heardOf, type ResourceTotals, totalsOf } from './duelists.js'
@@ -17,7 +17,6 @@ import {
   lastsOf,
   nowOf,
   type RoundNow,
-  type RoundPlace,
   roundOf,
   settingsFor,
   type WantedLists,

@@ -3,6 +3,10 @@ import type { Feature } from '../../shell/command.js'
 export const targets: Feature = {
   settings: async () => (await import('./settings.js')).targetsSection,
   tables: async () => (await import('./tables.js')).targetTables,
+  dueRound: async (mode, ...chosen) =>
+    mode === 'sync'
+      ? (await import('./due.js')).syncRound(...chosen)
+      : (await import('./checkround.js')).checkRound(...chosen),
   arrivals: async (context, warehouse) => {
     const { freshnessSettings } = await import('./settings.js')
     const settings = freshnessSettings(context.config)

@@ -4,23 +4,13 @@ import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.j
 import type { Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
-import type { CommandContext } from '../../shell/command.js'
-import { rateOf as limitOf } from '../plan/forecast.js'
-import { keepSeenLength } from '../plan/windowlength.js'
+import { keepSeenLength } from '../../engine/run/windowlength.js'
+import { rateOf as limitOf } from '../../engine/source/rate/knownrate.js'
+import type { CommandContext, RoundPlace } from '../../shell/command.js'
 import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000
-
-/** What a round is part of. */
-export interface RoundPlace {
-  /** The next planned instants of its job, in ms since the epoch. */
-  readonly next?: ((after: number) => readonly number[]) | undefined
-  /** Whether to leave requests for the checks of deletions that follow. */
-  readonly isBeforeChecks?: boolean
-  /** Whether a step before it polled, in the same round. */
-  readonly isAfterPolls?: boolean
-}
 
 /** Throws Stop without targets: nothing is due then. */
 export function settingsFor({

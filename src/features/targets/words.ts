@@ -1,6 +1,6 @@
 /* The text of `plan` and `status` about targets. */
 import { atMinute, count, plural, span } from '../../engine/base/format.js'
-import type { Rate } from '../plan/forecast.js'
+import type { Rate } from '../../engine/source/rate/knownrate.js'
 import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from './freshnessplan.js'
 import { durationText } from './settings.js'
 import type { StretchedBound } from './stretchedbound.js'

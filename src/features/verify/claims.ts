@@ -3,11 +3,11 @@
  * were checked recently. What came or went since then does not count as a difference.
  */
 import { toMicros } from '../../engine/base/timestamp.js'
+import { statusSettings } from '../../engine/config/attention.js'
 import type { ReadingCursor, Run } from '../../engine/run/tenant.js'
 import { now } from '../../engine/run/tenant.js'
 import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/runs.js'
-import { statusSettings } from '../status/settings.js'
 
 /** Whether no walk of the cursor has completed yet. */
 export const isNeverWalked = (state: CursorState | undefined): boolean =>

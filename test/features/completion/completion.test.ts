@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import { features } from '../../../src/main.js'
-import { commandsOf } from '../../../src/shell/command.js'
+import { commandsOf } from '../../../src/shell/features.js'
 import { shopsync } from '../../support/call.js'
 import { scratch } from '../../support/scratch.js'
 

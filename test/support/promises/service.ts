@@ -16,7 +16,7 @@ import type * as telling from '../../../src/features/alerts/telling.js'
 import type * as troubles from '../../../src/features/alerts/wholetrouble.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as watching from '../../../src/features/events/watchinbox.js'
-import type * as windowlength from '../../../src/features/plan/windowlength.js'
+import type * as afterrun from '../../../src/features/plan/afterrun.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
@@ -215,7 +215,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a plan knows how long a window lasts from the runs before, or says at least how long',
     broken: 'stores nothing after a run',
-    breakage: breaking<typeof windowlength>('src/features/plan/windowlength.ts').function(
+    breakage: breaking<typeof afterrun>('src/features/plan/afterrun.ts').function(
       'keepAfterRun',
       () => async () => {},
     ),

@@ -1,7 +1,7 @@
 /* The section `schedule` of the configuration: the settings of `shopsync schedule`. */
 import { z } from 'zod'
-import { flag, section, textLeaf, timeZoneLeaf, whole } from '../../engine/config/leaf.js'
-import { configSection, settingsOf } from '../../engine/config/section.js'
+import { flag, section, textLeaf, timeZoneLeaf, whole } from './leaf.js'
+import { configSection, settingsOf } from './section.js'
 
 const listenError = 'false, or an object such as {"host": "127.0.0.1", "port": 8788}'
 

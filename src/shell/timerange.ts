@@ -1,10 +1,10 @@
-import { Stop } from '../../engine/base/errors.js'
-import { parseMoment } from '../../engine/config/moment.js'
-import type { TimeRange } from '../../engine/run/runreport.js'
-import { now } from '../../engine/run/tenant.js'
-import type { CommandContext } from '../../shell/command.js'
-import { listOf } from '../../shell/flags.js'
-import { scheduleSettings } from '../jobs/settings.js'
+import { Stop } from '../engine/base/errors.js'
+import { parseMoment } from '../engine/config/moment.js'
+import { scheduleSettings } from '../engine/config/schedulesection.js'
+import type { TimeRange } from '../engine/run/runreport.js'
+import { now } from '../engine/run/tenant.js'
+import type { CommandContext } from './command.js'
+import { listOf } from './flags.js'
 
 const usage = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
 

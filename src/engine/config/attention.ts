@@ -1,6 +1,6 @@
 /* The section `status` of the configuration: when a cursor needs attention. */
-import { durationLeaf, section } from '../../engine/config/leaf.js'
-import { configSection, settingsOf } from '../../engine/config/section.js'
+import { durationLeaf, section } from './leaf.js'
+import { configSection, settingsOf } from './section.js'
 
 export const statusSection = configSection({
   name: 'status',

@@ -2,11 +2,10 @@
  * How long a window of the rate limit lasts, remembered from run to run. The source tells when a window ends, and not how
  * long it is: a run that begins late in a window would take it for a short one, and expect several times as many requests.
  */
-import { isExpected } from '../../engine/base/errors.js'
-import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
-import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
-import type { CommandContext, FinishedWork } from '../../shell/command.js'
-import { type Rate, rateOf } from './forecast.js'
+
+import type { Rate } from '../source/rate/knownrate.js'
+import { readMeta, storeMeta } from '../warehouse/meta.js'
+import type { ReadingWarehouse, Writer } from '../warehouse/writer.js'
 
 /** In sync_meta. */
 const markName = 'rate window'
@@ -44,23 +43,6 @@ function corrected(seen: SeenWindow | undefined, resetsAt: number): SeenWindow |
   const between = seen ? resetsAt - seen.resetsAt : 0
   if (!seen || between < sameWindowMs || seen.seconds * 1000 < between + sameWindowMs) return seen
   return { ...seen, seconds: Math.round(between / 1000) }
-}
-
-/** Every run stores what it has learned: a plan, and a run that begins late in a window, have seen too little of it. */
-export async function keepAfterRun(
-  context: CommandContext,
-  { onRecord, exitCode }: FinishedWork,
-): Promise<void> {
-  const stats = context.openedSource?.stats()
-  if (!onRecord || exitCode > 1 || !stats?.window) return
-  const told = rateOf(stats, 0, Number(context.clock.nowMicros() / 1000n))
-  try {
-    const warehouse = await context.warehouseThere()
-    if (told && warehouse) await keepSeenLength(warehouse, told, stats.window.resetsAt)
-  } catch (error) {
-    // A run is as good without it.
-    if (!isExpected(error)) throw error
-  }
 }
 
 /** The same; and stores the length for later runs if this one knows better. `resetsAt`: in ms since the epoch. */

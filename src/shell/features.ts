@@ -1,0 +1,35 @@
+import { Bug } from '../engine/base/errors.js'
+import type { ConfigSection } from '../engine/config/section.js'
+import type { StateTables } from '../engine/model/statetable.js'
+import type { BesideTables, Command, Feature, StepKind } from './command.js'
+
+/* What the list of features adds up to. */
+
+export const commandsOf = (features: readonly Feature[]): Command[] =>
+  features.flatMap(({ command }) => command ?? [])
+
+/** The command of another feature, to be called with what this one was called with. */
+export function commandNamed(name: string, features: readonly Feature[]): Command {
+  const command = commandsOf(features).find((one) => one.name === name)
+  if (!command) throw new Bug(`No command ${name}`)
+  return command
+}
+
+export const dueRound: NonNullable<Feature['dueRound']> = (mode, context, ...chosen) => {
+  const feature = context.invocation.features.find((one) => one.dueRound)
+  if (!feature?.dueRound) throw new Bug('Nothing decides what is due')
+  return feature.dueRound(mode, context, ...chosen)
+}
+
+export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
+  Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
+
+export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
+  Promise.all(features.flatMap(({ step }) => step?.() ?? []))
+
+export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>
+  Promise.all(features.flatMap(({ tables }) => tables?.() ?? []))
+
+/** The tables that features keep alongside those of the warehouse. */
+export const besideTablesOf = (features: readonly Feature[]): Promise<BesideTables[]> =>
+  Promise.all(features.flatMap(({ besideTables }) => besideTables?.() ?? []))
