@@ -17,11 +17,15 @@ function soughtColumns(table: Table): string[] {
   return table.columns.map(({ name }) => name).filter((name) => sought.has(name))
 }
 
-async function analyzeTable(db: Kysely<Database>, schema: string, table: Table): Promise<void> {
+async function analyzeTables(db: Kysely<Database>, schema: string, tables: readonly Table[]): Promise<void> {
+  if (tables.length === 0) return
+  const each = tables.map((table) => {
+    const columns = sql.join(soughtColumns(table).map((name) => sql.id(name)))
+    return sql`${sql.id(schema, table.name)} (${columns})`
+  })
   await db.transaction().execute(async (transaction) => {
     await sql`set local default_statistics_target = ${sql.lit(buckets)}`.execute(transaction)
-    const columns = sql.join(soughtColumns(table).map((name) => sql.id(name)))
-    await sql`analyze ${sql.id(schema, table.name)} (${columns})`.execute(transaction)
+    await sql`analyze ${sql.join(each)}`.execute(transaction)
   })
 }
 
@@ -40,15 +44,16 @@ export async function analyze(cache: StatementCache, tables: readonly Table[]): 
     where n.nspname = ${schema} and c.relkind in ('r', 'p')`.execute(db)
   const found = new Map(sizes.rows.map((row) => [row.name, row]))
   const changed = (table: Table): number => written.get(table.name) ?? 0
-  const stale = tables.filter((table) => {
-    const { rows = 0, isUnknown = false } = found.get(table.name) ?? {}
-    return isUnknown || changed(table) > Math.max(0, rows) * staleShare
-  })
+  const stale = tables.filter(
+    (table) => changed(table) > Math.max(0, found.get(table.name)?.rows ?? 0) * staleShare,
+  )
+  const unknown = tables.filter((table) => changed(table) === 0 && found.get(table.name)?.isUnknown)
   const waiting = stale.toSorted((a, b) => changed(b) - changed(a)).values()
   // The largest first, two at a time: the run waits for the last of them.
   const lane = async (): Promise<void> => {
-    for (const table of waiting) await analyzeTable(db, schema, table)
+    for (const table of waiting) await analyzeTables(db, schema, [table])
   }
   await Promise.all([lane(), lane()])
+  await analyzeTables(db, schema, unknown)
   for (const table of stale) written.delete(table.name)
 }
