@@ -24,11 +24,10 @@ import {
   storeShared,
 } from '../../engine/warehouse/sharedrows.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
-import { differingText } from './comparing.js'
 import { Confirmation } from './confirm.js'
 import { DeletionGuard, deletionLimit } from './deletionguard.js'
 import { LiveRows } from './liverows.js'
-import { answersApart, askForRegressions, followBack } from './sourceregression.js'
+import { answersApart, askForRegressions, differingText, followBack } from './sourceregression.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 
 /** How many records one run requests at most; the next run continues. */

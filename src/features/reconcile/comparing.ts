@@ -25,6 +25,7 @@ import { Walk } from '../../engine/walk/walk.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import { reviveShown } from './shownislive.js'
+import { differingText } from './sourceregression.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
@@ -32,10 +33,6 @@ export type Unclear = ReadonlyMap<Int64, UnclearAnswer>
 
 /** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
 export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
-
-/** `isById`: whether the source answers by id. */
-export const differingText = (records: number, isById: boolean): string =>
-  `${isById ? `The source gives different answers about ${plural(records, 'record')} by id and in its list, or from one response to the next` : `The source shows ${plural(records, 'record')} in an older version than the warehouse has, and it does not answer by id, which would show whether it went back`}. Nothing was changed for ${records === 1 ? 'it' : 'them'}; the next reconcile checks again`
 
 /** `unclear`: records that the list doesn't show, and what came instead of them by id. */
 export function unclearText(unclear: Unclear): string {

@@ -4,6 +4,7 @@
  * `verify`.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { plural } from '../../engine/base/format.js'
 import type { Fetched, PageStore } from '../../engine/run/store.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { Confirmation } from './confirm.js'
@@ -97,3 +98,7 @@ export class OlderRows {
     return answer
   }
 }
+
+/** `isById`: whether the source answers by id. */
+export const differingText = (records: number, isById: boolean): string =>
+  `${isById ? `The source gives different answers about ${plural(records, 'record')} by id and in its list, or from one response to the next` : `The source shows ${plural(records, 'record')} in an older version than the warehouse has, and it does not answer by id, which would show whether it went back`}. Nothing was changed for ${records === 1 ? 'it' : 'them'}; the next reconcile checks again`

@@ -8,7 +8,7 @@ import type { CommandContext, StepPlace, StepSettings, TellStep } from '../../sh
 import { runAsStep } from '../../shell/execute.js'
 import { dueRound } from '../../shell/features.js'
 import { withSharedLook } from '../reconcile/askshared.js'
-import { walkOf } from '../reconcile/work.js'
+import { walkOf } from '../reconcile/listwalk.js'
 
 /** Walks what is new, or everything again. */
 export function beginSync({ mode }: Pick<RunRequest, 'mode'>): Begin {

@@ -26,7 +26,6 @@ import {
   beforeAllText,
   type ComparedCursor,
   Comparing,
-  differingText,
   unclearOf,
   unclearText,
 } from '../reconcile/comparing.js'
@@ -35,7 +34,7 @@ import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
 import { leftReport } from '../reconcile/leftthelist.js'
 import { LiveRows } from '../reconcile/liverows.js'
 import { RegisterCheck } from '../reconcile/registercheck.js'
-import { answersApart } from '../reconcile/sourceregression.js'
+import { answersApart, differingText } from '../reconcile/sourceregression.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
 import { type ContentDifference, compareContent } from './content.js'
 
