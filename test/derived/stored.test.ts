@@ -1,7 +1,7 @@
 /** The rows derived from orders are stored, replaced, deleted and restored with them, in every warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { markDeleted } from '../../src/engine/run/tombstone.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { markDeleted } from '../../src/features/reconcile/tombstone.js'
 import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../support/orders.js'
 import { known } from '../support/run.js'
 import { wipe } from '../support/through.js'

@@ -8,9 +8,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { Confirmation } from '../../src/engine/run/confirm.js'
 import type { Source } from '../../src/engine/source/source.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { Confirmation } from '../../src/features/reconcile/confirm.js'
 import { type ApiRecord, createSandbox, type Sandbox, template } from '../../src/sandbox/index.js'
 import { Between } from './between.js'
 import { HandClock } from './clocks.js'

@@ -7,6 +7,7 @@
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../../engine/base/reasons.js'
 import { addMicros, endOfSecond } from '../../engine/base/timestamp.js'
+import { withSharedLook } from '../../engine/run/askshared.js'
 import type { Begin, CursorEnd } from '../../engine/run/cursor.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import type { CursorProgress, CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
@@ -24,7 +25,6 @@ import { RangeWalk } from '../../engine/walk/range.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
 import { judged } from '../../engine/walk/verdict.js'
 import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
-import { withSharedLook } from '../reconcile/askshared.js'
 import {
   type BackfillKey,
   forgetAbandoned,

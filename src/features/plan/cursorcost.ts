@@ -12,6 +12,7 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
+import { LiveRows } from '../../engine/run/liverows.js'
 import { floorOf, remaining } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { plannedWatermark } from '../../engine/run/stampsahead.js'
@@ -20,7 +21,6 @@ import { countAfter } from '../../engine/walk/count.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { memoryOf } from '../../engine/walk/memory.js'
 import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
-import { LiveRows } from '../reconcile/liverows.js'
 import { backfillCost, burstChecks, compareCost, resumedCost, walkCost, wholeCost } from './forecast.js'
 
 /** The cost of work on a cursor. */

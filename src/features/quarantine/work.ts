@@ -4,6 +4,7 @@ import { plural } from '../../engine/base/format.js'
 import { parseInt64 } from '../../engine/base/int64.js'
 import { type ById, byIdNow } from '../../engine/run/byid.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
+import { LiveRows } from '../../engine/run/liverows.js'
 import type { Dependencies, Writing } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { TenantStats } from '../../engine/run/runstats.js'
@@ -15,7 +16,6 @@ import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../../engine/warehouse/quarantine.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { LiveRows } from '../reconcile/liverows.js'
 
 /** One value, item or record in quarantine (contract: state tables). */
 export interface Quarantined {

@@ -34,7 +34,7 @@ cursor fails. --accept-deletes confirms that the records were really deleted.`,
 
 export const reconcile: Feature = {
   command: reconcileCommand,
-  settings: async () => (await import('./settings.js')).reconcileSection,
+  settings: async () => (await import('../../engine/config/reconcilesection.js')).reconcileSection,
   step: async () => ({
     command: 'reconcile',
     does: 'also find deleted and missing records.',

@@ -12,6 +12,7 @@ import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import type { Note } from '../../engine/run/runreport.js'
+import { differingText } from '../../engine/run/sourceregression.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
@@ -25,7 +26,6 @@ import { Walk } from '../../engine/walk/walk.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import { reviveShown } from './shownislive.js'
-import { differingText } from './sourceregression.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 

@@ -5,19 +5,19 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Cell, Move } from '../../engine/compare/histogram.js'
+import { type Confirmation, idsOf } from '../../engine/run/confirm.js'
+import type { LiveRows } from '../../engine/run/liverows.js'
+import type { RegisterCheck } from '../../engine/run/registercheck.js'
 import type { Note } from '../../engine/run/runreport.js'
+import { OlderRows } from '../../engine/run/sourceregression.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { forever } from '../../engine/walk/cutpoint.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { ComparedRows, Repair } from './comparing.js'
-import { type Confirmation, idsOf } from './confirm.js'
 import { LeftRecords } from './leftthelist.js'
-import type { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
-import type { RegisterCheck } from './registercheck.js'
-import { OlderRows } from './sourceregression.js'
 
 /** The versions of a record on which warehouse and source disagree; null if the record doesn't exist. */
 interface DryRunEntry {

@@ -4,12 +4,12 @@
 import type { Candidate } from '../../engine/compare/comparison.js'
 import { fullCost } from '../../engine/compare/comparisoncost.js'
 import type { Move } from '../../engine/compare/histogram.js'
+import type { Confirmation } from '../../engine/run/confirm.js'
+import type { LiveRows } from '../../engine/run/liverows.js'
+import type { RegisterCheck } from '../../engine/run/registercheck.js'
 import type { Note } from '../../engine/run/runreport.js'
 import { digest, type SetDifference } from '../../engine/warehouse/register/sketch.js'
 import type { Repair } from './comparing.js'
-import type { Confirmation } from './confirm.js'
-import type { LiveRows } from './liverows.js'
-import type { RegisterCheck } from './registercheck.js'
 
 interface LostRowParts {
   readonly check: RegisterCheck

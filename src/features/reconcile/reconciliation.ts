@@ -6,6 +6,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
 import { byIdOf } from '../../engine/run/byid.js'
+import { Confirmation, idsOf } from '../../engine/run/confirm.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import { CursorWalk } from '../../engine/run/cursorwalk.js'
 import {
@@ -16,7 +17,10 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
+import { LiveRows } from '../../engine/run/liverows.js'
+import { RegisterCheck, trimRequests } from '../../engine/run/registercheck.js'
 import type { Note, Reconciled } from '../../engine/run/runreport.js'
+import { answersApart, followBack, OlderRows } from '../../engine/run/sourceregression.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { type Memory, storedMemory } from '../../engine/walk/memory.js'
@@ -35,14 +39,10 @@ import {
   unclearOf,
   unsureText,
 } from './comparing.js'
-import { Confirmation, idsOf } from './confirm.js'
 import { Latecomers } from './latecomers.js'
 import { type LeftStanding, leftReport, leftStanding, unconfirmedText } from './leftthelist.js'
-import { LiveRows } from './liverows.js'
 import { recoverLostRows } from './lostrows.js'
 import { type DeletionOptions, MissingRows } from './missingrows.js'
-import { RegisterCheck, trimRequests } from './registercheck.js'
-import { answersApart, followBack, OlderRows } from './sourceregression.js'
 
 export interface ReconcileOptions extends DeletionOptions {
   /** List every record, whatever the counts are. */

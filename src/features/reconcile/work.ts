@@ -1,10 +1,11 @@
 /* What `reconcile` does with each cursor. */
+
+import { withSharedLook } from '../../engine/run/askshared.js'
 import type { Begin } from '../../engine/run/cursor.js'
+import { deletionLimit } from '../../engine/run/deletionguard.js'
+import { walkOf } from '../../engine/run/listwalk.js'
 import { NamesSync } from '../../engine/run/nameslist.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
-import { withSharedLook } from './askshared.js'
-import { deletionLimit } from './deletionguard.js'
-import { walkOf } from './listwalk.js'
 import { Reconciliation } from './reconciliation.js'
 
 /** Walks what is new, compares, and repairs differences. */

@@ -1,5 +1,8 @@
 /* What `sync` does with each cursor. */
+
+import { withSharedLook } from '../../engine/run/askshared.js'
 import type { Begin } from '../../engine/run/cursor.js'
+import { walkOf } from '../../engine/run/listwalk.js'
 import { NamesSync } from '../../engine/run/nameslist.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import type { JobWork } from '../../engine/run/steps.js'
@@ -7,8 +10,6 @@ import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { CommandContext, StepPlace, StepSettings, TellStep } from '../../shell/command.js'
 import { runAsStep } from '../../shell/execute.js'
 import { dueRound } from '../../shell/features.js'
-import { withSharedLook } from '../reconcile/askshared.js'
-import { walkOf } from '../reconcile/listwalk.js'
 
 /** Walks what is new, or everything again. */
 export function beginSync({ mode }: Pick<RunRequest, 'mode'>): Begin {

@@ -5,6 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
 import { type ById, readingById } from '../../engine/run/byid.js'
+import { Confirmation } from '../../engine/run/confirm.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -13,8 +14,11 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
+import { LiveRows } from '../../engine/run/liverows.js'
+import { RegisterCheck } from '../../engine/run/registercheck.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
+import { answersApart, differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { ReadingCursor } from '../../engine/run/tenant.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
@@ -29,12 +33,8 @@ import {
   unclearOf,
   unclearText,
 } from '../reconcile/comparing.js'
-import { Confirmation } from '../reconcile/confirm.js'
 import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
 import { leftReport } from '../reconcile/leftthelist.js'
-import { LiveRows } from '../reconcile/liverows.js'
-import { RegisterCheck } from '../reconcile/registercheck.js'
-import { answersApart, differingText } from '../reconcile/sourceregression.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
 import { type ContentDifference, compareContent } from './content.js'
 

@@ -1,10 +1,10 @@
 /** What the product reports about itself and its rows: one function that decides it is broken at a time. */
 import type * as format from '../../../src/engine/base/format.js'
+import type * as askshared from '../../../src/engine/run/askshared.js'
 import type * as verdict from '../../../src/engine/walk/verdict.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
 import type * as openincidents from '../../../src/features/alerts/openincidents.js'
 import type * as figuresql from '../../../src/features/analytics/figuresql.js'
-import type * as askshared from '../../../src/features/reconcile/askshared.js'
 import type * as fold from '../../../src/features/report/read/fold.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -48,7 +48,7 @@ export const claims: readonly Promised[] = [
   {
     promise: 'a service that moved is in one order',
     broken: 'does not look for services that two orders show',
-    breakage: breaking<typeof askshared>('src/features/reconcile/askshared.ts').function(
+    breakage: breaking<typeof askshared>('src/engine/run/askshared.ts').function(
       'withSharedLook',
       () => (_cursor, work) => work,
     ),

@@ -3,6 +3,7 @@
 import { Stop } from '../../../src/engine/base/errors.js'
 import type * as parts from '../../../src/engine/base/parts.js'
 import type * as cursorHands from '../../../src/engine/run/cursorhands.js'
+import type * as guard from '../../../src/engine/run/deletionguard.js'
 import type * as freshness from '../../../src/engine/run/freshness.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
@@ -23,7 +24,6 @@ import type * as synced from '../../../src/features/events/synced.js'
 import type * as waiting from '../../../src/features/events/waiting.js'
 import type * as intake from '../../../src/features/listen/intake.js'
 import type * as secrets from '../../../src/features/listen/secretcheck.js'
-import type * as guard from '../../../src/features/reconcile/deletionguard.js'
 import type * as room from '../../../src/shell/connectionroom.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -163,7 +163,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'only the source confirms a deletion',
     broken: 'believes any number of deletions per hour',
-    breakage: breaking<typeof guard>('src/features/reconcile/deletionguard.ts').method(
+    breakage: breaking<typeof guard>('src/engine/run/deletionguard.ts').method(
       'DeletionGuard',
       'trips',
       () => () => false,

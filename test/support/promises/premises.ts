@@ -13,6 +13,7 @@ import type * as byid from '../../../src/engine/run/byid.js'
 import { readingById } from '../../../src/engine/run/byid.js'
 import type * as incremental from '../../../src/engine/run/cursorwalk.js'
 import { wholeOutcome } from '../../../src/engine/run/cursorwork.js'
+import type * as breaker from '../../../src/engine/run/deletionguard.js'
 import type * as ending from '../../../src/engine/run/ending.js'
 import type * as isolate from '../../../src/engine/run/isolate.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
@@ -20,7 +21,9 @@ import type * as names from '../../../src/engine/run/nameslist.js'
 import type * as prune from '../../../src/engine/run/prunehistory.js'
 import type * as retryhole from '../../../src/engine/run/retryhole.js'
 import type * as runend from '../../../src/engine/run/runend.js'
+import type * as wentback from '../../../src/engine/run/sourceregression.js'
 import type * as stamps from '../../../src/engine/run/stampsahead.js'
+import type * as tombstone from '../../../src/engine/run/tombstone.js'
 import type * as beginning from '../../../src/engine/run/wholelists.js'
 import type * as longnumbers from '../../../src/engine/source/http/longnumbers.js'
 import type * as transport from '../../../src/engine/source/http/transport.js'
@@ -39,6 +42,7 @@ import type * as walkstate from '../../../src/engine/walk/walkstate.js'
 import type * as classify from '../../../src/engine/warehouse/classify.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as interference from '../../../src/engine/warehouse/interference.js'
+import type * as keychange from '../../../src/engine/warehouse/keychange.js'
 import type * as layout from '../../../src/engine/warehouse/layout.js'
 import type * as learnedrules from '../../../src/engine/warehouse/learnedrules.js'
 import type * as lease from '../../../src/engine/warehouse/lease.js'
@@ -59,10 +63,7 @@ import type * as tenants from '../../../src/engine/warehouse/tenants.js'
 import type * as zones from '../../../src/features/analytics/zones.js'
 import type * as probe from '../../../src/features/check/probe.js'
 import type * as replaced from '../../../src/features/listen/replaced.js'
-import type * as breaker from '../../../src/features/reconcile/deletionguard.js'
 import type * as dryrun from '../../../src/features/reconcile/dryrun.js'
-import type * as wentback from '../../../src/features/reconcile/sourceregression.js'
-import type * as tombstone from '../../../src/features/reconcile/tombstone.js'
 import type * as resting from '../../../src/features/targets/restinglists.js'
 import type * as context from '../../../src/shell/commandcontext.js'
 import type * as output from '../../../src/shell/output.js'
@@ -538,7 +539,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'the database stores rows as sent',
     broken: 'believes that a row is marked as deleted because it said so',
-    breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
+    breakage: breaking<typeof tombstone>('src/engine/run/tombstone.ts').function(
       'checkMarked',
       () => async () => {},
     ),
@@ -570,6 +571,17 @@ export const premises: readonly Promised[] = [
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'fails only the lists that a policy that errs concerns',
     on: ['postgres'],
+  },
+  {
+    promise: 'a problem with one table affects no other',
+    broken: 'leaves a table without the key that somebody took away',
+    breakage: breaking<typeof keychange>('src/engine/warehouse/keychange.ts').function(
+      'keyChange',
+      () => async () => undefined,
+    ),
+    test: 'test/engine/warehouse/trouble.test.ts',
+    name: 'a table that was copied without its key gets it again',
+    on: both,
   },
   {
     promise: 'a problem with one table affects no other',
@@ -846,7 +858,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'versions never go back',
     broken: "doesn't follow a source that was restored from a backup",
-    breakage: breaking<typeof wentback>('src/features/reconcile/sourceregression.ts').function(
+    breakage: breaking<typeof wentback>('src/engine/run/sourceregression.ts').function(
       'askForRegressions',
       (sound) =>
         async (...given) => ({ ...(await sound(...given)), older: [] }),
@@ -905,7 +917,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'mass deletions are an error',
     broken: 'believes any number of deletions',
-    breakage: breaking<typeof breaker>('src/features/reconcile/deletionguard.ts').method(
+    breakage: breaking<typeof breaker>('src/engine/run/deletionguard.ts').method(
       'DeletionGuard',
       'trips',
       () => () => false,

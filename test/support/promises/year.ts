@@ -5,9 +5,9 @@
 import type * as flatten from '../../../src/engine/model/flatten/flatten.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
 import type * as runend from '../../../src/engine/run/runend.js'
+import type * as tombstone from '../../../src/engine/run/tombstone.js'
 import type * as ends from '../../../src/engine/run/walkend.js'
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
-import type * as tombstone from '../../../src/features/reconcile/tombstone.js'
 import { type Breakage, breaking } from '../breakage.js'
 
 export interface YearMutant {
@@ -75,7 +75,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'reports deletions, but marks nothing',
-    breakage: breaking<typeof tombstone>('src/features/reconcile/tombstone.ts').function(
+    breakage: breaking<typeof tombstone>('src/engine/run/tombstone.ts').function(
       'markDeleted',
       () => async (_warehouse, _task, gone) => [...gone],
     ),

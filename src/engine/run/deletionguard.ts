@@ -1,6 +1,6 @@
-import { Skip } from '../../engine/base/errors.js'
-import type { Run } from '../../engine/run/tenant.js'
-import { reconcileSettings } from './settings.js'
+import { Skip } from '../base/errors.js'
+import { reconcileSettings } from '../config/reconcilesection.js'
+import type { Run } from './tenant.js'
 
 /**
  * A cursor with fewer rows has no deletion guard if each deletion is confirmed by id: requesting all of them costs

@@ -4,9 +4,8 @@
  * register.
  */
 
-import type { Table } from '../../engine/model/table.js'
-import { type CursorTask, keyOf, type ReadingCursor } from '../../engine/run/tenant.js'
-import { type CursorKey, cursorColumns } from '../../engine/warehouse/cursors.js'
+import type { Table } from '../model/table.js'
+import { type CursorKey, cursorColumns } from '../warehouse/cursors.js'
 import {
   changeRegister,
   countLive,
@@ -15,9 +14,10 @@ import {
   readRegister,
   registerOf,
   vanished,
-} from '../../engine/warehouse/register/register.js'
-import type { SetDifference } from '../../engine/warehouse/register/sketch.js'
-import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
+} from '../warehouse/register/register.js'
+import type { SetDifference } from '../warehouse/register/sketch.js'
+import type { ReadingWarehouse, Writer } from '../warehouse/writer.js'
+import { type CursorTask, keyOf, type ReadingCursor } from './tenant.js'
 
 /** How many bytes of recorded requests a row may cost on average, and the bytes of one recorded request. */
 const bytesARow = 16

@@ -1,6 +1,6 @@
 /* The section `reconcile` of the configuration. */
-import { section, share } from '../../engine/config/leaf.js'
-import { configSection, settingsOf } from '../../engine/config/section.js'
+import { section, share } from './leaf.js'
+import { configSection, settingsOf } from './section.js'
 
 export const reconcileSection = configSection({
   name: 'reconcile',

@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { type CursorTask, keyOf, rootOf } from '../../engine/run/tenant.js'
-import { rootTable } from '../../engine/warehouse/database.js'
-import { notMarked } from '../../engine/warehouse/interference.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
-import { forgetRecord } from '../../engine/warehouse/quarantine.js'
-import { enterRows, lockRegister } from '../../engine/warehouse/register/register.js'
-import type { Session } from '../../engine/warehouse/transaction.js'
-import { keepDeleted, versionTables } from '../../engine/warehouse/versions.js'
-import { lowerVoidStamps } from '../../engine/warehouse/voidstamps.js'
+import { rootTable } from '../warehouse/database.js'
+import { notMarked } from '../warehouse/interference.js'
+import type { DialectWriter } from '../warehouse/leasedwarehouse.js'
+import { forgetRecord } from '../warehouse/quarantine.js'
+import { enterRows, lockRegister } from '../warehouse/register/register.js'
+import type { Session } from '../warehouse/transaction.js'
+import { keepDeleted, versionTables } from '../warehouse/versions.js'
+import { lowerVoidStamps } from '../warehouse/voidstamps.js'
+import { type CursorTask, keyOf, rootOf } from './tenant.js'
 
 /** A row whose record the source no longer has, and when it was requested. */
 export interface GoneRow {

@@ -3,17 +3,17 @@
  * `verify` use it before anything counts as deleted.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Candidate } from '../../engine/compare/comparison.js'
-import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
-import type { ById } from '../../engine/run/byid.js'
-import type { CursorList } from '../../engine/run/cursorlist.js'
-import type { Note } from '../../engine/run/runreport.js'
-import type { Fetched } from '../../engine/run/store.js'
-import { countAfter } from '../../engine/walk/count.js'
-import { cutBefore, cutPoint, epoch } from '../../engine/walk/cutpoint.js'
-import { largestOf } from '../../engine/walk/pagesize.js'
-import { RangeWalk } from '../../engine/walk/range.js'
-import type { WalkPage } from '../../engine/walk/types.js'
+import type { Candidate } from '../compare/comparison.js'
+import { countAfter } from '../walk/count.js'
+import { cutBefore, cutPoint, epoch } from '../walk/cutpoint.js'
+import { largestOf } from '../walk/pagesize.js'
+import { RangeWalk } from '../walk/range.js'
+import type { WalkPage } from '../walk/types.js'
+import type { UnclearAnswer } from './answerbyid.js'
+import type { ById } from './byid.js'
+import type { CursorList } from './cursorlist.js'
+import type { Note } from './runreport.js'
+import type { Fetched } from './store.js'
 import type { GoneRow } from './tombstone.js'
 
 /** The records that these answers show. */

@@ -1,9 +1,9 @@
-import { CursorWalk } from '../../engine/run/cursorwalk.js'
-import type { CursorResult, CursorWork } from '../../engine/run/cursorwork.js'
-import type { AskedWalk } from '../../engine/run/resumecursor.js'
-import type { CursorRun } from '../../engine/run/tenant.js'
-import { movesWatermark } from '../../engine/walk/verdict.js'
+import { movesWatermark } from '../walk/verdict.js'
+import { CursorWalk } from './cursorwalk.js'
+import type { CursorResult, CursorWork } from './cursorwork.js'
 import { RegisterCheck, trimRequests } from './registercheck.js'
+import type { AskedWalk } from './resumecursor.js'
+import type { CursorRun } from './tenant.js'
 
 /** An incremental walk, after which the register and the recorded requests are cleaned up. */
 export function walkOf(cursor: CursorRun, mode: AskedWalk): CursorWork {

@@ -5,15 +5,9 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
-import { byIdOf } from '../../engine/run/byid.js'
-import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
-import { addCounts, type Counts, type CursorResult, type CursorWork } from '../../engine/run/cursorwork.js'
-import { mostTouched } from '../../engine/run/runstats.js'
-import { type Fetched, PageStore } from '../../engine/run/store.js'
-import type { CursorRun } from '../../engine/run/tenant.js'
-import { judged } from '../../engine/walk/verdict.js'
-import type { CursorState } from '../../engine/warehouse/cursors.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
+import { judged } from '../walk/verdict.js'
+import type { CursorState } from '../warehouse/cursors.js'
+import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import {
   type FoundShared,
   type KnownShared,
@@ -22,12 +16,18 @@ import {
   SharedRows,
   type SharingPair,
   storeShared,
-} from '../../engine/warehouse/sharedrows.js'
-import type { Version } from '../../engine/warehouse/versionbatch.js'
+} from '../warehouse/sharedrows.js'
+import type { Version } from '../warehouse/versionbatch.js'
+import { byIdOf } from './byid.js'
 import { Confirmation } from './confirm.js'
+import { type CursorList, flatList } from './cursorlist.js'
+import { addCounts, type Counts, type CursorResult, type CursorWork } from './cursorwork.js'
 import { DeletionGuard, deletionLimit } from './deletionguard.js'
 import { LiveRows } from './liverows.js'
+import { mostTouched } from './runstats.js'
 import { answersApart, askForRegressions, differingText, followBack } from './sourceregression.js'
+import { type Fetched, PageStore } from './store.js'
+import type { CursorRun } from './tenant.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 
 /** How many records one run requests at most; the next run continues. */

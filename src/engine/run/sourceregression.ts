@@ -4,10 +4,10 @@
  * `verify`.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { plural } from '../../engine/base/format.js'
-import type { Fetched, PageStore } from '../../engine/run/store.js'
-import type { Version } from '../../engine/warehouse/versionbatch.js'
+import { plural } from '../base/format.js'
+import type { Version } from '../warehouse/versionbatch.js'
 import type { Confirmation } from './confirm.js'
+import type { Fetched, PageStore } from './store.js'
 
 /** Milliseconds between the two responses: by then a lagging replica has caught up, or shows that it lags. */
 export const answersApart = 5000
