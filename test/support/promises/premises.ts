@@ -581,7 +581,7 @@ export const premises: readonly Promised[] = [
     ),
     test: 'test/engine/warehouse/trouble.test.ts',
     name: 'a table that was copied without its key gets it again',
-    on: both,
+    on: ['postgres'],
   },
   {
     promise: 'a problem with one table affects no other',
