@@ -29,13 +29,6 @@ export const usualZone =
 export const zoneOf = (tenant: string, shop: string): string =>
   `coalesce((select zone_.zone from {report_zones} zone_ where zone_.tenant_id = ${tenant} and zone_.shop_id = ${shop}), ${usualZone})`
 
-/**
- * The condition that a row of `report_utc_days` has the day of an instant in a zone. It compares for equality first:
- * DuckDB would compare every instant with every day of the zone otherwise. `utcDay`: the instant's day in UTC, as text.
- */
-export const isDayOf = (alias: string, zone: string, instant: string, utcDay: string): string =>
-  `${alias}.zone = ${zone} and ${alias}.utc_day = ${utcDay} and ${alias}.from_at <= ${instant} and ${alias}.to_at > ${instant}`
-
 /** A share of this many cents is absurd; sums of a thousand such shares fit into 64 bits. */
 export const mostShare = 9_000_000_000_000_000
 
@@ -51,8 +44,8 @@ export interface ViewSql {
   readonly now: string
   /** A table of the warehouse. */
   table(name: string): string
-  /** The UTC day of an instant as text, `YYYY-MM-DD`. */
-  utcDay(instant: string): string
+  /** The day of an instant in a zone. null outside the calendar. Tables are in braces. */
+  day(zone: string, instant: string): string
   /** A day as text, `YYYY-MM-DD`. */
   dayText(day: string): string
   /** The day of each row of a table in its shop's zone. null outside the calendar. Tables are in braces. */

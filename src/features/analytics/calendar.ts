@@ -1,8 +1,8 @@
 /**
  * The calendar in the warehouse: when each day begins in each time zone in use. It is filled when a zone comes into
  * use, extended by a year when a year has passed, and refilled when Node's time zone rules change. The rows that begin
- * a stretch of days are a short form of it, and `report_utc_days` is a long one: views use one of them to find the day
- * of many rows fast.
+ * a stretch of days are a short form of it, which the views of Postgres use; those of SQLite use a long form,
+ * `report_utc_days`.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -34,12 +34,18 @@ function filling(
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  const ofUtc = sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${dialect.calendar.utcDayRows(runs)}) as days where true`
-  const byUtcDay = withAnalytics(db)
-    .insertInto('report_utc_days')
-    .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
-    .expression(ofUtc)
-  return [filled, last, byUtcDay].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
+  const utcDays = dialect.calendar.utcDayRows?.(runs)
+  const byUtcDay = utcDays
+    ? withAnalytics(db)
+        .insertInto('report_utc_days')
+        .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
+        .expression(
+          sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
+        )
+    : []
+  return [filled, last, byUtcDay]
+    .flat()
+    .map((statement) => statement.onConflict((c) => c.doNothing()).compile())
 }
 
 /** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
@@ -57,18 +63,22 @@ async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number
   return last?.day_number == null ? undefined : Number(last.day_number) + 1
 }
 
-/** The version of the time zone rules, as far as Node reports it, and the version of the rows made from them. */
-const rules = `${process.versions.tz ?? 'unknown'}/4`
+/**
+ * The version of the time zone rules, as far as Node reports it, and the version and form of the rows made from them: a
+ * copy in another kind of database needs others.
+ */
+const rulesOf = ({ dialect }: Pick<DialectWriter, 'dialect'>): string =>
+  `${process.versions.tz ?? 'unknown'}/4${dialect.calendar.utcDayRows ? '' : ' short'}`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: DialectWriter): Promise<boolean> {
-  return (await readMeta(warehouse, memory)) === rules
+  return (await readMeta(warehouse, memory)) === rulesOf(warehouse)
 }
 
 /** Whether days are stored, but another version of the program made them: the views find none in some tables. */
 export async function isOutdatedCalendar(warehouse: DialectWriter): Promise<boolean> {
   const made = await readMeta(warehouse, memory)
-  return made !== null && made !== rules
+  return made !== null && made !== rulesOf(warehouse)
 }
 
 async function fill(
@@ -121,7 +131,7 @@ export async function refreshCalendar(
   }
   if (!isCurrent) {
     await dropFormer(warehouse)
-    await warehouse.write([storeMeta(warehouse.db, memory, rules)])
+    await warehouse.write([storeMeta(warehouse.db, memory, rulesOf(warehouse))])
   }
   return filled
 }

@@ -26,7 +26,7 @@ export const analyticsTables = {
     ],
   }),
   report_utc_days: define({
-    doc: "The day in each time zone in use at each instant, by UTC day, for joins by equality: of the one or two rows of a zone and an instant's UTC day, the instant is between `from_at` and `to_at` in one.",
+    doc: "The day in each time zone in use at each instant, by UTC day, for joins by equality: of the one or two rows of a zone and an instant's UTC day, the instant is between `from_at` and `to_at` in one. Empty on Postgres, whose views search `report_days`.",
     key: ['zone', 'utc_day', 'from_at'],
     fields: {
       zone: text('Time zone, as an IANA name.'),

@@ -6,7 +6,7 @@ import type { View, ViewKind, ViewQuery, ViewWords } from '../../../schema/view.
 import { Bug } from '../../engine/base/errors.js'
 import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import { isDayOf, type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
+import { type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
 
 /* A view's query in one database's SQL, from its declaration. The views are made from it. */
 
@@ -114,8 +114,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
   enabled: (resources) => resources.filter((name) => settings.model.byName.get(name)?.enabled ?? false),
   liveRows: (tenant, resource) => liveRowsOf(settings, tenant, resource),
   zone: zoneOf,
-  day: (zone, instant) =>
-    `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant, sql.utcDay(instant))})`,
+  day: sql.day,
   shopDay: (alias, tenant, shop, instant) => sql.shopDay(alias, { tenant, shop, instant }),
   dayNumber: (day) =>
     `(select day_.day_number from {report_days} day_ where day_.zone = 'UTC' and day_.day = ${day})`,

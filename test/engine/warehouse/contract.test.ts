@@ -333,9 +333,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [19_783, '2024-03-01', '2024-03-01', '2024-03-01T05:00:00.000000Z'],
       [19_784, '2024-03-02', '2024-03-01', '2024-03-02T05:00:00.000000Z'],
     ])
+    const utcDays = warehouse.dialect.calendar.utcDayRows?.([run])
+    expect(utcDays === undefined).toBe(kind.name === 'postgres')
+    if (!utcDays) return
     const { rows: parts } = await sql<
       Record<string, unknown>
-    >`select utc_day, from_at, to_at, day from (${warehouse.dialect.calendar.utcDayRows([run])}) as d order by utc_day, from_at`.execute(
+    >`select utc_day, from_at, to_at, day from (${utcDays}) as d order by utc_day, from_at`.execute(
       warehouse.db,
     )
     const starts = ['2024-02-29', '2024-03-01', '2024-03-02'].map((day) => `${day}T05:00:00.000000Z`)

@@ -7,7 +7,9 @@ import { resources } from '../../../schema/index.js'
 import appointmentLoad from '../../../schema/views/appointment_load.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { isTimeZone } from '../../../src/engine/config/timezone.js'
+import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { isOutdatedCalendar } from '../../../src/features/analytics/calendar.js'
 import { railsZones } from '../../../src/features/analytics/railstimezones.js'
 import { dayOf, endDay, localOf } from '../../../src/features/analytics/shopday.js'
 import { withAnalytics } from '../../../src/features/analytics/tables.js'
@@ -286,9 +288,25 @@ describe.each(warehouses())('in $name', (kind) => {
     expect(later).toHaveLength(days.length + 2 * 365)
     expect(later.filter(({ day }) => day === null)).toHaveLength(2)
     // Every day, and each UTC day that it is part of: two in Samoa, one in UTC itself.
-    const parts = await rowsOf(warehouse, 'report_utc_days')
-    expect(parts.filter(({ zone }) => zone === 'UTC')).toHaveLength(end - 7305 + 365)
-    expect(parts.filter(({ zone }) => zone === 'Pacific/Apia')).toHaveLength(2 * (end - 7305 - 1 + 365))
+    const parts = async (zone: string): Promise<number> =>
+      (await rowsOf(warehouse, 'report_utc_days')).filter((row) => row.zone === zone).length
+    const isNeeded = kind.name === 'sqlite'
+    expect(await parts('UTC')).toBe(isNeeded ? end - 7305 + 365 : 0)
+    expect(await parts('Pacific/Apia')).toBe(isNeeded ? 2 * (end - 7305 - 1 + 365) : 0)
+
+    // A copy has the rows that its original needed, in another kind of database.
+    const rules = (await readMeta(warehouse, 'calendar')) ?? ''
+    const others = rules.endsWith(' short') ? rules.slice(0, -' short'.length) : `${rules} short`
+    const anew = [
+      storeMeta(warehouse.db, 'calendar', others),
+      withAnalytics(warehouse.db).deleteFrom('report_utc_days').compile(),
+    ]
+    await warehouse.write(anew)
+    expect(await isOutdatedCalendar(warehouse)).toBe(true)
+    await refresh(warehouse, { timeZone: 'Pacific/Apia' }, { now: '2027-01-01T00:00:00Z' })
+    expect(await isOutdatedCalendar(warehouse)).toBe(false)
+    expect(await parts('UTC')).toBe(isNeeded ? end - 7305 + 365 : 0)
+    expect(await rowsOf(warehouse, 'report_days')).toHaveLength(later.length)
   })
 
   it("the calendar's days match luxon's, whatever the clocks do", async () => {

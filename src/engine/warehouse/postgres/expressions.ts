@@ -1,9 +1,9 @@
 /* SQL that only Postgres understands: members of `_extra`, stored versions as JSON, the days of a calendar. */
 
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DayRun, Dialect, ExtraSql } from '../dialect.js'
+import type { CalendarSql, Dialect, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
 const column = sql.ref('_extra')
@@ -50,29 +50,15 @@ export const listed: Dialect['listed'] = (parameter, columns) => {
   return `(select ${picked.join(', ')} from jsonb_array_elements(${parameter}::jsonb) as listed(item))`
 }
 
-/** A row for each day, in the `from` of a query: `first + i` is its number; when it begins and ends, in seconds. */
-function daysOf(runs: readonly DayRun[]): RawBuilder<unknown> {
+const dayRows: CalendarSql['dayRows'] = (runs) => {
   const values = runs.map(
-    ({ first, days, start, end }) =>
-      sql`(${sql.lit(first)}, ${sql.lit(days)}, ${sql.lit(start)}, ${sql.lit(end)})`,
+    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(days)}, ${sql.lit(start)})`,
   )
-  return sql`(values ${sql.join(values)}) as runs(first, days, run_start, run_end), generate_series(0, days - 1) as i,
-    lateral (select run_start + i * 86400.0 as start,
-      case when i + 1 < days then run_start + (i + 1) * 86400.0 else run_end end as finish) as times`
+  const day = sql`date '1970-01-01' + (first + i)`
+  return sql`select first + i as n, to_timestamp(start + i * 86400.0) as from_at,
+      ${day} as day, cast(date_trunc('month', ${day}) as date) as month, case when i = 0 then 1 end as stretch
+    from (values ${sql.join(values)}) as runs(first, days, start), generate_series(0, days - 1) as i`
 }
 
-const day = sql`date '1970-01-01' + (first + i)`
-
-const dayRows: CalendarSql['dayRows'] = (runs) =>
-  sql`select first + i as n, to_timestamp(start) as from_at, ${day} as day,
-      cast(date_trunc('month', ${day}) as date) as month, case when i = 0 then 1 end as stretch
-    from ${daysOf(runs)}`
-
-const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
-  const utcDay = sql`floor(start / 86400) + k`
-  return sql`select to_char(date '1970-01-01' + cast(${utcDay} as integer), 'YYYY-MM-DD') as utc_day,
-      to_timestamp(start) as from_at, to_timestamp(finish) as to_at, ${day} as day
-    from ${daysOf(runs)}, generate_series(0, 2) as k where (${utcDay}) * 86400 < finish`
-}
-
-export const calendar: CalendarSql = { dayRows, utcDayRows }
+/** The views find days in `report_days`. */
+export const calendar: CalendarSql = { dayRows }

@@ -81,7 +81,8 @@ export const viewSql = (schema: string): ViewSql => ({
   // Whole seconds, like SQLite: minutes until now are the same on both.
   now: "date_trunc('second', current_timestamp)",
   table: (name) => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`,
-  utcDay: (instant) => `to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD')`,
+  day: (zone, instant) =>
+    `(select day_.day from {report_days} day_ where day_.zone = ${zone} and day_.from_at <= ${instant} order by day_.from_at desc limit 1)`,
   // A cast would print it according to the reader's DateStyle.
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,

@@ -7,7 +7,6 @@
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import {
   isBelow,
-  isDayOf,
   mostShare,
   mostUnits,
   type SelectedColumn,
@@ -138,13 +137,21 @@ function prorate(cents: string, share: string, whole: string): string {
   return `(case when ${whole} = 0 then 0 ${most} when ${isSmall} then ${sign} * ${exact} else cast(round(${rough}) as bigint) end)`
 }
 
-const utcDay = (instant: string): string => `substr(${instant}, 1, 10)`
+/**
+ * The condition that a row of `report_utc_days` has the day of an instant in a zone. It compares for equality first:
+ * DuckDB would compare every instant with every day of the zone otherwise.
+ */
+const isDayOf = (alias: string, zone: string, instant: string): string =>
+  `${alias}.zone = ${zone} and ${alias}.utc_day = substr(${instant}, 1, 10) and ${alias}.from_at <= ${instant} and ${alias}.to_at > ${instant}`
+
+const day = (zone: string, instant: string): string =>
+  `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant)})`
 
 /** At most one row is joined. A day chosen among several joined columns wouldn't be a typed column. */
 function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const zone = `${alias}_zone`
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join {report_utc_days} ${alias} on ${isDayOf(alias, `coalesce(${zone}.zone, ${usualZone})`, instant, utcDay(instant))}`
+      left join {report_utc_days} ${alias} on ${isDayOf(alias, `coalesce(${zone}.zone, ${usualZone})`, instant)}`
   return { day: `${alias}.day`, join }
 }
 
@@ -161,7 +168,7 @@ export const viewSql: ViewSql = {
   // SQLite prints whole seconds, DuckDB more: cutting to the fixed width of the tables' instants makes them the same.
   now: `(substr(replace(cast(current_timestamp as text), ' ', 'T'), 1, 19) || '.000000Z')`,
   table: (name) => `"${name}"`,
-  utcDay,
+  day,
   dayText: (day) => `cast(${day} as text)`,
   shopDay: joinedDay,
   minutes,
