@@ -9,6 +9,15 @@ export function packageFolder(): string {
   return folder
 }
 
+/** The file beside the installed program that names the contents of all its files (src/bundle.mjs). */
+const digestFile = 'program.txt'
+
+/** Equal texts mean the same program. undefined if it wasn't bundled. */
+export function programDigest(): string | undefined {
+  const file = join(dirname(fileURLToPath(import.meta.url)), digestFile)
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
 export function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8')) as {
     version: string

@@ -59,6 +59,29 @@ test('loads SQLite, whose large pages its writer thread stores, and reads the jo
   expect(orders).toBe(300)
 })
 
+test('remembers by its files what the views were made from, and makes them again if one is gone', async () => {
+  const file = join(here.folder, 'data/warehouse.db')
+  const look = () => {
+    const db = new Database(file)
+    const { value } = db.prepare("select value from sync_meta where name = 'views'").get() as {
+      value: string
+    }
+    const views = db.prepare("select name from sqlite_master where type = 'view' and name = 'orders'").all()
+    return { inputs: JSON.parse(value)[' inputs'], views: views.length, db }
+  }
+  const { inputs, db } = look()
+  expect(inputs.wanted).toMatch(/^[0-9a-f]{20}$/)
+  db.exec('drop view orders')
+  db.close()
+  here.configure({ sync: { resources }, report: { unlisted: 'leave out' } })
+  expect((await run('sync')).code).toBe(0)
+  const later = look()
+  later.db.close()
+  expect(later.views).toBe(1)
+  expect(later.inputs.wanted).not.toBe(inputs.wanted)
+  here.configure({ sync: { resources }, schedule: { listen: { port: 0 } } })
+})
+
 test.each(['18.20.8', '16.0.0', '20.18.3'])('says which Node it needs to Node %s', async (version) => {
   const older = join(here.folder, 'older.cjs')
   writeFileSync(older, `Object.defineProperty(process.versions, 'node', { value: '${version}' })`)

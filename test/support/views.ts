@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { views } from '../../schema/views/index.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { makeViews, type ViewsMade } from '../../src/features/analytics/makeviews.js'
+import { makeViews, type ViewsMade, type ViewsWanted } from '../../src/features/analytics/makeviews.js'
 import { refreshAnalytics } from '../../src/features/analytics/refresh.js'
 import type { ReportConfig } from '../../src/features/analytics/settings.js'
 import type { ZonesNow } from '../../src/features/analytics/zones.js'
@@ -38,11 +38,11 @@ export const refresh = (
 
 export const make = (
   warehouse: Warehouse,
-  settings: Partial<ReportConfig> = {},
+  { inputs, ...settings }: Partial<ReportConfig> & Pick<ViewsWanted, 'inputs'> = {},
   model: Model = known,
 ): Promise<ViewsMade> => {
   const { schema, unlisted } = reportConfig(settings)
-  return makeViews(warehouse, { model, schema, unlisted })
+  return makeViews(warehouse, { model, schema, unlisted, inputs })
 }
 
 /** Everything that the views need, once: views, zones, calendar. */

@@ -4,18 +4,19 @@
  * `migrate` calls this, and so does every command that writes, unless warehouse.autoMigrate is false.
  */
 import { createHash } from 'node:crypto'
-import { views } from '../../../schema/views/index.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { isHalfComputed } from '../../engine/warehouse/recompute.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOutdatedCalendar } from './calendar.js'
-import { type ViewSettings, viewText } from './viewwords.js'
+import type { ViewSettings } from './viewwords.js'
 
 export interface ViewsWanted extends ViewSettings {
   /** `report.schema`; undefined: the warehouse's default. */
   readonly schema?: string | undefined
+  /** A digest of all that the views are made from: equal texts make equal views. undefined: nobody knows. */
+  readonly inputs?: string | undefined
 }
 
 /** What was made or would be, and what could not be. */
@@ -26,19 +27,25 @@ export interface ViewsMade {
   readonly isPostponed?: true
 }
 
-/** What is remembered of a view: its declared text when it was made, and the text the database then showed. */
+/**
+ * What is remembered of a view: its declared text when it was made, and the text the database then showed. Under
+ * `inputsName`: what all of them were made from, once none was stale.
+ */
 type Remembered = Readonly<Record<string, { readonly wanted: string; readonly made: string }>>
+
+const inputsName = ' inputs'
 
 const digestOf = (view: WantedView): string =>
   createHash('sha256').update(JSON.stringify(view)).digest('hex').slice(0, 20)
 
-function wantedViews(warehouse: Warehouse, store: ViewStore, settings: ViewsWanted): WantedView[] {
-  const declared = views.map((view): WantedView => {
-    const columns = Object.entries(view.columns).map(([name, { doc, kind }]) => ({ name, doc, kind }))
-    const doc = `${view.doc} Grain: ${view.grain}.`
-    return { name: view.name, doc, columns, query: viewText(view, store.sql, settings) }
-  })
-  return [...declared, ...store.published(warehouse.tables)]
+/** Making the texts takes 5 % of a run that finds nothing new, so a run that needs none doesn't load what makes them. */
+async function wantedViews(
+  warehouse: Warehouse,
+  store: ViewStore,
+  settings: ViewsWanted,
+): Promise<WantedView[]> {
+  const { declaredViews } = await import('./declaredviews.js')
+  return [...declaredViews(store, settings), ...store.published(warehouse.tables)]
 }
 
 async function remembered({ db }: Dialect, store: ViewStore, run: RunStatement): Promise<Remembered> {
@@ -73,21 +80,32 @@ const inTheWay = (name: string, store: ViewStore): ViewTrouble => ({
   hint: `Rename or drop ${name} there, then type shopsync migrate`,
 })
 
-interface ViewSurvey {
+interface ViewsFound {
   readonly known: Remembered
   readonly live: ReadonlyMap<string, string>
+}
+
+interface ViewSurvey extends ViewsFound {
   readonly stale: readonly WantedView[]
 }
 
-/** What has to be made, compared with what exists. `given`: what is remembered, if it shouldn't be queried. */
-async function survey(
-  { dialect }: Warehouse,
+const foundViews = async (
+  warehouse: Warehouse,
   store: ViewStore,
-  wanted: readonly WantedView[],
   run: RunStatement,
-  given?: Remembered,
-): Promise<ViewSurvey> {
-  const [known, live] = [given ?? (await remembered(dialect, store, run)), await store.live(run)]
+): Promise<ViewsFound> => ({
+  known: await remembered(warehouse.dialect, store, run),
+  live: await store.live(run),
+})
+
+/** Whether every view is as it was made, from the same as now. */
+const areAsMade = ({ known, live }: ViewsFound, { inputs }: ViewsWanted): boolean =>
+  inputs !== undefined &&
+  known[inputsName]?.wanted === inputs &&
+  Object.entries(known).every(([name, { made }]) => name === inputsName || live.get(name) === made)
+
+/** What has to be made, compared with what exists. */
+function survey({ known, live }: ViewsFound, wanted: readonly WantedView[]): ViewSurvey {
   const stale = wanted.filter((view) => {
     const last = known[view.name]
     return last === undefined || last.wanted !== digestOf(view) || live.get(view.name) !== last.made
@@ -99,10 +117,10 @@ async function survey(
 async function makeStale(
   warehouse: Warehouse,
   store: ViewStore,
-  wanted: readonly WantedView[],
+  { wanted, inputs }: Pick<ViewsWanted, 'inputs'> & { readonly wanted: readonly WantedView[] },
   run: RunStatement,
 ): Promise<ViewsMade> {
-  const found = await survey(warehouse, store, wanted, run)
+  const found = survey(await foundViews(warehouse, store, run), wanted)
   const { known, stale } = found
   const troubles: ViewTrouble[] = []
   const made: { name: string; what: string; digest: string }[] = []
@@ -113,9 +131,11 @@ async function makeStale(
     else made.push({ name, what: whatOf(found, name), digest: digestOf(view) })
   }
   if (made.length > 0) {
-    const now = await store.live(run)
-    const fresh = made.map(({ name, digest }) => [name, { wanted: digest, made: now.get(name) ?? '' }])
-    await remember(warehouse.dialect, store, run, { ...known, ...Object.fromEntries(fresh) })
+    const after = await store.live(run)
+    const fresh = made.map(({ name, digest }) => [name, { wanted: digest, made: after.get(name) ?? '' }])
+    const all = { wanted: troubles.length === 0 ? (inputs ?? '') : '', made: '' }
+    const now = { ...known, ...Object.fromEntries(fresh), [inputsName]: all }
+    await remember(warehouse.dialect, store, run, now)
   }
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
 }
@@ -129,14 +149,32 @@ const troubleOfTable = (error: unknown): ViewTrouble | undefined =>
       }
     : undefined
 
+/** The views are what they would be if they were made now: the next run doesn't compare their texts. */
+async function allAsMade(
+  warehouse: Warehouse,
+  store: ViewStore,
+  { known }: ViewsFound,
+  { inputs }: ViewsWanted,
+): Promise<ViewsMade> {
+  if (inputs !== undefined && known[inputsName]?.wanted !== inputs)
+    await warehouse.transaction((session) =>
+      remember(warehouse.dialect, store, (query) => session.run(query), {
+        ...known,
+        [inputsName]: { wanted: inputs, made: '' },
+      }),
+    )
+  return { made: [], troubles: [] }
+}
+
 /** Takes two short queries if nothing has changed. Never throws for problems that only affect the views. */
 export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const { dialect } = warehouse
   const store = dialect.views(settings.schema)
-  const wanted = wantedViews(warehouse, store, settings)
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
-  const { stale } = await survey(warehouse, store, wanted, ask)
-  if (stale.length === 0) return { made: [], troubles: [] }
+  const found = await foundViews(warehouse, store, ask)
+  if (areAsMade(found, settings)) return { made: [], troubles: [] }
+  const wanted = await wantedViews(warehouse, store, settings)
+  if (survey(found, wanted).stale.length === 0) return allAsMade(warehouse, store, found, settings)
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
   const waits = [isHalfComputed(warehouse, settings.model), isOutdatedCalendar(warehouse)]
   if ((await warehouse.hasPendingMoves()) || (await Promise.all(waits)).some((one) => one))
@@ -148,7 +186,7 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
       await dialect.prepare(session)
       const run: RunStatement = (query) => session.run(query)
       await store.prepare(run)
-      return makeStale(warehouse, store, wanted, run)
+      return makeStale(warehouse, store, { wanted, inputs: settings.inputs }, run)
     })
   } catch (error) {
     const trouble = store.troubleOf(error) ?? troubleOfTable(error)
@@ -164,9 +202,9 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
 export async function plannedViews(warehouse: Warehouse, settings: ViewsWanted): Promise<ViewsMade> {
   const store = warehouse.dialect.views(settings.schema)
   const ask: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
-  const wanted = wantedViews(warehouse, store, settings)
-  const given = (await warehouse.has('sync_meta')) ? undefined : {}
-  const found = await survey(warehouse, store, wanted, ask, given)
+  const wanted = await wantedViews(warehouse, store, settings)
+  const known = (await warehouse.has('sync_meta')) ? await remembered(warehouse.dialect, store, ask) : {}
+  const found = survey({ known, live: await store.live(ask) }, wanted)
   const names = found.stale.map(({ name }) => name)
   if (names.length === 0) return { made: [], troubles: [] }
   const obstacle = await store.obstacle(ask)

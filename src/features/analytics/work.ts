@@ -1,17 +1,23 @@
 /* What analytics does for the rest of the program, according to its configuration. */
+import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
+import { programDigest } from '../../shell/package.js'
 import type { ViewsMade, ViewsWanted } from './makeviews.js'
 import { reportSettings } from './settings.js'
 import type { ZonesNow } from './zones.js'
 
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 20)
+
 /** The views for analysts, as configured. */
 export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'config'>): ViewsWanted {
-  const { schema, unlisted } = reportSettings(config)
-  return { model, schema, unlisted }
+  const report = reportSettings(config)
+  const program = programDigest()
+  const inputs = program && digest(JSON.stringify([program, config.resources, report]))
+  return { model, schema: report.schema, unlisted: report.unlisted, inputs }
 }
 
 /** Updates the views. Problems are logged and don't affect the command. */

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
+import { readMeta } from '../../../src/engine/warehouse/meta.js'
 import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
@@ -39,6 +40,38 @@ describe.each(warehouses())('in $name, the views', (kind) => {
     const { made } = await make(warehouse, { unlisted: 'leave out' })
     expect(made).toContainEqual({ table: 'purchases', what: 'replace view' })
     expect(made).not.toContainEqual({ table: 'dim_staffs', what: 'replace view' })
+  })
+
+  it('are compared with their declarations again if what they are made from has changed, or one is gone', async () => {
+    const warehouse = await fresh(kind)
+    const store = warehouse.dialect.views()
+    const remembered = async () => {
+      const views = JSON.parse((await readMeta(warehouse, store.memory)) ?? '{}')
+      return views[' inputs']?.wanted
+    }
+    const nothing = { made: [], troubles: [] }
+    expect((await make(warehouse, { inputs: 'a' })).made).not.toEqual([])
+    expect(await remembered()).toBe('a')
+    // Equal inputs promise equal texts, so these aren't compared.
+    expect(await make(warehouse, { inputs: 'a', unlisted: 'leave out' })).toEqual(nothing)
+    expect((await make(warehouse, { inputs: 'b', unlisted: 'leave out' })).made).not.toEqual([])
+    expect(await remembered()).toBe('b')
+    expect(await make(warehouse, { inputs: 'c', unlisted: 'leave out' })).toEqual(nothing)
+    expect(await remembered()).toBe('c')
+    await run(warehouse, `drop view ${store.relation('receivables')}`)
+    const again = await make(warehouse, { inputs: 'c', unlisted: 'leave out' })
+    expect(again.made).toEqual([{ table: 'receivables', what: 'create view' }])
+
+    // One that can't be made is tried again each time.
+    await run(warehouse, `drop view ${store.relation('receivables')}`)
+    await run(warehouse, `create table ${store.relation('receivables')} as select 1 as mine`)
+    // The other views are of d then, and no longer of c.
+    expect((await make(warehouse, { inputs: 'd' })).made).not.toEqual([])
+    expect((await make(warehouse, { inputs: 'c', unlisted: 'leave out' })).made).not.toEqual([])
+    for (const inputs of ['c', 'd', 'd'])
+      expect((await make(warehouse, { inputs, unlisted: 'leave out' })).troubles).toMatchObject([
+        { message: expect.stringContaining('The view receivables was not made') },
+      ])
   })
 
   it("leave a user's view of the same name alone, and report it", async () => {
