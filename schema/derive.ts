@@ -36,7 +36,7 @@ export interface RuleSettings {
 
 type Fields = Readonly<Record<string, Field>>
 /** A row without its key, tenant and stamps: a value for each declared column. */
-export type RuleRow<F extends Fields = Fields> = { readonly [K in keyof F]: Stored }
+type RuleRow<F extends Fields = Fields> = { readonly [K in keyof F]: Stored }
 
 export type Lines = Readonly<Record<string, readonly Stored[]>>
 

@@ -20,7 +20,7 @@
 import type { View } from './view.js'
 
 /** The unit of a figure. A ratio's quotient is in this unit: `unitFactor` is what it is multiplied by. */
-export type FigureUnit = 'cents' | 'hours' | 'count' | 'percent' | 'cents per hour' | 'days' | 'turns'
+type FigureUnit = 'cents' | 'hours' | 'count' | 'percent' | 'cents per hour' | 'days' | 'turns'
 
 /** What to multiply a numerator divided by its denominator by, if not 1. Days are counted in minutes. */
 export const unitFactor: Readonly<Partial<Record<FigureUnit, number>>> = { percent: 100, days: 1 / 1440 }
@@ -34,10 +34,10 @@ export type Measure =
   | { readonly distinct: string }
 
 /** What a figure leaves out, worded to follow a number, such as `invoices without a known cost`. */
-export type LeavesOut = { readonly what: string } & ({ readonly count: string } | { readonly sum: string })
+type LeavesOut = { readonly what: string } & ({ readonly count: string } | { readonly sum: string })
 
 /** What people type instead of the figure, and why it is wrong. */
-export interface Mistake {
+interface Mistake {
   readonly sql: string
   readonly why: string
 }

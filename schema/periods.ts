@@ -17,7 +17,7 @@ import {
 import { col, type View, type ViewColumn, type ViewQuery, type ViewWords } from './view.js'
 
 /** A column of shop_days or shop_months, and its expression over the stacked legs. */
-export interface PeriodColumn {
+interface PeriodColumn {
   readonly name: string
   readonly column: ViewColumn
   readonly sql: string

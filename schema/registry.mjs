@@ -119,8 +119,6 @@ ${figureNames.map((name) => `  ${name},`).join('\n')}
 
 /** Every declared figure, in the order of their names. */
 export const figures: readonly DeclaredFigure[] = Object.values(declared)
-
-export type FigureName = keyof typeof declared
 `
 const figureIndex = `${folder}figures/index.ts`
 const figuresBefore = existsSync(figureIndex) ? readFileSync(figureIndex, 'utf8') : ''

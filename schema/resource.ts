@@ -105,7 +105,7 @@ export interface Shape {
 }
 
 /** Columns of nested tables, by array, computed by the rule of the derived table `by` (schema/derive.ts). */
-export interface Computed {
+interface Computed {
   readonly by: string
   readonly columns: Readonly<Record<string, Readonly<Record<string, Field>>>>
 }
@@ -269,7 +269,7 @@ type Merge<T> = { [K in keyof T]: T[K] }
 type RootKeys<F extends Shape> = F extends { id: Field } ? 'id' | 'updated_at' : 'name'
 
 /** The row of a resource's own table. */
-export type RootRow<F extends Shape> = Merge<
+type RootRow<F extends Shape> = Merge<
   { tenant_id: Int64 } & Own<F, RootKeys<F>> & {
       _synced_at: string
       _deleted_at: string | null

@@ -82,6 +82,19 @@ describe('names', () => {
     expect(twice.map(([name, where]) => `${name}: ${where.join(', ')}`)).toEqual([])
   })
 
+  it('are exported only if another file uses them', () => {
+    const users = new Map<string, Set<string>>()
+    for (const file of [...sources, ...filesIn('test', '.ts'), ...filesIn('bench', '.ts')])
+      for (const [word] of withoutComments(textOf(file)).matchAll(/\b[A-Za-z_]\w*\b/g))
+        users.set(word, (users.get(word) ?? new Set()).add(file))
+    const unused = sources.flatMap((file) =>
+      exportedBy(file)
+        .filter((name) => (users.get(name)?.size ?? 0) < 2)
+        .map((name) => `${file} exports ${name}`),
+    )
+    expect(unused).toEqual([])
+  })
+
   it('hide no global of the language', () => {
     const types = [
       'Record',

@@ -70,7 +70,7 @@ export interface NetLines {
 }
 
 /** The order's discount and tax on the lines of one kind. */
-export interface OnLines {
+interface OnLines {
   readonly discount: Whole
   /** The tax on this many cents of taxable lines; null if the tax of the kind is unknown. */
   readonly taxUpTo: ((taxable: Whole) => Whole) | null
@@ -79,7 +79,7 @@ export interface OnLines {
 /** The tax on lines if nothing is taxed. */
 export const untaxed = (): Whole => 0
 
-export interface SharedNets {
+interface SharedNets {
   /** For each line, a value for each of the columns. */
   readonly values: readonly Stored[]
   /** The tax of all lines; null if unknown. */

@@ -98,5 +98,3 @@ const declared = {
 
 /** Every declared figure, in the order of their names. */
 export const figures: readonly DeclaredFigure[] = Object.values(declared)
-
-export type FigureName = keyof typeof declared

@@ -82,7 +82,7 @@ function printOffset(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${pad(Math.floor(size / 60), 2)}:${pad(size % 60, 2)}`
 }
 
-export const CANONICAL: TimestampFormat = { digits: 6, offsetMinutes: 0 }
+const CANONICAL: TimestampFormat = { digits: 6, offsetMinutes: 0 }
 
 export function printInstant(micros: Micros, format: TimestampFormat = CANONICAL): string {
   let fraction = micros % SECOND

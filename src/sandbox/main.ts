@@ -43,7 +43,7 @@ export interface RunSandboxOptions extends Passed {
 }
 
 /** How to reach a sandbox, for programs. */
-export interface SandboxFacts {
+interface SandboxFacts {
   readonly url: string
   readonly partner_id: string
   readonly secret: string

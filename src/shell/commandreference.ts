@@ -35,7 +35,7 @@ function section({ name, summary, help, argument, second, options = [], examples
 /** The most lines of a page: nobody scrolls through more. */
 const mostLines = 390
 
-export interface ReferencePage {
+interface ReferencePage {
   /** In docs/. */
   readonly file: string
   readonly text: string

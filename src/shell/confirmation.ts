@@ -2,7 +2,7 @@ import { Stop } from '../engine/base/errors.js'
 import { visible } from '../engine/base/escape.js'
 import type { Io } from './io.js'
 
-export interface TypedConfirmation {
+interface TypedConfirmation {
   readonly question: string
   /** For a refusal: what was not done, and how to do it without the prompt. */
   readonly undone: string

@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 
-export interface RoomSize {
+interface RoomSize {
   /** Each connection takes a file descriptor, and without one a job can't open the warehouse. */
   readonly most: number
   /** How many of these are reserved for this machine: its probes must reach `/health`. */
@@ -14,7 +14,7 @@ export interface RoomSize {
   readonly untrustedMs?: number
 }
 
-export interface Guest {
+interface Guest {
   readonly socket: Socket
   readonly address: string
   readonly isOwn: boolean

@@ -47,7 +47,7 @@ export async function execute(context: CommandContext, request: StepRequest): Pr
 }
 
 /** The progress display and the log of a run, or of a step of a job. */
-export class RunWatch {
+class RunWatch {
   readonly #tracker = new Tracker()
   readonly observer: Observer
   readonly #stop: () => void

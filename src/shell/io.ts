@@ -9,7 +9,7 @@ import type { Environment } from '../engine/config/expand.js'
 export type SignalName = 'SIGINT' | 'SIGTERM'
 
 /** A stream that may be a terminal, as node:tty's are. */
-export type MaybeTerminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number }
+type MaybeTerminal<S> = S & { readonly isTTY?: boolean; readonly columns?: number }
 
 export interface Io {
   readonly environment: Environment

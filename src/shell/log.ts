@@ -26,7 +26,7 @@ function secretsIn(settings: unknown): string[] {
 
 export type { Logger } from 'pino'
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel
   /** Lines for people instead of JSON. */
   readonly text: boolean

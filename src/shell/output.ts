@@ -5,7 +5,7 @@ import { visible } from '../engine/base/escape.js'
 import { shortRequests } from '../engine/base/format.js'
 import { harmless, plainTerminal, type Terminal } from './terminal.js'
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly json: boolean
   readonly quiet: boolean
   readonly stdout: Writable

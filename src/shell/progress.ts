@@ -65,7 +65,7 @@ export async function shown<T>(
   }
 }
 
-export interface Screen {
+interface Screen {
   write(text: string): void
   /** Columns of the terminal. */
   width(): number

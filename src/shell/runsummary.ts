@@ -25,7 +25,7 @@ const isOfTenant = ({ reason }: CursorReport): boolean =>
 export const isLeftOut = (cursor: CursorReport): boolean => isOfTenant(cursor) && cursor.requests === 0
 
 /** The tenants that aren't granted, one per line. */
-export function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[] {
+function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[] {
   const lines = new Map(
     cursors.filter(isOfTenant).map(({ tenant_id, error }) => [tenant_id, error ?? `Tenant ${tenant_id}`]),
   )
@@ -33,10 +33,10 @@ export function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[
 }
 
 /** The cursors that failed for their own reasons. */
-export const failedCursors = ({ cursors }: Pick<RunReport, 'cursors'>): CursorReport[] =>
+const failedCursors = ({ cursors }: Pick<RunReport, 'cursors'>): CursorReport[] =>
   cursors.filter((cursor) => cursor.status === 'failed' && !isOfTenant(cursor))
 
-export const failureText = ({ error }: CursorReport): string => error ?? 'no reason given'
+const failureText = ({ error }: CursorReport): string => error ?? 'no reason given'
 
 /** Everything about a run that needs attention, one per line. */
 export function runTroubles(report: RunReport): string[] {

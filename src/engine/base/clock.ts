@@ -7,7 +7,7 @@ export interface Clock {
 }
 
 /** The two clocks of a machine, in milliseconds. */
-export interface MachineClocks {
+interface MachineClocks {
   /** The time of day, in whole milliseconds. It jumps when someone, or NTP, sets it. */
   wall(): number
   /** Never jumps, and has microseconds. It may stand still while the machine sleeps. */

@@ -2,7 +2,7 @@
  * How many ids, or rows of 16 columns, a statement may name: databases limit its values (SQLite to 32,766, Postgres to
  * 65,535), and what waits for it may be any number.
  */
-export const namedAtOnce = 1000
+const namedAtOnce = 1000
 
 /** The items in parts of at most this many. */
 export function* inParts<T>(items: readonly T[], most = namedAtOnce): Generator<T[]> {

@@ -9,7 +9,7 @@ import { Retry, Skip, Stop } from './errors.js'
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** Adds facts that are known only at the end. A fact named `error.type` marks the span as failed. */
-export type TellSpan = (facts: SpanFacts) => void
+type TellSpan = (facts: SpanFacts) => void
 
 /**
  * Where all copies of OpenTelemetry's API with the same major version meet. An SDK is attached before the program

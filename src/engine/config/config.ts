@@ -3,7 +3,7 @@ import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
 
 /** Settings of one resource. */
-export interface ResourceConfig {
+interface ResourceConfig {
   readonly enabled: boolean
   /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
   readonly path: string | undefined

@@ -7,7 +7,7 @@
 import { parse, type ValueNode } from '@humanwhocodes/momoa'
 import { Bug } from '../base/errors.js'
 
-export interface JsonDocument {
+interface JsonDocument {
   readonly value: unknown
   /** The line of each value, by path, such as `sync.tenants[2]`. */
   readonly lines: ReadonlyMap<string, number>

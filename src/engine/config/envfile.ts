@@ -11,7 +11,7 @@ import type { Environment } from './expand.js'
 /** The name of the file next to a configuration. */
 export const usualEnvFile = 'shopsync.env'
 
-export interface EnvFile {
+interface EnvFile {
   readonly file: string
   readonly variables: Environment
 }

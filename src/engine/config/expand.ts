@@ -5,7 +5,7 @@ import type { Problem, SettingPaths } from './problems.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export interface Expansion {
+interface Expansion {
   readonly value: unknown
   readonly problems: Problem[]
   /** Names of the environment variables that were used. */

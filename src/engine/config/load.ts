@@ -33,7 +33,7 @@ interface Surroundings extends Checks {
   readonly workingDirectory: string
 }
 
-export interface LoadOptions extends Surroundings {
+interface LoadOptions extends Surroundings {
   /** From --config. */
   readonly file?: string | undefined
 }

@@ -26,7 +26,7 @@ export interface PostgresAddress {
 }
 
 /** As in the address; files are paths. */
-export interface TlsSettings {
+interface TlsSettings {
   readonly mode: TlsMode | undefined
   readonly rootCert: string | undefined
   readonly cert: string | undefined

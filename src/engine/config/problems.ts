@@ -35,7 +35,7 @@ interface Node {
   readonly enum?: readonly unknown[]
 }
 
-export const pathText = (path: Path): string =>
+const pathText = (path: Path): string =>
   path.reduce<string>(
     (text, key) => (typeof key === 'number' ? `${text}[${key}]` : memberPath(text, String(key))),
     '',
@@ -142,7 +142,7 @@ function pathsOf(node: Node, prefix = ''): string[] {
   )
 }
 
-export function nodeAt(node: Node | undefined, path: Path): Node | undefined {
+function nodeAt(node: Node | undefined, path: Path): Node | undefined {
   const [key, ...rest] = path
   if (key === undefined || node === undefined) return node
   const rested = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined

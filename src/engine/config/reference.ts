@@ -4,7 +4,7 @@
  */
 
 /** The parts of a JSON Schema that settings use. */
-export interface SettingSchema {
+interface SettingSchema {
   readonly title?: string
   readonly description?: string
   readonly type?: string | readonly string[]

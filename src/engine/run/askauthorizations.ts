@@ -48,7 +48,7 @@ export interface Authorizations {
   readonly list: AuthorizationList
 }
 
-export interface Asking {
+interface Asking {
   /** The warehouse has no tables to read from. */
   readonly isNew?: boolean
   readonly forgotten: ReadonlySet<Int64>

@@ -33,7 +33,7 @@ import { type GoneRow, markDeleted } from './tombstone.js'
 /** How many records one run requests at most; the next run continues. */
 const mostLookups = 100
 
-export interface SharedOptions {
+interface SharedOptions {
   /** Check all rows, not just those the run has written. */
   readonly isWhole?: boolean
   /** Only check where the work has written rows: everything else waits for the next run. */

@@ -37,7 +37,7 @@ export interface AuthorizationList {
   readonly syncedAt: string
 }
 
-export type AskingAuthorizations = Pick<Dependencies, 'source' | 'signal' | 'observer'>
+type AskingAuthorizations = Pick<Dependencies, 'source' | 'signal' | 'observer'>
 
 /** The list shows fewer authorizations than it counts. */
 export const isShort = ({ ids, again, isConsistent, total }: AuthorizationList): boolean =>

@@ -16,9 +16,9 @@ import type { CursorList } from './cursorlist.js'
 import { type CursorRun, now, type ReadingCursor } from './tenant.js'
 
 /** `askedAt`: the stamp of the request. */
-export type StampedAnswer = AnswerById & { readonly askedAt: string }
+type StampedAnswer = AnswerById & { readonly askedAt: string }
 
-export interface AnswersById {
+interface AnswersById {
   /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
   readonly isOffered: boolean
   readonly answers: ReadonlyMap<Int64, StampedAnswer>

@@ -37,7 +37,7 @@ export async function migrateColumns(run: Writing): Promise<readonly MovedColumn
 }
 
 /** Recomputes what a changed rule, or changed settings, made stale (src/engine/warehouse/recompute.ts). */
-export async function recomputeDerived({
+async function recomputeDerived({
   warehouse,
   model,
   clock,

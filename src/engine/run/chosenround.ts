@@ -18,7 +18,7 @@ import type { CursorTask, Run } from './tenant.js'
 export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | 'forgotten' | 'reason'>
 
 /** Cursors that may take more requests than all others together, such as first loads. */
-export interface LimitedTasks {
+interface LimitedTasks {
   readonly tasks: readonly CursorTask[]
   /** How many requests they may take together. The next round goes on where they are cut short. */
   readonly requests: number

@@ -21,7 +21,7 @@ export const idsOf = (answers: readonly Fetched[]): Int64[] =>
   answers.flatMap(({ flattened }) => flattened.records.map(({ id }) => id))
 
 /** The source's answers about rows that its list doesn't show. */
-export interface Confirmed {
+interface Confirmed {
   readonly gone: readonly GoneRow[]
   /** Records that exist: they moved, or the list had hidden them. */
   readonly moved: readonly Fetched[]

@@ -40,7 +40,7 @@ export interface Begin<W extends ReadingWarehouse = LeasedWarehouse> {
 }
 
 /** A cursor of a tenant that isn't granted. It isn't requested. */
-export interface LeftOut extends CursorTask {
+interface LeftOut extends CursorTask {
   readonly access: Exclude<TenantAccess, 'granted'>
 }
 

@@ -17,7 +17,7 @@ import { timeOf } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
 
 /** A page with the places that no response shows. */
-export interface IsolatedPage extends Page {
+interface IsolatedPage extends Page {
   /** Places on the page, from 0, in order. The records at them are missing from `records`. */
   readonly unread: readonly number[]
   /** The records before and behind each place that are on other pages, if they were needed. */

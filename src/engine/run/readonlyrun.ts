@@ -21,7 +21,7 @@ import { type CursorTask, now } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
 /** The result of a run that writes nothing. */
-export interface ReadOnlyEnd {
+interface ReadOnlyEnd {
   readonly ends: readonly CursorEnd[]
   /** A problem with the whole run; null if there is none. */
   readonly reason: Reason | null

@@ -50,7 +50,7 @@ export async function trimRequests(warehouse: Writer, task: CursorTask, rows: nu
  * register was kept so far. `many`: too many rows differ to identify them. Otherwise the rows that differ. `more`: rows
  * that should exist but don't; `less`: rows with values that shopsync didn't write.
  */
-export type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
+type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
 
 /** One cursor's register, and the live rows that it should list. */
 export class RegisterCheck {

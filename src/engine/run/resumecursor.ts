@@ -13,7 +13,7 @@ import { quickOverlapOf } from './lateness.js'
 import type { CursorRun } from './tenant.js'
 
 /** The progress of an interrupted walk, and its mode: a sync doesn't continue the walk of a full sync. */
-export interface StoredWalk extends WalkProgress {
+interface StoredWalk extends WalkProgress {
   readonly mode: WalkMode
   /** The refill that the walk carries out (CursorState.refill). */
   readonly refill?: string | null
@@ -43,7 +43,7 @@ export function walkMode(state: CursorState | undefined, asked: AskedWalk): Walk
 export const isQuick = (state: CursorState | undefined, asked: AskedWalk): boolean =>
   asked === 'quick' && storedWalk(state, 'walk')?.mode !== 'sync'
 
-export function storedWalk(state: CursorState | undefined, slot: WalkSlot): StoredWalk | undefined {
+function storedWalk(state: CursorState | undefined, slot: WalkSlot): StoredWalk | undefined {
   const stored = slot === 'walk' ? state?.walk : state?.refillWalk
   const walk = (stored as StoredWalk | null | undefined) ?? undefined
   // In 0.1.0, the walk of a whole list began there.

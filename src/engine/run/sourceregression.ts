@@ -12,7 +12,7 @@ import type { Fetched, PageStore } from './store.js'
 /** Milliseconds between the two responses: by then a lagging replica has caught up, or shows that it lags. */
 export const answersApart = 5000
 
-export interface Regressions {
+interface Regressions {
   /** Both responses show the same older version. */
   readonly older: readonly { readonly fetched: Fetched; readonly stored: Version; readonly id: Int64 }[]
   /** Newer than the row, in both responses. */

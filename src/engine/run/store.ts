@@ -29,7 +29,7 @@ export interface Fetched<P extends FlatPage = Flattened> {
 }
 
 /** What commits with a page, and what is reported about it. */
-export interface PageDetails {
+interface PageDetails {
   /** State that refers to the rows and commits in their transaction. */
   readonly statements?: readonly CompiledQuery[]
   /** Records in the whole list, so the observer can show how far the cursor has come. */

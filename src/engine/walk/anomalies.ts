@@ -44,7 +44,7 @@ export const nothingFound: Finding = {
 /** What the first character of a text in place of an id means: see ObservedRecord. */
 const marks = { '!': 'unstorable', '+': 'repeated', '~': 'unreadable' } as const
 
-export type Anomaly = (typeof marks)[keyof typeof marks]
+type Anomaly = (typeof marks)[keyof typeof marks]
 
 /** How many records, or places, of each kind can never be rows. */
 export type AnomalyCounts = Readonly<Record<Anomaly | 'hidden', number>>

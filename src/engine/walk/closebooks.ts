@@ -45,7 +45,7 @@ export async function readToEnd<P>(
 }
 
 /** The first page of the list, requested after all others. `fresh`: records that no earlier page showed. */
-export interface ClosingPage<P> {
+interface ClosingPage<P> {
   readonly page: WalkPage<P>
   readonly fresh: number
 }

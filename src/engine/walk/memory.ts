@@ -7,7 +7,7 @@ import type { WalkOutcome } from './types.js'
 import { judged, movesWatermark } from './verdict.js'
 
 /** Records that are counted but never shown: the numbers of the list when it was last searched for them. */
-export interface CountMismatch {
+interface CountMismatch {
   readonly total: number
   readonly shown: number
   /** The day (UTC) of the last search, and how many searches on different days found the same. */

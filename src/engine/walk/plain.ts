@@ -16,7 +16,7 @@ import { type Basis, movesWatermark } from './verdict.js'
 import { mayReadOn, type WalkState } from './walkstate.js'
 
 /** Why a list is read this way: it isn't newest first, or it has no reliable total. */
-export type PlainCause = 'order' | 'no_count'
+type PlainCause = 'order' | 'no_count'
 
 /** One reading, after its last page. */
 interface PlainReading<P> {

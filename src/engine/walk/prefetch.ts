@@ -13,7 +13,7 @@ export const largestBurst = 256
 /** Pages of the next burst when `left` are left. A remainder too small for its own burst joins this one. */
 export const burstOf = (left: number, width: number): number => (left - width < smallestBurst ? left : width)
 
-export interface PendingPage<P> {
+interface PendingPage<P> {
   readonly number: number
   readonly page: Promise<WalkPage<P>>
   /** Pages of the burst that the page belongs to. */

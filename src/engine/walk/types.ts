@@ -95,7 +95,7 @@ export interface PageCommit {
 }
 
 /** Records stamped ahead of the source's clock: how many, and up to when. */
-export interface StampsAhead {
+interface StampsAhead {
   readonly records: number
   readonly until: string
 }

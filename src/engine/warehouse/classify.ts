@@ -104,7 +104,7 @@ export interface DriverError {
 }
 
 /** How a dialect judges its driver's errors. */
-export interface Judge {
+interface Judge {
   /** Where the warehouse is, for people. */
   readonly where: string
   /** What the error is if that takes more than the code; undefined if it is the trouble of `trouble`. */

@@ -40,7 +40,7 @@ export async function checkTables({
 const longestName = 63
 
 /** Index names list the columns that they sort by. All of them begin with the tenant, which the name leaves out. */
-export function indexName(table: string, columns: readonly string[]): string {
+function indexName(table: string, columns: readonly string[]): string {
   const name = `${table}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
   if (name.length > longestName)
     throw new Bug(`The index name ${name} is longer than ${longestName} characters`)

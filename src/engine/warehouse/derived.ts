@@ -23,7 +23,7 @@ export interface Rules {
 }
 
 /** Records of one tenant, and how to compute what follows from them. */
-export interface StoredRecords {
+interface StoredRecords {
   readonly dialect: Dialect
   readonly session: Session
   readonly resource: ResourceModel

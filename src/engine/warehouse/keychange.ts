@@ -90,7 +90,7 @@ export function withSizes(changes: readonly Change[], measuredOnes: readonly Cha
   })
 }
 
-export const sizeOfAll = (changes: readonly Change[]): TableSize => ({
+const sizeOfAll = (changes: readonly Change[]): TableSize => ({
   rows: changes.reduce((sum, { size }) => sum + (size?.rows ?? 0), 0),
   bytes: changes.reduce((sum, { size }) => sum + (size?.bytes ?? 0), 0),
 })

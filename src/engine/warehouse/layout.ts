@@ -72,14 +72,14 @@ function filledBy(model: Model, known: Layout | undefined, change: Change): 'wal
 }
 
 /** A column whose values are in `_extra`, or in another stamp of the row. */
-export interface FillableColumn {
+interface FillableColumn {
   readonly resource: string
   readonly name: string
   readonly kind: Kind
 }
 
 /** What follows from the changes of a migration. */
-export interface Consequences {
+interface Consequences {
   /** Resources whose cursors have to read their lists whole, with the reason. */
   readonly refills: ReadonlyMap<string, string>
   readonly fills: readonly FillableColumn[]

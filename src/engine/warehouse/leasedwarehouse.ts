@@ -154,7 +154,7 @@ export interface WriterLease extends Leased, AsyncDisposable {
 }
 
 /** What is needed to claim a warehouse. */
-export interface LeaseNeeds {
+interface LeaseNeeds {
   readonly warehouse: Warehouse
   readonly clock: Clock
   /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */

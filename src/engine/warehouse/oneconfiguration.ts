@@ -50,7 +50,7 @@ export class OtherSettings extends Stop {
 }
 
 /** The same, for a program that makes other rows. A supervisor that starts it again starts the installed version: 1. */
-export class OtherProgram extends Stop {
+class OtherProgram extends Stop {
   constructor(message: string, hint: string) {
     super(message, { exitCode: 1, hint })
   }

@@ -27,7 +27,7 @@ import type { Session } from './transaction.js'
 const recordsAtOnce = 500
 
 /** One derived table of one tenant whose rows were computed with another rule or other settings. */
-export interface Outdated {
+interface Outdated {
   readonly resource: ResourceModel
   readonly derived: DerivedModel
   readonly tenantId: Int64

@@ -21,7 +21,7 @@ const mostOfAnAttempt = 30_000
 const askedAfterSignal = 3000
 const answeredAfterSignal = 6000
 
-export interface PatienceOptions {
+interface PatienceOptions {
   readonly clock: Clock
   /** Maps a driver's error to the classes of errors.ts. */
   readonly classify: (error: unknown) => Error

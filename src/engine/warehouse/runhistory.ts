@@ -10,7 +10,7 @@ import { storeMeta } from './meta.js'
 import { bySeq, ofRuns } from './runs.js'
 
 /** In sync_meta: the day up to which idle runs are thinned, and the day on which history was last pruned. */
-export type HistoryMark = 'history_thinned_to' | 'history_pruned_on'
+type HistoryMark = 'history_thinned_to' | 'history_pruned_on'
 
 export const readMarks = (warehouse: Reader): Promise<Map<string, string | null>> =>
   warehouse.read(async (db) => {

@@ -11,7 +11,7 @@ import type { Warehouse } from './warehouse.js'
 export const sourceRow = 'source'
 
 /** The source that a warehouse belongs to. */
-export interface SourceIdentity extends SourceAddress {
+interface SourceIdentity extends SourceAddress {
   readonly since: string | null
 }
 

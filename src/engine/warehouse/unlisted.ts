@@ -9,7 +9,7 @@ import { type Db, rootTable } from './database.js'
 import type { Batch, Version } from './versionbatch.js'
 
 /** A resource's own table, and the tables whose rows are computed from its records. */
-export interface UnlistedTables {
+interface UnlistedTables {
   readonly root: Table
   readonly derived: readonly Table[]
 }
@@ -28,7 +28,7 @@ export function isListedAfter(
 }
 
 /** When records were found to have left their list. */
-export interface LeftAt {
+interface LeftAt {
   /** The time, for people and for telling days apart. */
   readonly since: string
   /** The stamp of a request: stamps may be ahead of the time, after a clock was set back. */

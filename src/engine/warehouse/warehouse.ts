@@ -53,7 +53,7 @@ import type { Writer } from './writer.js'
 /** See WarehouseOptions. */
 export type RulesReader = (warehouse: Warehouse, tenantId?: Int64) => Promise<Rules>
 
-export interface WarehouseOptions {
+interface WarehouseOptions {
   readonly dialect: Dialect
   readonly model: Model
   readonly clock?: Clock

@@ -9,7 +9,7 @@ export interface ProgramPlace {
   readonly workingDirectory: string
 }
 
-export interface CommandCall {
+interface CommandCall {
   readonly programs: ProgramPlace
   readonly command: readonly string[]
   readonly input: string
@@ -112,7 +112,7 @@ function killGroup(pid: number | undefined): void {
 }
 
 /** The text with these secrets masked. */
-export const concealed = (text: string, secrets: readonly string[]): string =>
+const concealed = (text: string, secrets: readonly string[]): string =>
   secrets
     .filter((secret) => secret.length > 3)
     .reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)

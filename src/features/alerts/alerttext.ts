@@ -147,7 +147,7 @@ export function listText(items: readonly string[], most = 5): string {
 const shownIncidents = 3
 
 /** Which installation sends it, and the names of its tenants. */
-export interface Speaker {
+interface Speaker {
   readonly name: string
   /** `report.tenantNames`. */
   readonly tenantNames?: Readonly<Record<string, string>> | undefined

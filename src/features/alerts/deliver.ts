@@ -12,7 +12,7 @@ import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
 
-export interface Delivering extends Persistence {
+interface Delivering extends Persistence {
   /** Values that must not reach a program or appear in output. */
   readonly secrets: readonly string[]
   readonly programs: ProgramPlace

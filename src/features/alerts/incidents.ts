@@ -17,7 +17,7 @@ import type { Incident } from './incident.js'
 import type { AlertKind } from './settings.js'
 import type { WholeTrouble } from './wholetrouble.js'
 
-export interface CursorFacts {
+interface CursorFacts {
   readonly tenant_id: Int64
   readonly resource: string
   readonly status: string | null

@@ -34,7 +34,7 @@ export const beat = (
 ): Promise<Sent> =>
   sendPatiently({ method: 'GET', url: beatAddress(url, exit) }, { clock, budgetMs: withinMs, signal })
 
-export interface Outgoing {
+interface Outgoing {
   readonly method: 'GET' | 'POST'
   /** A secret: anyone who knows a webhook's address can post to it. No message quotes it. */
   readonly url: string

@@ -8,7 +8,7 @@ import { beat, type Sent } from './send.js'
 import type { AlertSettings } from './settings.js'
 import { namedRules } from './telling.js'
 
-export interface AlertTest {
+interface AlertTest {
   /** The setting, never its address. */
   readonly whom: string
   readonly sent: Sent

@@ -43,13 +43,13 @@ export interface FigureQuestion {
 }
 
 /** The views, and how the database's SQL writes the month of a day column as text. */
-export interface FigureSource {
+interface FigureSource {
   readonly db: Kysely<ViewRows>
   month(column: string): RawBuilder<string | null>
 }
 
 /** A figure's expressions over the rows of its view, as SQL for people to read. */
-export function figureExpressions({ numerator, denominator, leavesOut }: DeclaredFigure): {
+function figureExpressions({ numerator, denominator, leavesOut }: DeclaredFigure): {
   readonly numerator: string
   readonly denominator: string | null
   readonly leftOut: string | null

@@ -12,7 +12,7 @@ import { type ReportConfig, reportSettings } from './settings.js'
 import { withAnalytics } from './tables.js'
 import { refreshZones, type ZonesNow } from './zones.js'
 
-export interface Refreshing {
+interface Refreshing {
   readonly warehouse: DialectWriter
   readonly model: Model
   readonly report: Pick<ReportConfig, 'timeZone' | 'shopTimeZones' | 'tenantNames'>

@@ -69,9 +69,9 @@ export async function readRules(
 }
 
 /** Where a shop's zone comes from. `unknown`: the shop's own zone has an unknown name, so the default applies. */
-export type ZoneOrigin = 'configuration' | 'shop' | 'default' | 'unknown'
+type ZoneOrigin = 'configuration' | 'shop' | 'default' | 'unknown'
 
-export interface ShopZone {
+interface ShopZone {
   readonly tenantId: Int64
   readonly shopId: Int64
   readonly zone: string
@@ -85,7 +85,7 @@ export interface ZonesNow {
   readonly changed: readonly ShopZone[]
 }
 
-export type ZoneSettings = Pick<ReportConfig, 'timeZone' | 'shopTimeZones'>
+type ZoneSettings = Pick<ReportConfig, 'timeZone' | 'shopTimeZones'>
 
 /** The IANA name that a text means: an IANA name itself, or a Rails name. */
 export function zoneNamed(text: string): string | undefined {
@@ -172,7 +172,7 @@ const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
     .compile()
 
 /** The current zones; `report_zones` may not have them yet. */
-export const readZones = async (
+const readZones = async (
   warehouse: DialectWriter,
   model: Model,
   settings: ZoneSettings,

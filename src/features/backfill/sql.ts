@@ -10,7 +10,7 @@ import { withBackfills } from './tables.js'
 export interface BackfillKey extends CursorKey, TimeRange {}
 
 /** What a range that was read to its end has shown. Its verdict is derived from the evidence again. */
-export type RangeRead = Pick<RangeOutcome, 'evidence' | 'seen' | 'expected'>
+type RangeRead = Pick<RangeOutcome, 'evidence' | 'seen' | 'expected'>
 
 interface BackfillProgress {
   /** Every newer record of the range is stored. */

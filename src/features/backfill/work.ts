@@ -96,7 +96,7 @@ export function beginBackfill({ ranges = [] }: Pick<RunRequest, 'ranges'>): Begi
 }
 
 /** One cursor's backfill. */
-export class Backfill implements CursorWork {
+class Backfill implements CursorWork {
   readonly #list: CursorList
   readonly #flow: Flow
   readonly #store: PageStore

@@ -48,7 +48,7 @@ function storeProbe({ db }: Pick<Warehouse, 'db'>, probe: unknown, at: string): 
 }
 
 /** The result of querying the API; `largest`: the list a probe should use. */
-export interface ApiTrials {
+interface ApiTrials {
   readonly trials: readonly Trial[]
   readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
   /** The granted tenants; undefined if not all are known. */

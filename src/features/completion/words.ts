@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from '../../shell/command.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof shells)[number]
+type Shell = (typeof shells)[number]
 
 /** What the scripts complete besides the commands' own words. */
 export interface Words {

@@ -116,7 +116,7 @@ export async function copiedTables(
 }
 
 /** Names in sync_meta that concern the files and views of one warehouse, or a copy in progress into it. */
-export const ofThisPlace = (name: unknown): boolean =>
+const ofThisPlace = (name: unknown): boolean =>
   typeof name === 'string' && /^(copy|tenant_traces|views( .*)?)$/.test(name)
 
 /** Whether a table's row only concerns its own warehouse; if so, it is neither copied nor compared. */

@@ -27,10 +27,10 @@ export interface Held {
   readonly db: Db
 }
 
-export const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.numbers, to: to.numbers })
+const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.numbers, to: to.numbers })
 
 /** Called for each value that the target can't hold. */
-export type OnUnfit = (tuple: Tuple, column: Column, value: Value, reason: string) => void
+type OnUnfit = (tuple: Tuple, column: Column, value: Value, reason: string) => void
 
 /** Rows in the form that the target holds. */
 function carryRows({ columns }: Table, passage: Passage, onUnfit: OnUnfit): (tuple: Tuple) => Tuple {
@@ -84,7 +84,7 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
   )
 }
 
-export interface TableCopy {
+interface TableCopy {
   readonly source: Held
   readonly target: DialectWriter
   /** A connection to the target that sees what it held before. */
@@ -156,7 +156,7 @@ export interface Sum {
   readonly digest: string
 }
 
-export interface BothSides {
+interface BothSides {
   readonly source: Held
   readonly target: Held
   readonly onUnfit: OnUnfit

@@ -20,7 +20,7 @@ export interface Passage {
   readonly to: NumberForm
 }
 
-export type Carry = (value: Value) => Value | Unfit
+type Carry = (value: Value) => Value | Unfit
 
 /** Whether a number, as written, has no more digits than a double keeps. */
 const isShort = (text: string): boolean => text.length <= 15 && !/[eE]/.test(text)

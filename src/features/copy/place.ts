@@ -9,7 +9,7 @@ import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
 
 /** A place for a warehouse. */
-export interface WarehousePlace {
+interface WarehousePlace {
   readonly url: Secret
   readonly schema: string
 }

@@ -75,7 +75,7 @@ export interface RowChange {
   readonly read: number
 }
 
-export interface Sides {
+interface Sides {
   readonly table: Table
   /** The rows in the form that the target holds. */
   readonly source: Rowlists

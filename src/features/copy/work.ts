@@ -68,7 +68,7 @@ export interface CopyReport {
 }
 
 /** `rows` and `digest` of the copy; those of the original are added if they differ. */
-export interface ComparedTable extends Sum {
+interface ComparedTable extends Sum {
   readonly table: string
   readonly equal: boolean
   readonly original?: Sum

@@ -114,7 +114,7 @@ export const figuresAbout =
   'The numbers a shop runs on. Each is declared once, and the report, `shop_days`, `shop_months` and the metrics for dbt and Superset all follow from that declaration.'
 
 /** What may be done with each kind of figure. */
-export const kindWords: Readonly<Record<FigureKind, string>> = {
+const kindWords: Readonly<Record<FigureKind, string>> = {
   sum: 'Adds up over days, shops and tenants.',
   distinct: 'A distinct count. Does not add up: query it again for each period and group.',
   ratio: 'A ratio. Does not add up: divide the sum of the numerators by the sum of the denominators.',

@@ -15,7 +15,7 @@ export const settleRanges = [0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600] as con
 export const lifetimeMetrics = ['received', 'settled', 'accept_seconds', 'settle_seconds'] as const
 
 /** The part of a histogram that contains the sum of its seconds, in microseconds. */
-export const secondsPart = 'sum'
+const secondsPart = 'sum'
 export const beyond = '+Inf'
 
 type Labels = Readonly<Record<string, string>>

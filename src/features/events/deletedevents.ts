@@ -23,7 +23,7 @@ import type { EventRow } from './waiting.js'
  */
 const hour = 3_600_000_000n
 
-export interface AskedDeletions {
+interface AskedDeletions {
   /** Events whose records aren't in the warehouse, or are already marked as deleted. */
   readonly notLive: readonly EventRow[]
   /** Events whose records were marked as deleted. */

@@ -24,7 +24,7 @@ export interface ListedEvent {
   readonly run_id: string | null
 }
 
-export interface EventQuestion {
+interface EventQuestion {
   readonly last: number
   readonly state: string | undefined
   /** Received at that time or later; canonical. */
@@ -34,7 +34,7 @@ export interface EventQuestion {
 }
 
 /** The inbox of a warehouse that may not exist. */
-export async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
+async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
   const warehouse = await context.readingWarehouse()
   if (isNewWarehouse(await warehouse.plan())) return undefined
   const { clock, invocation } = context

@@ -36,7 +36,7 @@ export interface EventTroubles {
   readonly left: readonly OddEvents[]
 }
 
-export interface EventLimits {
+interface EventLimits {
   readonly nowMicros: bigint
   /** Milliseconds after `due_at`. */
   readonly lateAfterMs: number

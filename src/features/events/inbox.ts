@@ -26,7 +26,7 @@ export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${
 
 type Opened = Pick<Warehouse, 'dialect'>
 
-export interface InboxOptions {
+interface InboxOptions {
   readonly clock?: Clock
   /** Fires when the process is shutting down: after that, waits for the database are short. */
   readonly signal?: AbortSignal

@@ -13,7 +13,7 @@ import { RingMemory, type RingSettings } from './ringmemory.js'
 import { takeTurn } from './turn.js'
 import { dueCursors } from './waiting.js'
 
-export interface ListenerParts {
+interface ListenerParts {
   readonly deps: Dependencies
   readonly inbox: Inbox
   readonly settings: RingSettings

@@ -20,7 +20,7 @@ type Cursor = CursorRun<LeasedWarehouse>
 export const pausesMs = [5_000, 30_000, 120_000, 600_000] as const
 
 /** What limits the requests by id of a ring. A planned run takes the time that it needs. */
-export interface AskingLimits {
+interface AskingLimits {
   /** How many requests may be sent now. */
   room(): number
   /** Called when events could not be settled for no known reason. */

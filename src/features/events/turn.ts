@@ -14,7 +14,7 @@ import { Ringing } from './ringing.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { readSynced } from './synced.js'
 
-export interface TurnParts {
+interface TurnParts {
   readonly deps: Dependencies
   readonly inbox: Inbox
   readonly settings: RingSettings

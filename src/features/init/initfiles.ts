@@ -15,7 +15,7 @@ export interface Answers {
   readonly warehouse: string
 }
 
-export const configFile = 'config.json'
+const configFile = 'config.json'
 
 /** Existing files may contain something nobody can type again. */
 export function refuseToOverwrite(folder: string, force: boolean): void {

@@ -24,7 +24,7 @@ export const partnerIdJudged = (text: string): true | string =>
   parseId(text) !== undefined
     ? true
     : `Found ${JSON.stringify(text)}, expected your partner id: a positive whole number, such as 42`
-export const filledIn = (text: string): true | string =>
+const filledIn = (text: string): true | string =>
   text.trim() === '' ? "Found an empty line, expected what the API's operator gave you" : true
 
 export const usualWarehouse = 'sqlite:./warehouse.db'

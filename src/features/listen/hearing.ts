@@ -27,7 +27,7 @@ const betweenTellings = 60_000
 const isOwnMachine = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
-export interface HearingOptions {
+interface HearingOptions {
   readonly settings: EventSettings
   /** Whether it takes turns. */
   readonly rings: boolean
@@ -36,7 +36,7 @@ export interface HearingOptions {
 }
 
 /** Stops if events can't be received with these settings. */
-export function checkListening(context: CommandContext, settings: EventSettings): void {
+function checkListening(context: CommandContext, settings: EventSettings): void {
   const { host, port, tls, allowInsecure } = settings
   const { listen } = scheduleSettings(context.config)
   if (listen !== false && port !== 0 && listen.host === host && listen.port === port)

@@ -33,7 +33,7 @@ const retryAfter: Readonly<Record<Refusing | 'busy' | 'ending', number>> = {
 const mark = ['x-shopsync', 'listening'] as const
 
 /** What the server needs from the code behind it. */
-export interface Behind {
+interface Behind {
   readonly path: string
   readonly maxBodyBytes: number
   isSecretRight(given: string | undefined): boolean

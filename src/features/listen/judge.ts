@@ -17,9 +17,9 @@ export type EventRowToStore = Pick<
 }
 
 /** The outcome of an event, as it is counted. */
-export type Judgement = 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
+type Judgement = 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
 
-export interface Judged {
+interface Judged {
   readonly judgement: Judgement
   readonly rows: readonly EventRowToStore[]
 }

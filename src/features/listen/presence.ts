@@ -21,7 +21,7 @@ export type Refusing = 'database' | 'disk_full' | 'backlog'
 /** A problem that needs attention although events are accepted. */
 export type Troubled = 'certificate' | 'wrong_secret' | 'turns'
 
-export interface ListenerFacts {
+interface ListenerFacts {
   readonly listenerId: string
   readonly address: string
   readonly source: string

@@ -23,7 +23,7 @@ const thread = (): URL => {
 /** Milliseconds until a thread that doesn't end by itself is terminated. */
 const endPatience = 8000
 
-export interface ReceiverEvents {
+interface ReceiverEvents {
   /** An event that makes a cursor due was stored. */
   received(): void
   /** An event named a tenant that the warehouse doesn't know. */
@@ -65,7 +65,7 @@ export function receiverCall(
 }
 
 /** Which other resources the events of a resource make due, as declared. */
-export function rungByDeclaration(): Record<string, string[]> {
+function rungByDeclaration(): Record<string, string[]> {
   const also: Record<string, string[]> = {}
   for (const { name, rungBy = [] } of Object.values(resources))
     for (const by of rungBy) also[by] = [...(also[by] ?? []), name]

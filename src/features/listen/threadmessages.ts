@@ -18,7 +18,7 @@ export interface TlsFiles {
 }
 
 /** Where the inbox is. */
-export interface InboxPlace {
+interface InboxPlace {
   readonly url: string
   readonly schema: string
   readonly pooler: boolean

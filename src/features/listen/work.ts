@@ -13,7 +13,7 @@ type Flags = Readonly<Record<string, unknown>>
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /** The configured settings, overridden by the flags. */
-export function settingsBy(flags: Flags, configured: EventSettings): EventSettings {
+function settingsBy(flags: Flags, configured: EventSettings): EventSettings {
   const port = wholeNumber('--port', flags['port'], { to: 65_535, example: 8787 })
   const [cert, key] = [text(flags['tlsCert']), text(flags['tlsKey'])]
   if ((cert === undefined) !== (key === undefined))

@@ -18,7 +18,7 @@ import { readsAhead } from './forecast.js'
 import { mostAsked, Sample, type Sampled } from './sample.js'
 
 /** A change to the tables that the run would make first. */
-export interface PlannedTableChange {
+interface PlannedTableChange {
   readonly table: string
   readonly what: string
   /** Size of the table, if its key changes: the larger it is, the longer that takes. */

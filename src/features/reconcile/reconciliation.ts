@@ -44,7 +44,7 @@ import { type LeftStanding, leftReport, leftStanding, unconfirmedText } from './
 import { recoverLostRows } from './lostrows.js'
 import { type DeletionOptions, MissingRows } from './missingrows.js'
 
-export interface ReconcileOptions extends DeletionOptions {
+interface ReconcileOptions extends DeletionOptions {
   /** List every record, whatever the counts are. */
   readonly full: boolean
 }

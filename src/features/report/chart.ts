@@ -78,7 +78,7 @@ export interface Chart {
 }
 
 /** A column that is only in the table. */
-export interface ExtraColumn {
+interface ExtraColumn {
   readonly title: string
   readonly cells: readonly string[]
 }

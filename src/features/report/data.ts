@@ -164,14 +164,14 @@ export interface TrustAnswer {
 }
 
 /** Whether the payments on the orders equal the payments in their own list. */
-export interface PaymentsAgreement {
+interface PaymentsAgreement {
   readonly orders: number
   readonly differ: number
   readonly differenceCents: number
 }
 
 /** Whether the totals of invoices equal what was paid. */
-export interface TotalsAgreement {
+interface TotalsAgreement {
   readonly invoices: number
   readonly unpaid: number
   readonly unknown: number
@@ -194,7 +194,7 @@ export interface NeedsAnswer {
   readonly undecided: { readonly count: number; readonly valueCents: number; readonly withoutValue: number }
 }
 
-export type Collectable = Omit<ReceivableAge, 'bucket'>
+type Collectable = Omit<ReceivableAge, 'bucket'>
 
 /** An order that needs a look. */
 export interface NamedOrder {

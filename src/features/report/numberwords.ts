@@ -41,7 +41,7 @@ export function percentOfAll(part: number, of: number): string {
   return rounded === '100.0%' ? 'over 99.9%' : rounded
 }
 
-export type Direction = 'up' | 'down' | 'level'
+type Direction = 'up' | 'down' | 'level'
 
 export interface Trend {
   readonly text: string

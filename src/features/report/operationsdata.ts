@@ -27,14 +27,14 @@ export interface ResourceFreshness {
   readonly quarantined: number
 }
 
-export interface QuarantineLine {
+interface QuarantineLine {
   readonly resource: string
   readonly reason: string
   readonly values: number
   readonly lastSeenAt: string
 }
 
-export interface DriftLine {
+interface DriftLine {
   readonly resource: string
   readonly path: string
   readonly kind: string

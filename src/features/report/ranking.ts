@@ -19,7 +19,7 @@ import { addedAmounts, amountText, changeOf, figureAmount, leftOutText } from '.
 import type { PeriodAnswer, RankedLine, ReportScope } from './data.js'
 import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js'
 
-export interface RankingCell {
+interface RankingCell {
   readonly text: string
   /** The number to copy, if the text is rounded. */
   readonly value?: string

@@ -9,7 +9,7 @@ import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
 import { ofRuns, recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
-export interface RunsQuestion {
+interface RunsQuestion {
   readonly warehouse: Warehouse
   /** At most this many, the newest. */
   readonly last: number
@@ -25,7 +25,7 @@ export interface RunsQuestion {
   readonly nowMicros: bigint
 }
 
-export interface PastFailure {
+interface PastFailure {
   readonly tenant_id: Int64
   readonly resource: string
   /** Which step of a job, from 1; otherwise 1. */

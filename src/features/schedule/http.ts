@@ -67,7 +67,7 @@ const deadlines = {
   connectionsCheckingInterval: 1000,
 }
 
-export interface ListenAt {
+interface ListenAt {
   readonly host: string
   readonly port: number
 }

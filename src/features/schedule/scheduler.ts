@@ -29,7 +29,7 @@ const locked = 4
  */
 const untilExpired = 61_000
 
-export interface ScheduleLog {
+interface ScheduleLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
 }

@@ -8,7 +8,7 @@ import { snapshotColumns, snapshotQuery } from '../../../schema/snapshot.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords.js'
 
-export interface SnapshotOptions extends ViewSettings {
+interface SnapshotOptions extends ViewSettings {
   /** null: all. */
   readonly tenants: readonly Int64[] | null
 }

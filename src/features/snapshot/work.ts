@@ -25,7 +25,7 @@ type Needs = Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
 }
 
 /** Writes today's row for each shop, as the only writer of the warehouse. Sends no request. */
-export async function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
+async function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>): Promise<Snapshot> {
   await using lease = await openLease(needs, 'snapshot')
   const taken = await snapshotStep(needs, lease, choice)
   lease.throwIfLost()

@@ -29,7 +29,7 @@ import { type BelongsTo, belongsTo } from './belongsto.js'
 import { type CursorStatus, readCursorStates } from './cursorstatus.js'
 
 /** The lateness of one resource's records. */
-export interface LatenessStatus {
+interface LatenessStatus {
   readonly resource: string
   /** Records that walks found while lateness could be measured. */
   readonly records: number

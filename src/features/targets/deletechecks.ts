@@ -9,7 +9,7 @@ import { memoryOf, usualPage } from '../../engine/walk/memory.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import { Highest } from './highest.js'
 
-export interface CheckedList {
+interface CheckedList {
   readonly deletes_checked_at: string | null
   readonly live_rows: number | bigint | null
   readonly remembered?: unknown

@@ -62,7 +62,7 @@ export function boundOf(
   return Math.max(atLeast, lists / (windowAnHour / 2))
 }
 
-export interface RoundRules {
+interface RoundRules {
   targetOf(resource: string): number
   /** See `boundOf`. */
   readonly bound: number
@@ -78,7 +78,7 @@ export interface RoundRules {
 }
 
 /** The lists of a round, in the order in which they are started. */
-export interface ChosenLists<L, U> {
+interface ChosenLists<L, U> {
   readonly polled: readonly L[]
   /** Lists that were never read. They come last: reading one may take more requests than all others together. */
   readonly unread: readonly U[]

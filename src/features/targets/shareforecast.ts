@@ -12,7 +12,7 @@ export interface ExpectedList {
   readonly target: number
 }
 
-export interface ShareForecast {
+interface ShareForecast {
   /** Share of the changes, 0 to 1. */
   readonly share: number
   /** The same for each resource. */

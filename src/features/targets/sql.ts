@@ -84,7 +84,7 @@ export const readTotals = (warehouse: Reader, listening: Listening | undefined) 
       .execute(),
   )
 
-export interface FailedList {
+interface FailedList {
   readonly tenant_id: Int64
   readonly resource: string
   readonly status: string | null

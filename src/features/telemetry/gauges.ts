@@ -29,7 +29,7 @@ export interface GaugesOptions
 }
 
 /** The times of a cursor that should be synced, or the oldest of all tenants' cursors of a resource. */
-export interface CursorTimes {
+interface CursorTimes {
   readonly tenantId?: Int64
   readonly resource: string
   readonly watermark: string | null

@@ -75,7 +75,7 @@ async function storedRows(
 }
 
 /** Whether quarantine has what is at the path, as setaside.ts names it. */
-export type IsQuarantined = (path: string) => boolean
+type IsQuarantined = (path: string) => boolean
 
 function compareRows(
   table: Table,

@@ -82,7 +82,7 @@ function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefin
 type PlannedWarehouse = ReadingWarehouse & Pick<Warehouse, 'plan'>
 
 /** The document of a comparison, and how its cursors ended, in the same order. */
-export interface VerifyEnds {
+interface VerifyEnds {
   readonly report: VerifyReport
   readonly ends: readonly CursorEnd[]
 }
@@ -96,7 +96,7 @@ export async function runVerify(
   return (await compareAll(deps, choice, options)).report
 }
 
-export async function compareAll(
+async function compareAll(
   deps: Dependencies<PlannedWarehouse>,
   choice: CursorChoice,
   options: VerifyOptions,

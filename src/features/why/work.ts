@@ -54,7 +54,7 @@ export interface Told {
   readonly source: SourceNow
 }
 
-export type SourceNow =
+type SourceNow =
   | {
       readonly answer: 'exists'
       readonly updated_at: string | null

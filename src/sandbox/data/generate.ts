@@ -17,7 +17,7 @@ import { furnish } from './settings.js'
 import { shopCount, staff } from './staffing.js'
 import { type CustomerFacts, type ShopFacts, World } from './world.js'
 
-export interface GenerateOptions {
+interface GenerateOptions {
   readonly tenant: number
   readonly repairOrders: number
   readonly shops: number | undefined

@@ -11,7 +11,7 @@ import type { CannedJob, CustomerFacts, ShopFacts, World } from './world.js'
 /* The type follows from the function, so no second list of the fields can disagree with it. */
 export type Order = ReturnType<typeof openOrder>
 
-export interface OrderPayment {
+interface OrderPayment {
   payment_type: string
   payment_type_details: { type: string; name: string | null }
   notes: string

@@ -118,7 +118,7 @@ export function phone(digits: string, preferred: boolean, label: string | null) 
 }
 
 /** The document doesn't show the fields of vehicles: these are invented. */
-export function emitVehicle(world: World, customer: CustomerFacts, vehicle: VehicleFacts, at: Moment): void {
+function emitVehicle(world: World, customer: CustomerFacts, vehicle: VehicleFacts, at: Moment): void {
   const { random } = world
   const newest = dateOf(customer.since).year
   const year = random.integer(Math.max(vehicle.model.from, newest - 16), newest)

@@ -10,7 +10,7 @@ const FEWEST = 2
 const LONGEST = 730
 const SHORTEST = 28
 
-export interface Staffing {
+interface Staffing {
   /** The days from the first car to today: a business with few cars opened recently. */
   readonly days: number
   /** The day on which each technician starts, by shop: 0 for those who were there from the first day. */

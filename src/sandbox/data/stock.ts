@@ -5,7 +5,7 @@ import { type CataloguePart, CORE_CENTS, markupOf, PARTS } from './catalogue.js'
 import { DAY, HOUR, type Moment } from './moment.js'
 import type { Stock, World } from './world.js'
 
-export interface Furnishing {
+interface Furnishing {
   readonly shopId: number
   readonly exceptions: readonly number[]
   /** When the stock was last counted and priced. */

@@ -14,7 +14,7 @@ interface Wire {
   readonly gone: AbortSignal
 }
 
-export type DeliveryOutcome = number | 'no answer'
+type DeliveryOutcome = number | 'no answer'
 
 /** Sends the response, with its connection fault if there is one. */
 export async function deliver(

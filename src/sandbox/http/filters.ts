@@ -5,7 +5,7 @@ import type { Store } from '../records/store.js'
 import type { TenantCall } from './request.js'
 import { invalid } from './response.js'
 
-export type Filter = (record: ApiRecord) => boolean
+type Filter = (record: ApiRecord) => boolean
 type Maker = (call: TenantCall, store: Store, name: string, value: string) => Filter
 
 export function instantParameter(name: string, value: string): Micros {

@@ -9,7 +9,7 @@ export interface RateOptions {
   readonly others?: number
 }
 
-export interface RateState {
+interface RateState {
   readonly limit: number
   readonly remaining: number
   /** Unix time in whole seconds. */

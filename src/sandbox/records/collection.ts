@@ -15,7 +15,7 @@ interface Held {
 }
 
 /** Returns numbers in [0, 1) that determine the order of records with one updated_at in one response. */
-export type Shuffle = () => number
+type Shuffle = () => number
 
 const before = (a: StoredRecord, micros: Micros, seq: number): boolean =>
   a.micros < micros || (a.micros === micros && a.seq < seq)

@@ -13,7 +13,7 @@ export interface ListPlace {
 }
 
 export const LIST_ORDERS = ['newest', 'oldest', 'id', 'seconds'] as const
-export type ListOrder = (typeof LIST_ORDERS)[number]
+type ListOrder = (typeof LIST_ORDERS)[number]
 
 type Compare = (a: ListPlace, b: ListPlace) => number
 

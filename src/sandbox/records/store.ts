@@ -20,7 +20,7 @@ export interface StoreChange {
 }
 
 /** Called for each change, with the previous record. */
-export type ChangeListener = (change: StoreChange, previous: StoredRecord | undefined) => void
+type ChangeListener = (change: StoreChange, previous: StoredRecord | undefined) => void
 
 export interface PutOptions {
   /** The instant by which the record is ordered, if its own updated_at is absent or different. */

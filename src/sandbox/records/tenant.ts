@@ -8,7 +8,7 @@ export interface TenantOptions {
   readonly strings?: Readonly<Record<string, readonly string[]>>
 }
 
-export interface Buried {
+interface Buried {
   readonly resource: string
   readonly entry: StoredRecord
 }

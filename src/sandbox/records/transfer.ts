@@ -17,7 +17,7 @@ interface Transfer {
 }
 
 /** The array of a resource's records whose items can move to another record. */
-export const movingArray = (resource: string): string | undefined =>
+const movingArray = (resource: string): string | undefined =>
   Object.entries(resources[resource]?.fields ?? {}).find(
     ([, member]) => member.type === 'many' && member.moves,
   )?.[0]

@@ -6,7 +6,7 @@ import { encode, isFields } from '../records/json.js'
 import { corrupt } from './corruption.js'
 import type { Fault, Which } from './rules.js'
 
-export type RecordFault = Extract<Fault, { kind: 'fields' | 'enums' | 'alter' | 'corrupt' }>
+type RecordFault = Extract<Fault, { kind: 'fields' | 'enums' | 'alter' | 'corrupt' }>
 type Envelope = Record<string, unknown>
 
 /** A token that goes into the JSON text exactly as the script has it, such as an integer beyond 2^64. */

@@ -14,7 +14,7 @@ export interface OutgoingEvent {
   readonly secret: string
 }
 
-export interface EventCircumstances {
+interface EventCircumstances {
   readonly action: Action
   readonly now: Micros
   /** Prints a record's timestamps as the API does. */

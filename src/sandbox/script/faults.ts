@@ -11,7 +11,7 @@ import type { MicrosClock } from '../instant.js'
 import { alterEnvelope, alterRecords, parsed } from './alteration.js'
 import { type ConnectionFault, type Fault, isConnectionFault } from './rules.js'
 
-export interface FaultContext {
+interface FaultContext {
   readonly call: PartnerCall
   readonly answer: HttpResponse
   readonly clock: MicrosClock
@@ -21,7 +21,7 @@ export interface FaultContext {
   readonly askPart: (offset: number, size: number) => HttpResponse
 }
 
-export interface Shaped {
+interface Shaped {
   readonly answer: HttpResponse
   readonly fault: ConnectionFault | undefined
 }

@@ -9,7 +9,7 @@ import type { DerivedModel, ResourceModel } from '../resourcemodel.js'
 import { type Column, placeOf, type Table, tupleColumns } from '../table.js'
 import type { Flattened, Tuple, Value } from './batch.js'
 
-export interface DerivingContext {
+interface DerivingContext {
   readonly tenantId: Int64
   readonly settings: RuleSettings
   /** How the warehouse holds numbers. */
@@ -119,7 +119,7 @@ function quarantinedPaths({ quarantine }: Pick<Flattened, 'quarantine'>): Readon
 const heldAs = (value: Stored, { kind }: Column, form: NumberForm): Value =>
   kind === 'number' && form === 'double' && typeof value === 'string' ? Number(value) : value
 
-export interface DerivedRecord {
+interface DerivedRecord {
   readonly tuples: Tuple[]
   readonly lines: Lines | undefined
 }

@@ -16,7 +16,7 @@ import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
 import { type DeclaredValue, type Embedded, PageFindings, SlowPath } from './slowpath.js'
 
-export interface FlattenOptions {
+interface FlattenOptions {
   /** The resource whose records also appear inside the records of others (`embeddedAs`). Its table comes last. */
   readonly embedded?: Resource | undefined
 }

@@ -37,7 +37,7 @@ function isDeep(value: unknown, left: number): boolean {
 }
 
 /** Whether the value is nested deeper than a warehouse can hold. */
-export const tooDeep = (value: unknown): boolean => isDeep(value, MAX_DEPTH)
+const tooDeep = (value: unknown): boolean => isDeep(value, MAX_DEPTH)
 
 /** Whether the value contains numbers that JSON.stringify can't print. */
 const holdsExact = (value: unknown): boolean =>
@@ -80,7 +80,7 @@ export function rawJson(value: unknown): string {
   return write(value, asIs)
 }
 
-export type JsonText =
+type JsonText =
   | { readonly text: null; readonly reason: string; readonly replaced: false }
   /** `replaced`: a character of the value couldn't be stored as it came and became U+FFFD. */
   | { readonly text: string; readonly reason: null; readonly replaced: boolean }

@@ -7,7 +7,7 @@ import type { Answered } from './exchange.js'
 export type AskedPage = Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>
 
 /** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
-export interface ListEnvelope {
+interface ListEnvelope {
   readonly records: readonly unknown[]
   readonly total: number
   readonly totalPages: number

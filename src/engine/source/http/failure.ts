@@ -3,7 +3,7 @@
 import { Retry, Skip, Stop } from '../../base/errors.js'
 import type { ProxyAddress } from '../../config/proxy.js'
 
-export interface FailureDetails {
+interface FailureDetails {
   readonly tenantId?: number | bigint
   readonly resource?: string
   readonly requestId?: string

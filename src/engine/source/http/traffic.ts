@@ -4,7 +4,7 @@ import { Distribution } from '../../base/distribution.js'
 export const answerBounds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
 /** One request that was sent, and its result. */
-export interface SentRequest {
+interface SentRequest {
   /** Its priority, as the throttle knows it. */
   readonly purpose: string
   /** undefined if no response came. */

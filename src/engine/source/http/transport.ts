@@ -41,7 +41,7 @@ export interface RawReply {
 }
 
 /** Called when the status and headers have arrived, before the body: the throttle doesn't need to wait for the body. */
-export type OnHeaders = (status: number, headers: IncomingHttpHeaders) => void
+type OnHeaders = (status: number, headers: IncomingHttpHeaders) => void
 
 /** How many bytes of an unwanted body are read to keep the connection. A longer body ends the connection. */
 const DRAIN_BYTES = 256 * 1024
@@ -165,7 +165,7 @@ function inTime<T>(
 }
 
 /** The address of all requests, checked once, so no request can leave the configured host. */
-export interface ApiTarget {
+interface ApiTarget {
   readonly origin: string
   /** The path of the base URL, without a trailing slash. */
   readonly prefix: string

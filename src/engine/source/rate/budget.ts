@@ -24,7 +24,7 @@ export interface BudgetOptions {
 /**
  * `send`: now. `wait`: not before `at` (in ms), unless a response comes first. `full`: not before a response has come.
  */
-export type Decision =
+type Decision =
   | { readonly kind: 'send' }
   | { readonly kind: 'wait'; readonly at: number; readonly why: string }
   | { readonly kind: 'full' }

@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.js'
 
 /** The pages that the warehouse hasn't stored yet. */
-export interface Unstored {
+interface Unstored {
   readonly pages: number
   /** How many keep the warehouse busy. More would only fill memory. */
   readonly enough: number

@@ -12,7 +12,7 @@ import type { Flow } from './flow.js'
 import { Queue } from './queue.js'
 import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
-export interface ThrottleOptions {
+interface ThrottleOptions {
   readonly clock: Clock
   /** The most requests in flight. */
   readonly connections: number

@@ -27,7 +27,7 @@ const limitsLocally = Object.entries(limits)
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** How to connect, and where it was said that the connection is encrypted: "sslmode=require in warehouse.url". */
-export interface Connecting {
+interface Connecting {
   readonly config: pg.ClientConfig
   /** For messages: `HOST:PORT/DATABASE`. */
   readonly place: string

@@ -5,7 +5,7 @@ import type { Db } from '../database.js'
 import type { OneInstant } from '../dialect.js'
 import { viewStore } from './viewstore.js'
 
-export interface ReadingPlace {
+interface ReadingPlace {
   readonly db: Db
   readonly schema: string
   /** The default schema of the views. */

@@ -75,7 +75,7 @@ function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch
 }
 
 /** A live row that was added or removed, and its version. */
-export interface LiveRow {
+interface LiveRow {
   readonly id: Int64
   readonly updatedAt: string
 }

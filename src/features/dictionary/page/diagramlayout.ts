@@ -18,7 +18,7 @@ export interface Point {
   readonly y: number
 }
 
-export interface PlacedDiagram {
+interface PlacedDiagram {
   readonly width: number
   readonly height: number
   /** The middle of each box. */

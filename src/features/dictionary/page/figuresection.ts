@@ -4,7 +4,7 @@ import { type DictionaryFigure, figureFacts } from '../dictionary.js'
 import { exampleMarkup } from './tablesection.js'
 
 /** Figures and relations share names, such as `customers`. */
-export const figureId = (name: string): string => `figure-${name}`
+const figureId = (name: string): string => `figure-${name}`
 
 export const linkToFigure = ({ name, label }: DictionaryFigure): string =>
   `<a href="#${figureId(name)}">${escaped(label)}</a>`

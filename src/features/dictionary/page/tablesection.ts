@@ -71,7 +71,7 @@ const listOf = (items: readonly string[], kind: string): string =>
   items.length === 0 ? '' : `<ul class="${kind}">${items.join('')}</ul>`
 
 /** What leads to a relation: references from others, and the figures based on it, as links. */
-export interface LeadingHere {
+interface LeadingHere {
   readonly incoming: readonly Incoming[]
   readonly figures: readonly string[]
 }

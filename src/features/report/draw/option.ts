@@ -38,15 +38,15 @@ export interface DrawingSize {
   readonly isNarrow: boolean
 }
 
-export const colorOf = (color: ChartColor): string => `var(--${color})`
+const colorOf = (color: ChartColor): string => `var(--${color})`
 /** A pattern of the page (src/features/report/page/reportstyle.ts): stripes of the color. */
-export const hatchOf = (color: ChartColor): string => `url(#hatch-${color})`
+const hatchOf = (color: ChartColor): string => `url(#hatch-${color})`
 
 const text = (size: number, color = 'var(--muted)') => ({ color, fontSize: size, fontFamily: 'inherit' })
 
 const fontSize = 12
 
-export function optionOf(chart: Chart, size: DrawingSize): EChartsCoreOption {
+function optionOf(chart: Chart, size: DrawingSize): EChartsCoreOption {
   return {
     animation: false,
     backgroundColor: 'transparent',

@@ -4,7 +4,7 @@ import { Html, html, type Piece } from './figure.js'
 import { pageScript } from './pagescript.js'
 import { hatchPatterns, pageStyle } from './reportstyle.js'
 
-export interface PageParts {
+interface PageParts {
   /** In the window's title bar. */
   readonly title: string
   readonly header: Piece

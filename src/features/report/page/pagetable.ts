@@ -2,7 +2,7 @@
 import { count } from '../../../engine/base/format.js'
 import { type Html, html, type Piece } from './figure.js'
 
-export interface TableWords {
+interface TableWords {
   readonly id: string
   readonly title: string
   /** A space before a heading: its column contains words and is aligned left. */

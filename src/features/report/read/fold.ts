@@ -131,7 +131,7 @@ export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): Cy
 }
 
 /** A part, its shops, and the first month of its data. */
-export interface CoveredPart {
+interface CoveredPart {
   readonly part: Part
   readonly shops: Findings['shops']
   readonly beginning: string | null

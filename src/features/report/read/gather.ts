@@ -61,7 +61,7 @@ export const shownFigures: readonly DeclaredFigure[] = [
 ]
 
 /** Distinct counts of the shops that are in both of two compared periods, by tenant. */
-export interface ComparedCounts {
+interface ComparedCounts {
   readonly now: readonly FigureRow[]
   readonly before: readonly FigureRow[]
 }

@@ -70,9 +70,9 @@ export function monthsLater(month: string, months: number): string {
 }
 
 /** Two years and the current month: enough to compare a year with the one before. */
-export const mostMonths = 25
+const mostMonths = 25
 
-export interface Extent {
+interface Extent {
   /** The day on which the first invoice was closed; null if there is none yet. */
   readonly first: string | null
   readonly today: string

@@ -31,7 +31,7 @@ const mostTenants = 6
 const mostShops = 12
 
 /** What all scopes of a report share. */
-export interface Scene extends StaleRule {
+interface Scene extends StaleRule {
   readonly subject: Subject
   readonly findings: Findings
   readonly rows: FigureRows

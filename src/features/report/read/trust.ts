@@ -28,7 +28,7 @@ export interface StaleRule {
 }
 
 /** An instant in canonical form: SQLite views show instants with a space, as tools like them. */
-export const instantShown = (instant: string | null): string | null =>
+const instantShown = (instant: string | null): string | null =>
   instant === null || instant.endsWith('Z') ? instant : `${instant.replace(' ', 'T')}Z`
 
 /** Lists that are walked: those of granted tenants and of resources that the API offers. */
@@ -37,7 +37,7 @@ export const isWalked = ({ revoked, status }: FreshnessRow): boolean =>
 
 const shown: readonly VerdictShown[] = ['proven', 'repaired', 'listed', 'unproven']
 
-export function verdictsOf(rows: readonly FreshnessRow[]): Record<VerdictShown, number> {
+function verdictsOf(rows: readonly FreshnessRow[]): Record<VerdictShown, number> {
   const verdicts = { proven: 0, repaired: 0, listed: 0, unproven: 0, none: 0 }
   for (const { verdict } of rows) verdicts[shown.find((known) => known === verdict) ?? 'none']++
   return verdicts
