@@ -17,6 +17,8 @@ export interface ViewsWanted extends ViewSettings {
   readonly schema?: string | undefined
   /** A digest of all that the views are made from: equal texts make equal views. undefined: nobody knows. */
   readonly inputs?: string | undefined
+  /** Whether the warehouse belongs to the configured source: nothing is remembered in another one. */
+  readonly belongsHere?: () => Promise<boolean>
 }
 
 /** What was made or would be, and what could not be. */
@@ -154,9 +156,9 @@ async function allAsMade(
   warehouse: Warehouse,
   store: ViewStore,
   { known }: ViewsFound,
-  { inputs }: ViewsWanted,
+  { inputs, belongsHere = async () => true }: ViewsWanted,
 ): Promise<ViewsMade> {
-  if (inputs !== undefined && known[inputsName]?.wanted !== inputs)
+  if (inputs !== undefined && known[inputsName]?.wanted !== inputs && (await belongsHere()))
     await warehouse.transaction((session) =>
       remember(warehouse.dialect, store, (query) => session.run(query), {
         ...known,

@@ -1,8 +1,10 @@
 /* What analytics does for the rest of the program, according to its configuration. */
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
+import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import { isSame, readSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { programDigest } from '../../shell/package.js'
@@ -23,7 +25,11 @@ export function viewsWanted({ model, config }: Pick<CommandContext, 'model' | 'c
 /** Updates the views. Problems are logged and don't affect the command. */
 export async function makeViewsOf(context: CommandContext, warehouse: Warehouse): Promise<ViewsMade> {
   const { makeViews } = await import('./makeviews.js')
-  const views = await makeViews(warehouse, viewsWanted(context))
+  const belongsHere = async (): Promise<boolean> => {
+    const owner = await readSourceIdentity(warehouse)
+    return owner !== undefined && isSame(owner, sourceAddress(context.config.api))
+  }
+  const views = await makeViews(warehouse, { ...viewsWanted(context), belongsHere })
   // The old views depended on it until now if rows had to be recomputed first.
   if (views.made.length > 0) await (await import('./calendar.js')).dropFormer(warehouse)
   for (const { message, hint } of views.troubles) context.log.warn({ hint }, message)
