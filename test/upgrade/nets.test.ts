@@ -66,7 +66,8 @@ const viewsOf = async (warehouse: Warehouse): Promise<{ name: string }[]> => {
     .where('name', '=', store.memory)
     .execute()
     .then(([row]) => ({ rows: Object.keys(JSON.parse(row?.value ?? '{}') as object) }))
-  return rows.map((name) => ({ name }))
+  // What the views were made from is remembered beside them, under a name that no view has.
+  return rows.filter((name) => /^\w/.test(name)).map((name) => ({ name }))
 }
 
 async function filled(kind: Kind): Promise<{ address: Address; warehouse: Warehouse }> {
