@@ -50,7 +50,7 @@ export interface CalendarSql {
   dayRows(runs: readonly DayRun[]): Expression<unknown>
   /**
    * A query for each day of these runs and each UTC day that it is part of: `utc_day` as text, `YYYY-MM-DD`; `from_at`
-   * and `to_at`, when the day begins and ends; `day`. undefined if no view needs them: they cost a first load 3 %.
+   * and `to_at`, when the day begins and ends; `day`. undefined if no view needs them: filling them takes time.
    */
   utcDayRows?(runs: readonly DayRun[]): Expression<unknown>
 }

@@ -82,7 +82,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a record that moved between the list and the request is stored, not buried', async () => {
-    const warehouse = await prepared(800, 'notes')
+    const warehouse = await prepared(3000, 'notes')
     const items: Item[] = []
     // Lists don't show its new position yet; requested by its id, it is found.
     const late = (source: Source): Source =>
