@@ -37,8 +37,22 @@ type Remembered = Readonly<Record<string, { readonly wanted: string; readonly ma
 
 const inputsName = ' inputs'
 
-const digestOf = (view: WantedView): string =>
-  createHash('sha256').update(JSON.stringify(view)).digest('hex').slice(0, 20)
+const digestOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 20)
+
+/** What is remembered of the views themselves: a program that knows no inputs may have made them again. */
+const digestOfAll = (known: Remembered): string =>
+  digestOf(
+    Object.entries(known)
+      .filter(([name]) => name !== inputsName)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+
+/** The same, made from these inputs. */
+const madeFrom = (inputs: string, known: Remembered): Remembered => ({
+  ...known,
+  [inputsName]: { wanted: inputs, made: digestOfAll(known) },
+})
 
 /** Making the texts takes 5 % of a run that finds nothing new, so a run that needs none doesn't load what makes them. */
 async function wantedViews(
@@ -104,6 +118,7 @@ const foundViews = async (
 const areAsMade = ({ known, live }: ViewsFound, { inputs }: ViewsWanted): boolean =>
   inputs !== undefined &&
   known[inputsName]?.wanted === inputs &&
+  known[inputsName].made === digestOfAll(known) &&
   Object.entries(known).every(([name, { made }]) => name === inputsName || live.get(name) === made)
 
 /** What has to be made, compared with what exists. */
@@ -135,8 +150,10 @@ async function makeStale(
   if (made.length > 0) {
     const after = await store.live(run)
     const fresh = made.map(({ name, digest }) => [name, { wanted: digest, made: after.get(name) ?? '' }])
-    const all = { wanted: troubles.length === 0 ? (inputs ?? '') : '', made: '' }
-    const now = { ...known, ...Object.fromEntries(fresh), [inputsName]: all }
+    const now = madeFrom(troubles.length === 0 ? (inputs ?? '') : '', {
+      ...known,
+      ...Object.fromEntries(fresh),
+    })
     await remember(warehouse.dialect, store, run, now)
   }
   return { made: made.map(({ name, what }) => ({ table: name, what })), troubles }
@@ -158,12 +175,11 @@ async function allAsMade(
   { known }: ViewsFound,
   { inputs, belongsHere = async () => true }: ViewsWanted,
 ): Promise<ViewsMade> {
-  if (inputs !== undefined && known[inputsName]?.wanted !== inputs && (await belongsHere()))
+  if (inputs === undefined) return { made: [], troubles: [] }
+  const now = madeFrom(inputs, known)
+  if (digestOf(now) !== digestOf(known) && (await belongsHere()))
     await warehouse.transaction((session) =>
-      remember(warehouse.dialect, store, (query) => session.run(query), {
-        ...known,
-        [inputsName]: { wanted: inputs, made: '' },
-      }),
+      remember(warehouse.dialect, store, (query) => session.run(query), now),
     )
   return { made: [], troubles: [] }
 }

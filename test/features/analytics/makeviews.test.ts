@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import { readMeta } from '../../../src/engine/warehouse/meta.js'
+import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
 import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
@@ -61,6 +61,14 @@ describe.each(warehouses())('in $name, the views', (kind) => {
     await run(warehouse, `drop view ${store.relation('receivables')}`)
     const again = await make(warehouse, { inputs: 'c', unlisted: 'leave out' })
     expect(again.made).toEqual([{ table: 'receivables', what: 'create view' }])
+
+    // An older program has made one again, and left what it doesn't know.
+    const meta = JSON.parse((await readMeta(warehouse, store.memory)) ?? '{}')
+    meta.orders.wanted = 'of before'
+    await warehouse.write([storeMeta(warehouse.db, store.memory, JSON.stringify(meta))])
+    expect((await make(warehouse, { inputs: 'c', unlisted: 'leave out' })).made).toEqual([
+      { table: 'orders', what: 'replace view' },
+    ])
 
     // One that can't be made is tried again each time.
     await run(warehouse, `drop view ${store.relation('receivables')}`)
