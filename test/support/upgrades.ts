@@ -1,4 +1,4 @@
-/** Warehouses made by earlier programs, stored in test/fixtures, each with the source that it was filled from. */
+/** The warehouse made by 0.2.0, stored in test/fixtures/0.2.0, and the source that it was filled from. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,17 +10,14 @@ import type { Address } from './place.js'
 import { scratch } from './scratch.js'
 import type { Kind } from './warehouse.js'
 
-/** `schema-2`: the last version in which a nested row had a single owner in the whole tenant. */
-export type Fixture = '0.1.0' | 'schema-2' | '0.2.0'
-
-const read = (fixture: Fixture, name: string): Buffer =>
-  gunzipSync(readFileSync(join(import.meta.dirname, '../fixtures', fixture, `${name}.gz`)))
+const read = (name: string): Buffer =>
+  gunzipSync(readFileSync(join(import.meta.dirname, '../fixtures/0.2.0', `${name}.gz`)))
 
 type Records = Record<string, (Record<string, unknown> | string)[]>
 
 /** Fills a sandbox with the source as it was when the fixture was made. */
-export function fillAsThen({ store }: Sandbox, fixture: Fixture): void {
-  const source = JSON.parse(read(fixture, 'source.json').toString()) as Record<string, Records>
+export function fillAsThen({ store }: Sandbox): void {
+  const source = JSON.parse(read('source.json').toString()) as Record<string, Records>
   for (const [id, lists] of Object.entries(source)) {
     const tenant = Number(id)
     store.addTenant({ id: tenant })
@@ -46,11 +43,11 @@ async function execute(url: string, text: string): Promise<void> {
 }
 
 /** The test's own copy of the stored warehouse. On Postgres, it has its own database on the `server`. */
-export async function keptWarehouse({ name }: Kind, fixture: Fixture, server?: string): Promise<Address> {
+export async function keptWarehouse({ name }: Kind, server?: string): Promise<Address> {
   if (name === 'sqlite') {
     const file = join(scratch(), 'warehouse.db')
-    writeFileSync(file, read(fixture, 'warehouse.db'))
-    if (fixture === '0.2.0') writeFileSync(`${file}.events`, read(fixture, 'warehouse.db.events'))
+    writeFileSync(file, read('warehouse.db'))
+    writeFileSync(`${file}.events`, read('warehouse.db.events'))
     return { url: `sqlite:${file}`, schema: 'shopsync' }
   }
   const database = `upgrade_${randomBytes(6).toString('hex')}`
@@ -58,6 +55,6 @@ export async function keptWarehouse({ name }: Kind, fixture: Fixture, server?: s
   await execute(home, `create database ${database}`)
   const url = new URL(home)
   url.pathname = `/${database}`
-  await execute(url.href, read(fixture, 'warehouse.sql').toString())
+  await execute(url.href, read('warehouse.sql').toString())
   return { url: url.href, schema: 'shopsync' }
 }

@@ -20,11 +20,11 @@ const known = model(resources, {
 const lists = ['repair_orders', 'customers', 'vehicles', 'payments', 'notes', 'shops']
 
 const sandbox = await sandboxOfFile()
-fillAsThen(sandbox, '0.2.0')
+fillAsThen(sandbox)
 
 describe.each(warehouses())('$name', (kind) => {
   it('is upgraded by the next run, resumes what was cut short, hears what waited, and equals the source', async () => {
-    const warehouse = await reopen(await keptWarehouse(kind, '0.2.0'), known)
+    const warehouse = await reopen(await keptWarehouse(kind), known)
     const { db } = warehouse
     await warehouse.write([db.updateTable('sync_source').set({ base_url: sandbox.url }).compile()])
     const before = await contents(warehouse, known)

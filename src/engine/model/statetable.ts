@@ -9,18 +9,10 @@ export interface StateTable {
   readonly key: readonly string[]
   readonly fields: Readonly<Record<string, Field>>
   readonly indexes?: readonly (readonly string[])[]
-  /** A column that became part of the key later, and its value in the rows that already existed. */
-  readonly grown?: GrownKey
   /** Its content was found out by querying the source, so none of it stays when the warehouse gets another source. */
   readonly vouches?: true
   /** The table that it follows in the data dictionary. Default: the one before it in its feature, or else the last. */
   readonly after?: string
-}
-
-/** See `StateTable.grown`. */
-export interface GrownKey {
-  readonly column: string
-  readonly value: number
 }
 
 /** State tables by name. */

@@ -3,7 +3,6 @@ import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../../s
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
 import { computedColumns, computedName } from './computedcolumns.js'
-import type { GrownKey } from './statetable.js'
 
 /** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
 
@@ -46,12 +45,8 @@ export interface Table {
   readonly indexes: readonly (readonly string[])[]
   /** Columns that are unique, each by itself. */
   readonly unique?: readonly string[]
-  /** A column that became part of the key later. */
-  readonly grown?: GrownKey
   /** See `StateTable.vouches`. */
   readonly vouches?: true
-  /** Indexes that earlier versions created and that are no longer needed: migration drops them. */
-  readonly formerIndexes?: readonly (readonly string[])[]
 }
 
 const column = (name: string, kind: Kind, nullable: boolean, doc: string): Column => ({
@@ -214,8 +209,6 @@ const childrenTable = (owner: Owner, child: Children): Table => {
     owner: owner.rootColumn,
     ...(child.moves && { moves: true }),
     indexes: child.moves ? [['tenant_id', 'id']] : [],
-    // From when the key didn't begin with the record.
-    ...(hasId && { formerIndexes: [['tenant_id', ...ownerNames(owner)]] }),
   }
 }
 

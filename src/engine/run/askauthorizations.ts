@@ -13,13 +13,7 @@ import type { Reason } from '../base/reasons.js'
 import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
-import {
-  grantTenants,
-  type KnownTenant,
-  knownTenants,
-  revokeTenant,
-  wasForgotten,
-} from '../warehouse/tenants.js'
+import { grantTenants, type KnownTenant, knownTenants, revokeTenant } from '../warehouse/tenants.js'
 import type { ReadingWarehouse } from '../warehouse/writer.js'
 import {
   type AuthorizationList,
@@ -80,8 +74,7 @@ export async function askAuthorizations(
   const ids = (tenants: readonly KnownTenant[]): Int64[] => tenants.map(({ tenantId }) => tenantId)
   const isMeant = (id: Int64): boolean => !except.has(id) && !forgotten.has(id)
   const granted = [...list.rows.keys()].filter(isMeant).sort((a, b) => (a < b ? -1 : 1))
-  const isEmptied = async () => forgotten.size > 0 || (await wasForgotten(run.warehouse))
-  const isLeft = known.length > 0 ? gone.length > 0 : isNew || !(await isEmptied())
+  const isLeft = known.length > 0 ? gone.length > 0 : isNew || forgotten.size === 0
   return {
     granted,
     revoked: ids(revoked),

@@ -1,5 +1,5 @@
 import { endOfSecond, fromMicros, toMicros } from '../base/timestamp.js'
-import { epoch, unixEpoch } from '../walk/cutpoint.js'
+import { epoch } from '../walk/cutpoint.js'
 import { decodeIds } from '../walk/idset.js'
 import type { WalkPlan, WalkProgress } from '../walk/types.js'
 import {
@@ -45,9 +45,7 @@ export const isQuick = (state: CursorState | undefined, asked: AskedWalk): boole
 
 function storedWalk(state: CursorState | undefined, slot: WalkSlot): StoredWalk | undefined {
   const stored = slot === 'walk' ? state?.walk : state?.refillWalk
-  const walk = (stored as StoredWalk | null | undefined) ?? undefined
-  // In 0.1.0, the walk of a whole list began there.
-  return walk?.floor === unixEpoch ? { ...walk, floor: epoch } : walk
+  return (stored as StoredWalk | null | undefined) ?? undefined
 }
 
 /** A walk as it begins. `isFirst`: the cursor has no watermark. */

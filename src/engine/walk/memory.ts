@@ -16,7 +16,7 @@ interface CountMismatch {
 }
 
 export interface Memory {
-  /** Stored under this name since 0.1.0. */
+  /** Its name in the warehouse. */
   readonly surplus?: CountMismatch
   /** Places where the list shows a record for the second time. */
   readonly twice?: number

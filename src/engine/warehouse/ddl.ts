@@ -69,20 +69,7 @@ function createIndex(
   return (isUnique ? index.unique() : index).compile()
 }
 
-/** The rows stay, with the declared value in the new column. */
-function growKey(dialect: Dialect, table: Table, column: Column, value: number): Change {
-  const anew = [createTable(dialect, table), ...table.indexes.map((i) => createIndex(dialect, table, i))]
-  return {
-    table: table.name,
-    what: `add column ${column.name} ${dialect.columnType(column.kind)} to the key`,
-    kind: 'column',
-    column,
-    statements: dialect.growKey(table, { column: column.name, value }, anew),
-  }
-}
-
 function addColumn(dialect: Dialect, table: Table, column: Column): Change {
-  if (table.grown?.column === column.name) return growKey(dialect, table, column, table.grown.value)
   if (!column.nullable)
     throw new Stop(
       `The table ${table.name} is missing the column ${column.name}, which cannot be added to existing rows`,
@@ -107,10 +94,7 @@ function missingColumns(
   live: readonly LiveColumn[],
 ): Change[] {
   const types = new Map(live.map((column) => [column.name, column.type.toLowerCase()]))
-  const isGrown = ({ name }: Column): boolean => name === table.grown?.column
-  // A key grows last, once the other columns exist: the table may be rebuilt for it, with all of them.
-  const inOrder = [...table.columns].sort((a, b) => Number(isGrown(a)) - Number(isGrown(b)))
-  return inOrder.flatMap((column) => {
+  return table.columns.flatMap((column) => {
     const found = types.get(column.name)
     if (found === undefined && !column.nullable && !isStrict) return []
     if (found === undefined) return [addColumn(dialect, table, column)]
@@ -167,18 +151,6 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
   ]
 }
 
-/** The indexes of earlier versions. One with another name, or other columns, isn't ours. */
-const formerIndexes = (table: Table, live: readonly LiveIndex[]): LiveIndex[] =>
-  (table.formerIndexes ?? []).flatMap((columns) =>
-    live.filter(
-      (index) =>
-        index.table === table.name &&
-        index.isPlain &&
-        index.name === indexName(table.name, columns) &&
-        index.columns.join() === columns.join(),
-    ),
-  )
-
 /** The changes to an existing table. */
 async function changesOf(
   comparison: Comparison,
@@ -187,22 +159,11 @@ async function changesOf(
   indexes: readonly LiveIndex[],
 ): Promise<Change[]> {
   const { dialect, isStrict, ask } = comparison
-  const former = formerIndexes(table, indexes)
   const added = missingColumns(comparison, table, columns)
-  const drops = former.map(
-    ({ name, columns: of }): Change => ({
-      table: table.name,
-      what: `drop index on ${of.join(', ')}`,
-      kind: 'index',
-      statements: [dialect.db.schema.dropIndex(name).compile()],
-    }),
-  )
-  const key = isKeyed(table, columns)
-    ? await keyChange(dialect, table, { indexes, dropped: new Set(former.map(({ name }) => name)), ask })
-    : undefined
+  const key = isKeyed(table, columns) ? await keyChange(dialect, table, indexes, ask) : undefined
   const isMade = key && (isStrict || !key.obstacles?.length)
   // SQLite rebuilds the table for its key, in the form in which it was found: a column added before that would be lost.
-  return [...drops, ...(isMade ? [key] : []), ...added, ...missingIndexes(dialect, table, indexes)]
+  return [...(isMade ? [key] : []), ...added, ...missingIndexes(dialect, table, indexes)]
 }
 
 /**

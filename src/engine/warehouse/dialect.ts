@@ -7,7 +7,6 @@ import type { Kind } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
 import type { NumberForm } from '../base/numbertoken.js'
 import type { Flattened, Tuple } from '../model/flatten/batch.js'
-import type { GrownKey } from '../model/statetable.js'
 import type { Column, Table } from '../model/table.js'
 import type { BatchTables } from './batchtables.js'
 import type { Db } from './database.js'
@@ -70,8 +69,6 @@ export interface LiveIndex {
   /** In order. null in place of an expression. */
   readonly columns: readonly (string | null)[]
   readonly isPrimary: boolean
-  /** Neither unique nor partial. */
-  readonly isPlain: boolean
 }
 
 /** Something made by others that would break without the table's former key. */
@@ -93,14 +90,6 @@ export interface Interference extends Obstacle {
 
 /** Looks at the tables of these names that exist. */
 export type FindInterference = (tables: readonly string[]) => Promise<readonly Interference[]>
-
-/** What a table has before its key is changed. */
-export interface FormerKey {
-  /** undefined if it was dropped. */
-  readonly live: LiveIndex | undefined
-  /** Names of its indexes that are dropped first. */
-  readonly dropped: ReadonlySet<string>
-}
 
 /** How a table's key is changed. Nothing is done if there is an obstacle. */
 export interface KeyChange {
@@ -190,15 +179,10 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   /** Statements that write the dictionary's texts for these tables into the database, if it can hold them. */
   comments(tables: readonly Table[]): CompiledQuery[]
   /**
-   * Statements that make a column part of a table's key, with the same value in all existing rows. `anew`: those that
-   * create the table and its indexes in the new form, for a database that can't change a key.
-   */
-  growKey(table: Table, grown: GrownKey, anew: readonly CompiledQuery[]): CompiledQuery[]
-  /**
    * How a table with a different key gets the declared one. Rows, columns, indexes and triggers stay, no matter who made
-   * them. Anything made by others that would break is an obstacle, and is never dropped.
+   * them. Anything made by others that would break is an obstacle, and is never dropped. `live`: the key it has now.
    */
-  changeKey(table: Table, former: FormerKey): Promise<KeyChange>
+  changeKey(table: Table, live: LiveIndex | undefined): Promise<KeyChange>
   /** The views, in a schema of that name if the database has schemas. Default: next to the schema of the tables. */
   views(schema?: string): ViewStore
   /** The time by which leases expire: the database's if several machines share it. Canonical timestamp. */

@@ -26,15 +26,12 @@ export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean
 export async function keyChange(
   dialect: Dialect,
   table: Table,
-  {
-    indexes,
-    dropped,
-    ask,
-  }: { readonly indexes: readonly LiveIndex[]; readonly dropped: ReadonlySet<string>; readonly ask: Ask },
+  indexes: readonly LiveIndex[],
+  ask: Ask,
 ): Promise<Change | undefined> {
   const live = indexes.find((index) => index.table === table.name && index.isPrimary)
   if (live?.columns.join() === table.key.join()) return undefined
-  const { statements, obstacles } = await dialect.changeKey(table, { live, dropped })
+  const { statements, obstacles } = await dialect.changeKey(table, live)
   const shared = (await isUnique(dialect, table, live, ask)) ? [] : [sharing(table)]
   return {
     table: table.name,

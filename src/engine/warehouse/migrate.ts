@@ -14,7 +14,7 @@ import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
 import type { Session } from './transaction.js'
 
-/** Incremented when older programs can no longer use a warehouse. Additions don't count. */
+/** Incremented when older programs can no longer use a warehouse. Additions don't count. 0.2.0 was the first with 3. */
 const schemaVersion = 3
 
 const digest = (tables: readonly Table[]): string =>
@@ -28,9 +28,14 @@ async function readMeta({ db }: Dialect, live: readonly LiveColumn[], ask: Ask):
   return new Map(rows.map((row) => [row.name, row.value]))
 }
 
-function refuseNewer(meta: Meta, where: string): void {
+function refuseOtherVersions(meta: Meta, where: string): void {
   const found = Number(meta.get('schema_version') ?? schemaVersion)
-  if (found <= schemaVersion) return
+  if (found === schemaVersion) return
+  if (found < schemaVersion)
+    throw new Stop(
+      `The warehouse ${where} was made by a version before 0.2.0 (its tables are of version ${found}); expected one made by 0.2.0 or later`,
+      { exitCode: 2, hint: 'Name a new warehouse in warehouse.url and type shopsync sync' },
+    )
   throw new Stop(
     `The warehouse ${where} has tables of version ${found}; this program knows versions up to ${schemaVersion}`,
     { exitCode: 2, hint: 'Expected a newer shopsync: upgrade the program, or name another warehouse.url' },
@@ -59,10 +64,13 @@ function refuseUnfinished(meta: Meta, where: string): void {
   })
 }
 
-/** Stops if the warehouse is an unfinished copy. For commands that don't call `plan` before they read. */
-export async function refuseUnfinishedCopy(db: Db, where: string): Promise<void> {
-  const marked = db.selectFrom('sync_meta').select(['name', 'value']).where('name', '=', copyMark)
-  refuseUnfinished(new Map((await marked.execute()).map(({ name, value }) => [name, value])), where)
+/** Stops if this program can't read the warehouse. For commands that don't call `plan` before they read. */
+export async function refuseUnreadable(db: Db, where: string): Promise<void> {
+  const asked = db.selectFrom('sync_meta').select(['name', 'value'])
+  const rows = await asked.where('name', 'in', ['schema_version', copyMark]).execute()
+  const meta = new Map(rows.map(({ name, value }) => [name, value]))
+  refuseOtherVersions(meta, where)
+  refuseUnfinished(meta, where)
 }
 
 async function writeMeta(dialect: Dialect, session: Session, values: Record<string, string>): Promise<void> {
@@ -104,7 +112,7 @@ async function survey(
 ): Promise<Survey> {
   const live = await dialect.liveColumns()
   const meta = await readMeta(dialect, live, ask)
-  refuseNewer(meta, dialect.where)
+  refuseOtherVersions(meta, dialect.where)
   refuseUnfinished(meta, dialect.where)
   const stored = meta.get(rowSettingsName) ?? null
   rowSettings?.look(stored)

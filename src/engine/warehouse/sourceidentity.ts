@@ -17,7 +17,7 @@ interface SourceIdentity extends SourceAddress {
 
 type Reading = Pick<Warehouse, 'has' | 'read'>
 
-/** undefined if no run has stored one: a new warehouse, or one of 0.1.0. */
+/** undefined if no run has stored one: a new warehouse. */
 export async function readSourceIdentity(warehouse: Reading): Promise<SourceIdentity | undefined> {
   if (!(await warehouse.has('sync_source'))) return undefined
   const row = await warehouse.read((db) =>

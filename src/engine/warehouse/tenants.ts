@@ -10,7 +10,7 @@ import { toMicros } from '../base/timestamp.js'
 import type { StateRows } from '../model/state.js'
 import type { Reader } from './cursors.js'
 import type { Db } from './database.js'
-import { readMeta, removeMeta, storeMeta } from './meta.js'
+import { readMeta, storeMeta } from './meta.js'
 
 export interface KnownTenant {
   readonly tenantId: Int64
@@ -148,14 +148,9 @@ export const rememberForgotten = (db: Db, tenantId: Int64, at: string): Compiled
     .onConflict((c) => c.column('tenant_id').doUpdateSet({ forgotten_at: at }))
     .compile()
 
-/** In sync_meta: older versions only stored that some tenant was forgotten. */
-const mark = 'tenant_forgotten_at'
-
 /** Allows a forgotten tenant again. */
-export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery[] => [
-  db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile(),
-  removeMeta(db, mark),
-]
+export const liftForgotten = (db: Db, tenantId: Int64): CompiledQuery =>
+  db.deleteFrom('sync_forgotten').where('tenant_id', '=', tenantId).compile()
 
 /** In sync_meta: tenants whose rows are erased, or about to be, and may have left traces in the database's files. */
 const tracesMark = 'tenant_traces'
@@ -166,10 +161,3 @@ export const tenantsWithTraces = async (warehouse: Reader): Promise<string[]> =>
 
 export const rememberTraces = (db: Db, tenants: readonly string[]): CompiledQuery =>
   storeMeta(db, tracesMark, tenants.join(' '))
-
-/** Whether an older version has forgotten a tenant. */
-export const wasForgotten = (warehouse: Reader): Promise<boolean> =>
-  warehouse.read(async (db) => {
-    const row = await db.selectFrom('sync_meta').select('value').where('name', '=', mark).executeTakeFirst()
-    return row !== undefined
-  })

@@ -9,7 +9,7 @@ import { fromMicros } from '../../engine/base/timestamp.js'
 import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import { daysOf, endDay, firstDay } from './shopday.js'
-import { formerStretches, withAnalytics } from './tables.js'
+import { withAnalytics } from './tables.js'
 
 /** The zone in which every day exists. */
 const allDays = 'UTC'
@@ -101,19 +101,6 @@ async function fill(
   ])
 }
 
-/**
- * Called when none of our views reads it any more. Someone else's views may depend on the table, and the role may not
- * own it. Then it stays, unused.
- */
-export async function dropFormer(warehouse: DialectWriter): Promise<void> {
-  if (!(await warehouse.has(formerStretches))) return
-  try {
-    await warehouse.write([warehouse.db.schema.dropTable(formerStretches).ifExists().compile()])
-  } catch (error) {
-    if (!warehouse.dialect.views().troubleOf(error)) throw error
-  }
-}
-
 /** Updates the days of these zones. Returns the zones that had to be filled. */
 export async function refreshCalendar(
   warehouse: DialectWriter,
@@ -129,9 +116,6 @@ export async function refreshCalendar(
     await fill(warehouse, zone, { from: isCurrent ? (stored ?? firstDay) : firstDay, end })
     filled.push(zone)
   }
-  if (!isCurrent) {
-    await dropFormer(warehouse)
-    await warehouse.write([storeMeta(warehouse.db, memory, rulesOf(warehouse))])
-  }
+  if (!isCurrent) await warehouse.write([storeMeta(warehouse.db, memory, rulesOf(warehouse))])
   return filled
 }

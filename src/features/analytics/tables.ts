@@ -57,9 +57,6 @@ export const analyticsTables = {
   }),
 } as const
 
-/** Earlier versions stored the stretches in a table of their own, with the same information as the days. */
-export const formerStretches = 'report_stretches'
-
 /** The database with these tables. */
 export const withAnalytics = (db: Db): Kysely<Database & RowsOf<typeof analyticsTables>> =>
   db.withTables<RowsOf<typeof analyticsTables>>()

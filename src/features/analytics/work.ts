@@ -30,8 +30,6 @@ export async function makeViewsOf(context: CommandContext, warehouse: Warehouse)
     return owner !== undefined && isSame(owner, sourceAddress(context.config.api))
   }
   const views = await makeViews(warehouse, { ...viewsWanted(context), belongsHere })
-  // The old views depended on it until now if rows had to be recomputed first.
-  if (views.made.length > 0) await (await import('./calendar.js')).dropFormer(warehouse)
   for (const { message, hint } of views.troubles) context.log.warn({ hint }, message)
   return views
 }

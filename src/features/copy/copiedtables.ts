@@ -67,7 +67,7 @@ function columnsOf(
 
 /** The table as it is: with an older program's key, whose change has consequences of its own. */
 function asItIs(
-  { grown: _, ...table }: Table,
+  table: Table,
   columns: readonly Column[],
   live: readonly (string | null)[] | undefined,
 ): Table {

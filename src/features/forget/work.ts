@@ -144,7 +144,7 @@ export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): P
           : `Expected one of ${[...forgotten].join(', ')}`,
     })
   await using lease = await openLease({ ...deps, shapesRows: false }, 'forget')
-  await lease.warehouse.write(liftForgotten(warehouse.db, tenantId))
+  await lease.warehouse.write([liftForgotten(warehouse.db, tenantId)])
   lease.throwIfLost()
   return { tenant_id: tenantId, lifted: true }
 }

@@ -17,7 +17,7 @@ import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
 import { readLateness } from '../../engine/warehouse/latenessrows.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
-import { readForgotten, wasForgotten } from '../../engine/warehouse/tenants.js'
+import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
@@ -178,7 +178,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const forgotten = missing.has('sync_forgotten')
       ? new Set<Int64>()
       : await readForgotten(options.warehouse)
-    const isForgotten = await isEmptied(options, tenants, forgotten)
+    const isForgotten = isEmptied(options, tenants, forgotten)
     const lease = await readHolder(db, options.nowMicros)
     const running = runningMs(lease, options.nowMicros)
     const cursors = await readCursorStates(db, { ...options, runningMs: running }, chosen, missing)
@@ -208,13 +208,13 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
 }
 
 /** Whether no tenant is left to request, since the wanted ones are forgotten. */
-async function isEmptied(
-  { warehouse, tenants: wanted }: StatusOptions,
+function isEmptied(
+  { tenants: wanted }: StatusOptions,
   tenants: readonly TenantStatus[],
   forgotten: ReadonlySet<Int64>,
-): Promise<boolean> {
+): boolean {
   if (wanted && forgotten.size > 0) return wanted.every((tenantId) => forgotten.has(tenantId))
-  return tenants.length === 0 && (forgotten.size > 0 || (await wasForgotten(warehouse)))
+  return tenants.length === 0 && forgotten.size > 0
 }
 
 async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions): Promise<LatenessStatus[]> {

@@ -119,7 +119,7 @@ describe.each(postgres)('$name', (kind) => {
       )
       return rows[0]?.bytes ?? 0
     }
-    await warehouse.write(liftForgotten(warehouse.db, 1))
+    await warehouse.write([liftForgotten(warehouse.db, 1)])
     await sync(sandbox, warehouse, { resources: ['notes'] })
     const before = await size()
     await warehouse.write([

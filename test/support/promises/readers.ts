@@ -16,7 +16,7 @@ export const readers: readonly Promised[] = [
       'isOutdatedCalendar',
       () => async () => false,
     ),
-    test: 'test/features/analytics/formerstretches.test.ts',
+    test: 'test/features/analytics/outdatedcalendar.test.ts',
     name: 'the days stay when it ends after',
     on: both,
   },

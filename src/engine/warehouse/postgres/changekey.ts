@@ -1,6 +1,5 @@
-import { type CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import pg from 'pg'
-import type { GrownKey } from '../../model/statetable.js'
 import type { Table } from '../../model/table.js'
 import type { Db } from '../database.js'
 import type { KeyChange, LiveIndex } from '../dialect.js'
@@ -55,20 +54,4 @@ export async function changeKey(
       hint: hintOf(one, relation, key),
     })),
   }
-}
-
-/** Postgres doesn't rewrite the rows: a constant default isn't written into any of them. */
-export function growKey(
-  db: Db,
-  schema: string,
-  { name, key }: Table,
-  { column, value }: GrownKey,
-): CompiledQuery[] {
-  const [table, grown, constraint] = [sql.id(schema, name), sql.id(column), sql.id(`${name}_key`)]
-  const all = sql.join(key.map((one) => sql.id(one)))
-  return [
-    sql`alter table ${table} add column ${grown} bigint not null default ${sql.lit(value)},
-      drop constraint ${constraint}, add constraint ${constraint} primary key (${all})`.compile(db),
-    sql`alter table ${table} alter column ${grown} drop default`.compile(db),
-  ]
 }

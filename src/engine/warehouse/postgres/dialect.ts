@@ -12,7 +12,7 @@ import { rememberStatement } from '../classify.js'
 import type { Database, Db } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
 import type { Session } from '../transaction.js'
-import { changeKey, growKey } from './changekey.js'
+import { changeKey } from './changekey.js'
 import { connecting, localSettings } from './connection.js'
 import { classify } from './drivererrors.js'
 import { vacuum } from './erase.js'
@@ -248,8 +248,7 @@ export function postgresDialect(
     liveIndexes: () => liveIndexes(db, schema),
     sizeOf: (table) => sizeOf(db, schema, table),
     comments: (tables) => [comments(db, tables, schema)],
-    growKey: (table, grown) => growKey(db, schema, table, grown),
-    changeKey: (table, { live }) => changeKey(db, schema, table, live),
+    changeKey: (table, live) => changeKey(db, schema, table, live),
     views: (name = viewsOf(schema)) => viewStore(db, schema, name),
     now: (session) => databaseTime(db, session),
     isTaken: (error) => error instanceof Error && 'code' in error && error.code === uniqueViolation,

@@ -7,7 +7,6 @@ import type { LiveIndex, TableSize } from '../dialect.js'
 export async function liveIndexes(db: Db, schema: string): Promise<LiveIndex[]> {
   const { rows } = await sql<LiveIndex>`
     select c.relname as "table", i.relname as name, x.indisprimary as "isPrimary",
-      not x.indisunique and x.indpred is null as "isPlain",
       array(select a.attname::text
         from unnest(x.indkey::int2[]) with ordinality k (attnum, place)
         left join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum

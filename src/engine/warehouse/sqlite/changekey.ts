@@ -6,10 +6,9 @@
 
 import type BetterSqlite3 from 'better-sqlite3'
 import { type CompiledQuery, sql } from 'kysely'
-import type { GrownKey } from '../../model/statetable.js'
 import type { Table } from '../../model/table.js'
 import type { Db } from '../database.js'
-import type { FormerKey, KeyChange, Obstacle } from '../dialect.js'
+import type { KeyChange, LiveIndex, Obstacle } from '../dialect.js'
 
 interface SchemaEntry {
   readonly type: string
@@ -58,7 +57,7 @@ export function changeKey(
   raw: BetterSqlite3.Database,
   db: Db,
   table: Table,
-  { live, dropped }: FormerKey,
+  live: LiveIndex | undefined,
 ): KeyChange {
   const { name, key } = table
   const text = raw
@@ -70,7 +69,6 @@ export function changeKey(
     return { statements: [], obstacles: [strange(name)] }
   const beside = `${name}_beside`
   const columns = sql.join(storedColumns(raw, name).map((column) => sql.id(column)))
-  const kept = madeOf(raw, name).filter((entry) => !dropped.has(entry.name))
   return {
     statements: [
       sql.raw(`${opening(beside)}${before.slice(opening(name).length)}${keyText(key)}${after}`),
@@ -81,29 +79,8 @@ export function changeKey(
       sql`pragma legacy_alter_table = on`,
       sql`alter table ${sql.id(beside)} rename to ${sql.id(name)}`,
       sql`pragma legacy_alter_table = off`,
-      ...kept.map((entry) => sql.raw(entry.sql)),
+      ...madeOf(raw, name).map((entry) => sql.raw(entry.sql)),
     ].map((statement): CompiledQuery => statement.compile(db)),
     obstacles: foreignKeys(raw, table),
   }
-}
-
-/**
- * SQLite can't change a key: the rows are moved aside while the table is rebuilt. They are copied twice and no table is
- * renamed, because a rename fails if a user's view depends on the table.
- */
-export function growKey(
-  db: Db,
-  { name, columns }: Table,
-  { column, value }: GrownKey,
-  anew: readonly CompiledQuery[],
-): CompiledQuery[] {
-  const [table, aside, grown] = [sql.id(name), sql.id(`${name}_aside`), sql.id(column)]
-  const all = sql.join(columns.map((one) => sql.id(one.name)))
-  return [
-    sql`create table ${aside} as select *, ${sql.lit(value)} as ${grown} from ${table}`.compile(db),
-    sql`drop table ${table}`.compile(db),
-    ...anew,
-    sql`insert into ${table} (${all}) select ${all} from ${aside}`.compile(db),
-    sql`drop table ${aside}`.compile(db),
-  ]
 }

@@ -13,7 +13,7 @@ import { columnTypes } from '../../model/columntypes.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
 import type { Dialect, LiveColumn } from '../dialect.js'
-import { changeKey, growKey } from './changekey.js'
+import { changeKey } from './changekey.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
 import { calendar, extra, listed, versionWords } from './expressions.js'
@@ -272,8 +272,7 @@ export function sqliteDialect(
     tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
     ...catalogOf(raw),
     comments: () => [],
-    growKey: (table, grown, anew) => growKey(db, table, grown, anew),
-    changeKey: async (table, former) => changeKey(raw, db, table, former),
+    changeKey: async (table, live) => changeKey(raw, db, table, live),
     views: () => viewStore(db, where),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
     isTaken: () => false,

@@ -5,7 +5,6 @@ interface FoundIndex {
   readonly table: string
   readonly name: string
   readonly is_primary: bigint
-  readonly is_plain: bigint
   /** JSON. */
   readonly columns: string
 }
@@ -15,12 +14,11 @@ interface FoundIndex {
  * whole number has no index: it is the table's own.
  */
 const indexes = `select m.name as "table", l.name as name, 0 as is_primary,
-    l."unique" = 0 and l.partial = 0 as is_plain,
     (select json_group_array(name) from (select name from pragma_index_info(l.name) order by seqno)) as columns
   from sqlite_schema m, pragma_index_list(m.name) l
   where m.type = 'table' and l.origin <> 'pk' and m.name not like 'sqlite!_%' escape '!'
   union all
-  select m.name, m.name, 1, 0, (select json_group_array(name) from
+  select m.name, m.name, 1, (select json_group_array(name) from
     (select name from pragma_table_info(m.name) where pk > 0 order by pk)) as columns
   from sqlite_schema m
   where m.type = 'table' and m.name not like 'sqlite!_%' escape '!' and columns <> '[]'`
@@ -29,12 +27,11 @@ export const liveIndexes = (raw: BetterSqlite3.Database): LiveIndex[] =>
   raw
     .prepare<[], FoundIndex>(indexes)
     .all()
-    .map(({ table, name, is_primary, is_plain, columns }) => ({
+    .map(({ table, name, is_primary, columns }) => ({
       table,
       name,
       columns: JSON.parse(columns) as (string | null)[],
       isPrimary: is_primary === 1n,
-      isPlain: is_plain === 1n,
     }))
 
 export function sizeOf(raw: BetterSqlite3.Database, table: string): TableSize {

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../../engine/base/errors.js'
 import type { SourceAddress } from '../../../engine/config/sourceaddress.js'
 import type { OneInstant } from '../../../engine/warehouse/dialect.js'
-import { refuseUnfinishedCopy } from '../../../engine/warehouse/migrate.js'
+import { refuseUnreadable } from '../../../engine/warehouse/migrate.js'
 import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { type BelongsTo, belongsTo } from '../../status/belongsto.js'
@@ -57,11 +57,9 @@ export async function withData<T>(
   // An empty warehouse, or another program's database, has no such table: then the views aren't queried at all.
   if (!(await warehouse.has('sync_cursors'))) return undefined
   const opened = async (held: OneInstant): Promise<T | undefined> => {
-    if (!(await hasCursors(held))) {
-      // In an interrupted copy, the cursors come last: a page would report that nothing was ever synced.
-      await refuseUnfinishedCopy(held.db, warehouse.where)
-      return undefined
-    }
+    // In an interrupted copy, the cursors come last: a page would report that nothing was ever synced.
+    await refuseUnreadable(held.db, warehouse.where)
+    if (!(await hasCursors(held))) return undefined
     const subject = await subjectOf(held, options, views)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)

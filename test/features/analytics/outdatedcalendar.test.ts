@@ -1,11 +1,10 @@
 /**
- * Warehouses of versions whose calendar had other tables: their views stay as they were until the calendar is filled
- * again, wherever the upgrade is interrupted, and the table that is no longer needed is dropped.
+ * A calendar of other rules or another version: the views stay as they were until it is filled again, wherever the
+ * upgrade is interrupted.
  */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { dropFormer } from '../../../src/features/analytics/calendar.js'
 import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
 import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
 
@@ -39,14 +38,10 @@ const run = (warehouse: Warehouse, text: string): Promise<unknown> => {
 /** The tables as such a version left them, with one of its views. */
 async function asBefore(warehouse: Warehouse): Promise<void> {
   const store = warehouse.dialect.views()
-  await run(
-    warehouse,
-    'create table {report_stretches} as select zone, from_at, day as first_day from {report_days} where stretch = 1',
-  )
   await run(warehouse, 'delete from {report_utc_days}')
   const view = store.relation('appointment_load')
   await run(warehouse, `drop view ${view}`)
-  await run(warehouse, `create view ${view} as select 'of before' as day from {report_stretches} limit 1`)
+  await run(warehouse, `create view ${view} as select 'of before' as day`)
   const live = await store.live((query) => warehouse.db.executeQuery(query))
   const known = { appointment_load: { wanted: 'of before', made: live.get('appointment_load') } }
   await warehouse.db
@@ -56,9 +51,6 @@ async function asBefore(warehouse: Warehouse): Promise<void> {
     .execute()
   await run(warehouse, "update {sync_meta} set value = 'of before' where name in ('model', 'calendar')")
 }
-
-const hasFormer = async (warehouse: Warehouse): Promise<boolean> =>
-  (await warehouse.dialect.liveColumns()).some(({ table }) => table === 'report_stretches')
 
 describe.each(warehouses())('on $name', (kind) => {
   it.each(['the tables', 'the calendar'])('the days stay when it ends after %s', async (last) => {
@@ -82,22 +74,6 @@ describe.each(warehouses())('on $name', (kind) => {
     await refresh(whole, settings)
     await make(whole, settings)
     expect(await daysIn(whole)).toEqual(days)
-    await dropFormer(whole)
-    expect(await hasFormer(whole)).toBe(false)
-    await whole.close()
-  })
-
-  it.runIf(kind.name === 'postgres')("a user's own view keeps the table", async () => {
-    const { warehouse, again } = await withAppointments(kind)
-    await asBefore(warehouse)
-    await run(warehouse, 'create view {mine} as select zone from {report_stretches}')
-    await warehouse.close()
-    const whole = await again()
-    await whole.migrate()
-    await make(whole, settings)
-    await refresh(whole, settings)
-    await refresh(whole, settings)
-    expect(await hasFormer(whole)).toBe(true)
     await whole.close()
   })
 })
