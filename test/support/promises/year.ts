@@ -53,7 +53,7 @@ export const yearMutants: readonly YearMutant[] = [
         if (outcome || !progress) return sound(walk, commit, memory)
         const moved = walk.cursor.warehouse.db
           .updateTable('sync_cursors')
-          .set({ walk: null, watermark: progress.ceiling })
+          .set({ walk: null, watermark: progress.ceiling, planned_watermark: progress.ceiling })
           .where('tenant_id', '=', walk.cursor.tenantId)
           .where('resource', '=', walk.cursor.resource.name)
         return [...sound(walk, commit, memory), moved.compile()]
