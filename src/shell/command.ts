@@ -106,10 +106,13 @@ export interface CommandContext {
   warehouseThere(): Promise<Warehouse | undefined>
   /** The warehouse for commands that only read: a missing one isn't created and reads as empty. */
   readingWarehouse(): Promise<Warehouse>
-  /** The warehouse with its tables up to date: for every command that writes. */
-  readyWarehouse(): Promise<Warehouse>
+  /**
+   * The warehouse with its tables up to date: for every command that writes. Those of another source's warehouse stay as
+   * they are, unless the command takes it over.
+   */
+  readyWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
   /** Like `readyWarehouse`, for commands that only change what exists: if there is no warehouse, none is created. */
-  existingWarehouse(): Promise<Warehouse>
+  existingWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
   /**
    * Everything that work on cursors needs. Without `stamps`, requests get stamps later than everything the warehouse
    * has seen. The source is a share of its own: the next step of a job must not count its requests.

@@ -9,6 +9,7 @@ import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { joinedNames, shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
+import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { model, type ResourceSettings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
@@ -123,7 +124,7 @@ export class OpenContext implements CommandContext {
     return warehouse
   }
 
-  async existingWarehouse(): Promise<Warehouse> {
+  async existingWarehouse(how: { readonly takesOver?: boolean } = {}): Promise<Warehouse> {
     const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
     const there = await this.readingWarehouse()
     if (isNewWarehouse(await there.plan()))
@@ -132,12 +133,14 @@ export class OpenContext implements CommandContext {
         hint: 'Type shopsync sync',
       })
     this.#warehouse ??= there
-    return this.readyWarehouse()
+    return this.readyWarehouse(how)
   }
 
-  async readyWarehouse(): Promise<Warehouse> {
+  async readyWarehouse({ takesOver = false } = {}): Promise<Warehouse> {
     const warehouse = await this.warehouse()
-    if (this.config.warehouse.autoMigrate) {
+    const { foreignRefusal } = await import('../engine/warehouse/sourceidentity.js')
+    const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
+    if (this.config.warehouse.autoMigrate && !refusal) {
       const changes = await warehouse.migrate((change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
@@ -145,6 +148,7 @@ export class OpenContext implements CommandContext {
     }
     const [first, ...more] = await warehouse.plan()
     if (!first) return warehouse
+    if (refusal) throw refusal
     throw new Stop(
       `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected none, because warehouse.autoMigrate is false`,
       { exitCode: 2, hint: 'Type shopsync migrate' },

@@ -44,6 +44,13 @@ export const adoptionHint =
 export const foreignText = (owner: SourceAddress, asked: SourceAddress): string =>
   `The warehouse belongs to the source ${sourceLabel(owner)}, but the configuration names ${sourceLabel(asked)}`
 
+/** The refusal of a warehouse that belongs to another source. undefined if it doesn't. */
+export async function foreignRefusal(warehouse: Reading, asked: SourceAddress): Promise<Stop | undefined> {
+  const owner = await readSourceIdentity(warehouse)
+  if (owner === undefined || isSame(owner, asked)) return undefined
+  return new Stop(foreignText(owner, asked), { exitCode: 2, hint: adoptionHint })
+}
+
 /** Throws Stop if the warehouse belongs to another source. Returns the source it belongs to. */
 export async function checkSourceIdentity(
   warehouse: Reading,

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { StatusReport } from '../../../src/features/status/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -65,4 +67,24 @@ test('adopt --yes: the next sync reads every list again', async () => {
   expect((await here.run('plan', '--json')).json<{ records: number }>().records).toBeGreaterThan(100)
   expect(await here.run('sync')).toMatchObject({ code: 0 })
   expect(await here.run('verify')).toMatchObject({ code: 0 })
+})
+
+test("another source's warehouse that lacks tables stays as it is, whatever would write to it", async () => {
+  const own = await place({ until })
+  expect(await own.run('sync', '--quiet')).toMatchObject({ code: 0 })
+  own.configure({ api: { baseUrl: other.url } })
+  const file = new Database(join(own.folder, 'data/warehouse.db'))
+  const outline = (): unknown => file.prepare('select name, sql from sqlite_schema order by name').all()
+  file.exec('drop view shop_days; drop table customer_phones')
+  const before = outline()
+  for (const command of ['sync', 'snapshot', 'forget --tenant 101 --yes', 'quarantine replay']) {
+    const { code, stderr } = await own.run(...command.split(' '))
+    expect([command, code]).toEqual([command, 2])
+    expect(stderr).toContain('shopsync adopt --same-data')
+    expect(outline()).toEqual(before)
+  }
+  expect(await own.run('adopt', '--same-data', '--yes')).toMatchObject({ code: 0 })
+  expect(outline()).toContainEqual(expect.objectContaining({ name: 'customer_phones' }))
+  file.close()
+  await own.remove()
 })
