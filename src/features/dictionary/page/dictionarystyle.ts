@@ -33,7 +33,7 @@ h1 { font-size: 1.75rem; line-height: 1.2; margin: .2rem 0 .8rem } main h2 { mar
 .legend { display: grid; grid-template-columns: max-content 1fr; gap: .35rem 1.2rem; margin: 1rem 0; max-width: 62rem }
 .legend dt { font-weight: 600 } .legend dd { margin: 0 }
 section.table { margin-top: 2rem; padding-top: 1.4rem; border-top: 1px solid var(--line) }
-h3 { margin: 0; font: 600 1.1rem var(--mono) } h3 a { color: inherit }
+h3 { margin: 0; font: 600 1.1rem var(--mono); overflow-wrap: anywhere } h3 a { color: inherit }
 .about { margin: .3rem 0 .6rem; max-width: 62rem }
 .facts { margin: .6rem 0 1rem; font-size: 14px } .facts > div { display: grid; grid-template-columns: 7rem minmax(0, 1fr); padding: .1rem 0 }
 .facts dt { color: var(--dim) } .facts dd { margin: 0 } .facts ul { list-style: none; margin: 0; padding: 0 }
