@@ -4,6 +4,7 @@
  * `migrate` calls this, and so does every command that writes, unless warehouse.autoMigrate is false.
  */
 import { createHash } from 'node:crypto'
+import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { isHalfComputed } from '../../engine/warehouse/recompute.js'
@@ -194,9 +195,12 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const wanted = await wantedViews(warehouse, store, settings)
   if (survey(found, wanted).stale.length === 0) return allAsMade(warehouse, store, found, settings)
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
-  const waits = [isHalfComputed(warehouse, settings.model), isOutdatedCalendar(warehouse)]
-  if ((await warehouse.hasPendingMoves()) || (await Promise.all(waits)).some((one) => one))
-    return { made: [], troubles: [], isPostponed: true }
+  const waits = await allSettled([
+    warehouse.hasPendingMoves(),
+    isHalfComputed(warehouse, settings.model),
+    isOutdatedCalendar(warehouse),
+  ])
+  if (waits.some((one) => one)) return { made: [], troubles: [], isPostponed: true }
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
   try {
