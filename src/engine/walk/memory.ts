@@ -16,7 +16,7 @@ interface CountMismatch {
 }
 
 export interface Memory {
-  /** Its name in the warehouse. */
+  /** The warehouse has it under this name. */
   readonly surplus?: CountMismatch
   /** Places where the list shows a record for the second time. */
   readonly twice?: number

@@ -108,7 +108,7 @@ export class Transport {
   }
 
   async #open(): Promise<Dispatcher> {
-    // undici takes about 80 ms to load, which `--help` shouldn't have to pay for.
+    // undici takes a while to load, which `--help` shouldn't have to wait for.
     const { Pool, ProxyAgent } = await import('undici')
     const { origin, proxy, connections, timeouts, maxBodyBytes } = this.options
     const options = { connections, pipelining: 1, maxResponseSize: maxBodyBytes }

@@ -57,9 +57,11 @@ export async function withData<T>(
   // An empty warehouse, or another program's database, has no such table: then the views aren't queried at all.
   if (!(await warehouse.has('sync_cursors'))) return undefined
   const opened = async (held: OneInstant): Promise<T | undefined> => {
-    // In an interrupted copy, the cursors come last: a page would report that nothing was ever synced.
-    await refuseUnreadable(held.db, warehouse.where)
-    if (!(await hasCursors(held))) return undefined
+    if (!(await hasCursors(held))) {
+      // In an interrupted copy, the cursors come last: a page would report that nothing was ever synced.
+      await refuseUnreadable(held.db, warehouse.where)
+      return undefined
+    }
     const subject = await subjectOf(held, options, views)
     const freshness = await askFreshness(subject)
     if (freshness.length === 0) throw unknownTenants(options)
@@ -83,7 +85,7 @@ const hasCursors = async ({ db }: OneInstant): Promise<boolean> =>
 
 async function subjectOf(
   { db, views }: OneInstant,
-  { schema, tenants }: ReportOptions,
+  { warehouse, schema, tenants }: ReportOptions,
   asked: readonly string[],
 ): Promise<Subject> {
   const store = views(schema)
@@ -95,6 +97,8 @@ async function subjectOf(
     const day = (column: string) => sql.raw<string | null>(store.sql.dayText(column))
     return { db: store.db, tenants, month, day }
   }
+  // Of a warehouse that can't be upgraded, migrate makes no views.
+  await refuseUnreadable(db, warehouse.where)
   const obstacle = await store.obstacle(run)
   throw new Stop(
     `Found ${missing.length === asked.length ? 'no views for analysts' : `no view ${missing.join(', ')}`} in ${store.where}, expected ${asked.length} that the report asks`,
