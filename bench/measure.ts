@@ -3,6 +3,7 @@
  * run.ts and pairs.ts start it. pairs.ts also starts another checkout's, so the fields of a task and a measurement may
  * only be added to.
  */
+import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import type { Load } from './load.js'
 import { modelOf } from './model.js'
@@ -29,7 +30,7 @@ export interface Measured {
 
 async function prepare({ url, schema }: Load, history?: boolean): Promise<void> {
   const warehouse = await openWarehouse({ url, schema, model: modelOf(history) })
-  await warehouse.migrate()
+  await migrate(warehouse)
   await warehouse.close()
 }
 

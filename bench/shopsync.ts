@@ -2,6 +2,7 @@ import { Stamps, systemClock } from '../src/engine/base/clock.js'
 import { runSync } from '../src/engine/run/run.js'
 import type { RunReport } from '../src/engine/run/runreport.js'
 import { createSource } from '../src/engine/source/client.js'
+import { migrate } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../src/engine/warehouse/runs.js'
 import { beginSync } from '../src/features/sync/work.js'
@@ -30,7 +31,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   const known = modelOf(options.history)
   const warehouse = await openWarehouse({ url, schema, model: known })
   collectAt(warehouse.dialect.heapGrowth)
-  await warehouse.migrate()
+  await migrate(warehouse)
   const clock = systemClock
   const stamps = new Stamps(clock, await newestStamp(warehouse))
   const source = createSource({

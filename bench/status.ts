@@ -6,6 +6,7 @@
  * from a sandbox: medians in milliseconds, next to those of `shopsync --version`, which only starts. Warehouses of
  * `--urls` are kept, and loaded if they are empty.
  */
+
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { resources } from '../schema/index.js'
 import { rootTable } from '../src/engine/warehouse/database.js'
+import { plannedChanges } from '../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
 import { createSandbox } from '../src/sandbox/index.js'
 import { model } from '../test/support/model.js'
@@ -54,7 +56,7 @@ const configure = (url: string, api: object): void =>
 async function sizeOf({ url }: BenchWarehouse): Promise<{ cursors: number; rows: number }> {
   const warehouse = await openWarehouse({ url, schema, model: known })
   try {
-    if ((await warehouse.plan()).length > 0) return { cursors: 0, rows: 0 }
+    if ((await plannedChanges(warehouse)).length > 0) return { cursors: 0, rows: 0 }
     const count = async (name: string): Promise<number> => {
       const row = await warehouse.db
         .selectFrom(rootTable({ name }))

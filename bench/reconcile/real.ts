@@ -9,6 +9,7 @@ import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { RunReport, RunRequest } from '../../src/engine/run/runreport.js'
 import { createSource } from '../../src/engine/source/client.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { newestStamp } from '../../src/engine/warehouse/runs.js'
 import { beginReconcile } from '../../src/features/reconcile/work.js'
@@ -34,7 +35,7 @@ export async function withWorld<T>(records: number, use: (world: World) => Promi
   for (let id = 1; id <= records; id++) sandbox.store.put(1, 'notes', template('notes', id, timeOf(id)))
   const known = model(resources)
   const warehouse = await openWarehouse({ url: `sqlite:${join(folder, 'w.db')}`, schema: '', model: known })
-  await warehouse.migrate()
+  await migrate(warehouse)
   const run = async (ask: Ask): Promise<RunReport> => {
     const stamps = new Stamps(systemClock, await newestStamp(warehouse))
     const source = createSource({

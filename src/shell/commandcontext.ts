@@ -2,6 +2,7 @@
  * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
  * first uses it. withContext always closes all of them, the last one first.
  */
+
 import { basename } from 'node:path'
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'
@@ -95,8 +96,8 @@ export class OpenContext implements CommandContext {
 
   async warehouseThere(): Promise<Warehouse | undefined> {
     if (this.#warehouse) return this.#warehouse
-    const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
-    return isNewWarehouse(await (await this.readingWarehouse()).plan()) ? undefined : this.warehouse()
+    const { isNew } = await import('../engine/warehouse/migrate.js')
+    return (await isNew(await this.readingWarehouse())) ? undefined : this.warehouse()
   }
 
   async readingWarehouse(): Promise<Warehouse> {
@@ -125,9 +126,9 @@ export class OpenContext implements CommandContext {
   }
 
   async existingWarehouse(how: { readonly takesOver?: boolean } = {}): Promise<Warehouse> {
-    const { isNewWarehouse } = await import('../engine/warehouse/ddl.js')
+    const { isNew } = await import('../engine/warehouse/migrate.js')
     const there = await this.readingWarehouse()
-    if (isNewWarehouse(await there.plan()))
+    if (await isNew(there))
       throw new Stop(`There is no warehouse at ${there.where} yet; nothing was created`, {
         exitCode: 2,
         hint: 'Type shopsync sync',
@@ -138,15 +139,18 @@ export class OpenContext implements CommandContext {
 
   async readyWarehouse({ takesOver = false } = {}): Promise<Warehouse> {
     const warehouse = await this.warehouse()
-    const { foreignRefusal } = await import('../engine/warehouse/sourceidentity.js')
+    const [{ foreignRefusal }, { migrate, plannedChanges }] = await Promise.all([
+      import('../engine/warehouse/sourceidentity.js'),
+      import('../engine/warehouse/migrate.js'),
+    ])
     const refusal = takesOver ? undefined : await foreignRefusal(warehouse, sourceAddress(this.config.api))
     if (this.config.warehouse.autoMigrate && !refusal) {
-      const changes = await warehouse.migrate((change) => this.#tellKey(change))
+      const changes = await migrate(warehouse, (change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
       await this.#afterMigration(warehouse)
       return warehouse
     }
-    const [first, ...more] = await warehouse.plan()
+    const [first, ...more] = await plannedChanges(warehouse)
     if (!first) return warehouse
     if (refusal) throw refusal
     throw new Stop(

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/engine/base/clock.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
-import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
+import { openLease } from '../../src/engine/warehouse/openlease.js'
 import { recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { known } from '../support/run.js'

@@ -1,10 +1,12 @@
 /** Rows are recomputed when their rule or their settings have changed: all of them, whatever kills the work. */
+
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
 import type { Rules } from '../../src/engine/warehouse/derived.js'
-import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
+import { openLease } from '../../src/engine/warehouse/openlease.js'
 import {
   countRecords,
   isHalfComputed,
@@ -120,7 +122,7 @@ describe.each(warehouses())('$name', (kind) => {
     await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
     await warehouse.db.schema.dropTable(table).execute()
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
     expect(await rowsOf(warehouse, table)).toEqual(before)
     await warehouse.close()

@@ -7,6 +7,7 @@ import { Skip } from '../../src/engine/base/errors.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { Source } from '../../src/engine/source/source.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { refreshBesideRows } from '../../src/features/analytics/refresh.js'
@@ -45,7 +46,7 @@ describe.each(warehouses())('$name', (kind) => {
       model: known,
       readRules: (writing, tenantId) => readRules(writing, known, report, systemClock.nowMicros(), tenantId),
     })
-    await warehouse.migrate()
+    await migrate(warehouse)
     const run = (): Promise<number> => computedAnew(sandbox, warehouse, report)
 
     // The shops give their zones, and are read before their orders: no row is computed twice, and nothing is requested
@@ -99,7 +100,7 @@ describe.each(warehouses())('$name', (kind) => {
       model: known,
       readRules: (writing, tenantId) => readRules(writing, known, usual, systemClock.nowMicros(), tenantId),
     })
-    await warehouse.migrate()
+    await migrate(warehouse)
     const orders: string[] = []
     let haveOrdersCome = (): void => {}
     const ordersCome = new Promise<void>((resolve) => {

@@ -71,7 +71,7 @@ export const greetingTables = {
 } as const
 `,
   'work.ts': `import type { RowsOf } from '../../engine/model/statetable.js'
-import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { openLease } from '../../engine/warehouse/openlease.js'
 import type { CommandContext } from '../../shell/command.js'
 import { greetingSettings } from './settings.js'
 import type { greetingTables } from './tables.js'

@@ -1,8 +1,10 @@
 /** The circuit breaker: a response that would mean the loss of many records at once isn't trusted. */
+
 import { describe, expect, it } from 'vitest'
-import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
+import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Rule, template } from '../../src/sandbox/index.js'
-import { known, syncInOrder } from '../support/run.js'
+import { interposed } from '../support/interposed.js'
+import { syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { bothWarehouses, open, rowsOf } from '../support/warehouse.js'
 
@@ -55,13 +57,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('would notice a walk that does not know how many rows there were', async () => {
-    class Forgetful extends Warehouse {
-      override countRows(): Promise<number> {
-        return Promise.resolve(0)
-      }
-    }
     const warehouse = await open(kind)
-    const forgetful = new Forgetful({ dialect: warehouse.dialect, model: known })
+    const forgetful = interposed(warehouse, { countRows: () => async () => 0 })
     await expect(law(forgetful, cases[0]!)).rejects.toThrow(/status/)
     await warehouse.close()
   })

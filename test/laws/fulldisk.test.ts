@@ -3,8 +3,10 @@
  * and watermark stay together, and once there is room, the next run ends equal to the source. The room is limited by a
  * maximum file size, which needs no permissions; test/laws/outage.test.ts fills a small disk if it may make one.
  */
+
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { type Address, configure } from '../support/place.js'
@@ -36,7 +38,7 @@ beforeAll(async () => {
       sandbox.store.put(1, resource, resource === 'notes' ? { ...record, description: noise(id) } : record)
     }
   const undisturbed = await reopen({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' })
-  await undisturbed.migrate()
+  await migrate(undisturbed)
   await syncInOrder(sandbox, undisturbed, { resources })
   wanted = await contents(undisturbed)
   await undisturbed.close()

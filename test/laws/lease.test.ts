@@ -1,11 +1,10 @@
 /** One run at a time: of many that start together, one wins, and the others report who it is. */
 
-import type { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { Stamps, systemClock } from '../../src/engine/base/clock.js'
 import { Skip, Stop } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
-import { takeLease } from '../../src/engine/warehouse/lease.js'
+import { claimLease, takeLease } from '../../src/engine/warehouse/lease.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { configure } from '../support/place.js'
@@ -41,7 +40,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const warehouse = await open(kind)
     const claims = await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) =>
-        warehouse.claim({ runId: `run-${i}`, command: 'sync', leaseMs: 60_000 }),
+        claimLease(warehouse, { runId: `run-${i}`, command: 'sync', leaseMs: 60_000 }),
       ),
     )
     const won = claims.flatMap((claim, i) =>
@@ -58,22 +57,22 @@ describe.each(bothWarehouses())('$name', (kind) => {
       expect(message).toContain(`pid ${process.pid}`)
     }
     await winner.lease.release()
-    const next = await warehouse.claim({ runId: 'next', command: 'sync', leaseMs: 60_000 })
+    const next = await claimLease(warehouse, { runId: 'next', command: 'sync', leaseMs: 60_000 })
     expect(Number(next.fence.token)).toBeGreaterThan(Number(winner.lease.fence.token))
     await next.release()
     await warehouse.close()
   })
 
   async function expiry(warehouse: Warehouse): Promise<void> {
-    const first = await warehouse.claim({ runId: 'first', command: 'sync', leaseMs: 60_000 })
+    const first = await claimLease(warehouse, { runId: 'first', command: 'sync', leaseMs: 60_000 })
     const past = warehouse.db.updateTable('sync_lease').set({ expires_at: '2020-01-01T00:00:00.000000Z' })
     await warehouse.write([past.compile()])
-    const second = await warehouse.claim({ runId: 'second', command: 'sync', leaseMs: 60_000 })
+    const second = await claimLease(warehouse, { runId: 'second', command: 'sync', leaseMs: 60_000 })
     const row = { name: 'mark', value: 'x' }
     const mark = warehouse.db.insertInto('sync_meta').values(row).compile()
-    await expect(warehouse.write([mark], first.fence)).rejects.toMatchObject({ exitCode: 4 })
+    await expect(warehouse.under(first, 'first').write([mark])).rejects.toMatchObject({ exitCode: 4 })
     expect((await rowsOf(warehouse, 'sync_meta')).some((found) => found.name === 'mark')).toBe(false)
-    await warehouse.write([mark], second.fence)
+    await warehouse.under(second, 'second').write([mark])
     await first.release()
     // A release by a run that lost the lease leaves it with its holder.
     expect((await rowsOf(warehouse, 'sync_lease'))[0]).toMatchObject({ owner: 'second' })
@@ -90,7 +89,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const warehouse = await open(kind)
     const expires = (at: string) =>
       warehouse.db.updateTable('sync_lease').set({ host: 'elsewhere', expires_at: at }).compile()
-    const claim = (runId: string) => warehouse.claim({ runId, command: 'sync', leaseMs: 60_000 })
+    const claim = (runId: string) => claimLease(warehouse, { runId, command: 'sync', leaseMs: 60_000 })
     const first = await claim('first')
     await warehouse.write([expires(fromMicros(systemClock.nowMicros() + 59_000_000n))])
     await expect(claim('second')).rejects.toMatchObject({ exitCode: 4 })
@@ -177,7 +176,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
         return Promise.reject(new Skip('canceled by a statement time-out', { reason: 'failed' }))
       },
     })
-    const lease = await slow.claim({ runId: 'slow', command: 'sync', leaseMs: 40 })
+    const lease = await claimLease(slow, { runId: 'slow', command: 'sync', leaseMs: 40 })
     isSlow = true
     while (beats < 3) await new Promise((resolve) => setTimeout(resolve, 10))
     expect(lease.lost.aborted).toBe(false)
@@ -188,8 +187,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('would notice a commit that does not check the fence', async () => {
     class Unfenced extends Warehouse {
-      override write(statements: readonly CompiledQuery[]): Promise<number> {
-        return super.write(statements)
+      override under(): Warehouse {
+        return this
       }
     }
     const warehouse = await open(kind)

@@ -2,6 +2,7 @@
  * The warehouse goes back to an earlier state, or is another one, in the middle of a run: the run notices before its next
  * commit, ends, and writes nothing into what is there now. The next run continues from what is stored.
  */
+
 import {
   copyFileSync,
   existsSync,
@@ -15,6 +16,8 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hasWentBack } from '../../src/engine/warehouse/fence.js'
+import { claimLease } from '../../src/engine/warehouse/lease.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { dump } from '../support/backup.js'
@@ -64,7 +67,7 @@ async function disturbed(
 /** The next run, by another process, ends equal to the source. */
 async function goOn(address: Address): Promise<void> {
   const warehouse = await reopen(address)
-  await warehouse.migrate()
+  await migrate(warehouse)
   // A backup that was made during a run has its lease, and this process is alive.
   await warehouse.write([warehouse.db.updateTable('sync_lease').set({ owner: null }).compile()])
   const report = await syncInOrder(sandbox, warehouse, { resources })
@@ -123,7 +126,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
 
   it('the heartbeat notices it, too', async () => {
     const warehouse = await open(kind)
-    const lease = await warehouse.claim({ runId: 'beating', command: 'sync', leaseMs: 40 })
+    const lease = await claimLease(warehouse, { runId: 'beating', command: 'sync', leaseMs: 40 })
     await rewind(warehouse, 1)
     await new Promise((resolve) => lease.lost.addEventListener('abort', resolve))
     expect(hasWentBack(lease.lost.reason)).toBe(true)
@@ -134,7 +137,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('no token is given twice, even if the lease is that of before', async () => {
     const warehouse = await open(kind)
     const claim = async (runId: string): Promise<number> => {
-      const lease = await warehouse.claim({ runId, command: 'sync', leaseMs: 60_000 })
+      const lease = await claimLease(warehouse, { runId, command: 'sync', leaseMs: 60_000 })
       await lease.release()
       return Number(lease.fence.token)
     }
@@ -203,9 +206,9 @@ describe('postgres', () => {
     plain.username = role
     for (const pooler of [false, true]) {
       const warehouse = await reopen({ ...address, url: plain.href, ...{ pooler } })
-      const lease = await warehouse.claim({ runId: role, command: 'sync', leaseMs: 60_000 })
+      const lease = await claimLease(warehouse, { runId: role, command: 'sync', leaseMs: 60_000 })
       expect(lease.fence.server).toMatch(/^\d+\.\d+ \d+ \d+$/)
-      await warehouse.write([], lease.fence)
+      await warehouse.under(lease, role).write([])
       await lease.release()
       await warehouse.close()
     }

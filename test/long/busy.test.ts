@@ -1,8 +1,10 @@
 /** A warehouse that another program locks for a while: the sync waits. */
+
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'
 import { beforeAll, expect, it } from 'vitest'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { configure } from '../support/place.js'
@@ -26,7 +28,7 @@ it('waits for another writer', async () => {
   const url = `sqlite:${join(scratch(), 'warehouse.db')}`
   const config = configure(sandbox, { url, schema: '' }, resources)
   const made = await openWarehouse({ url, schema: '', model: known })
-  await made.migrate()
+  await migrate(made)
   await made.close()
   const writer = new BetterSqlite3(url.slice('sqlite:'.length))
   let reached = (): void => {}

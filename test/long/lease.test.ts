@@ -1,6 +1,8 @@
 /** A process that was stopped for longer than its lease lasts, and then continues, must not write. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { template } from '../../src/sandbox/index.js'
 import { Program } from '../support/process.js'
 import { syncInOrder } from '../support/run.js'
@@ -23,7 +25,7 @@ describe.each(warehouses())('$name', (kind) => {
     for (let id = 1; id <= 250; id++) put(id, 'old', id)
     const warehouse = kind.address()
     const mine = await reopen(warehouse)
-    await mine.migrate()
+    await migrate(mine)
     const order: Order = { sandbox, warehouse, resources: ['notes'], concurrency: 1, leaseMs }
     let lists = 0
     let stopped = (): void => {}

@@ -1,6 +1,8 @@
 /** Commands that only read or change what exists, on a path without a warehouse: a sentence, and nothing is created. */
+
 import { existsSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plannedChanges } from '../../src/engine/warehouse/migrate.js'
 import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { sandboxOfFile } from '../support/sandbox.js'
@@ -40,7 +42,7 @@ describe.each(warehouses())('$name', (kind) => {
       return
     }
     const warehouse = await reopen(address)
-    expect((await warehouse.plan()).some(({ table }) => table === 'sync_cursors')).toBe(true)
+    expect((await plannedChanges(warehouse)).some(({ table }) => table === 'sync_cursors')).toBe(true)
     await warehouse.close()
   })
 })

@@ -2,7 +2,9 @@
  * Interrupted copies: the law that test/features/copy/copying.test.ts tries at some moments, and test/long/copy.test.ts
  * at many.
  */
+
 import { beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
 import { copyInto, everything, opener, rich } from './copying.js'
@@ -24,7 +26,7 @@ export async function original(sandbox: Sandbox, kind: Kind): Promise<Address> {
   sandbox.store.put(1, 'repair_orders', template('repair_orders', 1, time(1)))
   const address = kind.address()
   const warehouse = await reopen(address, rich)
-  await warehouse.migrate()
+  await migrate(warehouse)
   await sync(sandbox, warehouse, { known: rich, resources: ['notes', 'repair_orders'] })
   await warehouse.close()
   return address

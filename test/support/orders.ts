@@ -101,5 +101,5 @@ export function storeOrders(
   const key = { tenantId, resource: 'repair_orders' }
   const flattened = model.byName.get(key.resource)!.flatten(records, true)
   const page = warehouse.encode(flattened, key)
-  return warehouse.apply({ ...key, page, syncedAt, statements: [], fence: undefined })
+  return warehouse.apply({ ...key, page, syncedAt, statements: [] })
 }

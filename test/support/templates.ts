@@ -2,12 +2,14 @@
  * Warehouses that a whole test run copies: migrated once, with the usual model. They are made in vitest's main process
  * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
+
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { databaseAt, onServer, type PostgresTemplate, postgresUrlOf, templateSchema } from './databases.js'
 import { freePort, startPostgres, type TestPostgres } from './postgres.js'
@@ -41,7 +43,7 @@ function placeOfCopies(): string {
 
 async function fill(url: string): Promise<void> {
   const warehouse = await openWarehouse({ url, schema: templateSchema, model: known })
-  await warehouse.migrate()
+  await migrate(warehouse)
   await warehouse.close()
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { clonePostgres, cloneSqlite, postgresOfRun } from './clones.js'
@@ -102,7 +103,7 @@ export async function open(kind: Kind, model: Model = known): Promise<Warehouse>
 /** A warehouse at that address, with the tables of the model. */
 export async function openAt(address: Address, model: Model = known): Promise<Warehouse> {
   const warehouse = await reopen(address, model)
-  await warehouse.migrate()
+  await migrate(warehouse)
   return warehouse
 }
 

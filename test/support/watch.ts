@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { runSync } from '../../src/engine/run/run.js'
 import type { RunRequest } from '../../src/engine/run/runreport.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type ListeningServer, serve } from '../../src/features/schedule/http.js'
@@ -56,7 +57,7 @@ export class Watch {
         sandbox.store.put(tenant, 'notes', template('notes', id, `2026-01-0${id}T00:00:00Z`), { key: id })
     const url = `sqlite:${join(scratch(), 'warehouse.db')}`
     const warehouse = await openWarehouse({ url, schema: 'shopsync', model: known, clock })
-    await warehouse.migrate()
+    await migrate(warehouse)
     const watch = new Watch(sandbox, warehouse, clock)
     const nothing = async (): Promise<never> => Promise.reject(new Error('not asked for'))
     const metrics = async (): Promise<string> => {

@@ -2,7 +2,9 @@
  * Makes one run of the sync in its own process, `node worker.js '{…}'`. The tests set the length of its lease and its
  * use of the writer thread here, because the program's configuration offers neither.
  */
+
 import { Stop } from '../../src/engine/base/errors.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { compiledOf } from './compiled.js'
 import type { Address } from './place.js'
@@ -33,7 +35,7 @@ export const orderText = ({ sandbox, warehouse, ...rest }: Order): string => {
 async function work({ sandbox, warehouse: address, ...options }: Order): Promise<void> {
   const warehouse = await openWarehouse({ ...address, model: known })
   try {
-    await warehouse.migrate()
+    await migrate(warehouse)
     const { status } = await sync(sandbox, warehouse, { ...options, timeoutMs: 60_000 })
     process.stdout.write(JSON.stringify({ status, pagesToThreads: pagesToThreads() }))
   } catch (error) {

@@ -11,6 +11,7 @@ import type { Model } from '../../src/engine/model/resourcemodel.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { Dependencies } from '../../src/engine/run/runcontext.js'
 import type { RunReport, RunRequest } from '../../src/engine/run/runreport.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
@@ -110,7 +111,7 @@ export class Year {
   async #open(): Promise<void> {
     const clock = this.#clock.skewed
     this.#warehouse = await openWarehouse({ ...this.address, model: this.#model, clock, retryWaits })
-    await this.#warehouse.migrate()
+    await migrate(this.#warehouse)
   }
 
   async #reopen(between: () => Promise<void> = async () => {}): Promise<void> {

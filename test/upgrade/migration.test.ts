@@ -2,10 +2,12 @@
  * The change of keys itself: what others have added to a table stays, or is reported; any interruption leaves the
  * warehouse as it was; older programs refuse the result.
  */
+
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Stop } from '../../src/engine/base/errors.js'
+import { migrate, plannedChanges } from '../../src/engine/warehouse/migrate.js'
 import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { model } from '../support/model.js'
@@ -102,7 +104,7 @@ describe.each(warehouses())('$name', (kind) => {
     )
     const titles = () => query(warehouse, `select * from ${place}titles order by 1, 2`)
     const [before, wereTitles] = [await contents(warehouse, known), await titles()]
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect(await keyOf(warehouse)).toEqual(newKey)
     expect(await contents(warehouse, known)).toMatchObject(before)
     expect(await titles()).toEqual(wereTitles)
@@ -135,7 +137,7 @@ describe.each(warehouses())('$name', (kind) => {
       `insert into ${place}visits values (1, 1, 10)`,
     )
     const before = await everything(warehouse, kind)
-    const refused = (await refusal(warehouse.migrate())) as Stop
+    const refused = (await refusal(migrate(warehouse))) as Stop
     expect(refused.exitCode).toBe(2)
     expect(refused.message).toContain(
       isSqlite
@@ -145,10 +147,10 @@ describe.each(warehouses())('$name', (kind) => {
     expect(refused.hint).toContain('tenant_id, repair_order_id, id')
     expect(refused.hint).toContain('Nothing was changed')
     expect(await everything(warehouse, kind)).toEqual(before)
-    const planned = (await warehouse.plan()).filter(({ obstacles = [] }) => obstacles.length > 0)
+    const planned = (await plannedChanges(warehouse)).filter(({ obstacles = [] }) => obstacles.length > 0)
     expect(planned.map((change) => change.table)).toEqual([table])
     await run(warehouse, `drop table ${place}visits`)
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect(await keyOf(warehouse)).toEqual(newKey)
     await warehouse.close()
   })
@@ -162,7 +164,7 @@ describe.each(warehouses())('$name', (kind) => {
         `create view public.counted as select tenant_id, id, title, count(*) as n from shopsync.${table} group by tenant_id, id`,
         'alter table shopsync.repair_order_labors replica identity using index repair_order_labors_key',
       )
-      const { message, exitCode } = (await refusal(warehouse.migrate())) as Stop
+      const { message, exitCode } = (await refusal(migrate(warehouse))) as Stop
       expect(exitCode).toBe(2)
       expect(message).toContain(`${table} (the view counted depends on its key)`)
       expect(message).toContain(
@@ -193,7 +195,7 @@ describe.each(warehouses())('$name', (kind) => {
     const step = isSqlite ? 11 : 13
     for (let at = 1; ; at += step) {
       const attempt = disturbed(at)
-      const failed = await attempt.warehouse.migrate().catch((error: unknown) => error)
+      const failed = await migrate(attempt.warehouse).catch((error: unknown) => error)
       if (!(failed instanceof Crash)) {
         expect(Array.isArray(failed), String(failed)).toBe(true)
         expect(attempt.moments()).toBeGreaterThan(isSqlite ? 120 : 60)
@@ -202,7 +204,7 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await outline(warehouse, kind), `after moment ${at}`).toEqual(before)
     }
     expect(await keyOf(warehouse)).toEqual(newKey)
-    expect(await warehouse.migrate()).toEqual([])
+    expect(await migrate(warehouse)).toEqual([])
     await warehouse.close()
   })
 
@@ -213,7 +215,7 @@ describe.each(warehouses())('$name', (kind) => {
     const { warehouse } = await open()
     await run(warehouse, `update ${place}sync_meta set value = '${version}' where name = 'schema_version'`)
     const before = await everything(warehouse, kind)
-    for (const work of [() => warehouse.migrate(), () => warehouse.plan()])
+    for (const work of [() => migrate(warehouse), () => plannedChanges(warehouse)])
       expect(await refusal(work())).toMatchObject({ exitCode: 2, message: expect.stringContaining(words) })
     expect(await everything(warehouse, kind)).toEqual(before)
     await warehouse.close()

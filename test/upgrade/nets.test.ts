@@ -2,11 +2,13 @@
  * Lines and services of an older warehouse get their computed values from the stored rows: without a request, whatever
  * kills the work. While it is running, the existing views stay as they were.
  */
+
 import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/engine/base/clock.js'
-import { openLease } from '../../src/engine/warehouse/leasedwarehouse.js'
+import { migrate } from '../../src/engine/warehouse/migrate.js'
+import { openLease } from '../../src/engine/warehouse/openlease.js'
 import { isHalfComputed, recompute } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { expectOracle } from '../derived/equal.js'
@@ -77,7 +79,7 @@ async function filled(kind: Kind): Promise<{ address: Address; warehouse: Wareho
   sandbox.store.remove(1, 'repair_orders', 46)
   const address = kind.address()
   const warehouse = await reopen(address)
-  await warehouse.migrate()
+  await migrate(warehouse)
   await sync(sandbox, warehouse)
   await prepareViews(warehouse)
   return { address, warehouse }
@@ -139,7 +141,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('the old views stay until all lines have them, even if a run is killed halfway', async () => {
     const { warehouse } = await filled(kind)
     await forgetNets(warehouse)
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect(await isHalfComputed(warehouse, known)).toBe(true)
     expect(await make(warehouse)).toEqual({ made: [], troubles: [], isPostponed: true })
     const asBefore = (): Promise<unknown> => query(warehouse, 'select made_before from {order_lines}')

@@ -8,7 +8,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import type { Reason } from '../base/reasons.js'
 import type { CursorState } from '../warehouse/cursors.js'
-import type { ReadingCursor, Run, TenantAccess } from './tenant.js'
+import type { CursorRun, Run, TenantAccess } from './tenant.js'
 import { type CursorTask, stateOf } from './tenant.js'
 
 export interface Explained {
@@ -37,7 +37,7 @@ export function notGranted(tenantId: Int64, access: Exclude<TenantAccess, 'grant
 
 /** What a 404 response means for the cursor. */
 export async function explainAbsence(
-  { tenant, resource, state }: Pick<ReadingCursor, 'tenant' | 'resource' | 'state'>,
+  { tenant, resource, state }: Pick<CursorRun, 'tenant' | 'resource' | 'state'>,
   error: Skip,
 ): Promise<Explained> {
   const text = describeError(error)

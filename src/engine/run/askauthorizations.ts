@@ -14,7 +14,6 @@ import type { FlatAuthorization } from '../model/flatten/authorization.js'
 import { writeDrift } from '../warehouse/drift.js'
 import { forgetUnseen, quarantineStatements } from '../warehouse/quarantine.js'
 import { grantTenants, type KnownTenant, knownTenants, revokeTenant } from '../warehouse/tenants.js'
-import type { ReadingWarehouse } from '../warehouse/writer.js'
 import {
   type AuthorizationList,
   isShort,
@@ -48,10 +47,7 @@ interface Asking {
   readonly forgotten: ReadonlySet<Int64>
 }
 
-type AuthorizationQuestion = Pick<
-  Dependencies<ReadingWarehouse>,
-  'source' | 'signal' | 'observer' | 'warehouse' | 'config'
->
+type AuthorizationQuestion = Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>
 
 /**
  * Asks which tenants there are, without writing anything. Costs one request per hundred tenants, and as many again if a

@@ -7,7 +7,6 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { judged } from '../walk/verdict.js'
 import type { CursorState } from '../warehouse/cursors.js'
-import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
 import {
   type FoundShared,
   type KnownShared,
@@ -45,11 +44,7 @@ interface SharedOptions {
 }
 
 /** The work, followed by a check of the rows that its records share. */
-export function withSharedLook(
-  cursor: CursorRun<LeasedWarehouse>,
-  work: CursorWork,
-  options: SharedOptions = {},
-): CursorWork {
+export function withSharedLook(cursor: CursorRun, work: CursorWork, options: SharedOptions = {}): CursorWork {
   const nested = cursor.resource.tables.filter(({ moves }) => moves)
   if (nested.length === 0) return work
   const look = new SharedLook(cursor, options)
@@ -81,7 +76,7 @@ export class SharedLook {
   #differing = 0
 
   constructor(
-    private readonly cursor: CursorRun<LeasedWarehouse>,
+    private readonly cursor: CursorRun,
     private readonly options: SharedOptions,
   ) {
     const { root, tenantId, warehouse } = cursor

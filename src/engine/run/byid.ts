@@ -10,10 +10,10 @@ import { mapLimited } from '../base/eachlimited.js'
 import { addMicros, fromMicros } from '../base/timestamp.js'
 import { epoch } from '../walk/cutpoint.js'
 import { type CursorKey, moveCursor } from '../warehouse/cursors.js'
-import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { AnswerById } from './answerbyid.js'
 import type { CursorList } from './cursorlist.js'
-import { type CursorRun, now, type ReadingCursor } from './tenant.js'
+import { type CursorRun, now } from './tenant.js'
 
 /** `askedAt`: the stamp of the request. */
 type StampedAnswer = AnswerById & { readonly askedAt: string }
@@ -146,11 +146,11 @@ export class ById {
 export const byIdNow = ({ stamps, clock }: { stamps: Stamps; clock: Clock }, list: CursorList): ById =>
   new ById({ list, stamps, now: () => now({ clock }), refusedAt: null })
 
-async function remember(warehouse: LeasedWarehouse, key: CursorKey, at: string | null): Promise<void> {
+async function remember(warehouse: Warehouse, key: CursorKey, at: string | null): Promise<void> {
   await warehouse.write([moveCursor(warehouse.db, key, { by_id_refused_at: at })])
 }
 
-const partsOf = (cursor: ReadingCursor, list: CursorList): ByIdParts => ({
+const partsOf = (cursor: CursorRun, list: CursorList): ByIdParts => ({
   list,
   stamps: cursor.run.stamps,
   now: () => cursor.now(),
@@ -158,9 +158,9 @@ const partsOf = (cursor: ReadingCursor, list: CursorList): ByIdParts => ({
 })
 
 /** For a cursor's work that only reads. */
-export const readingById = (cursor: ReadingCursor, list: CursorList): ById => new ById(partsOf(cursor, list))
+export const readingById = (cursor: CursorRun, list: CursorList): ById => new ById(partsOf(cursor, list))
 
-export const byIdOf = (cursor: CursorRun<LeasedWarehouse>, list: CursorList): ById => {
+export const byIdOf = (cursor: CursorRun, list: CursorList): ById => {
   const { key, warehouse } = cursor
   return new ById({ ...partsOf(cursor, list), remember: (at) => remember(warehouse, key, at) })
 }

@@ -6,8 +6,8 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
-import { openLease } from '../warehouse/leasedwarehouse.js'
-import type { MovedColumn } from '../warehouse/migratecolumns.js'
+import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
+import { openLease } from '../warehouse/openlease.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
@@ -26,7 +26,7 @@ const words: Readonly<Record<MovedColumn['to'], string>> = {
  */
 export async function migrateColumns(run: Writing): Promise<readonly MovedColumn[]> {
   const { warehouse, observer, signal } = run
-  const moved = await warehouse.migrateColumns(signal)
+  const moved = await moveColumns(warehouse, signal)
   for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
   // Views that read the names have waited for them, and perhaps for the calendar.
   if (moved.some(({ to }) => to === 'name')) {
@@ -77,11 +77,11 @@ export async function migrateStored(
 ): Promise<{ readonly moved: readonly MovedColumn[]; readonly recomputed: readonly Recomputed[] }> {
   const { warehouse, model } = deps
   await warehouse.learnRules()
-  if (!(await warehouse.hasPendingMoves()) && (await readOutdated(warehouse, model)).length === 0)
+  if (!(await hasPendingMoves(warehouse)) && (await readOutdated(warehouse, model)).length === 0)
     return { moved: [], recomputed: [] }
   await using lease = await openLease(deps, 'migrate')
   const done = {
-    moved: await lease.warehouse.migrateColumns(lease.signal),
+    moved: await moveColumns(lease.warehouse, lease.signal),
     recomputed: await recomputeDerived({ ...deps, ...lease }),
   }
   lease.throwIfLost()

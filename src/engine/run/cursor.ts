@@ -10,8 +10,6 @@ import { inSpan } from '../base/trace.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { type Claim, movesWatermark, verdict } from '../walk/verdict.js'
 import { cursorColumns } from '../warehouse/cursors.js'
-import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
-import type { ReadingWarehouse } from '../warehouse/writer.js'
 import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf } from './ending.js'
@@ -21,7 +19,6 @@ import {
   type CursorTask,
   keyOf,
   now,
-  type ReadingCursor,
   type Run,
   stateOf,
   type TenantAccess,
@@ -33,10 +30,10 @@ import {
  * Starts the work on a cursor. Each feature that works on cursors passes one to the run. `isNews`: fetch only what is
  * new, although the list has to be read whole, because another part of the run does that.
  */
-export interface Begin<W extends ReadingWarehouse = LeasedWarehouse> {
-  (cursor: CursorRun<W>, isNews: boolean): CursorWork
+export interface Begin {
+  (cursor: CursorRun, isNews: boolean): CursorWork
   /** Called under the run's lease when every cursor has had its turn, or was left out. */
-  readonly ended?: (run: Run<W>, ends: readonly CursorEnd[]) => Promise<void>
+  readonly ended?: (run: Run, ends: readonly CursorEnd[]) => Promise<void>
 }
 
 /** A cursor of a tenant that isn't granted. It isn't requested. */
@@ -103,7 +100,7 @@ const undone = (ending: Ending): Explained => ({
 })
 
 /** What a failure means for this cursor. Throws on a failure that concerns the whole run. */
-async function explain(cursor: ReadingCursor, error: unknown): Promise<Explained> {
+async function explain(cursor: CursorRun, error: unknown): Promise<Explained> {
   const { signal } = cursor
   const ending = endingOf(signal)
   // What the signal itself threw isn't a failure. A warehouse that was lost meanwhile is a failure of the whole run.
@@ -122,7 +119,7 @@ function booksOf({ outcome, reconciled }: CursorResult): unknown {
 
 /** The result of a cursor: what its work returned, and the failure that ended it. */
 function endOf(
-  cursor: ReadingCursor,
+  cursor: CursorRun,
   { startedAt, quarantined }: Pick<CursorEnd, 'startedAt' | 'quarantined'>,
   result: CursorResult,
   failure?: Explained,
@@ -154,7 +151,7 @@ function endOf(
 }
 
 /** Does the work on a cursor. Throws only failures that concern the whole run. */
-async function carryOut(cursor: ReadingCursor, work: CursorWork): Promise<CursorEnd> {
+async function carryOut(cursor: CursorRun, work: CursorWork): Promise<CursorEnd> {
   const startedAt = cursor.now()
   const { tenant, stats } = cursor
   const before = stats.quarantined
@@ -174,10 +171,10 @@ async function carryOut(cursor: ReadingCursor, work: CursorWork): Promise<Cursor
  * Works on one cursor of a tenant to its end, unless the run is ending or another cursor has shown that the tenant is
  * revoked. The caller only needs to know that the cursor is due.
  */
-export async function workOnCursor<W extends ReadingWarehouse>(
-  tenant: TenantRun<W>,
+export async function workOnCursor(
+  tenant: TenantRun,
   resource: ResourceModel,
-  begin: Begin<W>,
+  begin: Begin,
 ): Promise<CursorEnd> {
   const { run } = tenant
   const task = { tenantId: tenant.id, resource }
@@ -232,10 +229,7 @@ function notBegun(
 }
 
 /** A 404 means "not offered" only if the tenant is granted and answers otherwise. */
-async function judgeAbsent<W extends ReadingWarehouse>(
-  run: Run<W>,
-  ends: readonly CursorEnd[],
-): Promise<CursorEnd[]> {
+async function judgeAbsent(run: Run, ends: readonly CursorEnd[]): Promise<CursorEnd[]> {
   const absent = ends.filter((end) => end.absent)
   if (absent.length === 0) return [...ends]
   const ungranted = await ungrantedOf(
@@ -266,10 +260,10 @@ function judgedReport(
  * Works on every cursor, at most `sync.concurrency` at a time. After a failure of the whole run, no further cursor
  * starts.
  */
-export async function workOnCursors<W extends ReadingWarehouse>(
-  run: Run<W>,
+export async function workOnCursors(
+  run: Run,
   { tasks, left }: ChosenCursors,
-  begin: Begin<W>,
+  begin: Begin,
 ): Promise<CursorEnd[]> {
   const ends = left.map(({ access, ...task }) => notBegun(run, task, notGranted(task.tenantId, access)))
   const tenants = new TenantRuns(run)

@@ -11,7 +11,7 @@ import { memoryOf, usualPage } from '../walk/memory.js'
 import { pageSizes, sizesUpTo, smallestReadable } from '../walk/pagesize.js'
 import type { WalkPage } from '../walk/types.js'
 import type { CursorState } from '../warehouse/cursors.js'
-import type { ReadingWarehouse } from '../warehouse/writer.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import { type AnswerById, answerOfFailure, otherThan } from './answerbyid.js'
 import { isolate, mayBeOfRecords, mayBeOfSize, withHoles } from './isolate.js'
 import { recordsObservedIn } from './observe.js'
@@ -34,7 +34,7 @@ interface FetchOptions {
 interface ListedCursor extends CursorTask {
   readonly source: Source
   readonly signal: AbortSignal
-  readonly warehouse: Pick<ReadingWarehouse, 'numbers'>
+  readonly warehouse: Pick<Warehouse, 'numbers'>
   readonly run?: Pick<Run, 'pageSizes'>
   readonly state?: Pick<CursorState, 'remembered'> | undefined
 }

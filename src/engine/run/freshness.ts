@@ -12,7 +12,7 @@ import type { Applied } from '../warehouse/versionbatch.js'
 import { completeThrough, LatenessMeter, overlapOf, quickOverlapMs, type RungSince } from './lateness.js'
 import { OlderVersions } from './olderversions.js'
 import { Arrivals, polled } from './polls.js'
-import type { CursorRun, ReadingCursor } from './tenant.js'
+import type { CursorRun } from './tenant.js'
 
 /** When the request for a walk's first response was answered: the earlier of the source's clock and ours. */
 const beginningOf = ({ source, own }: Clocks): string => {
@@ -21,7 +21,7 @@ const beginningOf = ({ source, own }: Clocks): string => {
 }
 
 /** When the last finished walk of any kind began, by the source's clock. By ours if the source has none. */
-export function lastWalkedAt({ run, source, state }: ReadingCursor): string {
+export function lastWalkedAt({ run, source, state }: CursorRun): string {
   const now = run.clock.nowMicros()
   const { serverTime } = source.stats()
   const ahead = serverTime === undefined ? 0n : BigInt(Math.floor(serverTime)) * 1000n - now

@@ -15,7 +15,7 @@ import { type Database, rootTable } from '../warehouse/database.js'
 import type { Register } from '../warehouse/register/register.js'
 import { digest, Sketch } from '../warehouse/register/sketch.js'
 import type { Version } from '../warehouse/versionbatch.js'
-import type { ReadingWarehouse } from '../warehouse/writer.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorTask } from './tenant.js'
 import { rootOf } from './tenant.js'
 
@@ -41,7 +41,7 @@ export class LiveRows {
 
   /** `hasUnlisted`: false if the table is still without the column that tells them. */
   constructor(
-    private readonly warehouse: ReadingWarehouse,
+    private readonly warehouse: Warehouse,
     { tenantId, resource }: CursorTask,
     private readonly hasUnlisted = true,
   ) {
@@ -49,7 +49,7 @@ export class LiveRows {
     this.#root = rootOf(resource)
   }
 
-  #live(db: ReadingWarehouse['db'], after: string, until: string) {
+  #live(db: Warehouse['db'], after: string, until: string) {
     const rows = db
       .selectFrom(rootTable(this.#root))
       .where('tenant_id', '=', this.#tenantId)
@@ -59,7 +59,7 @@ export class LiveRows {
   }
 
   /** The rows that the list should show. */
-  #listed(db: ReadingWarehouse['db'], after: string, until: string) {
+  #listed(db: Warehouse['db'], after: string, until: string) {
     const rows = this.#live(db, after, until)
     return this.hasUnlisted ? rows.where('_unlisted_at', 'is', null) : rows
   }

@@ -21,7 +21,7 @@ import {
 import { Freshness } from './freshness.js'
 import { polled } from './polls.js'
 import { type Fetched, PageStore } from './store.js'
-import { type CursorRun, type ReadingCursor, rootOf } from './tenant.js'
+import { type CursorRun, rootOf } from './tenant.js'
 
 interface NamesRead extends Fetched {
   /** The names that can be stored. */
@@ -31,7 +31,7 @@ interface NamesRead extends Fetched {
 
 /** The list of names at the source. */
 export async function readNames(
-  { tenantId, resource, source, signal }: ReadingCursor,
+  { tenantId, resource, source, signal }: CursorRun,
   options: { readonly priority: Priority },
 ): Promise<NamesRead> {
   const answer = await source.strings({ tenantId, path: resource.path, signal, ...options })
@@ -52,7 +52,7 @@ export async function readNames(
 }
 
 /** The names of the live rows. */
-export async function liveNames({ tenantId, root, warehouse }: ReadingCursor): Promise<ReadonlySet<Value>> {
+export async function liveNames({ tenantId, root, warehouse }: CursorRun): Promise<ReadonlySet<Value>> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom(rootTable(root))

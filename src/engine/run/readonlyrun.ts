@@ -4,7 +4,6 @@ import { type CursorState, readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { checkSourceIdentity, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'
-import type { ReadingWarehouse } from '../warehouse/writer.js'
 import {
   type Authorizations,
   AuthorizationWatch,
@@ -14,10 +13,10 @@ import {
 import { chooseResources, planTasks } from './choosecursors.js'
 import { type Begin, type CursorEnd, endingOfRun, workOnCursors } from './cursor.js'
 import { latenessOf } from './lateness.js'
-import type { Dependencies, ReadingRun } from './runcontext.js'
+import type { Dependencies } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
 import { RunStats } from './runstats.js'
-import { type CursorTask, now } from './tenant.js'
+import { type CursorTask, now, type Run } from './tenant.js'
 import { Beginning, WholeLists } from './wholelists.js'
 
 /** The result of a run that writes nothing. */
@@ -38,10 +37,10 @@ export interface ReadOnlyHow {
 }
 
 /** Works on every chosen cursor and writes nothing: no lease, no run, no rows. */
-export async function readOnlyRun<W extends ReadingWarehouse>(
-  deps: Dependencies<W>,
+export async function readOnlyRun(
+  deps: Dependencies,
   choice: CursorChoice,
-  begin: Begin<W>,
+  begin: Begin,
   { isNew = false, pick }: ReadOnlyHow = {},
 ): Promise<ReadOnlyEnd> {
   // Every request under way listens to the signal.
@@ -52,8 +51,9 @@ export async function readOnlyRun<W extends ReadingWarehouse>(
   const ask = (): Promise<Authorizations> => askAuthorizations(deps, { isNew, forgotten })
   const authorizations = await firstAuthorizations(ask)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})
-  const run: ReadingRun<W> = {
+  const run: Dependencies & Run = {
     ...deps,
+    warehouse: deps.warehouse.reading(),
     source: new WholeLists(deps.source, beginning),
     cursors: isNew ? new Map() : await readCursors(deps.warehouse),
     lateness: latenessOf(

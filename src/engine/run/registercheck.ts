@@ -16,8 +16,8 @@ import {
   vanished,
 } from '../warehouse/register/register.js'
 import type { SetDifference } from '../warehouse/register/sketch.js'
-import type { ReadingWarehouse, Writer } from '../warehouse/writer.js'
-import { type CursorTask, keyOf, type ReadingCursor } from './tenant.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
+import { type CursorRun, type CursorTask, keyOf } from './tenant.js'
 
 /** How many bytes of recorded requests a row may cost on average, and the bytes of one recorded request. */
 const bytesARow = 16
@@ -29,7 +29,7 @@ const least = 16
  * Deletes a cursor's recorded requests that fetched few rows, oldest first. This keeps the records for `why` small,
  * however often single records change. For rows from a deleted request, `why` can only show the run.
  */
-export async function trimRequests(warehouse: Writer, task: CursorTask, rows: number): Promise<void> {
+export async function trimRequests(warehouse: Warehouse, task: CursorTask, rows: number): Promise<void> {
   const kept = Math.max(least, Math.floor((rows * bytesARow) / bytesARequest))
   const { db } = warehouse
   const own = db.selectFrom('sync_requests').where((eb) => eb.and(cursorColumns(keyOf(task))))
@@ -54,7 +54,7 @@ type RegisterFinding = 'sound' | 'unknown' | 'many' | SetDifference
 
 /** One cursor's register, and the live rows that it should list. */
 export class RegisterCheck {
-  readonly #warehouse: ReadingWarehouse
+  readonly #warehouse: Warehouse
   readonly #key: CursorKey
   readonly #root: Table
   readonly #isKept: boolean
@@ -62,8 +62,8 @@ export class RegisterCheck {
 
   /** Without a writer, the check only reads: it locks and writes nothing. */
   constructor(
-    { key, root, run, warehouse }: ReadingCursor,
-    private readonly writer?: Writer,
+    { key, root, run, warehouse }: CursorRun,
+    private readonly writer?: Warehouse,
   ) {
     this.#warehouse = warehouse
     this.#key = key

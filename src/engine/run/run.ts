@@ -8,7 +8,7 @@ import { fromMicros } from '../base/timestamp.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { type CursorState, readCursors } from '../warehouse/cursors.js'
 import { readLateness } from '../warehouse/latenessrows.js'
-import { type LeasedWarehouse, openLease } from '../warehouse/leasedwarehouse.js'
+import { openLease } from '../warehouse/openlease.js'
 import { lastTurns } from '../warehouse/runs.js'
 import {
   checkSourceIdentity,
@@ -119,7 +119,7 @@ export async function openRun(
     learnZones: writing.besideRows && ((tenantId) => learnZones(writing, tenantId)),
     ...(beside && {
       hands: new CursorHands(cursors),
-      beforeWalk: (cursor: CursorRun<LeasedWarehouse>) => beside.beforeWalk(cursor),
+      beforeWalk: (cursor: CursorRun) => beside.beforeWalk(cursor),
     }),
   }
   return { run, ask }
@@ -130,7 +130,7 @@ export async function openRun(
  */
 async function optimize({ warehouse, observer }: WritingRun): Promise<void> {
   try {
-    await warehouse.optimize(warehouse.tables)
+    await warehouse.trying(() => warehouse.dialect.optimize(warehouse.tables))
   } catch (error) {
     if (!(error instanceof Skip)) throw error
     observer.warning?.('The warehouse could not update its statistics', { error: describeError(error) })

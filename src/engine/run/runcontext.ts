@@ -1,8 +1,5 @@
 /* What a run is given by the command line, and what it has once it holds the lease. */
 import type { Config } from '../config/config.js'
-import type { LeasedWarehouse } from '../warehouse/leasedwarehouse.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
-import type { ReadingWarehouse } from '../warehouse/writer.js'
 import type { CursorHands } from './cursorhands.js'
 import type { Mode } from './runreport.js'
 import type { AfterWalk, CursorRun, Run } from './tenant.js'
@@ -10,9 +7,8 @@ import type { AfterWalk, CursorRun, Run } from './tenant.js'
 /** What a run finds out by itself. */
 type FoundOut = 'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones' | 'hands' | 'beforeWalk'
 
-/** What a run is given. `W`: the warehouse as it may use it. */
-export interface Dependencies<W extends ReadingWarehouse = Warehouse>
-  extends Omit<Run<W>, FoundOut | 'config'> {
+/** What a run is given. */
+export interface Dependencies extends Omit<Run, FoundOut | 'config'> {
   readonly config: Pick<Config, 'sync'> & Run['config']
   /**
    * Updates what is kept alongside the rows, when a run begins and when it ends: the days of the shops, and the names
@@ -32,15 +28,12 @@ export interface Dependencies<W extends ReadingWarehouse = Warehouse>
 }
 
 /** A run that writes, under its lease. */
-export interface Writing extends Dependencies<LeasedWarehouse> {
+export interface Writing extends Dependencies {
   readonly runId: string
 }
 
-/** A run that reads, and knows what there is to work on. */
-export type ReadingRun<W extends ReadingWarehouse = ReadingWarehouse> = Dependencies<W> & Run<W>
-
 /** A run that writes, and knows what there is to work on. */
-export type WritingRun = Writing & Run<LeasedWarehouse>
+export type WritingRun = Writing & Run
 
 export interface PlannedWork {
   readonly mode: Mode
@@ -55,7 +48,7 @@ export interface PlannedWork {
  */
 export interface BesideWork {
   /** See `Run.beforeWalk`. */
-  beforeWalk(cursor: CursorRun<LeasedWarehouse>): Promise<AfterWalk | undefined>
+  beforeWalk(cursor: CursorRun): Promise<AfterWalk | undefined>
   /** Continues alongside the planned work until it is disposed of, which first finishes the work in progress. */
   during(run: WritingRun, planned: PlannedWork): AsyncDisposable
 }

@@ -4,7 +4,7 @@
  */
 import { Stop } from '../base/errors.js'
 import { inSpan } from '../base/trace.js'
-import type { Leased } from '../warehouse/leasedwarehouse.js'
+import type { WriterLease } from '../warehouse/openlease.js'
 import { removeRun } from '../warehouse/runhistory.js'
 import { endingOf } from './ending.js'
 import { pruneHistory } from './prunehistory.js'
@@ -38,7 +38,7 @@ const isWrongUsage = (error: unknown, { job }: Purpose): boolean =>
 /** Does the work of a run under its lease, and records its beginning and its end. */
 export function runOnRecord(
   deps: Dependencies,
-  lease: Leased,
+  lease: WriterLease,
   purpose: Purpose,
   work: (run: RecordedRun) => Promise<RunReport>,
 ): Promise<RunReport> {

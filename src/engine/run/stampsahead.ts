@@ -6,14 +6,14 @@ import { type Clocks, possibleUntil } from '../walk/clocks.js'
 import { isWholeFrom } from '../walk/cutpoint.js'
 import type { WalkOutcome } from '../walk/types.js'
 import { recordedWatermarks } from '../warehouse/runs.js'
-import type { CursorRun, ReadingCursor } from './tenant.js'
+import type { CursorRun } from './tenant.js'
 
 /**
  * The watermark to walk from. One that is ahead of both clocks hides every change until that time; it was set by a
  * version that believed the records' stamps, or by a wrong clock. `ask`: returns the clocks at a request.
  */
 export async function believedWatermark(
-  cursor: ReadingCursor,
+  cursor: CursorRun,
   stored: string | null,
   ask: () => Promise<Clocks | undefined>,
 ): Promise<string | null> {
@@ -37,7 +37,7 @@ export async function believedWatermark(
  * rings expect. `believed`: the cursor's watermark, if it can be trusted.
  */
 export async function plannedWatermark(
-  { state, warehouse, key }: ReadingCursor,
+  { state, warehouse, key }: CursorRun,
   believed: string | null,
 ): Promise<string | null> {
   if (believed === null) return null

@@ -4,7 +4,7 @@
  */
 import { isExpected, Stop } from '../base/errors.js'
 import type { Reader } from '../warehouse/cursors.js'
-import { openLease, type WriterLease } from '../warehouse/leasedwarehouse.js'
+import { openLease, type WriterLease } from '../warehouse/openlease.js'
 import { quarantinedSince } from '../warehouse/quarantine.js'
 import { hasRunSince } from '../warehouse/runs.js'
 import { checkSourceIdentity } from '../warehouse/sourceidentity.js'

@@ -8,7 +8,7 @@ import { inSpan } from '../base/trace.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { type CursorKey, cursorColumns, demandLook } from '../warehouse/cursors.js'
 import type { Applied, EncodedPage, Origin } from '../warehouse/versionbatch.js'
-import type { PageWriter } from '../warehouse/writer.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import { addCounts, type Counts, noCounts } from './cursorwork.js'
 import type { Note, Observer } from './runreport.js'
 import type { TenantStats } from './runstats.js'
@@ -41,7 +41,7 @@ interface PageDetails {
 /** What stores the pages of a cursor: only the warehouse's lease, and nothing else of a run. */
 export interface Storing {
   readonly key: CursorKey
-  readonly warehouse: PageWriter
+  readonly warehouse: Warehouse
   readonly observer: Pick<Observer, 'notice' | 'page'>
   readonly stats: TenantStats
 }

@@ -13,7 +13,7 @@ import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Source } from '../source/source.js'
 import { type CursorKey, type CursorState, cursorColumns, cursorName } from '../warehouse/cursors.js'
-import type { PageWriter, ReadingWarehouse } from '../warehouse/writer.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import type { CursorHands } from './cursorhands.js'
 import type { ResourceLateness } from './lateness.js'
 import type { Arrivals } from './polls.js'
@@ -24,8 +24,8 @@ import { isFirstLoad, saysZones, Zones } from './zonesfirst.js'
 /** `missing`: the list of authorizations doesn't show the tenant, and is shorter than its total. */
 export type TenantAccess = 'granted' | 'revoked' | 'missing'
 
-/** What the work on cursors needs from the run. `W`: the warehouse as it may use it. */
-export interface Run<W extends ReadingWarehouse = PageWriter> {
+/** What the work on cursors needs from the run. */
+export interface Run {
   readonly config: {
     readonly sync: {
       /** In milliseconds. */
@@ -39,7 +39,7 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
     readonly history?: { readonly keep: number }
   }
   readonly model: Model
-  readonly warehouse: W
+  readonly warehouse: Warehouse
   readonly source: Source
   readonly clock: Clock
   readonly stamps: Stamps
@@ -68,9 +68,9 @@ export interface Run<W extends ReadingWarehouse = PageWriter> {
    * Called before the first request of each walk, to see what waits for the cursor. Resolves to what should happen once
    * the walk may move the watermark; undefined if nothing waits. `floor`: where the walk began.
    */
-  beforeWalk?(cursor: CursorRun<W>): Promise<AfterWalk | undefined>
+  beforeWalk?(cursor: CursorRun): Promise<AfterWalk | undefined>
   /** Called with what a poll found. What should be kept of it commits with the cursor. Absent if nothing needs it. */
-  arrived?(cursor: ReadingCursor, arrivals: Arrivals): Promise<Arrived>
+  arrived?(cursor: CursorRun, arrivals: Arrivals): Promise<Arrived>
   /** Learns the zones of a tenant's shops once they are stored. Absent if no rows follow from them. */
   readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
 }
@@ -84,13 +84,13 @@ export interface Arrived {
 /** See `Run.beforeWalk`. `floor`: where the walk began. */
 export type AfterWalk = (floor: string) => Promise<void>
 
-export class TenantRuns<W extends ReadingWarehouse = PageWriter> {
-  readonly #open = new Map<Int64, TenantRun<W>>()
+export class TenantRuns {
+  readonly #open = new Map<Int64, TenantRun>()
 
-  constructor(private readonly run: Run<W>) {}
+  constructor(private readonly run: Run) {}
 
   /** Opened by the first of its cursors. */
-  of(tenantId: Int64): TenantRun<W> {
+  of(tenantId: Int64): TenantRun {
     const tenant = this.#open.get(tenantId) ?? new TenantRun(this.run, tenantId)
     this.#open.set(tenantId, tenant)
     return tenant
@@ -98,14 +98,14 @@ export class TenantRuns<W extends ReadingWarehouse = PageWriter> {
 }
 
 /** The work on one tenant: what its cursors share. */
-export class TenantRun<W extends ReadingWarehouse = PageWriter> {
+export class TenantRun {
   readonly stats: TenantStats
   /** The tenant was found to be revoked during the run; none of its cursors is requested any more. */
   isRevoked = false
   readonly #zones: Zones
 
   constructor(
-    readonly run: Run<W>,
+    readonly run: Run,
     readonly id: Int64,
   ) {
     this.stats = run.stats.ofTenant()
@@ -113,14 +113,14 @@ export class TenantRun<W extends ReadingWarehouse = PageWriter> {
   }
 
   /** One of its cursors. The source counts only this cursor's requests. */
-  cursor(resource: ResourceModel): CursorRun<W> {
+  cursor(resource: ResourceModel): CursorRun {
     return new CursorRun(this, resource, this.run.source.tagged())
   }
 
   /**
    * Whether rows follow from a cursor's records, and would get the wrong zones while the tenant's zones are unknown.
    */
-  waitsForZones({ resource, state }: CursorRun<W>): boolean {
+  waitsForZones({ resource, state }: CursorRun): boolean {
     return this.run.learnZones !== undefined && !saysZones(resource) && isFirstLoad(resource, state)
   }
 
@@ -130,19 +130,19 @@ export class TenantRun<W extends ReadingWarehouse = PageWriter> {
   }
 
   /** Registers the started work on a cursor: others wait for the work on the list of shops. */
-  begun<T>({ resource }: CursorRun<W>, work: Promise<T>): Promise<T> {
+  begun<T>({ resource }: CursorRun, work: Promise<T>): Promise<T> {
     return saysZones(resource) ? this.#zones.read(work) : work
   }
 }
 
 /** The work on one cursor: a list of one tenant. */
-export class CursorRun<W extends ReadingWarehouse = PageWriter> {
+export class CursorRun {
   readonly key: CursorKey
   /** Its state when the run began. undefined if no run has worked on it. */
   readonly state: CursorState | undefined
 
   constructor(
-    readonly tenant: TenantRun<W>,
+    readonly tenant: TenantRun,
     readonly resource: ResourceModel,
     readonly source: Source,
     state?: CursorState,
@@ -152,7 +152,7 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
   }
 
   /** The same cursor with its current state. */
-  from(state: CursorState): CursorRun<W> {
+  from(state: CursorState): CursorRun {
     return new CursorRun(this.tenant, this.resource, this.source, state)
   }
 
@@ -160,11 +160,11 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
     return this.tenant.id
   }
 
-  get run(): Run<W> {
+  get run(): Run {
     return this.tenant.run
   }
 
-  get warehouse(): W {
+  get warehouse(): Warehouse {
     return this.run.warehouse
   }
 
@@ -204,9 +204,6 @@ export class CursorRun<W extends ReadingWarehouse = PageWriter> {
   readonly warn: Note = (message, fields) =>
     this.observer.warning?.(message, { ...cursorColumns(this.key), ...fields })
 }
-
-/** The work on a cursor that writes nothing. It may also be one that does. */
-export type ReadingCursor = CursorRun<ReadingWarehouse>
 
 /** The table that holds one row per record. */
 export function rootOf({ name, tables: [root] }: ResourceModel): Table {

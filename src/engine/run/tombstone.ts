@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { rootTable } from '../warehouse/database.js'
 import { notMarked } from '../warehouse/interference.js'
-import type { DialectWriter } from '../warehouse/leasedwarehouse.js'
 import { forgetRecord } from '../warehouse/quarantine.js'
 import { enterRows, lockRegister } from '../warehouse/register/register.js'
 import type { Session } from '../warehouse/transaction.js'
 import { keepDeleted, versionTables } from '../warehouse/versions.js'
 import { lowerVoidStamps } from '../warehouse/voidstamps.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 import { type CursorTask, keyOf, rootOf } from './tenant.js'
 
 /** A row whose record the source no longer has, and when it was requested. */
@@ -26,7 +26,7 @@ const rowsAtOnce = 200
  * the marked rows.
  */
 export async function markDeleted(
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
   task: CursorTask,
   gone: readonly GoneRow[],
 ): Promise<GoneRow[]> {
@@ -59,7 +59,7 @@ export async function markDeleted(
 }
 
 async function mark(
-  { db, dialect }: DialectWriter,
+  { db, dialect }: Warehouse,
   session: Session,
   task: CursorTask,
   row: GoneRow,
@@ -95,7 +95,7 @@ const isInterfered = ({ resource }: CursorTask, readBack: ReadonlySet<string>): 
 
 /** Reads back the rows of tables that something interferes with: a live row whose record is gone must not go unnoticed. */
 export async function checkMarked(
-  { db, where }: Pick<DialectWriter, 'db' | 'where'>,
+  { db, where }: Pick<Warehouse, 'db' | 'where'>,
   session: Session,
   { resource, tenantId }: CursorTask,
   { rows, done }: { readonly rows: readonly GoneRow[]; readonly done: readonly GoneRow[] },

@@ -5,7 +5,7 @@
 
 import type { Rate } from '../source/rate/knownrate.js'
 import { readMeta, storeMeta } from '../warehouse/meta.js'
-import type { ReadingWarehouse, Writer } from '../warehouse/writer.js'
+import type { Warehouse } from '../warehouse/warehouse.js'
 
 /** In sync_meta. */
 const markName = 'rate window'
@@ -18,7 +18,7 @@ interface SeenWindow {
   readonly resetsAt: number
 }
 
-async function readSeen(warehouse: ReadingWarehouse): Promise<SeenWindow | undefined> {
+async function readSeen(warehouse: Warehouse): Promise<SeenWindow | undefined> {
   if (!(await warehouse.has('sync_meta'))) return undefined
   const value = await readMeta(warehouse, markName)
   return value === null ? undefined : { resetsAt: 0, ...(JSON.parse(value) as Omit<SeenWindow, 'resetsAt'>) }
@@ -30,7 +30,7 @@ const lengthened = (rate: Rate, seen: SeenWindow | undefined): Rate =>
     : { ...rate, window_seconds: seen.seconds }
 
 /** The rate limit, with the longest window that any run has seen under it. */
-export async function withSeenLength(warehouse: ReadingWarehouse, rate: Rate): Promise<Rate> {
+export async function withSeenLength(warehouse: Warehouse, rate: Rate): Promise<Rate> {
   const seen = await readSeen(warehouse)
   return { ...lengthened(rate, seen), window_seen: rate.window_known || seen?.limit === rate.limit }
 }
@@ -46,7 +46,7 @@ function corrected(seen: SeenWindow | undefined, resetsAt: number): SeenWindow |
 }
 
 /** The same; and stores the length for later runs if this one knows better. `resetsAt`: in ms since the epoch. */
-export async function keepSeenLength(warehouse: Writer, rate: Rate, resetsAt: number): Promise<Rate> {
+export async function keepSeenLength(warehouse: Warehouse, rate: Rate, resetsAt: number): Promise<Rate> {
   const seen = await readSeen(warehouse)
   const now = lengthened(rate, corrected(seen, resetsAt))
   const isSame = seen?.limit === now.limit && Math.abs(resetsAt - seen.resetsAt) < sameWindowMs

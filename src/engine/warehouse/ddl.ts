@@ -15,28 +15,6 @@ export const isNewWarehouse = (changes: readonly Change[]): boolean =>
     changes.some(({ table, what }) => table === name && what === 'create table'),
   )
 
-/**
- * Throws Stop if tables are missing: a command that writes nothing can't create them either. Call it before reading.
- */
-export async function checkTables({
-  warehouse,
-}: {
-  readonly warehouse: { readonly where: string; plan(): Promise<readonly Change[]> }
-}): Promise<void> {
-  const changes = await warehouse.plan()
-  const [first, ...more] = changes
-  if (!first) return
-  if (isNewWarehouse(changes))
-    throw new Stop(`There is no warehouse at ${warehouse.where} yet; nothing was created`, {
-      exitCode: 1,
-      hint: 'Type shopsync sync',
-    })
-  throw new Stop(
-    `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected its tables to be up to date`,
-    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate to update only the tables' },
-  )
-}
-
 const longestName = 63
 
 /** Index names list the columns that they sort by. All of them begin with the tenant, which the name leaves out. */

@@ -7,7 +7,7 @@ import type { CompiledQuery } from 'kysely'
 import { Stop, wordsOf } from '../base/errors.js'
 import type { Db } from './database.js'
 import { storeMeta } from './meta.js'
-import type { ReadingWarehouse, Writer } from './writer.js'
+import type { Warehouse } from './warehouse.js'
 
 export interface FailedWork {
   /** `snapshot` or `report`. */
@@ -35,7 +35,7 @@ export const failedWorksOf = (rows: readonly { readonly value: string | null }[]
   rows.flatMap(({ value }) => (value === null ? [] : [JSON.parse(value) as FailedWork]))
 
 /** Those whose last attempt failed. */
-export async function failedWorks(warehouse: ReadingWarehouse): Promise<FailedWork[]> {
+export async function failedWorks(warehouse: Warehouse): Promise<FailedWork[]> {
   if (!(await warehouse.has('sync_meta'))) return []
   const { rows } = await warehouse.read((db) => db.executeQuery(askFailedWorks(db)))
   return failedWorksOf(rows)
@@ -43,7 +43,7 @@ export async function failedWorks(warehouse: ReadingWarehouse): Promise<FailedWo
 
 interface Trying {
   readonly what: WorkName
-  readonly warehouse: Writer
+  readonly warehouse: Warehouse
   readonly now: string
   readonly signal?: AbortSignal | undefined
 }

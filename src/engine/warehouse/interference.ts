@@ -131,12 +131,12 @@ export class InterferedTables {
 
   /** The tables whose rows are read back. */
   async ask(): Promise<ReadonlySet<string>> {
-    return new Set((await this.#ask()).map(({ table }) => table))
+    return new Set((await this.found()).map(({ table }) => table))
   }
 
   /** Throws Skip if rows of one of the tables may be hidden: they would count as missing, or as equal. */
   async refuseHidden(tables: readonly string[]): Promise<void> {
-    const hidden = (await this.#ask()).find(({ table, hides }) => hides && tables.includes(table))
+    const hidden = (await this.found()).find(({ table, hides }) => hides && tables.includes(table))
     if (hidden) throw hiddenRows(this.dialect.where, hidden)
   }
 
@@ -144,7 +144,7 @@ export class InterferedTables {
     this.#found = undefined
   }
 
-  #ask(): Promise<readonly Interference[]> {
+  found(): Promise<readonly Interference[]> {
     this.#found ??= this.find().catch((error) => {
       this.forget()
       throw error

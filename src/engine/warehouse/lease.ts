@@ -1,5 +1,5 @@
 /**
- * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on). warehouse.ts claims it for
+ * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on). openlease.ts claims it for
  * commands that write; fence.ts checks its token in every commit.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -16,6 +16,7 @@ import { type RowSettings, rowSettingsName, storedSettings } from './oneconfigur
 import { highestOfRuns } from './runs.js'
 import type { Session } from './transaction.js'
 import type { Fence } from './versionbatch.js'
+import type { Warehouse } from './warehouse.js'
 
 /**
  * A run's claim on the warehouse.
@@ -117,14 +118,16 @@ function heldBy(holder: LeaseHolder, where: string): LeaseHeld {
 const isWanted = ({ wanted_at: wantedAt }: Pick<LeaseHolder, 'wanted_at'>, now: string): boolean =>
   wantedAt !== null && wantedAt <= later(now, wishMs) && later(wantedAt, wishMs) > now
 
-/** Records that a command waits for the lease, without changing who holds it. */
-export const wantLease = (dialect: Dialect, clock: Clock): Promise<void> =>
-  dialect.transaction(async (session) => {
-    const at = await dialect.now(session, clock)
-    await session.run(
-      dialect.db.updateTable('sync_lease').set({ wanted_at: at }).where('name', '=', 'run').compile(),
-    )
-  })
+/** Records that a command waits for the lease, without changing who holds it. A listener then releases it. */
+export const wantLease = (warehouse: Warehouse): Promise<void> =>
+  warehouse.trying(() =>
+    warehouse.dialect.transaction(async (session) => {
+      const wanted_at = await warehouse.dialect.now(session, warehouse.clock)
+      await session.run(
+        warehouse.db.updateTable('sync_lease').set({ wanted_at }).where('name', '=', 'run').compile(),
+      )
+    }),
+  )
 
 /** For how long the stamps of a holder are on record in advance: two heartbeats. */
 const reserved = ({ leaseMs }: LeaseRequest): number => leaseMs / 2
@@ -291,6 +294,12 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
       )
     },
   }
+}
+
+/** The same, repeated while the database is away. What others made on the tables is looked for once per lease. */
+export function claimLease(warehouse: Warehouse, claim: Omit<LeaseRequest, 'clock'>): Promise<Lease> {
+  warehouse.interfered.forget()
+  return warehouse.trying(() => takeLease(warehouse.dialect, { ...claim, clock: warehouse.clock }))
 }
 
 /** The row of the lease's holder. In it, a listener sees that another command wants the lease. */

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../base/clock.js'
 import { Skip, Stop } from '../base/errors.js'
-import type { Model } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import { ofTable } from './classify.js'
@@ -10,9 +8,10 @@ import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
 import { type Ask, measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
 import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
-import { type RowSettings, rowSettingsName } from './oneconfiguration.js'
+import { rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
 import type { Session } from './transaction.js'
+import type { Warehouse } from './warehouse.js'
 
 /** Incremented when older programs can no longer use a warehouse. Additions don't count. 0.2.0 was the first with 3. */
 const schemaVersion = 3
@@ -84,13 +83,6 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
     )
 }
 
-/** The product's own tables, and the model from which those of the resources follow. */
-export interface Wanted {
-  readonly model: Model
-  readonly tables: readonly Table[]
-  readonly rowSettings?: RowSettings | undefined
-}
-
 /** What a migration would change, and what that would mean. */
 interface Survey {
   readonly changes: readonly Change[]
@@ -106,8 +98,7 @@ interface Survey {
 
 /** Compares all tables and columns with what exists: one may have been dropped since the last run. */
 async function survey(
-  dialect: Dialect,
-  { tables, rowSettings }: Wanted,
+  { dialect, tables, rowSettings }: Warehouse,
   ask: Ask = (query) => dialect.db.executeQuery(query),
 ): Promise<Survey> {
   const live = await dialect.liveColumns()
@@ -123,88 +114,98 @@ async function survey(
 }
 
 /** A change that `migrate` would make now. */
-export interface PlannedChange extends Change {
+interface PlannedChange extends Change {
   /** The cursors that write to the table would read their lists whole. */
   readonly refills: boolean
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   /** Includes the sizes of tables if they determine how long a change takes. That counts each of their rows. */
   readonly isMeasured?: boolean
 }
 
 /** The changes that `migrate` would make now. Writes nothing. */
-export async function planMigration(
-  dialect: Dialect,
-  wanted: Wanted,
+export function plannedChanges(
+  warehouse: Warehouse,
   { isMeasured = false }: PlanOptions = {},
 ): Promise<PlannedChange[]> {
-  const { changes, layout } = await survey(dialect, wanted)
-  const consequences = consequencesOf(wanted.model, layout, changes)
-  const refills = (table: string): boolean =>
-    consequences.refills.has(wanted.model.tableByName.get(table)?.resource ?? '')
-  const planned = changes.map((change) => ({ ...change, refills: refills(change.table) }))
-  return isMeasured ? measured(dialect, planned) : planned
+  const { dialect, model } = warehouse
+  return warehouse.trying(async () => {
+    const { changes, layout } = await survey(warehouse)
+    const consequences = consequencesOf(model, layout, changes)
+    const refills = (table: string): boolean =>
+      consequences.refills.has(model.tableByName.get(table)?.resource ?? '')
+    const planned = changes.map((change) => ({ ...change, refills: refills(change.table) }))
+    return isMeasured ? measured(dialect, planned) : planned
+  })
 }
 
-/** The tables whose changes the database refused, with what it said. */
-type Unchanged = Map<string, Skip>
+/** Whether no version of shopsync has ever created its tables there. */
+export const isNew = async (warehouse: Warehouse): Promise<boolean> =>
+  isNewWarehouse(await plannedChanges(warehouse))
 
-const except = (unchanged: Unchanged, changes: readonly Change[]): Change[] =>
+/**
+ * Throws Stop if tables are missing: a command that writes nothing can't create them either. Call it before reading.
+ */
+export async function checkTables(warehouse: Warehouse): Promise<void> {
+  const changes = await plannedChanges(warehouse)
+  const [first, ...more] = changes
+  if (!first) return
+  if (isNewWarehouse(changes))
+    throw new Stop(`There is no warehouse at ${warehouse.where} yet; nothing was created`, {
+      exitCode: 1,
+      hint: 'Type shopsync sync',
+    })
+  throw new Stop(
+    `The warehouse is missing ${more.length + 1} changes, the first: ${first.table}, ${first.what}; expected its tables to be up to date`,
+    { exitCode: 2, hint: 'Type shopsync sync, or shopsync migrate to update only the tables' },
+  )
+}
+
+const except = (unchanged: ReadonlyMap<string, Skip>, changes: readonly Change[]): Change[] =>
   changes.filter(({ table }) => !unchanged.has(table))
 
 /** Called before each change is made, so that a slow one isn't silent. */
-export type OnChange = (change: Change) => void
-
-interface MigrationHow {
-  readonly clock: Clock
-  readonly onChange?: OnChange | undefined
-  /** Filled with the tables that could not be changed. */
-  readonly unchanged: Unchanged
-}
+type OnChange = (change: Change) => void
 
 /**
  * Brings the warehouse's tables up to date, in one transaction: if anything interrupts it, the warehouse is as it was
  * before. Concurrent migrations wait for each other. What the database refuses to do to one table is left for the next
  * migration: it must not keep the other tables from being changed.
  */
-export async function migrateTables(
-  dialect: Dialect,
-  wanted: Wanted,
-  how: MigrationHow,
-): Promise<readonly Change[]> {
-  const { unchanged } = how
+export const migrate = (warehouse: Warehouse, onChange?: OnChange): Promise<readonly Change[]> =>
+  warehouse.trying(() => migrateTables(warehouse, onChange))
+
+async function migrateTables(warehouse: Warehouse, onChange?: OnChange): Promise<readonly Change[]> {
+  const { unchanged } = warehouse.interfered
   unchanged.clear()
   for (;;)
     try {
-      return await migrateOthers(dialect, wanted, how)
+      return await migrateOthers(warehouse, onChange)
     } catch (error) {
-      const refusal = dialect.classify(error)
+      const refusal = warehouse.dialect.classify(error)
       const table = refusal instanceof Skip ? refusal.details.table : undefined
       if (!(refusal instanceof Skip) || table === undefined || unchanged.has(table)) throw refusal
       unchanged.set(table, refusal)
     }
 }
 
-async function migrateOthers(
-  dialect: Dialect,
-  wanted: Wanted,
-  { clock, onChange, unchanged }: MigrationHow,
-): Promise<readonly Change[]> {
-  const { changes: all, isKnown, stored } = await survey(dialect, wanted)
+async function migrateOthers(warehouse: Warehouse, onChange?: OnChange): Promise<readonly Change[]> {
+  const { clock, dialect, interfered, model, rowSettings, tables } = warehouse
+  const { unchanged } = interfered
+  const { changes: all, isKnown, stored } = await survey(warehouse)
   const found = except(unchanged, all)
   // Tables and views of an older configuration aren't made again, either.
-  wanted.rowSettings?.check(stored, dialect.where)
+  rowSettings?.check(stored, dialect.where)
   if (found.length === 0 && isKnown) return []
   refuseObstacles(found, dialect.where)
-  const { tables } = wanted
   const sized = await measured(dialect, found)
   const making = dialect.transaction(async (session) => {
     await dialect.prepare(session)
     // Compared again after taking the lock: another process may have migrated meanwhile.
-    const again = await survey(dialect, wanted, (query) => session.run(query))
+    const again = await survey(warehouse, (query) => session.run(query))
     const now = except(unchanged, again.changes)
-    const consequences = consequencesOf(wanted.model, again.layout, now)
+    const consequences = consequencesOf(model, again.layout, now)
     refuseObstacles(now, dialect.where)
     const changes = withSizes(now, sized)
     for (const change of changes) {
@@ -219,12 +220,12 @@ async function migrateOthers(
     const at = await dialect.now(session, clock)
     for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
     // A table that could not be changed is compared strictly again, with the columns that it had.
-    const columns = layoutText(wanted.model.tables, again.layout, unchanged)
+    const columns = layoutText(model.tables, again.layout, unchanged)
     await writeMeta(dialect, session, {
       schema_version: String(schemaVersion),
       ...(unchanged.size === 0 && { model: digest(tables) }),
       columns,
-      [namesMemory]: namesAfter(again.names, wanted.model, changes),
+      [namesMemory]: namesAfter(again.names, model, changes),
     })
     return changes
   })

@@ -16,6 +16,7 @@
 import type { CompiledQuery } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import { fromMicros } from '../base/timestamp.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Dialect } from './dialect.js'
@@ -23,6 +24,7 @@ import { demandRefill, seenFrom, switchHistory } from './layout.js'
 import { storeMeta } from './meta.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 import { fillNames, namesMemory, namesText, readNamesMade } from './recordnames.js'
+import type { Warehouse } from './warehouse.js'
 
 /** Where values go, what happens to the versions of a resource (layout.ts), or that names are made (recordnames.ts). */
 type Destination = MovingField['to'] | 'history' | 'no history' | 'name'
@@ -66,7 +68,7 @@ async function readTracked({ db }: Dialect): Promise<TrackedColumn[]> {
 }
 
 /** What to do so that the rows match the model. Empty if they do. */
-export async function waitingMoves(dialect: Dialect, model: Model): Promise<WaitingMove[]> {
+async function waitingMoves({ dialect, model }: Warehouse): Promise<WaitingMove[]> {
   const tracked = await readTracked(dialect)
   const wanted = model.list.flatMap((resource) =>
     Object.entries(resource.promoted).flatMap(([name, kind]): WaitingMove[] => {
@@ -174,11 +176,19 @@ export interface PendingMove extends Omit<MovedColumn, 'values'> {
   readonly refills: boolean
 }
 
+/** Whether `moveColumns` has anything to do. */
+export const hasPendingMoves = async (warehouse: Warehouse): Promise<boolean> =>
+  (await warehouse.trying(() => waitingMoves(warehouse))).length > 0
+
 /** What `moveColumns` would do, for commands that show it first. Changes nothing. */
-export async function pendingMoves(dialect: Dialect, model: Model): Promise<PendingMove[]> {
+export const pendingMoves = (warehouse: Warehouse): Promise<PendingMove[]> =>
+  warehouse.trying(() => movesOf(warehouse))
+
+async function movesOf(warehouse: Warehouse): Promise<PendingMove[]> {
+  const { dialect } = warehouse
   const live = await dialect.liveColumns()
   const pending: PendingMove[] = []
-  for (const move of await waitingMoves(dialect, model)) {
+  for (const move of await waitingMoves(warehouse)) {
     const { resource, name: column, to } = move
     const table = resource.tables[0]?.name ?? resource.name
     const isThere = live.some((one) => one.table === table && one.name === column)
@@ -195,15 +205,19 @@ async function heldIn({ db }: Dialect, table: string, column: string): Promise<n
   return Number(row?.n ?? 0)
 }
 
-/** Moves all values to where the model has them. Throws what `transact` throws: a run without a lease moves nothing. */
-export async function moveColumns(
-  dialect: Dialect,
-  model: Model,
-  transact: Transact,
-  at: () => string,
-): Promise<MovedColumn[]> {
+/** Moves all values to where the model has them, under the lease. Ends with the signal. */
+export function moveColumns(warehouse: Warehouse, signal: AbortSignal): Promise<MovedColumn[]> {
+  const transact: Transact = (work) => {
+    signal.throwIfAborted()
+    return warehouse.transaction(work)
+  }
+  return warehouse.trying(() => moveWith(warehouse, transact))
+}
+
+async function moveWith(warehouse: Warehouse, transact: Transact): Promise<MovedColumn[]> {
+  const { dialect, clock } = warehouse
   const moved: MovedColumn[] = []
-  for (const move of await waitingMoves(dialect, model))
-    moved.push(await carryOut(dialect, transact, move, at()))
+  for (const move of await waitingMoves(warehouse))
+    moved.push(await carryOut(dialect, transact, move, fromMicros(clock.nowMicros())))
   return moved
 }

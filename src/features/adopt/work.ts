@@ -5,14 +5,14 @@ import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { openLease } from '../../engine/warehouse/openlease.js'
 import {
   isSame,
   readSourceIdentity,
   sourceRow,
   storeSourceIdentity,
 } from '../../engine/warehouse/sourceidentity.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideTables } from '../../shell/command.js'
 
 /** The JSON document of `adopt`. */
@@ -33,7 +33,7 @@ const document = (source: SourceAddress): Adopted['to'] => ({
 
 /** What an adoption would do; shown before asking for confirmation. */
 export async function planAdoption(
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
   to: SourceAddress,
   sameData: boolean,
 ): Promise<Adopted> {

@@ -6,8 +6,8 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { daysOf, endDay, firstDay } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
@@ -19,7 +19,7 @@ const allDays = 'UTC'
  * run: writing seventeen thousand rows as text takes longer than storing them.
  */
 function filling(
-  { dialect, db }: DialectWriter,
+  { dialect, db }: Warehouse,
   zone: string,
   { from, end }: { readonly from: number; readonly end: number },
 ): CompiledQuery[] {
@@ -49,7 +49,7 @@ function filling(
 }
 
 /** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
-async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number | undefined> {
+async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | undefined> {
   const last = await warehouse.read((db) =>
     withAnalytics(db)
       .selectFrom('report_days')
@@ -67,22 +67,22 @@ async function storedEnd(warehouse: DialectWriter, zone: string): Promise<number
  * The version of the time zone rules, as far as Node reports it, and the version and form of the rows made from them: a
  * copy in another kind of database needs others.
  */
-const rulesOf = ({ dialect }: Pick<DialectWriter, 'dialect'>): string =>
+const rulesOf = ({ dialect }: Pick<Warehouse, 'dialect'>): string =>
   `${process.versions.tz ?? 'unknown'}/4${dialect.calendar.utcDayRows ? '' : ' short'}`
 const memory = 'calendar'
 
-async function knowsRules(warehouse: DialectWriter): Promise<boolean> {
+async function knowsRules(warehouse: Warehouse): Promise<boolean> {
   return (await readMeta(warehouse, memory)) === rulesOf(warehouse)
 }
 
 /** Whether days are stored, but another version of the program made them: the views find none in some tables. */
-export async function isOutdatedCalendar(warehouse: DialectWriter): Promise<boolean> {
+export async function isOutdatedCalendar(warehouse: Warehouse): Promise<boolean> {
   const made = await readMeta(warehouse, memory)
   return made !== null && made !== rulesOf(warehouse)
 }
 
 async function fill(
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
   zone: string,
   { from, end }: { readonly from: number; readonly end: number },
 ): Promise<void> {
@@ -103,7 +103,7 @@ async function fill(
 
 /** Updates the days of these zones. Returns the zones that had to be filled. */
 export async function refreshCalendar(
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
   zones: Iterable<string>,
   now: bigint,
 ): Promise<string[]> {

@@ -3,10 +3,12 @@
  * or configuration has changed. If a relation of the user's own has the same name, it is reported and left alone.
  * `migrate` calls this, and so does every command that writes, unless warehouse.autoMigrate is false.
  */
+
 import { createHash } from 'node:crypto'
 import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
+import { hasPendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { isHalfComputed } from '../../engine/warehouse/recompute.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -196,7 +198,7 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   if (survey(found, wanted).stale.length === 0) return allAsMade(warehouse, store, found, settings)
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
   const waits = await allSettled([
-    warehouse.hasPendingMoves(),
+    hasPendingMoves(warehouse),
     isHalfComputed(warehouse, settings.model),
     isOutdatedCalendar(warehouse),
   ])

@@ -6,14 +6,14 @@ import { describeError, Skip } from '../../engine/base/errors.js'
 import { exact } from '../../engine/base/int64.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Writing } from '../../engine/run/runcontext.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { refreshCalendar } from './calendar.js'
 import { type ReportConfig, reportSettings } from './settings.js'
 import { withAnalytics } from './tables.js'
 import { refreshZones, type ZonesNow } from './zones.js'
 
 interface Refreshing {
-  readonly warehouse: DialectWriter
+  readonly warehouse: Warehouse
   readonly model: Model
   readonly report: Pick<ReportConfig, 'timeZone' | 'shopTimeZones' | 'tenantNames'>
   readonly nowMicros: () => bigint
@@ -59,7 +59,7 @@ export async function refreshBesideRows({
 
 /** Writes only differences. */
 async function refreshTenantNames(
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
   tenantNames: Readonly<Record<string, string>>,
 ): Promise<void> {
   const rows = await warehouse.read((db) =>

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { isSame, readSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -37,7 +36,7 @@ export async function makeViewsOf(context: CommandContext, warehouse: Warehouse)
 /** Updates zones, calendar and tenant names; runs do this by themselves. */
 export async function refreshNow(
   { model, clock, config }: Pick<CommandContext, 'model' | 'clock' | 'config'>,
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
 ): Promise<ZonesNow> {
   const { refreshAnalytics } = await import('./refresh.js')
   const nowMicros = (): bigint => clock.nowMicros()

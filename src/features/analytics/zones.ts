@@ -12,7 +12,6 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import { minutesBetween } from '../../engine/warehouse/learnedrules.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { railsZones } from './railstimezones.js'
 import type { ReportConfig } from './settings.js'
@@ -97,11 +96,7 @@ export function zoneNamed(text: string): string | undefined {
 const keyOf = ({ tenantId, shopId }: Pick<ShopZone, 'tenantId' | 'shopId'>): string => `${tenantId}/${shopId}`
 
 /** The zones that shops give for themselves, for all tenants or one. */
-async function saidByShops(
-  warehouse: DialectWriter,
-  model: Model,
-  only?: Int64,
-): Promise<readonly ShopZone[]> {
+async function saidByShops(warehouse: Warehouse, model: Model, only?: Int64): Promise<readonly ShopZone[]> {
   const { resource, field } = zoneField
   const columns = model.tableByName.get(resource)?.columns ?? []
   const isColumn = columns.some(({ name }) => name === field)
@@ -146,7 +141,7 @@ function wantedZones(settings: ZoneSettings, said: readonly ShopZone[]): Map<str
   return wanted
 }
 
-async function storedZones(warehouse: DialectWriter): Promise<ShopZone[]> {
+async function storedZones(warehouse: Warehouse): Promise<ShopZone[]> {
   const rows = await warehouse.read((db) =>
     withAnalytics(db).selectFrom('report_zones').selectAll().execute(),
   )
@@ -173,7 +168,7 @@ const removing = (db: Db, { tenantId, shopId }: ShopZone): CompiledQuery =>
 
 /** The current zones; `report_zones` may not have them yet. */
 const readZones = async (
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
   model: Model,
   settings: ZoneSettings,
   tenantId?: Int64,
@@ -183,7 +178,7 @@ const readZones = async (
 
 /** Updates `report_zones`. */
 export async function refreshZones(
-  warehouse: DialectWriter,
+  warehouse: Warehouse,
   model: Model,
   settings: ZoneSettings,
 ): Promise<ZonesNow> {

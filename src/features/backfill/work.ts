@@ -24,7 +24,6 @@ import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
 import { RangeWalk } from '../../engine/walk/range.js'
 import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
 import { judged } from '../../engine/walk/verdict.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import {
   type BackfillKey,
   forgetAbandoned,
@@ -68,7 +67,7 @@ async function forgetOld({ run, warehouse }: CursorRun): Promise<void> {
 
 /** When no cursor has anything left to do, the same command means another backfill, which reads everything again. */
 async function forgetIfDone(
-  { warehouse }: Run<LeasedWarehouse>,
+  { warehouse }: Run,
   ranges: readonly TimeRange[],
   ends: readonly CursorEnd[],
 ): Promise<void> {
@@ -84,14 +83,14 @@ async function forgetIfDone(
 /** Reads ranges again. */
 export function beginBackfill({ ranges = [] }: Pick<RunRequest, 'ranges'>): Begin {
   let forgotten: Promise<void> | undefined
-  const begin = (cursor: CursorRun<LeasedWarehouse>) => {
+  const begin = (cursor: CursorRun) => {
     // A plain list of names has no times to select a range by: it is read whole, in one request.
     if (cursor.resource.resource.list === 'strings') return new NamesSync(cursor)
     const prepare = () => (forgotten ??= forgetOld(cursor))
     return withSharedLook(cursor, new Backfill(cursor, ranges, prepare))
   }
   return Object.assign(begin, {
-    ended: (run: Run<LeasedWarehouse>, ends: readonly CursorEnd[]) => forgetIfDone(run, ranges, ends),
+    ended: (run: Run, ends: readonly CursorEnd[]) => forgetIfDone(run, ranges, ends),
   })
 }
 

@@ -20,6 +20,7 @@ import { isEverybodys } from '../../engine/warehouse/classify.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refuseObstacles } from '../../engine/warehouse/keychange.js'
+import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -29,6 +30,7 @@ import { isUnreadable, watchInbox } from '../events/watchinbox.js'
 import { AccessCheck, type ApiCheck } from './access.js'
 import { changesBetween, type Probe, type ProbeTarget, probeSource } from './probe.js'
 import { failure, type Trial } from './trials.js'
+import { tryWrite } from './trywrite.js'
 
 /** What the last probe of `shopsync check` found; null if there was none. Only the probe knows its shape. */
 async function readProbe(warehouse: Pick<Warehouse, 'read'>): Promise<unknown> {
@@ -131,8 +133,8 @@ export async function checkRevoked(
 export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
-    await warehouse.check({ creates: autoMigrate })
-    const planned = await warehouse.plan()
+    await tryWrite(warehouse, { creates: autoMigrate })
+    const planned = await plannedChanges(warehouse)
     refuseObstacles(planned, warehouse.where)
     const changes = planned.length
     const exitCode = changes > 0 && !autoMigrate ? 1 : 0
@@ -144,7 +146,7 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
 
 /** The tables that something interferes with, and an encoding that doesn't hold every character. */
 export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> {
-  const found = await warehouse.interferences()
+  const found = await warehouse.interfered.found()
   const encoding = await warehouse.read(() => warehouse.dialect.narrowEncoding())
   const trials = found.map((interference): Trial => {
     const { isHarmful, table } = interference

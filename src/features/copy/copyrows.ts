@@ -11,7 +11,6 @@ import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOfPlace } from './copiedtables.js'
@@ -86,7 +85,7 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
 
 interface TableCopy {
   readonly source: Held
-  readonly target: DialectWriter
+  readonly target: Warehouse
   /** A connection to the target that sees what it held before. */
   readonly before: Warehouse
   /** Called with the number of finished rows of the table. */

@@ -13,10 +13,8 @@ import type { Table } from '../../engine/model/table.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
 import { copyMark, type UnfinishedCopy, unfinishedCopy } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
 const madeOfNothing = /^(sync_(meta|lease)|report_.*)$/
@@ -108,7 +106,7 @@ const bare = ({ indexes: _, unique: __, ...table }: Table): Table => ({ ...table
  * meanwhile, and the lease has to be extended between two of them.
  */
 export async function makeIndexes(
-  target: DialectWriter,
+  target: Warehouse,
   tables: readonly Table[],
   { signal }: { readonly signal: AbortSignal },
 ): Promise<void> {
@@ -128,11 +126,11 @@ export async function makeIndexes(
 }
 
 /** Makes missing tables without indexes: rows in key order load faster that way. */
-export const makeTables = (target: DialectWriter, tables: readonly Table[]): Promise<void> =>
+export const makeTables = (target: Warehouse, tables: readonly Table[]): Promise<void> =>
   make(target, tables.map(bare))
 
 /** It checks what is missing inside the transaction that makes it, which may be retried. */
-function make(target: DialectWriter, tables: readonly Table[]): Promise<void> {
+function make(target: Warehouse, tables: readonly Table[]): Promise<void> {
   const { dialect } = target
   return target.transaction(async (session) => {
     await dialect.prepare(session)
@@ -150,7 +148,7 @@ export const firstTables = ({ tables }: Warehouse): Table[] =>
   tables.filter(({ name }) => ['sync_meta', 'sync_lease'].includes(name))
 
 /** Marks the target as an unfinished copy. */
-export function markUnfinished({ db }: ReadingWarehouse, mark: UnfinishedCopy): CompiledQuery {
+export function markUnfinished({ db }: Warehouse, mark: UnfinishedCopy): CompiledQuery {
   const value = JSON.stringify(mark)
   return db
     .insertInto('sync_meta')
@@ -159,5 +157,5 @@ export function markUnfinished({ db }: ReadingWarehouse, mark: UnfinishedCopy): 
     .compile()
 }
 
-export const unmark = ({ db }: ReadingWarehouse): CompiledQuery =>
+export const unmark = ({ db }: Warehouse): CompiledQuery =>
   db.deleteFrom('sync_meta').where('name', '=', copyMark).compile()

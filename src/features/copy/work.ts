@@ -2,13 +2,15 @@
  * Copies a whole warehouse into an empty one, of the same or the other kind: `shopsync copy`. Both leases are held
  * while the original is read as of one instant; the original is never changed.
  */
+
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Column, Table } from '../../engine/model/table.js'
 import { now } from '../../engine/run/tenant.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
-import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { openLease } from '../../engine/warehouse/openlease.js'
 import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideTables } from '../../shell/command.js'
@@ -76,7 +78,7 @@ interface ComparedTable extends Sum {
 
 /** A copy in progress. */
 interface Copying extends CopyDependencies, CopiedTables {
-  readonly target: LeasedWarehouse
+  readonly target: Warehouse
   readonly source: Held
   readonly counts: ReadonlyMap<string, number>
 }
@@ -99,7 +101,7 @@ async function opening<T>(work: (closing: Closing) => Promise<T>): Promise<T> {
 export const copyWarehouse = (deps: CopyDependencies): Promise<CopyReport> =>
   opening(async (closing) => {
     const source = closing(await deps.openSource())
-    const plan = await source.plan()
+    const plan = await plannedChanges(source)
     if (isNewWarehouse(plan))
       throw new Stop(`There is no warehouse at ${source.where} yet; nothing was created`, {
         exitCode: 2,
@@ -141,7 +143,7 @@ function refuseNewerTables(found: TargetState, changes: number, from: string, to
 
 interface HeldBoth extends CopyDependencies {
   readonly source: Warehouse
-  readonly target: LeasedWarehouse
+  readonly target: Warehouse
   readonly state: TargetState
   readonly closing: Closing
 }
@@ -171,7 +173,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       }
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
-        await target.optimize(known.tables)
+        await target.trying(() => target.dialect.optimize(known.tables))
         await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)

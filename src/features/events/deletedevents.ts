@@ -14,7 +14,6 @@ import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { markDeleted } from '../../engine/run/tombstone.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import type { EventRow } from './waiting.js'
 
 /**
@@ -57,7 +56,7 @@ export class DeletedEvents {
   /** Remembers a record that exists, to see that the source answers by id: several parts are asked one by one. */
   readonly #list: CursorList
 
-  constructor(private readonly cursor: CursorRun<LeasedWarehouse>) {
+  constructor(private readonly cursor: CursorRun) {
     this.#list = flatList(cursor, 'lookup')
   }
 

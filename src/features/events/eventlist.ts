@@ -1,6 +1,7 @@
 /* `shopsync events list`: what was received, and its outcome. */
+
 import type { Int64 } from '../../../schema/resource.js'
-import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
+import { isNew } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
 
@@ -36,7 +37,7 @@ interface EventQuestion {
 /** The inbox of a warehouse that may not exist. */
 async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
   const warehouse = await context.readingWarehouse()
-  if (isNewWarehouse(await warehouse.plan())) return undefined
+  if (await isNew(warehouse)) return undefined
   const { clock, invocation } = context
   const inbox = await Inbox.there(warehouse, { clock, signal: invocation.signals.signal })
   if (inbox) context.onClose(() => inbox.close())

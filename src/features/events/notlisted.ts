@@ -10,7 +10,6 @@ import { LatenessMeter } from '../../engine/run/lateness.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { type OpenEvents, openEvents } from './deletedevents.js'
 import { type EventRow, isOlder } from './waiting.js'
 
@@ -27,7 +26,7 @@ interface Asked {
 
 /** `floor`: where the last walk started. The walk should have shown anything stamped later. */
 export async function askUnlisted(
-  cursor: CursorRun<LeasedWarehouse>,
+  cursor: CursorRun,
   floor: string,
   rows: readonly EventRow[],
 ): Promise<Asked> {
@@ -69,7 +68,7 @@ export async function askUnlisted(
 }
 
 async function countLate(
-  cursor: CursorRun<LeasedWarehouse>,
+  cursor: CursorRun,
   floor: string,
   {
     record,

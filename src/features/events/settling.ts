@@ -7,14 +7,13 @@ import type { Int64 } from '../../../schema/resource.js'
 import { errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { DeletedEvents, isOpenReason, type OpenEvents, openEvents } from './deletedevents.js'
 import type { Inbox } from './inbox.js'
 import { askUnlisted } from './notlisted.js'
 import { unseenOf } from './unseen.js'
 import { type EventRow, type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './waiting.js'
 
-type Cursor = CursorRun<LeasedWarehouse>
+type Cursor = CursorRun
 
 /** Milliseconds until a walk looks again for an announced record that isn't there: a replica may lag. */
 export const pausesMs = [5_000, 30_000, 120_000, 600_000] as const

@@ -8,7 +8,7 @@ import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import { chooseResources } from '../../engine/run/choosecursors.js'
 import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 export interface SyncedCursors {
   readonly tenants: ReadonlySet<Int64>
@@ -22,7 +22,7 @@ const nameOf = ({ tenantId, resource }: CursorKey): string => `${tenantId} ${res
 export async function readSynced(
   config: Pick<Config, 'sync'>,
   model: Model,
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
 ): Promise<SyncedCursors> {
   const { tenants: chosen, exceptTenants } = config.sync
   const known = await knownTenants(warehouse)
@@ -38,7 +38,7 @@ export async function readSynced(
 }
 
 /** The cursors that the source doesn't offer, by tenant and resource. */
-export async function readUnavailable(warehouse: ReadingWarehouse): Promise<ReadonlySet<string>> {
+export async function readUnavailable(warehouse: Warehouse): Promise<ReadonlySet<string>> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom('sync_cursors')

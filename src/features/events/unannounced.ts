@@ -17,7 +17,7 @@ import { rootOf } from '../../engine/run/tenant.js'
 import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/cursors.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { EventCounts, isOwnEvent, writeEventCounts } from './counts.js'
 import type { Inbox } from './inbox.js'
 import { readSynced } from './synced.js'
@@ -95,7 +95,7 @@ export const emptyJudged = (db: EventDb): CompiledQuery =>
 interface Judging {
   readonly config: Pick<Config, 'sync'>
   readonly model: Model
-  readonly warehouse: ReadingWarehouse
+  readonly warehouse: Warehouse
   readonly inbox: Inbox
   /** How long settled events are kept, in milliseconds. */
   readonly keep: number
@@ -198,7 +198,7 @@ async function judgeCursor(
 
 /** A cursor's records that changed in a period, as they are now, ordered by version. */
 const changedRows = (
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
   resource: ResourceModel,
   tenantId: Int64,
   {

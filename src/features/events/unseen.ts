@@ -4,10 +4,9 @@ import { inParts } from '../../engine/base/parts.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { type EventRow, isOlder } from './waiting.js'
 
-type Cursor = CursorRun<LeasedWarehouse>
+type Cursor = CursorRun
 
 /** How far ahead of the source's clock an announced version may be. Beyond that, it means nothing. */
 const aheadMicros = 60_000_000n

@@ -1,10 +1,11 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
+import { historyNames } from '../../engine/model/registry.js'
 import type { Table } from '../../engine/model/table.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { notRemoved } from '../../engine/warehouse/interference.js'
-import { type LeasedWarehouse, openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { openLease } from '../../engine/warehouse/openlease.js'
 import {
   forgottenTenants,
   liftForgotten,
@@ -12,6 +13,7 @@ import {
   rememberTraces,
   tenantsWithTraces,
 } from '../../engine/warehouse/tenants.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideTables, ErasedBeside } from '../../shell/command.js'
 
 /** What was erased. */
@@ -42,7 +44,8 @@ async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
   const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
   const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
   // Histories that were switched off aren't in the model, but still hold rows.
-  const all = new Set([...ofTenants, ...(await warehouse.histories())])
+  const all = new Set(ofTenants)
+  for (const name of historyNames(model)) if (await warehouse.has(name)) all.add(name)
   return [...all].sort((a, b) => rank(a) - rank(b))
 }
 
@@ -89,7 +92,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
       if (rows > 0) tables.push({ table: name, rows })
     }
   }
-  const { left: leftHere, elsewhere } = await deps.warehouse.erase(order, remove)
+  const { left: leftHere, elsewhere } = await deps.warehouse.dialect.erase(order, remove)
   const beside = await eraseBeside(deps, tenantId)
   tables.push(...beside.flatMap(({ table, rows }) => (rows > 0 ? [{ table, rows }] : [])))
   const left = leftHere ?? beside.find((erased) => erased.left !== null)?.left ?? null
@@ -100,7 +103,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
 }
 
 /** Erases a tenant's rows of a table. A trigger may keep some without an error, and then the tenant isn't forgotten. */
-async function emptied(warehouse: LeasedWarehouse, name: string, tenantId: Int64): Promise<number> {
+async function emptied(warehouse: Warehouse, name: string, tenantId: Int64): Promise<number> {
   const { db, where } = warehouse
   const table = name as 'tenants'
   return warehouse.transaction(async (session) => {

@@ -11,8 +11,8 @@ import { Instants } from '../../engine/config/instants.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { type JobPlan, type JobWork, runJob } from '../../engine/run/steps.js'
-import { checkTables, isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { lockHolder } from '../../engine/warehouse/lease.js'
+import { checkTables, isNew } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, StepKind, TellStep } from '../../shell/command.js'
 import { exitCodeOf, timeLimitOf, withFollowing } from '../../shell/execute.js'
@@ -80,7 +80,7 @@ function nextInstants({ config }: CommandContext, { schedule }: Job): (after: nu
 async function warehouseOf(context: CommandContext, onlyCompares: boolean): Promise<Warehouse> {
   if (onlyCompares) {
     const there = await context.readingWarehouse()
-    if (isNewWarehouse(await there.plan())) await checkTables({ warehouse: there })
+    if (await isNew(there)) await checkTables(there)
   }
   return context.readyWarehouse()
 }

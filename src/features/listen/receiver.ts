@@ -8,7 +8,7 @@ import type { Config } from '../../engine/config/config.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { knownTenants, readForgotten } from '../../engine/warehouse/tenants.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { listenedTo } from '../events/inbox.js'
 import type { EventSettings } from '../events/settings.js'
 import { readSynced } from '../events/synced.js'
@@ -76,7 +76,7 @@ function rungByDeclaration(): Record<string, string[]> {
 export async function syncedNow(
   config: Pick<Config, 'sync'>,
   model: Model,
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
 ): Promise<SyncedNow> {
   const { tenants, resources: chosen } = await readSynced(config, model, warehouse)
   const known = await knownTenants(warehouse)

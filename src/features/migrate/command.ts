@@ -17,12 +17,14 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
     const [
       { withContext },
       { encodingWords, migrateText, movedWhat, recomputedWhat },
+      { migrate },
       { migrateStored },
       { shown },
       { makeViewsOf, refreshNow },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('../../shell/tablechanges.js'),
+      import('../../engine/warehouse/migrate.js'),
       import('../../engine/run/catchup.js'),
       import('../../shell/progress.js'),
       import('../analytics/work.js'),
@@ -30,7 +32,7 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
     return withContext(invocation, async (context) => {
       const warehouse = await context.warehouse({ makesFolder: true })
       const made = await shown(context, { what: 'looking at the tables' }, async ({ step }) => {
-        const changes = await warehouse.migrate(({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
+        const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what, size }) => ({ table, what, ...size }))
       })
       const encoding = await warehouse.read(() => warehouse.dialect.narrowEncoding())

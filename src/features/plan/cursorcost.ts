@@ -16,7 +16,7 @@ import { LiveRows } from '../../engine/run/liverows.js'
 import { floorOf, remaining } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { plannedWatermark } from '../../engine/run/stampsahead.js'
-import type { ReadingCursor } from '../../engine/run/tenant.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { countAfter } from '../../engine/walk/count.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { memoryOf } from '../../engine/walk/memory.js'
@@ -62,7 +62,7 @@ export class Forecast implements CursorWork {
   cost: Cost = nothing
 
   constructor(
-    private readonly cursor: ReadingCursor,
+    private readonly cursor: CursorRun,
     private readonly how: {
       readonly request: RunRequest
       readonly hasTable: boolean

@@ -11,7 +11,8 @@ import type { Change } from '../../engine/warehouse/change.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import type { Obstacle } from '../../engine/warehouse/dialect.js'
-import type { PendingMove } from '../../engine/warehouse/migratecolumns.js'
+import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { type PendingMove, pendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
 import { type Cost, Forecast, nothing, type PlannedCursor } from './cursorcost.js'
 import { readsAhead } from './forecast.js'
@@ -132,11 +133,11 @@ const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTabl
 export async function makePlan(deps: Dependencies, request: RunRequest, reserve: number): Promise<RunPlan> {
   const plannedAt = now(deps)
   const before = deps.clock.nowMicros()
-  const changes = await deps.warehouse.plan({ isMeasured: true })
+  const changes = await plannedChanges(deps.warehouse, { isMeasured: true })
   const forecasts = new Map<string, Forecast>()
   const isNew = isNewWarehouse(changes)
   const recomputed = isNew ? [] : await recomputedTables(deps, changes)
-  const moves = creates(changes, 'sync_columns') ? [] : await deps.warehouse.pendingMoves()
+  const moves = creates(changes, 'sync_columns') ? [] : await pendingMoves(deps.warehouse)
   const rateNow = (): Rate | null =>
     rateOf(deps.source.stats(), reserve, Number(deps.clock.nowMicros()) / 1000)
   const sample = new Sample(deps.random ?? Math.random)

@@ -34,16 +34,16 @@ const parts = async () => ({
 })
 
 async function list({ out }: Invocation, context: CommandContext): Promise<number> {
-  const [{ listQuarantine, quarantineText, noWarehouseText }, { isNewWarehouse }] = await Promise.all([
+  const [{ listQuarantine, quarantineText, noWarehouseText }, { isNew }] = await Promise.all([
     parts(),
-    import('../../engine/warehouse/ddl.js'),
+    import('../../engine/warehouse/migrate.js'),
   ])
   const warehouse = await context.readingWarehouse()
-  const isNew = isNewWarehouse(await warehouse.plan())
-  const entries = isNew ? [] : await listQuarantine(warehouse, context.choice)
+  const isAbsent = await isNew(warehouse)
+  const entries = isAbsent ? [] : await listQuarantine(warehouse, context.choice)
   await out.answer(
     { values: entries },
-    isNew ? noWarehouseText(warehouse.where) : quarantineText(entries, out.terminal),
+    isAbsent ? noWarehouseText(warehouse.where) : quarantineText(entries, out.terminal),
   )
   return 0
 }

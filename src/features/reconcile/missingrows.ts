@@ -12,7 +12,6 @@ import type { LiveRows } from '../../engine/run/liverows.js'
 import type { Fetched } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { type GoneRow, markDeleted } from '../../engine/run/tombstone.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { markUnlisted } from '../../engine/warehouse/unlisted.js'
 import { LeftRecords } from './leftthelist.js'
 
@@ -42,7 +41,7 @@ export class MissingRows {
   deleted = 0
 
   constructor(
-    private readonly cursor: CursorRun<LeasedWarehouse>,
+    private readonly cursor: CursorRun,
     private readonly options: DeletionOptions,
     private readonly parts: MissingParts,
   ) {

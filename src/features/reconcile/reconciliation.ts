@@ -28,7 +28,6 @@ import type { WalkOutcome } from '../../engine/walk/types.js'
 import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
-import type { LeasedWarehouse } from '../../engine/warehouse/leasedwarehouse.js'
 import { isListedAfter, listedVersion } from '../../engine/warehouse/unlisted.js'
 import {
   beforeAllText,
@@ -74,7 +73,7 @@ export class Reconciliation implements CursorWork, Repair {
   #unstorable = 0
 
   constructor(
-    private readonly cursor: CursorRun<LeasedWarehouse>,
+    private readonly cursor: CursorRun,
     private readonly options: ReconcileOptions,
   ) {
     const { run, warehouse, resource } = cursor

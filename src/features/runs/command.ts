@@ -30,17 +30,17 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
     ...choiceOptions,
   ],
   run: async (invocation) => {
-    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { isNewWarehouse }] = await Promise.all([
+    const [{ withContext }, { readRuns }, { runsText, noRunsText }, { isNew }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
-      import('../../engine/warehouse/ddl.js'),
+      import('../../engine/warehouse/migrate.js'),
     ])
     const { options, out } = invocation
     const last = wholeNumber('--last', options.last, { from: 1, to: mostRuns, example: usualNumber })
     return withContext(invocation, async (context) => {
       const warehouse = await context.readingWarehouse()
-      if (isNewWarehouse(await warehouse.plan())) {
+      if (await isNew(warehouse)) {
         await out.answer({ runs: [] }, noRunsText(warehouse.where))
         return 0
       }

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { snapshotColumns, snapshotQuery } from '../../../schema/snapshot.js'
-import type { DialectWriter } from '../../engine/warehouse/leasedwarehouse.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords.js'
 
 interface SnapshotOptions extends ViewSettings {
@@ -17,7 +17,7 @@ const table = 'daily_snapshots'
 const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
 
 /** Returns for how many shops a row was written. */
-export async function writeSnapshot(warehouse: DialectWriter, options: SnapshotOptions): Promise<number> {
+export async function writeSnapshot(warehouse: Warehouse, options: SnapshotOptions): Promise<number> {
   const words = warehouse.dialect.views().sql
   const query = withTables(snapshotQuery(viewWords(words, options)), words, options)
   const columns = snapshotColumns.map((name) => sql.ref(name))

@@ -2,7 +2,7 @@ import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
-import { type Leased, openLease } from '../../engine/warehouse/leasedwarehouse.js'
+import { openLease, type WriterLease } from '../../engine/warehouse/openlease.js'
 import type { CommandContext } from '../../shell/command.js'
 import { reportSettings } from '../analytics/settings.js'
 import type { ViewSettings } from '../analytics/viewwords.js'
@@ -35,7 +35,7 @@ async function takeSnapshot(needs: Needs, choice: Pick<CursorChoice, 'tenants'>)
 /** Like `takeSnapshot`, but under an existing lease. */
 export async function snapshotStep(
   { clock, settings, signal }: Pick<Needs, 'clock' | 'settings' | 'signal'>,
-  { runId, warehouse }: Pick<Leased, 'runId' | 'warehouse'>,
+  { runId, warehouse }: Pick<WriterLease, 'runId' | 'warehouse'>,
   { tenants }: Pick<CursorChoice, 'tenants'>,
 ): Promise<Snapshot> {
   const started_at = now({ clock })

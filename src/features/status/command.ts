@@ -34,7 +34,7 @@ the API. --json lists every tenant and resource.`,
       import('../../engine/config/attention.js'),
       import('../analytics/settings.js'),
       import('../targets/settings.js'),
-      import('../../engine/warehouse/ddl.js'),
+      import('../../engine/warehouse/migrate.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
@@ -58,7 +58,7 @@ the API. --json lists every tenant and resource.`,
         nowMicros,
       }).catch(async (error: unknown) => {
         // An earlier version's tables lack columns: a list of what is missing helps more than the database's error.
-        await checkTables({ warehouse })
+        await checkTables(warehouse)
         throw error
       })
       const failing = invocation.options.failing === true

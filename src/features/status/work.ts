@@ -2,6 +2,7 @@
  * The state of a warehouse, from its own tables. Used by `shopsync status`; src/features/status/words.ts puts it into
  * words.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -16,6 +17,7 @@ import {
 import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
 import { readLateness } from '../../engine/warehouse/latenessrows.js'
+import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -257,6 +259,6 @@ function grantsReason(tenants: readonly TenantStatus[], lastRun: LastRun | null)
 
 /** Tables that the next run would create: in an empty warehouse, or for a new resource. */
 async function missingTables(warehouse: Warehouse): Promise<Set<string>> {
-  const changes = await warehouse.plan()
+  const changes = await plannedChanges(warehouse)
   return new Set(changes.filter(({ what }) => what === 'create table').map(({ table }) => table))
 }

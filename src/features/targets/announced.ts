@@ -5,7 +5,7 @@
 import { isExpected } from '../../engine/base/errors.js'
 import { addMicros, toMillis } from '../../engine/base/timestamp.js'
 import type { Arrival } from '../../engine/run/polls.js'
-import type { ReadingCursor } from '../../engine/run/tenant.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
@@ -53,7 +53,7 @@ export class Announcements {
   }
 
   /** How many of these new or changed records no event has announced. */
-  async lacking({ key, state }: ReadingCursor, arrivals: readonly Arrival[]): Promise<number> {
+  async lacking({ key, state }: CursorRun, arrivals: readonly Arrival[]): Promise<number> {
     const since = addMicros(state?.polls?.polledAt ?? arrivals[0]?.updatedAt ?? '', -clocksApart)
     const ids = arrivals.map(({ id }) => id)
     const rows = await this.#reading((inbox) =>

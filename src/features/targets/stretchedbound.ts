@@ -5,7 +5,7 @@
  */
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
-import type { ReadingWarehouse, Writer } from '../../engine/warehouse/writer.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { boundOf } from './pollranking.js'
 import type { FreshnessSettings } from './settings.js'
 
@@ -53,7 +53,7 @@ async function readRoom(warehouse: Reader): Promise<Room | undefined> {
 
 /** Stores what a round over all lists saw, if that stretches the bound; otherwise removes what earlier ones stored. */
 export async function keepRoom(
-  warehouse: Writer,
+  warehouse: Warehouse,
   settings: FreshnessSettings,
   room: { readonly lists: number; readonly windowAnHour: number | undefined },
 ): Promise<void> {
@@ -68,7 +68,7 @@ export async function keepRoom(
 
 /** The stretched bound; undefined without targets, and while `polling.atLeast` holds. */
 export async function stretchedBound(
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
   settings: FreshnessSettings | undefined,
 ): Promise<StretchedBound | undefined> {
   if (!settings || !(await warehouse.has('sync_meta'))) return undefined
@@ -78,7 +78,7 @@ export async function stretchedBound(
 
 /** From what age on a list is stale, in milliseconds: `status.staleAfter`, or the stretched bound and a round of an hour. */
 export async function staleAfterNow(
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
   {
     staleAfterMs,
     targets,

@@ -4,7 +4,7 @@
  */
 import { toMicros } from '../../engine/base/timestamp.js'
 import { statusSettings } from '../../engine/config/attention.js'
-import type { ReadingCursor, Run } from '../../engine/run/tenant.js'
+import type { CursorRun, Run } from '../../engine/run/tenant.js'
 import { now } from '../../engine/run/tenant.js'
 import type { CursorState } from '../../engine/warehouse/cursors.js'
 import { firstLoadedAt } from '../../engine/warehouse/runs.js'
@@ -33,7 +33,7 @@ export function isRecent(run: Rules, moment: string | null | undefined): boolean
  * Whether the cursor's deletions were checked recently. A first load is such a check: what it fetched existed. If the
  * history doesn't reach back far enough, a first load can't be told from a later one.
  */
-export async function areDeletesChecked({ key, run, state, warehouse }: ReadingCursor): Promise<boolean> {
+export async function areDeletesChecked({ key, run, state, warehouse }: CursorRun): Promise<boolean> {
   const checked = state?.deletesCheckedAt ?? null
   if (checked !== null) return isRecent(run, checked)
   if ((run.config.history?.keep ?? usualKeep) <= uncheckedAfter(run)) return false

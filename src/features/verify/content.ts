@@ -7,7 +7,7 @@ import type { Flattened, Tuple, Value } from '../../engine/model/flatten/batch.j
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
 import { readJson } from '../../engine/warehouse/database.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** One value that differs between warehouse and source. */
 export interface ContentDifference {
@@ -57,12 +57,7 @@ const keyOf = (table: Table, row: Row): string =>
     .join('/')
 
 /** A record's rows in the warehouse, table by table. */
-async function storedRows(
-  warehouse: ReadingWarehouse,
-  table: Table,
-  tenantId: Int64,
-  id: Int64,
-): Promise<Row[]> {
+async function storedRows(warehouse: Warehouse, table: Table, tenantId: Int64, id: Int64): Promise<Row[]> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom(table.name as 'tenants')
@@ -109,7 +104,7 @@ function compareRows(
 
 /** Compares one record, as the source has it now, with its rows. A value in quarantine is known to be missing. */
 export async function compareContent(
-  warehouse: ReadingWarehouse,
+  warehouse: Warehouse,
   { tenantId, resource }: CursorTask,
   id: Int64,
   flattened: Flattened,

@@ -6,7 +6,7 @@ import {
   wholeOutcome,
 } from '../../engine/run/cursorwork.js'
 import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
-import type { ReadingCursor } from '../../engine/run/tenant.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { nameless, quarantinedNames } from '../../engine/warehouse/quarantine.js'
 import { leftReport } from '../reconcile/leftthelist.js'
 import { isNeverWalked, isRecent } from './claims.js'
@@ -16,7 +16,7 @@ import type { Verified, VerifyWork } from './verification.js'
 export class NamesVerification implements VerifyWork {
   found: Verified | undefined
 
-  constructor(private readonly cursor: ReadingCursor) {}
+  constructor(private readonly cursor: CursorRun) {}
 
   get progress(): CursorProgress {
     return { ...noCounts, records: this.found?.source ?? 0, watermark: null }

@@ -20,7 +20,7 @@ import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
 import { answersApart, differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
-import type { ReadingCursor } from '../../engine/run/tenant.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
 import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
 import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
 import type { WalkOutcome } from '../../engine/walk/types.js'
@@ -116,7 +116,7 @@ export class Verification implements VerifyWork {
   found: Verified | undefined
 
   constructor(
-    private readonly cursor: ReadingCursor,
+    private readonly cursor: CursorRun,
     private readonly options: VerifyOptions,
   ) {
     const { note, resource, run, state } = cursor

@@ -12,9 +12,7 @@ import type { StepGiven } from '../../engine/run/steps.js'
 import { type CursorTask, keyOf, now } from '../../engine/run/tenant.js'
 import { verdict } from '../../engine/walk/verdict.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
-import { checkTables } from '../../engine/warehouse/ddl.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { ReadingWarehouse } from '../../engine/warehouse/writer.js'
+import { checkTables } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'
 import { timeLimitOf } from '../../shell/execute.js'
 import { shown } from '../../shell/progress.js'
@@ -79,8 +77,6 @@ function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefin
   return { tenant_id, resource, status, requests, reason, error, ...found }
 }
 
-type PlannedWarehouse = ReadingWarehouse & Pick<Warehouse, 'plan'>
-
 /** The document of a comparison, and how its cursors ended, in the same order. */
 interface VerifyEnds {
   readonly report: VerifyReport
@@ -89,7 +85,7 @@ interface VerifyEnds {
 
 /** Compares every selected cursor with the source. Writes nothing. */
 export async function runVerify(
-  deps: Dependencies<PlannedWarehouse>,
+  deps: Dependencies,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
@@ -97,11 +93,11 @@ export async function runVerify(
 }
 
 async function compareAll(
-  deps: Dependencies<PlannedWarehouse>,
+  deps: Dependencies,
   choice: CursorChoice,
   options: VerifyOptions,
 ): Promise<VerifyEnds> {
-  await checkTables(deps)
+  await checkTables(deps.warehouse)
   const startedAt = now(deps)
   const works = new Map<string, VerifyWork>()
   const nameOf = (task: CursorTask): string => cursorName(keyOf(task))
@@ -198,7 +194,7 @@ export async function compareWithSource(
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   const warehouse = await context.readingWarehouse()
-  await checkTables({ warehouse })
+  await checkTables(warehouse)
   const deps = await context.dependencies(warehouse)
   using limited = timeLimit(timeLimitOf(context.invocation.options), deps)
   const { signal, timeLimited } = limited

@@ -21,13 +21,13 @@ Costs one request per row; writes nothing. Exits with 1 if there is no such row.
     const [{ withContext }, { tellWhy }, { checkTables }, { whyText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
-      import('../../engine/warehouse/ddl.js'),
+      import('../../engine/warehouse/migrate.js'),
       import('./words.js'),
     ])
     return withContext(invocation, async (context) => {
       const { out, argument = '', second = '' } = invocation
       const warehouse = await context.readingWarehouse()
-      await checkTables({ warehouse })
+      await checkTables(warehouse)
       await context.refuseForgotten()
       const question = { table: argument, id: second, tenants: context.choice.tenants }
       const answer = await tellWhy(await context.dependencies(warehouse), question)

@@ -7,7 +7,7 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { runStep } from '../../../src/engine/run/run.js'
 import type { Mode, RunReport } from '../../../src/engine/run/runreport.js'
 import { type JobPlan, type JobWork, runJob, type StepGiven } from '../../../src/engine/run/steps.js'
-import type { Lease } from '../../../src/engine/warehouse/lease.js'
+import { claimLease, type Lease } from '../../../src/engine/warehouse/lease.js'
 import { lastTurns } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { verifyStep } from '../../../src/features/verify/work.js'
@@ -163,7 +163,8 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('waits for the run that holds the warehouse as long as configured, but no longer', async () => {
-    const hold = (): Promise<Lease> => warehouse.claim({ runId: 'other', command: 'sync', leaseMs: 60_000 })
+    const hold = (): Promise<Lease> =>
+      claimLease(warehouse, { runId: 'other', command: 'sync', leaseMs: 60_000 })
     const clock = new SkippingClock()
     let lease = await hold()
     const turns: string[] = []

@@ -2,6 +2,7 @@
  * Lists that have to be read whole once, because tables that they fill were lost: after the rest of a run's work, and
  * continued if they are cut short. No watermark goes back meanwhile, and plan, status and report show the progress.
  */
+
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
@@ -9,6 +10,8 @@ import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import type { Source } from '../../../src/engine/source/source.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { planText } from '../../../src/features/plan/words.js'
 import { makePlan } from '../../../src/features/plan/work.js'
@@ -100,7 +103,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('the warehouse equals the source afterwards, and versions that had lost rows have ended', async () => {
     const known = model(resources, { repair_orders: { history: true } })
     const warehouse = await begin(kind, known)
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect((await run(warehouse, { known })).status).toBe('ok')
     expect(unseen(await contents(warehouse, known))).toEqual(unseen(await fresh(kind, known)))
     const ended = await rowsOf(warehouse, 'repair_orders_history')
@@ -118,7 +121,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('new records come first, even if the whole list is interrupted; it continues, and no watermark goes back', async () => {
     const warehouse = await begin(kind)
-    await warehouse.migrate()
+    await migrate(warehouse)
     const news = (id: number): string => putOrder(2, id, new Date().toISOString().replace('Z', '000Z'))
     const isHere = async (id: number): Promise<boolean> =>
       (await rowsOf(warehouse, 'repair_orders')).some((row) => row.tenant_id === 2 && row.id === id)
@@ -171,7 +174,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('whole lists are read after everything else, and a run that is told to end leaves them to the next one', async () => {
     const warehouse = await begin(kind)
-    await warehouse.migrate()
+    await migrate(warehouse)
     const stop = new AbortController()
     const asked: { name: string; isWhole: boolean }[] = []
     const around = (source: Source): Source =>
@@ -237,8 +240,8 @@ describe.each(warehouses())('$name', (kind) => {
     const text = planText(before, { views: { made: [], troubles: [] } })
     expect(text).toMatch(/Of these, 4 requests and 58 records are for reading 4 lists in full once \(/)
 
-    await warehouse.migrate()
-    await warehouse.migrateColumns(new AbortController().signal)
+    await migrate(warehouse)
+    await moveColumns(warehouse, new AbortController().signal)
     await make(warehouse, {})
     // Its lists are proven by their counts, but rows of them may still be missing.
     expect(await answer()).toContain(

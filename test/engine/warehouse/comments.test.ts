@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { sessionOf, through } from '../../support/through.js'
 import { bothWarehouses, reopen } from '../../support/warehouse.js'
 
@@ -22,7 +23,7 @@ it('a migration writes every text of the dictionary, all of them together', asyn
         ),
       ),
   })
-  await counting.migrate()
+  await migrate(counting)
   expect(sent.filter((text) => text.includes('comment on'))).toHaveLength(1)
 
   const { rows } = await sql<{ table: string; column: string | null; doc: string | null }>`

@@ -31,7 +31,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
         page: warehouse.encode(flattened, { tenantId: 1, resource: 'boxes' }),
         syncedAt: `2026-02-01T00:00:0${second}.000000Z`,
         statements: [],
-        fence: undefined,
       })
     }
     for (const second of [1, 2]) {

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { isDead } from '../../../src/engine/warehouse/holderprocess.js'
-import { listenCommand, lockHolder } from '../../../src/engine/warehouse/lease.js'
-import { openLease, type WriterLease } from '../../../src/engine/warehouse/leasedwarehouse.js'
+import { listenCommand, lockHolder, wantLease } from '../../../src/engine/warehouse/lease.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { RowSettings, rowSettingsName } from '../../../src/engine/warehouse/oneconfiguration.js'
+import { openLease, type WriterLease } from '../../../src/engine/warehouse/openlease.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { known } from '../../support/run.js'
@@ -70,7 +71,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
     })
 
     it('is not claimed while another command waits for it', async () => {
-      await warehouse.want()
+      await wantLease(warehouse)
       await expect(listening()).rejects.toThrow(/is waiting for/)
       expect(await held(holder)).not.toBeNull()
       const after = await listening()
@@ -158,7 +159,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
       return {
         start: async (text: string): Promise<Warehouse> => {
           const one = await openWarehouse({ ...address, model: known, rowSettings: new RowSettings(text) })
-          await one.migrate()
+          await migrate(one)
           opened.push(one)
           return one
         },
@@ -183,7 +184,7 @@ describe.each(bothWarehouses())('a lease on $name', (kind) => {
         message: expect.stringMatching(/written with other values of report\.timeZone since/),
       })
       // It makes no tables, either, and leaves the lease to others.
-      await expect(older.migrate()).rejects.toMatchObject({ exitCode: 2 })
+      await expect(migrate(older)).rejects.toMatchObject({ exitCode: 2 })
       expect(await claim(newer)).toBe(berlin)
       // Going back is a change like any other.
       const again = await start(utc)

@@ -2,12 +2,16 @@
  * A column belongs to the configuration: promoting a field immediately moves its values from `_extra` into the column,
  * and reverting that moves them back, in batches that survive a kill. Field by field, the source agrees.
  */
+
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { Kind as FieldKind } from '../../../schema/resource.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { claimLease } from '../../../src/engine/warehouse/lease.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { hasPendingMoves, moveColumns, pendingMoves } from '../../../src/engine/warehouse/migratecolumns.js'
 import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { runVerify } from '../../../src/features/verify/work.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -59,7 +63,7 @@ describe.each(warehouses())('$name', (kind) => {
   const begin = async (first: Model) => {
     const address = kind.address()
     const warehouse = await reopen(address, first)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await run(warehouse, first)
     return { address, warehouse }
   }
@@ -95,7 +99,7 @@ describe.each(warehouses())('$name', (kind) => {
 
     const all = promoted(columns)
     const next = await reopen(address, all)
-    await next.migrate()
+    await migrate(next)
     const report = await run(next, all)
     expect(report.cursors).toMatchObject([{ status: 'ok', requests: 1 }])
     const fresh = await begin(all)
@@ -114,7 +118,7 @@ describe.each(warehouses())('$name', (kind) => {
     await next.close()
 
     const back = await reopen(address)
-    expect(await back.migrate()).toEqual([])
+    expect(await migrate(back)).toEqual([])
     const notices: [string, Record<string, unknown>][] = []
     await sync(sandbox, back, { resources: ['vehicles'], notices })
     expect(notices).toContainEqual([
@@ -135,7 +139,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
     const one = promoted({ vin: 'text' })
     const next = await reopen(address, one)
-    await next.migrate()
+    await migrate(next)
     let transactions = 0
     const dialect: Warehouse['dialect'] = {
       ...next.dialect,
@@ -145,11 +149,14 @@ describe.each(warehouses())('$name', (kind) => {
         return next.dialect.transaction(work)
       },
     }
-    const { fence, release } = await next.claim({ runId: 'killed', command: 'sync', leaseMs: 60_000 })
+    const lease = await claimLease(next, { runId: 'killed', command: 'sync', leaseMs: 60_000 })
     await expect(
-      new Warehouse({ dialect, model: one }).migrateColumns(new AbortController().signal, fence),
+      moveColumns(
+        new Warehouse({ dialect, model: one }).under(lease, 'killed'),
+        new AbortController().signal,
+      ),
     ).rejects.toThrow('killed')
-    await release()
+    await lease.release()
     expect(await held500(next)).toBe(500)
     await next.close()
 
@@ -182,8 +189,8 @@ describe.each(warehouses())('$name', (kind) => {
     const columns = { year: 'integer', mileage: 'integer' } as const
     const other = model(resources, { vehicles: { columns, names: ['year', 'mileage', 'rating', 'owner'] } })
     const next = await reopen(address, other)
-    await next.migrate()
-    expect(await next.pendingMoves()).toContainEqual(
+    await migrate(next)
+    expect(await pendingMoves(next)).toContainEqual(
       expect.objectContaining({ resource: 'vehicles', to: 'name', refills: false }),
     )
     expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok', requests: 1 }])
@@ -194,7 +201,7 @@ describe.each(warehouses())('$name', (kind) => {
     await fresh.warehouse.close()
 
     // Nothing is left to do, and nothing is done.
-    expect(await next.hasPendingMoves()).toBe(false)
+    expect(await hasPendingMoves(next)).toBe(false)
     await next.close()
   })
 
@@ -204,9 +211,9 @@ describe.each(warehouses())('$name', (kind) => {
     // On SQLite, both kinds have the same column type. Postgres tells them apart, and the configuration is rejected.
     const other = promoted({ seen_at: 'timestamp' })
     const next = await reopen(address, other)
-    if (kind.name === 'postgres') await expect(next.migrate()).rejects.toThrow('vehicles.seen_at is text')
+    if (kind.name === 'postgres') await expect(migrate(next)).rejects.toThrow('vehicles.seen_at is text')
     else {
-      await next.migrate()
+      await migrate(next)
       // The whole list, its first page again, and what is new within the overlap before it.
       expect((await run(next, other)).cursors).toMatchObject([{ status: 'ok', records: records + 100 + 6 }])
       expect(await verify(next, other)).toEqual(equal)
@@ -228,7 +235,7 @@ describe.each(warehouses())('$name', (kind) => {
     })
     const one = promoted({ vin: 'text' })
     const next = await reopen(address, one)
-    expect(await next.hasPendingMoves()).toBe(false)
+    expect(await hasPendingMoves(next)).toBe(false)
     expect(await verify(next, one)).toEqual(equal)
     await next.close()
   })

@@ -43,7 +43,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
         page: warehouse.encode(boxes.flatten(records, false), { tenantId: 1, resource: 'boxes' }),
         syncedAt: `2026-02-01T00:00:0${second}.000000Z`,
         statements: [],
-        fence: undefined,
       })
     }
     const plain = async (table: string, value: string) =>

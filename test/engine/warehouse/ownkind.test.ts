@@ -17,7 +17,6 @@ describe.each(bothWarehouses())('$name', (kind) => {
         page: warehouse.encode(embedded!.flatten(records, false), { tenantId: 7, resource: name }),
         syncedAt: `2026-02-01T00:00:0${second}.000000Z`,
         statements: [],
-        fence: undefined,
       })
     const tag = (id: number, year: number, more = {}) => ({
       id,

@@ -36,7 +36,7 @@ async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: strin
   const key = { tenantId: 7, resource }
   const page = warehouse.encode(model.byName.get(resource)!.flatten([record], true), key)
   const forceOlder = new Map([[record.id, from]])
-  return warehouse.apply({ ...key, page, syncedAt, statements: [], fence: undefined, forceOlder })
+  return warehouse.apply({ ...key, page, syncedAt, statements: [], forceOlder })
 }
 
 const times = async (warehouse: Warehouse): Promise<unknown[]> =>

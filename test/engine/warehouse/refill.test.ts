@@ -2,6 +2,7 @@
  * A table contains what its watermark claims. What was dropped is created and filled again by the next run, with a walk
  * of the whole list, even if the walk is killed. What the program has learned is filled from `_extra`.
  */
+
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
@@ -10,6 +11,7 @@ import { Skip } from '../../../src/engine/base/errors.js'
 import type { Model } from '../../../src/engine/model/resourcemodel.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
 import type { Source } from '../../../src/engine/source/source.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/status/words.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -87,7 +89,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     async (_what, resource, bringing, drop) => {
       const { address, warehouse, wanted } = await begin()
       await execute(warehouse, address, drop)
-      await warehouse.migrate()
+      await migrate(warehouse)
       // All lists that may contain its rows are read whole, and no rows are reported missing in a table that was
       // created empty.
       expect(new Set((await demands(warehouse)).map((cursor) => cursor.resource))).toEqual(new Set(bringing))
@@ -110,7 +112,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const { address, warehouse } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
     await execute(warehouse, address, 'drop index notes_by_updated_at')
-    expect((await warehouse.migrate()).map(({ what }) => what)).toEqual([
+    expect((await migrate(warehouse)).map(({ what }) => what)).toEqual([
       'create table',
       'create index on tenant_id, updated_at',
     ])
@@ -124,7 +126,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('an interrupted refill walk continues in the next run, whatever that is asked to do', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
-    await warehouse.migrate()
+    await migrate(warehouse)
     sandbox.script([{ when: { resource: 'customers', page: 2 }, fault: { kind: 'status', status: 403 } }])
     expect(of(await run(warehouse), 'customers').map(({ status }) => status)).toEqual(['failed', 'failed'])
     sandbox.script([])
@@ -149,7 +151,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await run(warehouse)
     sandbox.script([])
     await execute(warehouse, address, 'drop table customer_phones')
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect((await run(warehouse)).status).toBe('ok')
     expect(await rowsOf(warehouse, 'customer_phones')).toHaveLength(260)
     await warehouse.close()
@@ -158,14 +160,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('a refill that is requested during a walk outlives the walk', async () => {
     const { address, warehouse, wanted } = await begin()
     await execute(warehouse, address, 'drop table customer_phones')
-    await warehouse.migrate()
+    await migrate(warehouse)
     const other = await reopen(address)
     let asked = 0
     /** After what is new in both: when the first page is requested again to close the books, some pages are stored. */
     const dropInTheMiddle = async (): Promise<void> => {
       if (++asked !== 5) return
       await execute(other, address, 'drop table customer_phones')
-      await other.migrate()
+      await migrate(other)
     }
     const around = (source: Source): Source =>
       new Between(source, async (request, ask) => {
@@ -193,7 +195,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
         if (request.path !== 'customers' || request.tenantId !== 1) return ask()
         if (request.page === 4) {
           await execute(other, address, 'drop table customer_phones')
-          await other.migrate()
+          await migrate(other)
         }
         if (request.page === 6) throw new Skip('cut short', { reason: 'refused' })
         return ask()
@@ -216,7 +218,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await warehouse.close()
     const learned = later({ nickname: text('Nickname.') })
     const next = await reopen(address, learned)
-    expect((await next.migrate()).map(({ what }) => what.toLowerCase())).toEqual(['add column nickname text'])
+    expect((await migrate(next)).map(({ what }) => what.toLowerCase())).toEqual(['add column nickname text'])
     const report = await run(next, { known: learned })
     expect(report.cursors.map((cursor) => cursor.requests)).toEqual(report.cursors.map(() => 1))
     const rows = await rowsOf(next, 'customers')
@@ -224,7 +226,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     expect(rows.map(({ _extra }) => _extra)).toEqual(rows.map(() => ({ hobbies: ['chess'] })))
     // As if it had been known from the beginning.
     const fresh = await reopen(kind.address(), learned)
-    await fresh.migrate()
+    await migrate(fresh)
     await run(fresh, { known: learned })
     expect(await contents(next, learned)).toEqual(await contents(fresh, learned))
     await fresh.close()
@@ -240,7 +242,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     )
     const learned = later({ hobbies })
     const next = await reopen(address, learned)
-    await next.migrate()
+    await migrate(next)
     const report = await run(next, { known: learned })
     // What is new first, then the whole list.
     expect(requests(report, 'customers')).toEqual([1 + 3, 1 + 3])
@@ -255,7 +257,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   it('a column that cannot be added again only fails its table', async () => {
     const { address, warehouse } = await begin()
     await execute(warehouse, address, 'alter table notes rename column _synced_at to seen')
-    expect(await warehouse.migrate()).toEqual([])
+    expect(await migrate(warehouse)).toEqual([])
     const report = await run(warehouse)
     expect(report.status).toBe('partial')
     expect(of(report, 'notes').map(({ reason }) => reason)).toEqual(['warehouse', 'warehouse'])

@@ -3,10 +3,12 @@
  * whatever the address says and whatever a pooler drops. Otherwise, the watermark would move into the future by an hour
  * per run.
  */
+
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { connecting } from '../../../src/engine/warehouse/postgres/connection.js'
 import { timestampOf } from '../../../src/engine/warehouse/postgres/sessiontime.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -75,7 +77,7 @@ describe('a Postgres in Berlin', () => {
   /** Two runs, and what is stored after them. */
   async function stored(url: string): Promise<void> {
     const warehouse = await reopen({ url, schema: `t_${randomBytes(6).toString('hex')}` })
-    await warehouse.migrate()
+    await migrate(warehouse)
     for (const resources of [['notes'], ['notes']]) await sync(await sandbox, warehouse, { resources })
     const [cursor] = await rowsOf(warehouse, 'sync_cursors')
     expect(cursor?.watermark).toBe(newest)
@@ -112,7 +114,7 @@ describe('a Postgres in Berlin', () => {
   it('stops, and tells you why, if a pooler drops what a transaction sets', async () => {
     const pooler = await startPooler(berlin.href, "set local timezone = 'UTC'")
     const warehouse = await reopen({ url: pooler.url, schema: 'dropped' })
-    const error = await refusal(warehouse.migrate())
+    const error = await refusal(migrate(warehouse))
     expect(error).toMatchObject({ name: 'Stop', exitCode: 3 })
     expect(error.message).toContain('uses the time zone "Europe/Berlin", expected UTC')
     // What its transaction did isn't committed.

@@ -1,9 +1,11 @@
 /** A Postgres that goes silent: the run notices, and no wait ignores a signal. */
+
 import { connect, createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import { withJobs } from '../../../src/features/schedule/tables.js'
 import { template } from '../../../src/sandbox/index.js'
@@ -56,7 +58,7 @@ describe('postgres', () => {
   it('a silent connection is given up, and the work continues on another one', async () => {
     const { url, silence, close } = await line(postgres.port)
     const warehouse = await openWarehouse({ url, schema: 'silent', model: known, silentMs: 200 })
-    await warehouse.migrate()
+    await migrate(warehouse)
     let attempts = 0
     const answer = await warehouse.read(async (db) => {
       silence(++attempts === 1)

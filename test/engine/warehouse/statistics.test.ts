@@ -22,9 +22,8 @@ it('makes statistics of the columns by which rows are found, and leaves the rest
     page: warehouse.encode(customers.flatten(records, false), { tenantId: 7, resource: 'customers' }),
     syncedAt: '2026-01-02T00:00:00.000000Z',
     statements: [],
-    fence: undefined,
   })
-  await warehouse.optimize(customers.tables)
+  await warehouse.dialect.optimize(customers.tables)
   // The server learns what a connection has counted at the latest when that ends.
   await warehouse.close()
   const again = await openAt(address, known)

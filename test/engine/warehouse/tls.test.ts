@@ -1,8 +1,10 @@
 /** Encrypted connections to a real Postgres: what each sslmode requires of the certificate, and what is reported. */
+
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'
 import { warehouseProblem } from '../../../src/engine/config/address.js'
+import { plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import { startPostgres, type TestPostgres } from '../../support/postgres.js'
 import { known } from '../../support/run.js'
@@ -17,7 +19,7 @@ async function open(url: string): Promise<string> {
   const warehouse = await openWarehouse({ url, schema: 'tls', model: known }).catch((error: unknown) => error)
   if (warehouse instanceof Error) return said(warehouse)
   try {
-    await (warehouse as Awaited<ReturnType<typeof openWarehouse>>).plan()
+    await plannedChanges(warehouse as Awaited<ReturnType<typeof openWarehouse>>)
     return 'connected'
   } catch (error) {
     return said(error)

@@ -2,6 +2,7 @@
  * A problem with one table only affects that table. What was added to a table, or removed from it, fails the cursors
  * that write to it, with the database's message and without customer data. The other cursors continue.
  */
+
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { resources as schemaResources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { Skip } from '../../../src/engine/base/errors.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { RetryPolicy } from '../../../src/engine/warehouse/retrypolicy.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
@@ -506,7 +508,7 @@ describe('a role that only runs', () => {
       const known = model(schemaResources, { vehicles: { columns: { vin: 'text' } } })
       const warehouse = await reopen({ ...address, url }, known)
       const next = async (): Promise<RunReport> => {
-        await warehouse.migrate()
+        await migrate(warehouse)
         return sync(sandbox, warehouse, { resources, known })
       }
       const refused = await next()
@@ -819,7 +821,7 @@ it('a change of a table lets readers pass, and names the one that holds it, with
   await idle.query(`alter table ${notes} drop column description`)
   await idle.query(`begin; select count(*) from ${notes} where _synced_at::text = '${secret}'`)
   const { rows } = await idle.query('select pg_backend_pid() as pid')
-  const failed = warehouse.migrate().catch((error: unknown) => error)
+  const failed = migrate(warehouse).catch((error: unknown) => error)
   // With a transaction that waits for the lock, each further reader would wait, too.
   await other.query("set statement_timeout = '9s'")
   let isOver = false
@@ -835,7 +837,7 @@ it('a change of a table lets readers pass, and names the one that holds it, with
   )
   expect(`${error.message} ${error.hint}`).not.toContain(secret)
   await idle.query('rollback')
-  expect(await warehouse.migrate()).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
+  expect(await migrate(warehouse)).toMatchObject([{ table: 'notes', column: { name: 'description' } }])
   await idle.end()
   await other.end()
   await warehouse.close()

@@ -1,8 +1,9 @@
 /** The writer thread stores what this thread would store, and an error comes back as it was. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'
-import type { Fence } from '../../../src/engine/warehouse/versionbatch.js'
+import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import { pagesToThreads } from '../../support/thread.js'
@@ -27,13 +28,12 @@ const page = (version: number) =>
     false,
   )
 
-const batch = (warehouse: Warehouse, version: number, fence?: Fence) => ({
+const batch = (warehouse: Warehouse, version: number) => ({
   tenantId: 7,
   resource: 'repair_orders',
   page: warehouse.encode(page(version), { tenantId: 7, resource: 'repair_orders' }),
   syncedAt: at(10 + version),
   statements: [],
-  fence,
 })
 
 describe('the writer thread', () => {
@@ -82,12 +82,15 @@ describe('the writer thread', () => {
 
   it('throws an error of the same class, and stores no row of the batch', async () => {
     const before = await contents(threaded, known)
-    const former = await threaded.claim({ runId: 'former', command: 'sync', leaseMs: 60_000 })
+    const former = await claimLease(threaded, { runId: 'former', command: 'sync', leaseMs: 60_000 })
     await former.release()
-    const holder = await threaded.claim({ runId: 'holder', command: 'sync', leaseMs: 60_000 })
+    const holder = await claimLease(threaded, { runId: 'holder', command: 'sync', leaseMs: 60_000 })
     await holder.release()
-    const failing = batch(threaded, 3, former.fence)
-    const failed = await threaded.apply(failing).catch((error: unknown) => error)
+    const page3 = batch(threaded, 3)
+    const failed = await threaded
+      .under(former, 'former')
+      .apply(page3)
+      .catch((error: unknown) => error)
     expect(failed).toMatchObject({
       name: 'Stop',
       exitCode: 4,
@@ -96,6 +99,6 @@ describe('the writer thread', () => {
     expect(failed).toBeInstanceOf(Stop)
     expect(await contents(threaded, known)).toEqual(before)
     // No row of the page was stored, so the page can be sent again.
-    expect((await threaded.apply({ ...failing, fence: undefined })).written).toBeGreaterThan(0)
+    expect((await threaded.apply(page3)).written).toBeGreaterThan(0)
   })
 })

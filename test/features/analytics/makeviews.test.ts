@@ -2,11 +2,14 @@
  * Makes the views once, makes them again if something has changed, and never at the cost of a user's own relations. On
  * Postgres: who may make them and who may read them.
  */
+
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
 import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
@@ -131,7 +134,7 @@ describe.each(warehouses())('in $name, the views', (kind) => {
       .execute()
     // As a program that stored no names left them: views that read them have to wait.
     expect(await make(warehouse, {}, named)).toEqual({ made: [], troubles: [], isPostponed: true })
-    const moved = await warehouse.migrateColumns(new AbortController().signal)
+    const moved = await moveColumns(warehouse, new AbortController().signal)
     expect(moved.find(({ table }) => table === 'vehicles')).toMatchObject({ to: 'name', values: 2 })
     await prepareViews(warehouse)
     const vehicles = await ask(warehouse, 'dim_vehicles', 'select * from {view} order by vehicle_key')
@@ -357,7 +360,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
     const { made, troubles } = await make(warehouse)
     expect(made).toEqual([])
     expect(troubles).toMatchObject([{ message: expect.stringContaining('shop_id') }])
-    await warehouse.migrate()
+    await migrate(warehouse)
     expect((await make(warehouse)).troubles).toEqual([])
   })
 

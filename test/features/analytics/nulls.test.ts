@@ -3,8 +3,10 @@
  * that nobody would enter on purpose. A column declared as never null has no null there, every other one has some, and
  * keys are unique.
  */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { spoil, starve } from '../../support/hostile.js'
 import { sync } from '../../support/run.js'
@@ -63,7 +65,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   beforeAll(async () => {
     warehouse = await reopen(kind.address())
-    await warehouse.migrate()
+    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
     // A cursor whose first walk is running.

@@ -2,8 +2,10 @@
  * A calendar of other rules or another version: the views stay as they were until it is filled again, wherever the
  * upgrade is interrupted.
  */
+
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
 import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
@@ -62,14 +64,14 @@ describe.each(warehouses())('on $name', (kind) => {
     await warehouse.close()
 
     const cut = await again()
-    await cut.migrate()
+    await migrate(cut)
     expect(await make(cut, settings)).toEqual({ made: [], troubles: [], isPostponed: true })
     expect(await daysIn(cut)).toEqual(['of before'])
     if (last === 'the calendar') await refresh(cut, settings)
     await cut.close()
 
     const whole = await again()
-    await whole.migrate()
+    await migrate(whole)
     await make(whole, settings)
     await refresh(whole, settings)
     await make(whole, settings)

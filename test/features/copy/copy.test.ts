@@ -1,5 +1,7 @@
 /** A copy equals the original: every table, and every cursor's progress, on every kind of warehouse. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import { runVerify } from '../../../src/features/verify/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '../../support/copying.js'
@@ -21,7 +23,7 @@ const look = async (address: Address): Promise<Tables> => {
 /** What `migrate` would change. */
 const lacking = async (address: Address): Promise<unknown> => {
   const warehouse = await reopen(address, rich)
-  const changes = await warehouse.plan()
+  const changes = await plannedChanges(warehouse)
   await warehouse.close()
   return changes
 }
@@ -33,7 +35,7 @@ describe.each(warehouses())('from $name', (kind) => {
   beforeAll(async () => {
     sandbox = await createSandbox({ tenants: 1, repairOrders: 6, seed: 3, until: '2026-01-01T00:00:00Z' })
     const warehouse = await reopen(from, rich)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await fillRichly(sandbox, warehouse)
     original = await everything(warehouse)
     await warehouse.close()

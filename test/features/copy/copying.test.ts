@@ -1,7 +1,10 @@
 /** An interrupted copy continues and equals the original in the end; an unsuitable target is refused and left alone. */
+
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { claimLease } from '../../../src/engine/warehouse/lease.js'
+import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { CopyProgress } from '../../../src/features/copy/work.js'
 import { readReport } from '../../../src/features/report/read/read.js'
@@ -33,7 +36,7 @@ describe.each(warehouses())('into $name', (kind) => {
     })
     await expect(begun).rejects.toThrow(Crash)
     const half = await reopen(to, rich)
-    for (const asked of [() => half.plan(), () => half.migrate()])
+    for (const asked of [() => plannedChanges(half), () => migrate(half)])
       expect(await refusal(asked())).toMatchObject({
         exitCode: 2,
         message: expect.stringContaining(`is an unfinished copy of sqlite:`),
@@ -81,13 +84,13 @@ describe.each(warehouses())('into $name', (kind) => {
   it('accepts a target made by migrate, unless the original is older', async () => {
     const to = kind.address()
     const made = await reopen(to, rich)
-    await made.migrate()
+    await migrate(made)
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok' })
     expect(await look(to)).toEqual(await look(from))
     await made.close()
     const newer = kind.address()
     const empty = await reopen(newer, rich)
-    await empty.migrate()
+    await migrate(empty)
     await empty.close()
     expect(await refusal(copyInto(await keptWarehouse(warehouses()[0]!), newer))).toMatchObject({
       exitCode: 2,
@@ -99,8 +102,8 @@ describe.each(warehouses())('into $name', (kind) => {
     const to = kind.address()
     for (const held of [from, to]) {
       const holder = await reopen(held, rich)
-      await holder.migrate()
-      const lease = await holder.claim({ runId: 'other', command: 'sync', leaseMs: 60_000 })
+      await migrate(holder)
+      const lease = await claimLease(holder, { runId: 'other', command: 'sync', leaseMs: 60_000 })
       expect(await refusal(copyInto(from, to))).toMatchObject({ exitCode: 4 })
       await lease.release()
       await holder.close()
@@ -141,11 +144,11 @@ describe.each(warehouses())('into $name', (kind) => {
     // The lease is made again. Missing columns and tables, and what follows from that; the types have different names,
     // and all indexes are made.
     const lacking = async (warehouse: Warehouse): Promise<unknown[]> =>
-      (await warehouse.plan())
+      (await plannedChanges(warehouse))
         .filter(({ kind, table }) => kind !== 'index' && table !== 'sync_lease')
         .map(({ table, column, refills }) => [table, column?.name, refills])
     expect(await lacking(theirs)).toEqual(await lacking(mine))
-    for (const warehouse of [mine, theirs]) await warehouse.migrate()
+    for (const warehouse of [mine, theirs]) await migrate(warehouse)
     // What forget still has to look for stays with each file.
     const compared = async (warehouse: Warehouse) => {
       const { sync_meta: meta = [], ...others } = await everything(warehouse)

@@ -1,7 +1,9 @@
 /** The sources for dbt: what they claim about the tables holds in real warehouses, queried as dbt would. */
+
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { toDbt } from '../../../src/features/dictionary/dbtmodels.js'
@@ -57,7 +59,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   beforeAll(async () => {
     warehouse = await reopen(address)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
     const text = toDbt(dictionary, { ...(await biToolsOf(address)).dbt, staleHours: 26 })

@@ -2,8 +2,10 @@
  * The dictionary's queries run as they are on both kinds of warehouse, with the same results. Two tenants whose ids
  * collide, and orders that show the same service, reveal whether a query keeps them apart.
  */
+
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { dataTables } from '../../../src/features/dictionary/dictionary.js'
@@ -48,7 +50,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   beforeAll(async () => {
     warehouse = await reopen(address)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
   })

@@ -2,10 +2,12 @@
  * The dictionary's SQL of figures: it runs as it is on both kinds of warehouse, with the same results, which match
  * shop_months. What people type instead also runs, and returns something else.
  */
+
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unitFactor } from '../../../schema/figure.js'
 import { figures } from '../../../schema/figures/index.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
 import { supersetMetrics } from '../../../src/features/dictionary/supersetmetrics.js'
@@ -53,7 +55,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   beforeAll(async () => {
     warehouse = await reopen(address)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await sync(sandbox, warehouse)
     await prepareViews(warehouse)
   })

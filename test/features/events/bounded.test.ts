@@ -1,7 +1,9 @@
 /** What rings may use: the time between two of the same cursor, requests, the lease; and what a failing cursor may. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
 import { addLateness, type LatenessWay } from '../../../src/engine/warehouse/latenessrows.js'
+import { claimLease, wantLease } from '../../../src/engine/warehouse/lease.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute, resources } from '../../support/eventworld.js'
 import { until } from '../../support/scheduler.js'
@@ -295,7 +297,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const end = await world.turn({
       around: (source) =>
         new Between(source, async (_, ask) => {
-          await world.warehouse.want()
+          await wantLease(world.warehouse)
           // The response never comes: the request in flight is ended.
           await new Promise((resolve) => setTimeout(resolve, 50))
           return ask()
@@ -320,7 +322,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
           // Its lease expires while it is stopped, and a command has taken over.
           await world.warehouse.write([expired.compile()])
           const other = await reopen(world.address)
-          await other.claim({ runId: 'other', command: 'forget', leaseMs: 60_000 })
+          await claimLease(other, { runId: 'other', command: 'forget', leaseMs: 60_000 })
           await other.close()
           isStopped = false
           return page

@@ -1,7 +1,9 @@
 /** The inbox is separate from the warehouse: forget, adopt and copy must not leave it out. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { inboxCare } from '../../../src/features/events/care.js'
@@ -28,7 +30,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     sandbox = await createSandbox({ tenants: 2, repairOrders: 3, seed: 5 })
     address = kind.address()
     warehouse = await reopen(address)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await sync(sandbox, warehouse)
     events = await EventBench.open(sandbox, warehouse)
     for (const tenant of sandbox.tenantIds)
@@ -68,7 +70,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 
   it.each(bothWarehouses())('copy to $name keeps reading while events come', async (other) => {
     const copied = await reopen(other.address())
-    await copied.migrate()
+    await migrate(copied)
     const [tenant = 0] = sandbox.tenantIds
     const put = (n: number): Promise<void> =>
       events.putAll(Array.from({ length: n }, () => ({ tenant, resource: 'repair_orders', id: 1 })))

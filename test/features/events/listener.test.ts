@@ -1,7 +1,9 @@
 /** The listener between its turns: what it does with events that come faster than it may claim the warehouse. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
+import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import { Listener } from '../../../src/features/events/listener.js'
 import { Between } from '../../support/between.js'
 import { SkippingClock } from '../../support/clocks.js'
@@ -31,7 +33,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const log = { warn: () => {}, info: () => {} }
     const { inbox } = world.events
     const listener = new Listener({ deps, inbox, settings: { settle: 0, requestShare: 0.5 }, log })
-    const run = await world.warehouse.claim({ runId: 'run', command: 'sync', leaseMs: 60_000 })
+    const run = await claimLease(world.warehouse, { runId: 'run', command: 'sync', leaseMs: 60_000 })
     const end = new AbortController()
     const listening = listener.run(end.signal)
     const [id = 0] = world.orders
@@ -81,7 +83,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     const listening = listener.run(end.signal)
     const [id = 0] = world.orders
     const states = await listener.aside(async () => {
-      const run = await world.warehouse.claim({ runId: 'job', command: 'hourly', leaseMs: 60_000 })
+      const run = await claimLease(world.warehouse, { runId: 'job', command: 'hourly', leaseMs: 60_000 })
       await world.put({ id })
       listener.received()
       await systemClock.sleep(100)

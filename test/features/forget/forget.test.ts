@@ -1,5 +1,7 @@
 /** Forget: nothing of a tenant is left, and everything of the others is. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
@@ -59,7 +61,7 @@ describe.each(warehouses())('$name', (kind) => {
       exitCode: 2,
       hint: expect.stringContaining('101, 102'),
     })
-    const lease = await warehouse.claim({ runId: 'another', command: 'sync', leaseMs: 60_000 })
+    const lease = await claimLease(warehouse, { runId: 'another', command: 'sync', leaseMs: 60_000 })
     await expect(forget(warehouse, 101)).rejects.toMatchObject({ exitCode: 4 })
     expect((await traces(warehouse, 101)).length).toBeGreaterThan(0)
     await lease.release()

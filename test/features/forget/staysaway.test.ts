@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/engine/base/clock.js'
 import { runSync } from '../../../src/engine/run/run.js'
 import type { Dependencies } from '../../../src/engine/run/runcontext.js'
 import type { CursorChoice } from '../../../src/engine/run/runreport.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { forgottenTenants } from '../../../src/engine/warehouse/tenants.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
@@ -15,6 +16,7 @@ import { runVerify } from '../../../src/features/verify/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { begun } from '../../support/begins.js'
 import { copyInto } from '../../support/copying.js'
+import { interposed } from '../../support/interposed.js'
 import { type Place, place } from '../../support/place.js'
 import { depsOf, sync } from '../../support/run.js'
 import { statusOf } from '../../support/status.js'
@@ -143,12 +145,17 @@ describe.each(warehouses())('$name', (kind) => {
     const end = new AbortController()
     const { deps, close } = await depsOf(shops, warehouse)
     let steps = 0
-    const slow = new Proxy(warehouse, {
-      get: (target, name) => {
-        const value = Reflect.get(target, name, target)
-        if (typeof value !== 'function') return value
-        if ((name === 'write' || name === 'transaction') && ++steps === 4) end.abort(new Error('cut short'))
-        return value.bind(target)
+    const step = (): void => {
+      if (++steps === 4) end.abort(new Error('cut short'))
+    }
+    const slow = interposed(warehouse, {
+      write: (sound) => (statements) => {
+        step()
+        return sound(statements)
+      },
+      transaction: (sound) => (work) => {
+        step()
+        return sound(work)
       },
     })
     await expect(forgetTenant({ ...deps, warehouse: slow, signal: end.signal }, 101)).rejects.toThrow(
@@ -175,7 +182,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a copy includes it', async () => {
     const address = kind.address()
     const from = await reopen(address)
-    await from.migrate()
+    await migrate(from)
     await sync(shops, from, { resources })
     await forget(from)
     await from.close()

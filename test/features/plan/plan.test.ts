@@ -1,8 +1,10 @@
 /** Plan: what it says a run would cost is what it then costs, as long as the source doesn't change. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'
 import { minutesFor, rateOf } from '../../../src/engine/source/rate/knownrate.js'
+import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { burstChecks, readsAhead, walkCost } from '../../../src/features/plan/forecast.js'
 import { mostAsked } from '../../../src/features/plan/sample.js'
@@ -90,7 +92,7 @@ describe.each(warehouses())('$name', (kind) => {
     const columns = { vin: 'text' } as const
     const promoted = model(resources, { vehicles: { columns } })
     const first = await reopen(address, promoted)
-    await first.migrate()
+    await migrate(first)
     await sync(shops, first, { readAhead: 1, resources: vehicles, known: promoted })
     await first.close()
     const warehouse = await reopen(address, known)
@@ -119,8 +121,8 @@ describe.each(warehouses())('$name', (kind) => {
     const planned = await plan(shops, warehouse, {}, other)
     await other.close()
     expect(planned.table_changes).toContainEqual({ table: 'sync_cursors', what: 'create table' })
-    expect(await warehouse.plan()).toHaveLength(planned.table_changes.length)
-    await warehouse.migrate()
+    expect(await plannedChanges(warehouse)).toHaveLength(planned.table_changes.length)
+    await migrate(warehouse)
     await sync(shops, warehouse, { resources: ['categories'] })
     const before = [
       await contents(warehouse),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { listQuarantine, replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { model } from '../../support/model.js'
@@ -81,7 +82,7 @@ describe.each(warehouses())('$name', (kind) => {
   it('a field that gets a column is no longer drift', async () => {
     const address = kind.address()
     const before = await reopen(address)
-    await before.migrate()
+    await migrate(before)
     const put = (id: number): void =>
       sandbox.store.put(1, 'notes', { id, mood: 'good', luck: 1, updated_at: '2026-11-01T00:00:00Z' })
     put(1)
@@ -92,7 +93,7 @@ describe.each(warehouses())('$name', (kind) => {
       notes: { enabled: true, path: undefined, columns: { mood: 'text' } },
     })
     const after = await reopen(address, promoting)
-    await after.migrate()
+    await migrate(after)
     await sync(sandbox, after, { resources: ['notes'], known: promoting })
     expect(await drift()).toEqual(['luck'])
     put(2)

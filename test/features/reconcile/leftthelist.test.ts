@@ -1,6 +1,8 @@
 /** Records that leave their list and its total and can still be read by id: archived ones. */
+
 import { describe, expect, it } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { makePlan } from '../../../src/features/plan/work.js'
@@ -193,7 +195,7 @@ describe.each(warehouses())('$name', (kind) => {
   it.each(warehouses())('a copy into $name knows them, too', async (other) => {
     const address = kind.address()
     const original = await reopen(address)
-    await original.migrate()
+    await migrate(original)
     clock = new HandClock('2026-03-01T12:00:00Z', 10n)
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })

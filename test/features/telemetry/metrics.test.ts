@@ -2,10 +2,12 @@
  * The metrics: what runs count is a lifetime total of the warehouse, whichever process ran them and however often their
  * end was recorded; the warehouse's current state is read again each time; and no label contains customer data.
  */
+
 import { afterEach, describe, expect, it } from 'vitest'
 import { Retry } from '../../../src/engine/base/errors.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { startRun } from '../../../src/engine/warehouse/runs.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
@@ -67,7 +69,7 @@ describe.each(warehouses())('$name', (kind) => {
     const reports: RunReport[] = []
     for (const mode of ['sync', 'full', 'reconcile'] as const) {
       const warehouse = await reopen(address)
-      await warehouse.migrate()
+      await migrate(warehouse)
       reports.push(await sync(sandbox, warehouse, { resources, mode }))
       await warehouse.close()
     }

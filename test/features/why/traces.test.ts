@@ -1,8 +1,10 @@
 /** Erased data leaves nothing behind in the database's files. */
+
 import { existsSync, readFileSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { liftForgotten } from '../../../src/engine/warehouse/tenants.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
@@ -52,7 +54,7 @@ describe.each(sqlite)('$name', (kind) => {
   async function filled() {
     const address = kind.address()
     const warehouse = await reopen(address)
-    await warehouse.migrate()
+    await migrate(warehouse)
     await sync(sandbox, warehouse, { resources: ['notes'] })
     expect(traces(address.url)).toBeGreaterThan(300)
     return { address, warehouse }

@@ -3,7 +3,9 @@
  * pages, so that one which has revealed a fault can be stored. Nothing here uses vitest: a law is loaded from a copy of
  * the program with a fault in it, and played there.
  */
+
 import type fc from 'fast-check'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Address } from '../place.js'
@@ -27,6 +29,6 @@ export async function warehouseAt(addresses: readonly Address[], at = 0): Promis
   const address = addresses[at]
   if (!address) throw new Error(`The law is played on ${at + 1} warehouses, found ${addresses.length}`)
   const warehouse = await openWarehouse({ ...address, model: known, retryWaits: [0, 5, 20, 50] })
-  await warehouse.migrate()
+  await migrate(warehouse)
   return warehouse
 }

@@ -1,9 +1,10 @@
 /** Law 5: at every commit, every record at or before a committed watermark is in the warehouse. */
+
 import fc from 'fast-check'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Batch } from '../../../src/engine/warehouse/versionbatch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { interposed } from '../interposed.js'
 import type { Address } from '../place.js'
 import { syncInOrder } from '../run.js'
 import { wipe } from '../through.js'
@@ -85,17 +86,11 @@ class Watermark implements Law<WatermarkCase> {
 
   /** Checks after every commit of a page. */
   #watched(): Warehouse {
-    const { warehouse } = this
-    return new Proxy(warehouse, {
-      get: (target, name) => {
-        if (name === 'apply')
-          return async (batch: Batch) => {
-            const applied = await target.apply(batch)
-            await this.#look()
-            return applied
-          }
-        const value = Reflect.get(target, name, target) as unknown
-        return typeof value === 'function' ? value.bind(target) : value
+    return interposed(this.warehouse, {
+      apply: (sound) => async (batch) => {
+        const applied = await sound(batch)
+        await this.#look()
+        return applied
       },
     })
   }

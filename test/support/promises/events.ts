@@ -12,7 +12,6 @@ import type * as walkEnd from '../../../src/engine/run/walkend.js'
 import type * as leases from '../../../src/engine/warehouse/lease.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
-import type * as warehouses from '../../../src/engine/warehouse/warehouse.js'
 import type * as deletions from '../../../src/features/events/deletedevents.js'
 import type * as inboxes from '../../../src/features/events/inbox.js'
 import type * as listeners from '../../../src/features/events/listener.js'
@@ -460,15 +459,13 @@ export const events: readonly Promised[] = [
   {
     promise: 'a command never waits for a listener in vain',
     broken: 'treats a listener like any other run',
-    breakage: breaking<typeof warehouses>('src/engine/warehouse/warehouse.ts').method(
-      'Warehouse',
-      'claim',
+    breakage: breaking<typeof leases>('src/engine/warehouse/lease.ts').function(
+      'claimLease',
       (sound) =>
-        function (request) {
-          return sound.call(this, request).catch((error: object) => {
+        (...given) =>
+          sound(...given).catch((error: object) => {
             throw 'isListener' in error ? Object.assign(error, { isListener: false }) : error
-          })
-        },
+          }),
     ),
     test: 'test/features/events/listener.test.ts',
     name: 'a command that finds it at work',

@@ -92,7 +92,7 @@ export const laws: readonly LawMutant[] = [
       'apply',
       (sound) =>
         async function (batch) {
-          await this.write(batch.statements, batch.fence)
+          await this.write(batch.statements)
           return sound.call(this, { ...batch, statements: [] })
         },
     ),

@@ -3,10 +3,11 @@
  * back.
  */
 import { sql } from 'kysely'
-import type { Table } from '../model/table.js'
-import { isEverybodys } from './classify.js'
-import type { Dialect } from './dialect.js'
-import type { Session } from './transaction.js'
+import type { Table } from '../../engine/model/table.js'
+import { isEverybodys } from '../../engine/warehouse/classify.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
+import type { Session } from '../../engine/warehouse/transaction.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Pages are about a megabyte each: a disk without room for a few of them is full as far as a run is concerned. */
 const tryBytes = 8 * 1024 * 1024
@@ -37,9 +38,11 @@ async function tryTable(
  * Throws the database's error if the warehouse can't be written: a table that can't be created (`creates`) or written,
  * or no room left.
  */
-export async function tryWrite(
-  dialect: Dialect,
-  tables: readonly Table[],
+export const tryWrite = (warehouse: Warehouse, how: { readonly creates: boolean }): Promise<void> =>
+  warehouse.trying(() => tryAll(warehouse, how))
+
+async function tryAll(
+  { dialect, tables }: Warehouse,
   { creates }: { readonly creates: boolean },
 ): Promise<void> {
   const undo = new Error('undo')
