@@ -59,7 +59,7 @@ async function fill(warehouse: Warehouse): Promise<void> {
   await run(
     `insert into bench_tenants with recursive n (i) as (select 1 union all select i + 1 from n where i < ${tenants}) select i from n`,
   )
-  const timestamp = warehouse.dialect.columnType('timestamp')
+  const timestamp = warehouse.dialect.sql.columnType('timestamp')
   const stamp = (column: string): string => `cast(${column} as ${timestamp})`
   await run(
     `insert into ${table('tenants')} (tenant_id, _synced_at) select t, ${stamp(`'${ago(24)}'`)} from bench_tenants`,

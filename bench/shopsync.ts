@@ -30,7 +30,7 @@ export async function run(options: ProductRun): Promise<RunReport> {
   const { baseUrl, url, schema, mode, connections, readAhead } = options
   const known = modelOf(options.history)
   const warehouse = await openWarehouse({ url, schema, model: known })
-  collectAt(warehouse.dialect.heapGrowth)
+  collectAt(warehouse.dialect.bulk.heapGrowth)
   await migrate(warehouse)
   const clock = systemClock
   const stamps = new Stamps(clock, await newestStamp(warehouse))

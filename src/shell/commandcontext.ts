@@ -120,7 +120,7 @@ export class OpenContext implements CommandContext {
       ...(readRules && { readRules: (writing, tenantId) => readRules(this, writing, tenantId) }),
       ...how,
     })
-    this.invocation.io.collectAt(warehouse.dialect.heapGrowth)
+    this.invocation.io.collectAt(warehouse.dialect.bulk.heapGrowth)
     this.#closers.push(() => warehouse.close())
     return warehouse
   }

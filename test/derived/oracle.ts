@@ -169,7 +169,7 @@ export const netsBySql = (warehouse: Warehouse): Promise<Record<string, unknown>
   answer(warehouse, linesText)
 
 async function answer(warehouse: Warehouse, text: string): Promise<Record<string, unknown>[]> {
-  const [yes, no] = warehouse.dialect.numbers === 'double' ? ['1', '0'] : ['true', 'false']
+  const [yes, no] = warehouse.dialect.sql.numbers === 'double' ? ['1', '0'] : ['true', 'false']
   const query = sql.raw<Record<string, unknown>>(text.replace('YES', yes).replace('NO', no))
   const { rows } = await warehouse.dialect.transaction(async (session) => {
     const [, schema] =

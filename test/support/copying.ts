@@ -100,7 +100,7 @@ export async function fillRichly(sandbox: Sandbox, warehouse: Warehouse): Promis
 /** Every row of every table, in a form that is the same for both kinds, without what only concerns one warehouse. */
 export async function everything(warehouse: Warehouse): Promise<Record<string, Record<string, unknown>[]>> {
   const all: Record<string, Record<string, unknown>[]> = {}
-  const live = new Set((await warehouse.dialect.liveColumns()).map(({ table }) => table))
+  const live = new Set((await warehouse.dialect.catalog.liveColumns()).map(({ table }) => table))
   for (const { name } of warehouse.tables) if (live.has(name)) all[name] = await rowsOf(warehouse, name)
   delete all.sync_lease
   all.sync_meta = (all.sync_meta ?? []).filter((row) => !/^(views|copy)/.test(String(row.name)))

@@ -248,10 +248,11 @@ export class Year {
     }
     const { dialect } = this.#warehouse
     const { transaction } = dialect
-    const { offload: _, ...rest } = dialect
+    const { offload: _, ...bulk } = dialect.bulk
     const dying = new Warehouse({
       dialect: {
-        ...rest,
+        ...dialect,
+        bulk,
         transaction: async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
           moment()
           const result = await transaction(work)

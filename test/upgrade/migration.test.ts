@@ -25,17 +25,20 @@ const table = 'repair_order_services'
 const newKey = ['tenant_id', 'repair_order_id', 'id']
 
 const keyOf = async ({ dialect }: Warehouse): Promise<unknown> =>
-  (await dialect.liveIndexes()).find((index) => index.table === table && index.isPrimary)?.columns
+  (await dialect.catalog.liveIndexes()).find((index) => index.table === table && index.isPrimary)?.columns
 
 /** A warehouse of 0.2.0 in which somebody gave some tables other keys. */
 async function otherwiseKeyed(kind: Kind, server?: string): Promise<Address> {
   const address = await keptWarehouse(kind, server)
   const warehouse = await reopen(address, known)
-  const keys = (await warehouse.dialect.liveIndexes()).filter(({ isPrimary }) => isPrimary)
+  const keys = (await warehouse.dialect.catalog.liveIndexes()).filter(({ isPrimary }) => isPrimary)
   for (const name of [table, 'repair_order_labors', 'repair_order_parts']) {
     const declared = known.tableByName.get(name)!
     const live = keys.find((key) => key.table === name)
-    const { statements } = await warehouse.dialect.changeKey({ ...declared, key: ['tenant_id', 'id'] }, live)
+    const { statements } = await warehouse.dialect.catalog.changeKey(
+      { ...declared, key: ['tenant_id', 'id'] },
+      live,
+    )
     await warehouse.write(statements)
   }
   await warehouse.close()
@@ -60,12 +63,12 @@ async function outline(warehouse: Warehouse, kind: Kind): Promise<unknown> {
         .orderBy(sql`2`)
         .execute(),
     )
-  return { state, catalog: rows, indexes: await warehouse.dialect.liveIndexes() }
+  return { state, catalog: rows, indexes: await warehouse.dialect.catalog.liveIndexes() }
 }
 
 /** The same, and all rows. */
 async function everything(warehouse: Warehouse, kind: Kind): Promise<unknown> {
-  const live = new Set((await warehouse.dialect.liveColumns()).map((column) => column.table))
+  const live = new Set((await warehouse.dialect.catalog.liveColumns()).map((column) => column.table))
   const tables = [...known.tables, ...known.histories].filter(({ name }) => live.has(name))
   return { rows: await contents(warehouse, known, tables), outline: await outline(warehouse, kind) }
 }
@@ -108,7 +111,7 @@ describe.each(warehouses())('$name', (kind) => {
     expect(await keyOf(warehouse)).toEqual(newKey)
     expect(await contents(warehouse, known)).toMatchObject(before)
     expect(await titles()).toEqual(wereTitles)
-    const indexes = (await warehouse.dialect.liveIndexes()).filter((index) => index.table === table)
+    const indexes = (await warehouse.dialect.catalog.liveIndexes()).filter((index) => index.table === table)
     expect(indexes.map(({ name, isPrimary }) => (isPrimary ? 'key' : name)).sort()).toEqual([
       'key',
       'repair_order_services_by_id',

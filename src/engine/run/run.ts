@@ -130,7 +130,7 @@ export async function openRun(
  */
 async function optimize({ warehouse, observer }: WritingRun): Promise<void> {
   try {
-    await warehouse.trying(() => warehouse.dialect.optimize(warehouse.tables))
+    await warehouse.trying(() => warehouse.dialect.bulk.optimize(warehouse.tables))
   } catch (error) {
     if (!(error instanceof Skip)) throw error
     observer.warning?.('The warehouse could not update its statistics', { error: describeError(error) })

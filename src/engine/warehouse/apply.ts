@@ -215,7 +215,7 @@ async function keepVersions<R extends Rows<R>, E>(
   { sorted, replaced }: { readonly sorted: SortedIds; readonly replaced: readonly Int64[] },
 ): Promise<{ readonly looked: Looked | undefined; readonly dropUnchanged: () => Promise<void> }> {
   const doubtful: (() => Promise<void>)[] = []
-  const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
+  const rows = (table: Table): R => dialect.bulk.rows(batch.page.rows, table)
   const [inside] = embedded
   if (embeddedHistory && inside && batch.resource !== inside.resource && rows(inside).owners.length > 0) {
     const keeping = { dialect, session, tables: versionTables(embeddedHistory, embedded) }
@@ -262,7 +262,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   const [root, ...children] = to.tables
   if (!root) throw new Bug(`${batch.resource} has no table`)
   const { db } = dialect
-  const rows = (table: Table): R => dialect.rows(batch.page.rows, table)
+  const rows = (table: Table): R => dialect.bulk.rows(batch.page.rows, table)
   const {
     register,
     versions: previous,

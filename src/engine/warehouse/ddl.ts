@@ -28,7 +28,7 @@ function indexName(table: string, columns: readonly string[]): string {
 function createTable(dialect: Dialect, table: Table, keyName = `${table.name}_key`): CompiledQuery {
   let builder = dialect.db.schema.createTable(table.name)
   for (const column of table.columns)
-    builder = builder.addColumn(column.name, sql.raw(dialect.columnType(column.kind)), (c) =>
+    builder = builder.addColumn(column.name, sql.raw(dialect.sql.columnType(column.kind)), (c) =>
       column.nullable ? c : c.notNull(),
     )
   return builder.addPrimaryKeyConstraint(keyName, [...table.key] as never[]).compile()
@@ -56,7 +56,7 @@ function addColumn(dialect: Dialect, table: Table, column: Column): Change {
         hint: `Expected a table made by shopsync: rename or drop ${table.name} and run shopsync migrate, then sync --full`,
       },
     )
-  const type = dialect.columnType(column.kind)
+  const type = dialect.sql.columnType(column.kind)
   return {
     table: table.name,
     what: `add column ${column.name} ${type}`,
@@ -76,7 +76,7 @@ function missingColumns(
     const found = types.get(column.name)
     if (found === undefined && !column.nullable && !isStrict) return []
     if (found === undefined) return [addColumn(dialect, table, column)]
-    const expected = dialect.columnType(column.kind).toLowerCase()
+    const expected = dialect.sql.columnType(column.kind).toLowerCase()
     if (found === expected || !isStrict) return []
     throw new Stop(`The column ${table.name}.${column.name} is ${found}; expected ${expected}`, {
       exitCode: 2,
@@ -156,11 +156,11 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
     if (columns) columns.push(column)
     else live.set(column.table, [column])
   }
-  const indexes = await dialect.liveIndexes()
+  const indexes = await dialect.catalog.liveIndexes()
   const changes: Change[] = []
   const absent = tables.filter(({ name }) => !live.has(name)).map(({ name }) => name)
   // A view in the place of a table is the trouble of that table: the others are still made.
-  const found = live.size > 0 && absent.length > 0 ? await dialect.interferences(absent) : []
+  const found = live.size > 0 && absent.length > 0 ? await dialect.catalog.interferences(absent) : []
   const taken = new Set(found.map(({ table }) => table))
   for (const table of tables.filter(({ name }) => !taken.has(name))) {
     const columns = live.get(table.name)

@@ -37,7 +37,7 @@ const rowsAtOnce = 100
 type Ids = readonly Int64[]
 
 /** Selects a column without losing a digit. */
-const exactly = ({ extra }: Dialect, { name, kind }: Column) =>
+const exactly = ({ sql: { extra } }: Dialect, { name, kind }: Column) =>
   kind === 'number' || kind === 'json' ? extra.exact(name) : sql.ref(name)
 
 const storedAs = (value: unknown, kind: Column['kind'] | undefined): Stored =>
@@ -124,7 +124,7 @@ async function deriveOne(
   for (const table of read)
     found.push([table.name, await readRows(records, table, one.declared.reads[table.name] ?? [], ids)])
   const paths = await readPaths(records, ids)
-  const context = { tenantId, settings, form: dialect.numbers }
+  const context = { tenantId, settings, form: dialect.sql.numbers }
   const changed = new ChangedLines(read, one.declared.name)
   const rows = [...versions].flatMap(([id, { syncedAt, deletedAt, unlistedAt }]) => {
     const own = Object.fromEntries(found.map(([name, byId]) => [name, byId.get(id) ?? []]))

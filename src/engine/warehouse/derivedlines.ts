@@ -62,10 +62,10 @@ export class ChangedLines {
     for (const { table, key, computed, rows } of this.#targets) {
       // The tenant is one of the given values. If it were a parameter, SQLite without statistics would read all lines
       // of the tenant for each of these.
-      const given = dialect.listed('$1', [...key, ...computed])
+      const given = dialect.sql.listed('$1', [...key, ...computed])
       const set = computed.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
       const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)
-      const text = `update ${dialect.versionWords.from(table.name)} as l set ${set.join(', ')} from ${given} as v where ${same.join(' and ')}`
+      const text = `update ${dialect.sql.versionWords.from(table.name)} as l set ${set.join(', ')} from ${given} as v where ${same.join(' and ')}`
       for (let i = 0; i < rows.length; i += linesAtOnce) {
         const some = rows.slice(i, i + linesAtOnce).map((row) => `[${row.map(asJson).join(',')}]`)
         await session.ask(text, [`[${some.join(',')}]`])

@@ -110,47 +110,28 @@ export interface OneInstant {
   views(schema?: string): ViewStore
 }
 
-/**
- * A database. `R`: rows of one table in the form that its sessions take. `E`: the rows of a page as `encode` makes
- * them.
- */
-export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
-  readonly db: Db
-  /** Where the warehouse is, for people. Never includes a password. */
-  readonly where: string
-  /** How many pages may wait to be stored before no more are fetched: enough to keep the database busy. */
-  readonly backlog: number
-  /** By how many percent the heap may grow before a full collection: with two threads filling it, memory buys time. */
-  readonly heapGrowth: number
-  /** Whether `for share` keeps other transactions from changing a row. If false, there is one writer at a time. */
-  readonly locksRows: boolean
-  /**
-   * What tells this database from another one at the same address, as SQL that is read from the lease's row: another
-   * text than before means that what the database has confirmed may be lost.
-   */
-  readonly server: RawBuilder<string>
+/** Words of the database's SQL, and how it holds values. */
+export interface DialectSql {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
+  /** How number columns and JSON hold numbers. */
+  readonly numbers: NumberForm
   readonly extra: ExtraSql
   readonly calendar: CalendarSql
   readonly versionWords: VersionWords
   /** A query for rows from a parameter that holds them as JSON, a list of lists. Each column has its name and type. */
   listed(parameter: string, columns: readonly Pick<Column, 'name' | 'kind'>[]): string
-  /** How number columns and JSON hold numbers. */
-  readonly numbers: NumberForm
-  /** Runs the work in one transaction and rolls back if it throws. The work must not wait for the network. */
-  transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
-  /**
-   * Runs work that only reads in one transaction. The work must only query what it is given, because SQLite's one
-   * connection is lent to it.
-   */
-  atOneInstant<T>(work: (held: OneInstant) => Promise<T>): Promise<T>
-  /**
-   * All rows of a table in the order of its key, with text in byte order: `rowsAtOnce` rows at a time, with a value for
-   * each of the table's columns. If the database holds more digits than a double, numbers come as text; JSON always
-   * does. `held`: as of one instant; only one scan of it at a time.
-   */
-  scan(held: Db, table: Table, rowsAtOnce: number): AsyncIterable<readonly Tuple[]>
+}
+
+/**
+ * Rows in bulk. `R`: rows of one table in the form that the sessions take. `E`: the rows of a page as `encode` makes
+ * them.
+ */
+export interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
+  /** How many pages may wait to be stored before no more are fetched: enough to keep the database busy. */
+  readonly backlog: number
+  /** By how many percent the heap may grow before a full collection: with two threads filling it, memory buys time. */
+  readonly heapGrowth: number
   /** Starts threads and connections ahead of a long load. */
   warm(): void
   /** Encodes the rows of a page, by table name. The tuples aren't needed afterwards. */
@@ -161,6 +142,28 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   pageOf(rows: ReadonlyMap<string, R>): E
   /** Applies a batch in another thread. undefined if the caller must apply the batch itself. */
   offload?(to: BatchTables, batch: Batch<E>): Promise<Applied> | undefined
+  /** Whether the error means that a row existed which a session's `insert` took for new. */
+  isTaken(error: unknown): boolean
+  /**
+   * All rows of a table in the order of its key, with text in byte order: `rowsAtOnce` rows at a time, with a value for
+   * each of the table's columns. If the database holds more digits than a double, numbers come as text; JSON always
+   * does. `held`: as of one instant; only one scan of it at a time.
+   */
+  scan(held: Db, table: Table, rowsAtOnce: number): AsyncIterable<readonly Tuple[]>
+  /** After a run: updates statistics for the query planner. */
+  optimize(tables: readonly Table[]): Promise<void>
+}
+
+/** What exists in the database, and what it takes to change it. */
+export interface Catalog<R extends Rows<R> = AnyRows> {
+  liveColumns(): Promise<readonly LiveColumn[]>
+  /** The live indexes, including primary keys. */
+  liveIndexes(): Promise<readonly LiveIndex[]>
+  sizeOf(table: string): Promise<TableSize>
+  /** What others made or set on these tables that keeps rows from being stored as they were sent. */
+  interferences: FindInterference
+  /** The database's encoding if it can't hold every character; undefined if it can. */
+  narrowEncoding(): Promise<string | undefined>
   /** Creates the schema for the tables, and keeps other migrations out until the transaction ends. */
   prepare(session: Session<R>): Promise<void>
   /**
@@ -168,14 +171,6 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    * the table is one that needs no permission on the schema.
    */
   tryRoom(session: Session<R>, how: { readonly bytes: number; readonly creates: boolean }): Promise<void>
-  /** What others made or set on these tables that keeps rows from being stored as they were sent. */
-  interferences: FindInterference
-  /** The database's encoding if it can't hold every character; undefined if it can. */
-  narrowEncoding(): Promise<string | undefined>
-  liveColumns(): Promise<readonly LiveColumn[]>
-  /** The live indexes, including primary keys. */
-  liveIndexes(): Promise<readonly LiveIndex[]>
-  sizeOf(table: string): Promise<TableSize>
   /** Statements that write the dictionary's texts for these tables into the database, if it can hold them. */
   comments(tables: readonly Table[]): CompiledQuery[]
   /**
@@ -183,6 +178,44 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    * them. Anything made by others that would break is an obstacle, and is never dropped. `live`: the key it has now.
    */
   changeKey(table: Table, live: LiveIndex | undefined): Promise<KeyChange>
+}
+
+/** The file or disk under the database, as far as this machine can see it. */
+export interface DatabaseFile {
+  /** Whether the file has been replaced since it was opened, or is gone. */
+  isGone(): boolean
+  /**
+   * The file that is at the path now: another text if it is another file, or is still being written. undefined if there
+   * is none; empty if the warehouse is no file.
+   */
+  atPath(): string | undefined
+  /** Free bytes on the disk of the warehouse. undefined if the disk is another machine's. */
+  room(): Promise<number | undefined>
+}
+
+/** A database. `R` and `E`: see Bulk. */
+export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
+  readonly db: Db
+  /** Where the warehouse is, for people. Never includes a password. */
+  readonly where: string
+  /** Whether `for share` keeps other transactions from changing a row. If false, there is one writer at a time. */
+  readonly locksRows: boolean
+  /**
+   * What tells this database from another one at the same address, as SQL that is read from the lease's row: another
+   * text than before means that what the database has confirmed may be lost.
+   */
+  readonly server: RawBuilder<string>
+  readonly sql: DialectSql
+  readonly bulk: Bulk<R, E>
+  readonly catalog: Catalog<R>
+  readonly file: DatabaseFile
+  /** Runs the work in one transaction and rolls back if it throws. The work must not wait for the network. */
+  transaction<T>(work: (session: Session<R>) => Promise<T>): Promise<T>
+  /**
+   * Runs work that only reads in one transaction. The work must only query what it is given, because SQLite's one
+   * connection is lent to it.
+   */
+  atOneInstant<T>(work: (held: OneInstant) => Promise<T>): Promise<T>
   /** The views, in a schema of that name if the database has schemas. Default: next to the schema of the tables. */
   views(schema?: string): ViewStore
   /** The time by which leases expire: the database's if several machines share it. Canonical timestamp. */
@@ -191,10 +224,6 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
    * Maps a driver's error to the classes of errors.ts: what the loop does next. Errors of those classes pass through.
    */
   classify(error: unknown): Error
-  /** Whether the error means that a row existed which a session's `insert` took for new. */
-  isTaken(error: unknown): boolean
-  /** After a run: updates statistics for the query planner. */
-  optimize(tables: readonly Table[]): Promise<void>
   /**
    * The place of tables that are written alongside a run, at any moment, and whose commits survive a power cut: the
    * same database, or a separate file if a busy writer would hold them up. undefined if it doesn't exist, unless
@@ -205,15 +234,6 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
     readonly table: string
     readonly creates: boolean
   }): Promise<Dialect | undefined>
-  /** Whether the file has been replaced since it was opened, or is gone. */
-  isGone(): boolean
-  /**
-   * The file that is at the path now: another text if it is another file, or is still being written. undefined if there
-   * is none; empty if the warehouse is no file.
-   */
-  atPath(): string | undefined
-  /** Free bytes on the disk of the warehouse. undefined if the disk is another machine's. */
-  room(): Promise<number | undefined>
   /**
    * Runs work that permanently deletes rows of these tables, then removes what is left of them in the database's files.
    */

@@ -118,7 +118,7 @@ export class InterferedTables {
   #found: Promise<readonly Interference[]> | undefined
 
   constructor(
-    private readonly dialect: Pick<Dialect, 'where' | 'interferences'>,
+    private readonly dialect: Pick<Dialect, 'where' | 'catalog'>,
     private readonly find: () => Promise<readonly Interference[]>,
   ) {}
 
@@ -126,7 +126,7 @@ export class InterferedTables {
   async explain(error: unknown, written: readonly Table[]): Promise<never> {
     const table = error instanceof Skip ? error.details.table : undefined
     const refusal = table === undefined ? undefined : this.unchanged.get(table)
-    throw refusal ?? (await explained(error, (tables) => this.dialect.interferences(tables), written))
+    throw refusal ?? (await explained(error, (tables) => this.dialect.catalog.interferences(tables), written))
   }
 
   /** The tables whose rows are read back. */

@@ -31,7 +31,7 @@ export async function keyChange(
 ): Promise<Change | undefined> {
   const live = indexes.find((index) => index.table === table.name && index.isPrimary)
   if (live?.columns.join() === table.key.join()) return undefined
-  const { statements, obstacles } = await dialect.changeKey(table, live)
+  const { statements, obstacles } = await dialect.catalog.changeKey(table, live)
   const shared = (await isUnique(dialect, table, live, ask)) ? [] : [sharing(table)]
   return {
     table: table.name,
@@ -74,7 +74,9 @@ async function isUnique(
 export async function measured<C extends Change>(dialect: Dialect, changes: readonly C[]): Promise<C[]> {
   const found: C[] = []
   for (const change of changes)
-    found.push(change.kind === 'key' ? { ...change, size: await dialect.sizeOf(change.table) } : change)
+    found.push(
+      change.kind === 'key' ? { ...change, size: await dialect.catalog.sizeOf(change.table) } : change,
+    )
   return found
 }
 

@@ -101,7 +101,7 @@ async function survey(
   { dialect, tables, rowSettings }: Warehouse,
   ask: Ask = (query) => dialect.db.executeQuery(query),
 ): Promise<Survey> {
-  const live = await dialect.liveColumns()
+  const live = await dialect.catalog.liveColumns()
   const meta = await readMeta(dialect, live, ask)
   refuseOtherVersions(meta, dialect.where)
   refuseUnfinished(meta, dialect.where)
@@ -201,7 +201,7 @@ async function migrateOthers(warehouse: Warehouse, onChange?: OnChange): Promise
   refuseObstacles(found, dialect.where)
   const sized = await measured(dialect, found)
   const making = dialect.transaction(async (session) => {
-    await dialect.prepare(session)
+    await dialect.catalog.prepare(session)
     // Compared again after taking the lock: another process may have migrated meanwhile.
     const again = await survey(warehouse, (query) => session.run(query))
     const now = except(unchanged, again.changes)
@@ -216,7 +216,7 @@ async function migrateOthers(warehouse: Warehouse, onChange?: OnChange): Promise
         })
     }
     const changed = tables.filter(({ name }) => !unchanged.has(name))
-    for (const comment of dialect.comments(changed)) await session.run(comment)
+    for (const comment of dialect.catalog.comments(changed)) await session.run(comment)
     const at = await dialect.now(session, clock)
     for (const statement of recordConsequences(dialect.db, consequences, at)) await session.run(statement)
     // A table that could not be changed is compared strictly again, with the columns that it had.

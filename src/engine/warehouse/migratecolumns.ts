@@ -133,7 +133,7 @@ async function carryOut(
   const { resource, name, to, isPromoted, kind } = move
   const [table] = resource.tables
   if (!table) throw new Bug(`${resource.name} has no table`)
-  const live = await dialect.liveColumns()
+  const live = await dialect.catalog.liveColumns()
   const exists = live.some((column) => column.table === table.name && column.name === name)
   if (to === 'history' || to === 'no history') {
     const values = await transact(async (session) => {
@@ -186,7 +186,7 @@ export const pendingMoves = (warehouse: Warehouse): Promise<PendingMove[]> =>
 
 async function movesOf(warehouse: Warehouse): Promise<PendingMove[]> {
   const { dialect } = warehouse
-  const live = await dialect.liveColumns()
+  const live = await dialect.catalog.liveColumns()
   const pending: PendingMove[] = []
   for (const move of await waitingMoves(warehouse)) {
     const { resource, name: column, to } = move

@@ -64,7 +64,7 @@ async function moveBatch(
 
 /** The next rows whose `_extra` has the member, or whose column has a value. */
 function waitingRows(
-  { db, extra }: Dialect,
+  { db, sql: { extra } }: Dialect,
   { table, name, kind, to }: MovingField,
   after: WaitingRow | undefined,
 ): CompiledQuery<WaitingRow> {
@@ -101,8 +101,8 @@ function rewrite(
 /** A value that the column can't hold goes to quarantine, as it would if it came from the API. */
 function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
   const { name, kind, table } = field
-  const { value, reason } = valueOfMember(String(row.value), kind, dialect.numbers)
-  const update = rewrite(dialect, field, row, { value, _extra: dialect.extra.without(name) })
+  const { value, reason } = valueOfMember(String(row.value), kind, dialect.sql.numbers)
+  const update = rewrite(dialect, field, row, { value, _extra: dialect.sql.extra.without(name) })
   if (reason === null) return [update]
   const { tenant: tenantId, id, syncedAt } = row
   const text = cut(String(row.value), longestValue)
@@ -115,5 +115,5 @@ function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQu
 
 function empty(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
   const member = memberOfValue(row.value, field.kind)
-  return [rewrite(dialect, field, row, { value: null, _extra: dialect.extra.with(field.name, member) })]
+  return [rewrite(dialect, field, row, { value: null, _extra: dialect.sql.extra.with(field.name, member) })]
 }

@@ -78,7 +78,7 @@ interface NamedRow {
 }
 
 function nextRows(
-  { db, extra }: Dialect,
+  { db, sql: { extra } }: Dialect,
   table: Table,
   fields: readonly NameField[],
   after: NamedRow | undefined,

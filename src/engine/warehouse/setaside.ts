@@ -166,7 +166,7 @@ async function withoutValues(
   const parting = new Parting(dialect, batch)
   const rows = new Map<string, AnyRows>()
   for (const table of new Set([...tables, ...derived, ...embedded]))
-    rows.set(table.name, await parting.storable(table, dialect.rows(page.rows, table)))
+    rows.set(table.name, await parting.storable(table, dialect.bulk.rows(page.rows, table)))
   const { entries, whole } = parting
   const inPlain = page.quarantine.map((entry) => ({
     ...entry,
@@ -181,7 +181,7 @@ async function withoutValues(
     example: plain(entry.example),
   }))
   return {
-    page: { ...page, rows: dialect.pageOf(rows), quarantine: [...inPlain, ...entries], drift },
+    page: { ...page, rows: dialect.bulk.pageOf(rows), quarantine: [...inPlain, ...entries], drift },
     setAside: { entries, whole },
   }
 }

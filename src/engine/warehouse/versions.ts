@@ -17,7 +17,7 @@ type Ids = readonly Int64[]
 
 /** A transaction that keeps versions of one resource. */
 interface Keeping<R extends Rows<R>> {
-  readonly dialect: Pick<Dialect<R>, 'db' | 'versionWords'>
+  readonly dialect: Pick<Dialect<R>, 'db' | 'sql'>
   readonly session: Session<R>
   readonly tables: VersionTables
 }
@@ -31,10 +31,10 @@ export function versionTables(history: Table, [root, ...children]: readonly Tabl
 /** By database, since tests open several with the same model. Some of the texts have ten thousand characters. */
 const known = new WeakMap<object, Map<string, VersionTexts>>()
 
-function textsOf<R extends Rows<R>>({ dialect: { db, versionWords }, tables }: Keeping<R>): VersionTexts {
+function textsOf<R extends Rows<R>>({ dialect: { db, sql }, tables }: Keeping<R>): VersionTexts {
   const ofDatabase = known.get(db) ?? new Map<string, VersionTexts>()
   known.set(db, ofDatabase)
-  const texts = ofDatabase.get(tables.history.name) ?? versionTexts(versionWords, tables)
+  const texts = ofDatabase.get(tables.history.name) ?? versionTexts(sql.versionWords, tables)
   ofDatabase.set(tables.history.name, texts)
   return texts
 }

@@ -73,11 +73,11 @@ class Opened {
     this.rules = usualRules(clock)
     const classify = (error: unknown): Error => dialect.classify(error)
     this.retryPolicy = new RetryPolicy({ clock, classify, waits, signal })
-    this.backlog = new Backlog(dialect.backlog)
+    this.backlog = new Backlog(dialect.bulk.backlog)
     this.tables = [...model.tables, ...model.histories, ...model.state]
     const names = this.tables.map(({ name }) => name)
     this.interfered = new InterferedTables(dialect, () =>
-      this.retryPolicy.trying(() => dialect.interferences(names)),
+      this.retryPolicy.trying(() => dialect.catalog.interferences(names)),
     )
   }
 }
@@ -154,7 +154,7 @@ export class Warehouse implements Reader {
 
   /** How it holds numbers. */
   get numbers(): NumberForm {
-    return this.dialect.numbers
+    return this.dialect.sql.numbers
   }
 
   get tables(): readonly Table[] {
@@ -174,7 +174,7 @@ export class Warehouse implements Reader {
   async has(name: string): Promise<boolean> {
     const { found } = this.#opened
     if (found.has(name)) return true
-    const live = await this.trying(() => this.dialect.liveColumns())
+    const live = await this.trying(() => this.dialect.catalog.liveColumns())
     for (const { table } of live) found.add(table)
     return found.has(name)
   }
@@ -206,7 +206,7 @@ export class Warehouse implements Reader {
 
   /** Starts what a long load needs, while its first page is on the way. */
   warm(): void {
-    this.dialect.warm()
+    this.dialect.bulk.warm()
   }
 
   /**
@@ -218,10 +218,10 @@ export class Warehouse implements Reader {
     const { dialect, rules } = this
     const { rows, ...rest } = page
     const from = this.#resource(resource)
-    const context = () => ({ tenantId, settings: rules.of(tenantId), form: dialect.numbers })
+    const context = () => ({ tenantId, settings: rules.of(tenantId), form: dialect.sql.numbers })
     const derived = from.derived.length > 0 ? derivePage(from, page, context()) : new Map()
     const all = derived.size === 0 ? rows : new Map([...rows, ...derived])
-    return { ...rest, rows: dialect.encode(all, this.model.tableByName) }
+    return { ...rest, rows: dialect.bulk.encode(all, this.model.tableByName) }
   }
 
   /** Whether rows of the resource's records move from record to record (sharedrows.ts). */
@@ -258,8 +258,10 @@ export class Warehouse implements Reader {
         backlog.asking((sent) => applyBatch(dialect, session, to, batch, { sent, isCautious })),
       )
     const store = (): Promise<Applied> =>
-      dialect.offload?.(to, batch) ??
-      storeHere(false).catch((error) => (dialect.isTaken(error) ? storeHere(true) : Promise.reject(error)))
+      dialect.bulk.offload?.(to, batch) ??
+      storeHere(false).catch((error) =>
+        dialect.bulk.isTaken(error) ? storeHere(true) : Promise.reject(error),
+      )
     return backlog.storing(() => this.trying(store, [...to.tables, ...to.derived, ...to.embedded]))
   }
 

@@ -26,7 +26,7 @@ function filling(
   const days = daysOf(zone)
   const runs = days.runs(from, end)
   const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1, stretch
-    from (${dialect.calendar.dayRows(runs)}) as days where true`
+    from (${dialect.sql.calendar.dayRows(runs)}) as days where true`
   const filled = withAnalytics(db)
     .insertInto('report_days')
     .columns(['zone', 'from_at', 'day', 'month', 'day_number', 'weekday', 'stretch'])
@@ -34,7 +34,7 @@ function filling(
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  const utcDays = dialect.calendar.utcDayRows?.(runs)
+  const utcDays = dialect.sql.calendar.utcDayRows?.(runs)
   const byUtcDay = utcDays
     ? withAnalytics(db)
         .insertInto('report_utc_days')
@@ -68,7 +68,7 @@ async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | u
  * copy in another kind of database needs others.
  */
 const rulesOf = ({ dialect }: Pick<Warehouse, 'dialect'>): string =>
-  `${process.versions.tz ?? 'unknown'}/4${dialect.calendar.utcDayRows ? '' : ' short'}`
+  `${process.versions.tz ?? 'unknown'}/4${dialect.sql.calendar.utcDayRows ? '' : ' short'}`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: Warehouse): Promise<boolean> {

@@ -207,7 +207,7 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   if (obstacle) return { made: [], troubles: [obstacle] }
   try {
     return await warehouse.transaction(async (session) => {
-      await dialect.prepare(session)
+      await dialect.catalog.prepare(session)
       const run: RunStatement = (query) => session.run(query)
       await store.prepare(run)
       return makeStale(warehouse, store, { wanted, inputs: settings.inputs }, run)

@@ -100,7 +100,7 @@ async function saidByShops(warehouse: Warehouse, model: Model, only?: Int64): Pr
   const { resource, field } = zoneField
   const columns = model.tableByName.get(resource)?.columns ?? []
   const isColumn = columns.some(({ name }) => name === field)
-  const { extra } = warehouse.dialect
+  const { extra } = warehouse.dialect.sql
   const value = isColumn ? sql<string | null>`${sql.ref(field)}` : extra.member(field)
   const { rows } = await warehouse.read((db) =>
     db.executeQuery(

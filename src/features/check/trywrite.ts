@@ -46,22 +46,22 @@ async function tryAll(
   { creates }: { readonly creates: boolean },
 ): Promise<void> {
   const undo = new Error('undo')
-  const found = await dialect.interferences(tables.map(({ name }) => name))
+  const found = await dialect.catalog.interferences(tables.map(({ name }) => name))
   // The trouble of a single table is told by itself; without the state tables, no run can begin.
   const barred = new Set(
     found.filter(({ isHarmful, table }) => isHarmful && !isEverybodys(table)).map(({ table }) => table),
   )
   const live = new Map<string, Set<string>>()
-  for (const { table, name } of await dialect.liveColumns())
+  for (const { table, name } of await dialect.catalog.liveColumns())
     live.set(table, (live.get(table) ?? new Set()).add(name))
   try {
     await dialect.transaction(async (session) => {
-      if (creates) await dialect.prepare(session)
+      if (creates) await dialect.catalog.prepare(session)
       for (const table of tables) {
         const columns = live.get(table.name)
         if (columns && !barred.has(table.name)) await tryTable(dialect, session, table, columns)
       }
-      await dialect.tryRoom(session, { bytes: tryBytes, creates })
+      await dialect.catalog.tryRoom(session, { bytes: tryBytes, creates })
       throw undo
     })
   } catch (error) {

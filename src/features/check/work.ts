@@ -147,7 +147,7 @@ export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate
 /** The tables that something interferes with, and an encoding that doesn't hold every character. */
 export async function checkInterference(warehouse: Warehouse): Promise<Trial[]> {
   const found = await warehouse.interfered.found()
-  const encoding = await warehouse.read(() => warehouse.dialect.narrowEncoding())
+  const encoding = await warehouse.read(() => warehouse.dialect.catalog.narrowEncoding())
   const trials = found.map((interference): Trial => {
     const { isHarmful, table } = interference
     return { of: 'table', interference, exitCode: isHarmful ? (isEverybodys(table) ? 3 : 1) : 0 }

@@ -50,7 +50,7 @@ request.`,
       const { model, clock } = context
       const open = async (where: { url: string; schema: string; existing: boolean }) => {
         const warehouse = await openWarehouse({ model, clock, signal, pooler, ...where })
-        io.collectAt(warehouse.dialect.heapGrowth)
+        io.collectAt(warehouse.dialect.bulk.heapGrowth)
         return warehouse
       }
       let last: Parameters<typeof copyStep>[0] | undefined

@@ -30,7 +30,7 @@ function everyTable({ list, tables, state }: Model): Table[] {
 }
 
 /** The kind of an undeclared column, such as one that was configured earlier. */
-function kindOf({ columnType }: Dialect, { type }: LiveColumn): Kind | undefined {
+function kindOf({ sql: { columnType } }: Dialect, { type }: LiveColumn): Kind | undefined {
   const natural: readonly Kind[] = ['text', ...kinds, 'day']
   return natural.find((kind) => columnType(kind).toLowerCase() === type.toLowerCase())
 }
@@ -89,9 +89,9 @@ export async function copiedTables(
   model: Model,
   apart: ReadonlySet<string>,
 ): Promise<CopiedTables> {
-  const live = await dialect.liveColumns()
+  const live = await dialect.catalog.liveColumns()
   const keys = new Map(
-    (await dialect.liveIndexes()).flatMap((index) =>
+    (await dialect.catalog.liveIndexes()).flatMap((index) =>
       index.isPrimary ? [[index.table, index.columns] as const] : [],
     ),
   )

@@ -26,7 +26,7 @@ export interface Held {
   readonly db: Db
 }
 
-const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.numbers, to: to.numbers })
+const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.sql.numbers, to: to.sql.numbers })
 
 /** Called for each value that the target can't hold. */
 type OnUnfit = (tuple: Tuple, column: Column, value: Value, reason: string) => void
@@ -107,7 +107,7 @@ export async function copyTable(table: Table, rows: number, tableCopy: TableCopy
     copyRows(
       table,
       tableCopy,
-      mapRows(before.dialect.scan(db, table, rowsAtOnce), isOfPlace(table), (row) => row),
+      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isOfPlace(table), (row) => row),
     ),
   )
 }
@@ -119,7 +119,7 @@ async function copyRows(
 ): Promise<void> {
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)
-  const rows = source.dialect.scan(source.db, table, rowsAtOnce)
+  const rows = source.dialect.bulk.scan(source.db, table, rowsAtOnce)
   const wanted = mapRows(
     rows,
     isOfPlace(table),
@@ -187,7 +187,7 @@ export async function compareTable(
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)
   const isLeftOut = isOfPlace(table)
-  const rowsOf = ({ dialect, db }: Held): Rowlists => dialect.scan(db, table, rowsAtOnce)
+  const rowsOf = ({ dialect, db }: Held): Rowlists => dialect.bulk.scan(db, table, rowsAtOnce)
   const wanted = mapRows(rowsOf(source), isLeftOut, carryRows(table, passage, onUnfit))
   const there = mapRows(rowsOf(target), isLeftOut, (row) => row)
   const each = (rows: number): Promise<void> => {

@@ -71,7 +71,7 @@ async function stateOf(
   from: string,
 ): Promise<TargetState> {
   const { dialect, where } = target
-  const live = new Set((await dialect.liveColumns()).map(({ table }) => table))
+  const live = new Set((await dialect.catalog.liveColumns()).map(({ table }) => table))
   const begun = live.has('sync_meta') ? await readMark(dialect) : undefined
   if (begun) {
     if (begun.from === from) return { isBegun: true, hasTables: true }
@@ -111,7 +111,7 @@ export async function makeIndexes(
   { signal }: { readonly signal: AbortSignal },
 ): Promise<void> {
   const { dialect } = target
-  const live = await target.read(() => dialect.liveColumns())
+  const live = await target.read(() => dialect.catalog.liveColumns())
   const changes = await target.read(() =>
     missing({ dialect, live, isStrict: true, ask: (query) => dialect.db.executeQuery(query) }, tables),
   )
@@ -121,7 +121,7 @@ export async function makeIndexes(
     await turn()
     signal.throwIfAborted()
   }
-  const comments = target.dialect.comments(tables)
+  const comments = target.dialect.catalog.comments(tables)
   if (comments.length > 0) await target.write(comments)
 }
 
@@ -133,8 +133,8 @@ export const makeTables = (target: Warehouse, tables: readonly Table[]): Promise
 function make(target: Warehouse, tables: readonly Table[]): Promise<void> {
   const { dialect } = target
   return target.transaction(async (session) => {
-    await dialect.prepare(session)
-    const live = await dialect.liveColumns()
+    await dialect.catalog.prepare(session)
+    const live = await dialect.catalog.liveColumns()
     const changes = await missing(
       { dialect, live, isStrict: true, ask: (query) => session.run(query) },
       tables,

@@ -173,7 +173,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       }
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
-        await target.trying(() => target.dialect.optimize(known.tables))
+        await target.trying(() => target.dialect.bulk.optimize(known.tables))
         await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)

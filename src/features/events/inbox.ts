@@ -104,7 +104,7 @@ export class Inbox {
   async #trying<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await this.#policy.trying(async () => {
-        if (this.dialect.isGone()) {
+        if (this.dialect.file.isGone()) {
           this.#reopening ??= this.#reopen().finally(() => {
             this.#reopening = undefined
           })
@@ -158,7 +158,7 @@ export class Inbox {
 
   /** Free bytes where the inbox is stored; undefined if unknown. */
   room(): Promise<number | undefined> {
-    return this.dialect.room()
+    return this.dialect.file.room()
   }
 
   /** The source of the most recent events; undefined if there were none. */
@@ -212,8 +212,8 @@ const place = { name: 'events', table: 'sync_events' } as const
 
 async function makeTables(dialect: Dialect): Promise<void> {
   await dialect.transaction(async (session) => {
-    await dialect.prepare(session)
-    const live = await dialect.liveColumns()
+    await dialect.catalog.prepare(session)
+    const live = await dialect.catalog.liveColumns()
     const changes = await missing(
       { dialect, live, isStrict: false, ask: (query) => session.run(query) },
       asTables(eventTables),

@@ -94,7 +94,7 @@ class Receiver {
     try {
       const receiver = new Receiver(call, say, await Inbox.open({ dialect }), certificate)
       receiver.#closeDialect = () => dialect.close()
-      receiver.#isGone = () => dialect.isGone()
+      receiver.#isGone = () => dialect.file.isGone()
       await receiver.#begin()
       return receiver
     } catch (error) {

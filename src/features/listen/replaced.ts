@@ -42,7 +42,7 @@ export class ReplacementWatch {
   /** Looks now. A program that goes on would answer from what nobody else sees, and write from a memory of it. */
   async isReplaced(): Promise<boolean> {
     const { dialect, where } = this.warehouse
-    if (dialect.isGone())
+    if (dialect.file.isGone())
       this.#ended.abort(
         wentBack(`The file of the warehouse ${where} was replaced or removed while this program was up`),
       )
@@ -70,7 +70,7 @@ export class ReplacementWatch {
     if (isSuperseded(this.signal.reason)) throw this.signal.reason
     let before: string | undefined
     for (let looks = 0; looks < mostLooks && !program.aborted; looks++) {
-      const there = warehouse.dialect.atPath()
+      const there = warehouse.dialect.file.atPath()
       if (there !== undefined && there === before) break
       before = there
       await clock.sleep(betweenLooks, program)

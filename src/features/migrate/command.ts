@@ -35,7 +35,7 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
         const changes = await migrate(warehouse, ({ table, what }) => step?.(`${table}: ${what}`, 0, 0))
         return changes.map(({ table, what, size }) => ({ table, what, ...size }))
       })
-      const encoding = await warehouse.read(() => warehouse.dialect.narrowEncoding())
+      const encoding = await warehouse.read(() => warehouse.dialect.catalog.narrowEncoding())
       if (encoding !== undefined) {
         const { found, hint } = encodingWords(encoding)
         context.log.warn({ hint }, found)

@@ -219,7 +219,7 @@ interface Reached {
 /** Whether the warehouse answers in time, and whether it needs attention. */
 async function reach(warehouse: Warehouse, { signal }: ReplacementWatch): Promise<Reached> {
   const away = (found: string): Reached => ({ ready: false, warehouse: found, incidents: null })
-  if (warehouse.dialect.isGone() || signal.aborted) return away('it was replaced or removed')
+  if (warehouse.dialect.file.isGone() || signal.aborted) return away('it was replaced or removed')
   return inTime(warehouse.read((db) => openIncidents(warehouse, db))).then(
     ({ length }): Reached => ({ ready: true, warehouse: 'ok', incidents: length }),
     (error: unknown) => away(describeError(error)),

@@ -59,7 +59,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   const rows = (table: Table, ...records: readonly object[]) => {
     const flattened = boxes.flatten(records, false)
     const encoded = warehouse.encode(flattened, { tenantId: 7, resource: 'boxes' })
-    return warehouse.dialect.rows(encoded.rows, table)
+    return warehouse.dialect.bulk.rows(encoded.rows, table)
   }
   const store = (second: number, ...records: readonly object[]): Promise<number> =>
     within((session) => session.upsert(root, rows(root, ...records), stamp(second), false))
@@ -160,10 +160,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
       within((session) => session.insert(child, rows(child, ...records), stamp(1)))
     expect(await insert(of(1))).toBe(1)
     const again = await insert(of(2, { id: 2, count: 3 })).catch((error: unknown) => error)
-    if (typeof again !== 'number') expect(warehouse.dialect.isTaken(again)).toBe(true)
+    if (typeof again !== 'number') expect(warehouse.dialect.bulk.isTaken(again)).toBe(true)
     const counts = (await rowsOf(warehouse, child.name)).map((row) => row.count)
     expect(counts).toEqual(typeof again === 'number' ? [2, 3] : [1])
-    expect(warehouse.dialect.isTaken(new Error('another'))).toBe(false)
+    expect(warehouse.dialect.bulk.isTaken(new Error('another'))).toBe(false)
   })
 
   it('a record is stored whose nested rows are there without it', async () => {
@@ -234,7 +234,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     await store(1, ...records)
     const found: Tuple[][] = []
     await warehouse.dialect.atOneInstant(async ({ db }) => {
-      for await (const some of warehouse.dialect.scan(db, root, 2))
+      for await (const some of warehouse.dialect.bulk.scan(db, root, 2))
         found.push(some.map((tuple) => [...tuple]))
     })
     expect(found.map((some) => some.length)).toEqual([2, 2, 1])
@@ -275,8 +275,8 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('the catalog shows each table, its key, its indexes and its size', async () => {
-    const columns = await warehouse.dialect.liveColumns()
-    const indexes = await warehouse.dialect.liveIndexes()
+    const columns = await warehouse.dialect.catalog.liveColumns()
+    const indexes = await warehouse.dialect.catalog.liveIndexes()
     for (const table of warehouse.tables) {
       const live = columns.filter((column) => column.table === table.name).map(({ name }) => name)
       expect([table.name, live.toSorted()]).toEqual([
@@ -288,14 +288,14 @@ describe.each(bothWarehouses())('$name', (kind) => {
       for (const wanted of table.indexes) expect(of.map((index) => index.columns)).toContainEqual(wanted)
     }
     await store(1, record(1, 1), record(2, 1))
-    await warehouse.dialect.optimize([root])
-    const size = await warehouse.dialect.sizeOf('boxes')
+    await warehouse.dialect.bulk.optimize([root])
+    const size = await warehouse.dialect.catalog.sizeOf('boxes')
     expect(size.rows).toBe(2)
     expect(size.bytes).toBeGreaterThan(0)
   })
 
   it('moves members of _extra without parsing a number', async () => {
-    const { extra } = warehouse.dialect
+    const { extra } = warehouse.dialect.sql
     await store(1, record(1, 1))
     const set = async (value: Expression<unknown>): Promise<void> => {
       await anyTable().updateTable('boxes').set({ _extra: value }).execute()
@@ -325,7 +325,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const run = { first: 19_782, days: 3, start, end: start + 3 * 86_400 + 3600 }
     const { rows: days } = await sql<
       Record<string, unknown>
-    >`select n, from_at, day, month from (${warehouse.dialect.calendar.dayRows([run])}) as d order by n`.execute(
+    >`select n, from_at, day, month from (${warehouse.dialect.sql.calendar.dayRows([run])}) as d order by n`.execute(
       warehouse.db,
     )
     expect(days.map((day) => [Number(day.n), String(day.day), String(day.month), day.from_at])).toEqual([
@@ -333,7 +333,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
       [19_783, '2024-03-01', '2024-03-01', '2024-03-01T05:00:00.000000Z'],
       [19_784, '2024-03-02', '2024-03-01', '2024-03-02T05:00:00.000000Z'],
     ])
-    const utcDays = warehouse.dialect.calendar.utcDayRows?.([run])
+    const utcDays = warehouse.dialect.sql.calendar.utcDayRows?.([run])
     expect(utcDays === undefined).toBe(kind.name === 'postgres')
     if (!utcDays) return
     const { rows: parts } = await sql<
@@ -377,12 +377,12 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('tries for room, and leaves no table', async () => {
-    const before = (await warehouse.dialect.liveColumns()).length
+    const before = (await warehouse.dialect.catalog.liveColumns()).length
     await within(async (session) => {
-      await warehouse.dialect.tryRoom(session, { bytes: 100_000, creates: true })
+      await warehouse.dialect.catalog.tryRoom(session, { bytes: 100_000, creates: true })
       throw new Error('rolled back')
     }).catch(() => undefined)
-    expect((await warehouse.dialect.liveColumns()).length).toBe(before)
+    expect((await warehouse.dialect.catalog.liveColumns()).length).toBe(before)
   })
 
   it('erases permanently deleted rows, and reports what may be left', async () => {

@@ -156,7 +156,7 @@ describeBothWays((kind) => {
       .select([
         'id',
         'customer_id',
-        sql<string>`${warehouse.dialect.extra.exact('_children')}`.as('children'),
+        sql<string>`${warehouse.dialect.sql.extra.exact('_children')}`.as('children'),
       ])
       .execute()
     expect(rows[0]).toMatchObject({ id: 9_223_372_036_854_775_807n, customer_id: big })
@@ -416,12 +416,12 @@ describe('a wrong way of keeping is caught:', () => {
   })
 
   it('nested rows of one table are left out', async () => {
-    const { versionWords } = real.dialect
+    const { versionWords } = real.dialect.sql
     const nested: typeof versionWords.nested = (children, root) =>
       versionWords
         .nested(children, root)
         .replace(/(from "repair_order_labors" as c where)/, '$1 c.tenant_id < 0 and')
     const wrong = { ...versionWords, nested }
-    expect(await isCaught(() => ({}), { versionWords: wrong })).toBe(true)
+    expect(await isCaught(() => ({}), { sql: { ...real.dialect.sql, versionWords: wrong } })).toBe(true)
   })
 })

@@ -23,7 +23,7 @@ it('makes statistics of the columns by which rows are found, and leaves the rest
     syncedAt: '2026-01-02T00:00:00.000000Z',
     statements: [],
   })
-  await warehouse.dialect.optimize(customers.tables)
+  await warehouse.dialect.bulk.optimize(customers.tables)
   // The server learns what a connection has counted at the latest when that ends.
   await warehouse.close()
   const again = await openAt(address, known)

@@ -305,7 +305,10 @@ describe.each(bothWarehouses())('$name', (kind) => {
     if (kind.name === 'sqlite') await execute(warehouse, '', refuses)
     else await execute(warehouse, address.schema, refers)
     const hurriedWarehouse = through(warehouse, {
-      optimize: () => Promise.reject(new Skip('canceled by a statement time-out', { reason: 'failed' })),
+      bulk: {
+        ...warehouse.dialect.bulk,
+        optimize: () => Promise.reject(new Skip('canceled by a statement time-out', { reason: 'failed' })),
+      },
     })
     const notices: [string, Record<string, unknown>][] = []
     expect(await sync(sandbox, hurriedWarehouse, { resources, notices })).toMatchObject({ status: 'ok' })
@@ -417,7 +420,9 @@ describe.each(bothWarehouses())('a deletion that the database does not make: $na
     expect((await run()).code).toBe(0)
     const warehouse = await reopen(address)
     const keys = async () =>
-      (await warehouse.dialect.liveIndexes()).filter(({ table, isPrimary }) => table === 'notes' && isPrimary)
+      (await warehouse.dialect.catalog.liveIndexes()).filter(
+        ({ table, isPrimary }) => table === 'notes' && isPrimary,
+      )
     const before = await keys()
     const [schema, drop] =
       kind.name === 'sqlite' ? ['', 'drop table notes'] : [address.schema, 'drop table notes cascade']
@@ -446,7 +451,7 @@ describe.each(bothWarehouses())('a deletion that the database does not make: $na
     expect((await run()).code).toBe(0)
     const warehouse = await reopen(address)
     const indexes = async () =>
-      (await warehouse.dialect.liveIndexes()).filter(({ table }) => table === 'notes').length
+      (await warehouse.dialect.catalog.liveIndexes()).filter(({ table }) => table === 'notes').length
     const before = await indexes()
     await execute(
       warehouse,

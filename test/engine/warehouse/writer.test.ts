@@ -61,7 +61,8 @@ describe('the writer thread', () => {
     const usual = await open(warehouses()[0]!, known)
     const isOffloaded = (warehouse: Warehouse, rows: number): boolean => {
       const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])
-      return (warehouse.dialect.encode(tuples, known.tableByName) as { isOffloaded: boolean }).isOffloaded
+      return (warehouse.dialect.bulk.encode(tuples, known.tableByName) as { isOffloaded: boolean })
+        .isOffloaded
     }
     for (const rows of [0, 299, 300]) {
       expect(isOffloaded(threaded, rows)).toBe(true)

@@ -105,7 +105,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
   })
 
   it('each view is wrong if it reads them otherwise', async () => {
-    if (warehouse.dialect.numbers !== 'double') return
+    if (warehouse.dialect.sql.numbers !== 'double') return
     const closedAt = /\b([bt])\.closed_at\b/g
     const readings: readonly (readonly [view: string, from: RegExp, to: string])[] = [
       ['orders', closedAt, '1'],

@@ -88,7 +88,7 @@ describe('every view', () => {
   it('has a plan that Postgres finds cheap: it compiles one that it finds expensive, for seconds', async () => {
     const warehouse = full.get('postgres')
     if (!warehouse) return
-    await warehouse.dialect.optimize(warehouse.tables)
+    await warehouse.dialect.bulk.optimize(warehouse.tables)
     const schema = warehouse.dialect.views().where
     const costs: [string, number][] = []
     for (const name of names) {

@@ -120,11 +120,14 @@ describe.each(warehouses())('into $name', (kind) => {
     const to = kind.address()
     const spoil = async (how?: { readonly existing?: boolean }): Promise<Warehouse> => {
       const warehouse = await opener(to)(how)
-      const { scan } = warehouse.dialect
+      const { bulk } = warehouse.dialect
       return through(warehouse, {
-        scan: async function* (held, table, rowsAtOnce) {
-          for await (const rows of scan(held, table, rowsAtOnce))
-            yield table.name === 'notes' ? rows.map((row) => row.with(3, 'other')) : rows
+        bulk: {
+          ...bulk,
+          scan: async function* (held, table, rowsAtOnce) {
+            for await (const rows of bulk.scan(held, table, rowsAtOnce))
+              yield table.name === 'notes' ? rows.map((row) => row.with(3, 'other')) : rows
+          },
         },
       })
     }

@@ -185,7 +185,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
   it('without an inbox, runs have no extra work, and no table or file is made', async () => {
     const deaf = await opened(false)
     await deaf.run({})
-    const tables = Object.keys(await deaf.warehouse.dialect.liveColumns())
+    const tables = Object.keys(await deaf.warehouse.dialect.catalog.liveColumns())
     expect(tables.filter((name) => name.startsWith('sync_event'))).toEqual([])
     const context = {
       ...{ config: {}, clock: deaf.clock, onClose: () => {} },

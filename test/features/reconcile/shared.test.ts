@@ -215,7 +215,7 @@ describe.each(warehouses())('$name', (kind) => {
           .values(rows.slice(i, i + 1000) as never)
           .compile(),
       ])
-    await warehouse.dialect.optimize(known.byName.get(orders)!.tables)
+    await warehouse.dialect.bulk.optimize(known.byName.get(orders)!.tables)
     const [root, nested] = known.byName.get(orders)!.tables
     const shared = new SharedRows(warehouse, 7, root!, nested!)
     const ids = Array.from({ length: 100 }, (_, i) => 1 + i * 50)

@@ -204,7 +204,7 @@ describe.each(warehouses())('$name', (kind) => {
       await run(warehouse, on)
       await ask(warehouse, address, 'alter table notes drop column _seen_from')
       const { _synced_at: seen } = await note(
-        { ...warehouse, tables: known.tables, db: warehouse.db } as never,
+        { tables: known.tables, db: warehouse.db, dialect: warehouse.dialect } as never,
         1,
       )
       await migrate(warehouse)

@@ -128,9 +128,10 @@ const lostAt = (moment: Moment): Fault => {
  * (test/laws/kill.test.ts ends that thread in the middle).
  */
 function disturbed(warehouse: Warehouse, fault: Fault): Warehouse {
-  const { offload, transaction } = warehouse.dialect
+  const { bulk, transaction } = warehouse.dialect
+  const { offload } = bulk
   return through(warehouse, {
-    ...(offload && { offload: after(offload, () => fault(true)) }),
+    ...(offload && { bulk: { ...bulk, offload: after(offload, () => fault(true)) } }),
     transaction: async <T>(work: (session: Session) => Promise<T>): Promise<T> => {
       const result = await transaction((session) => work(watched(session, () => fault(false))))
       fault(true)

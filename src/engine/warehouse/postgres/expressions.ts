@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { columnTypes } from '../../model/columntypes.js'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, Dialect, ExtraSql } from '../dialect.js'
+import type { CalendarSql, DialectSql, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
 const column = sql.ref('_extra')
@@ -43,7 +43,7 @@ export const versionWords = (schema: string): VersionWords => {
   }
 }
 
-export const listed: Dialect['listed'] = (parameter, columns) => {
+export const listed: DialectSql['listed'] = (parameter, columns) => {
   const picked = columns.map(
     ({ name, kind }, i) => `(item ->> ${i})::${columnTypes[kind].postgres} as ${quoted(name)}`,
   )

@@ -12,7 +12,7 @@ import { fromMicros } from '../../base/timestamp.js'
 import { columnTypes } from '../../model/columntypes.js'
 import { rememberStatement } from '../classify.js'
 import type { Database } from '../database.js'
-import type { Dialect, LiveColumn } from '../dialect.js'
+import type { Catalog, Dialect, LiveColumn } from '../dialect.js'
 import { changeKey } from './changekey.js'
 import { classify, classifyOpening } from './drivererrors.js'
 import { deletingSecurely, withoutTraces } from './erase.js'
@@ -178,13 +178,19 @@ const liveColumns = (raw: BetterSqlite3.Database): LiveColumn[] =>
     .all()
 
 const catalogOf = (
-  raw: BetterSqlite3.Database,
-): Pick<Dialect, 'interferences' | 'narrowEncoding' | 'liveColumns' | 'liveIndexes' | 'sizeOf'> => ({
-  interferences: async (tables) => interferences(raw, tables),
-  narrowEncoding: async () => undefined,
+  { raw, named }: Opened,
+  db: Kysely<Database>,
+  { path, where }: { readonly path: string; readonly where: string },
+): Catalog => ({
   liveColumns: async () => liveColumns(raw),
   liveIndexes: async () => liveIndexes(raw),
   sizeOf: async (table) => sizeOf(raw, table),
+  interferences: async (tables) => interferences(raw, tables),
+  narrowEncoding: async () => undefined,
+  prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
+  tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
+  comments: () => [],
+  changeKey: async (table, live) => changeKey(raw, db, table, live),
 })
 
 async function closeAll(db: Kysely<Database>, writer: WriterThread, named: NamedFile | undefined) {
@@ -214,7 +220,7 @@ async function fileBeside(
   const dialect = sqliteDialect(`sqlite:${path}`, { isDurable: true, like, existing: !creates })
   let isFilled: boolean
   try {
-    isFilled = creates || (await dialect.liveColumns()).some((column) => column.table === table)
+    isFilled = creates || (await dialect.catalog.liveColumns()).some((column) => column.table === table)
   } catch (error) {
     await dialect.close()
     throw dialect.classify(error)
@@ -244,46 +250,48 @@ export function sqliteDialect(
   return {
     db,
     where,
-    backlog: 2,
-    heapGrowth: 110,
     locksRows: false,
     // Every commit checks the file.
     server: sql<string>`''`,
-    columnType: (kind) => columnTypes[kind].sqlite,
-    extra,
-    calendar,
-    listed,
-    versionWords,
-    numbers: 'double',
+    sql: {
+      columnType: (kind) => columnTypes[kind].sqlite,
+      numbers: 'double',
+      extra,
+      calendar,
+      versionWords,
+      listed,
+    },
+    bulk: {
+      backlog: 2,
+      heapGrowth: 110,
+      warm: () => writer.warm(),
+      encode: (rows) => encode(rows, threadFrom),
+      rows: rowsOf,
+      pageOf: pageOfRows,
+      offload: (to, batch) =>
+        batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined,
+      isTaken: () => false,
+      scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
+      optimize: () => lock.own(async () => void raw.pragma('optimize')),
+    },
+    catalog: catalogOf(opened, db, { path, where }),
+    file: {
+      isGone: () => named?.isGone() ?? false,
+      atPath: () => (named ? named.atPath() : ''),
+      room: async () => (named ? roomBeside(path) : undefined),
+    },
     // Kysely lends its one connection to one holder at a time, so no other statement can slip into the transaction.
     transaction: (work) =>
       lock.own(() => db.connection().execute(() => transact(opened, () => work(session)))),
     // Deferred, as Kysely begins it: the instant is that of the first query, and no writer waits.
     atOneInstant: (work) =>
       db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
-    scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
-    warm: () => writer.warm(),
-    encode: (rows) => encode(rows, threadFrom),
-    rows: rowsOf,
-    pageOf: pageOfRows,
-    offload: (to, batch) =>
-      batch.page.rows.isOffloaded ? lock.shared(() => writer.apply(to, batch)) : undefined,
-    prepare: async () => (named ? undefined : tryBeside(path, where, async () => {})),
-    tryRoom: (_, { bytes }) => (named ? tryRoom(raw, bytes) : tryRoomBeside(path, where, bytes)),
-    ...catalogOf(raw),
-    comments: () => [],
-    changeKey: async (table, live) => changeKey(raw, db, table, live),
     views: () => viewStore(db, where),
     now: async (_, clock) => fromMicros(clock.nowMicros()),
-    isTaken: () => false,
     classify: (error) => classify(error, where),
-    optimize: () => lock.own(async () => void raw.pragma('optimize')),
     // In the same file, an insert would wait for as long as a run stores pages without a pause.
     beside: async ({ name, ...how }) =>
       named ? fileBeside(`${path}.${name}`, { like: path, ...how }) : undefined,
-    isGone: () => named?.isGone() ?? false,
-    atPath: () => (named ? named.atPath() : ''),
-    room: async () => (named ? roomBeside(path) : undefined),
     erase: async (_, work) => {
       await deletingSecurely(raw, work)
       return lock.own(async () => withoutTraces(raw))

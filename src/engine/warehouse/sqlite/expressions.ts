@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DayRun, Dialect, ExtraSql } from '../dialect.js'
+import type { CalendarSql, DayRun, DialectSql, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 
 /** The path of a member, quoted like JSON, so a dot or a quote in the name is part of the name. */
@@ -43,7 +43,7 @@ export const versionWords: VersionWords = {
   },
 }
 
-export const listed: Dialect['listed'] = (parameter, columns) =>
+export const listed: DialectSql['listed'] = (parameter, columns) =>
   `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
 /** A common table expression with a row for each day: its number, when it begins and ends, whether it begins a run. */

@@ -60,7 +60,7 @@ export class NamedFile {
     return this.#opened !== undefined && fileAt(this.path) !== this.#opened
   }
 
-  /** See Dialect.atPath. */
+  /** See Dialect.file.atPath. */
   atPath(): string | undefined {
     const { size, mtimeNs } = statSync(this.path, { bigint: true, throwIfNoEntry: false }) ?? {}
     return size === undefined ? undefined : `${fileAt(this.path)} ${size} ${mtimeNs}`
