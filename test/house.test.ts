@@ -3,25 +3,13 @@
  * words.
  */
 import { describe, expect, it } from 'vitest'
-import {
-  cursorWalk,
-  featureNames,
-  filesOfFence,
-  foldersOf,
-  importedBy,
-  linesIn,
-  placesOfProven,
-  repeatedNames,
-} from './support/house.js'
+import { boundedFigures, featureNames, foldersOf, placesOfProven, repeatedNames } from './support/house.js'
 import { textOf, withoutComments } from './support/tree.js'
 
 describe('the house', () => {
-  it('keeps the walk of a cursor easy to follow: few files behind it', () => {
-    const files = [...importedBy(cursorWalk)]
-    expect(files.length).toBeGreaterThan(20)
-    // With everything behind the one warehouse, such as apply.ts: until its pages go through a function.
-    expect(files.length).toBeLessThanOrEqual(108)
-    expect(linesIn(files)).toBeLessThanOrEqual(13_200)
+  it.each(boundedFigures())('$what: $now, at most $bound', ({ now, bound }) => {
+    expect(now).toBeGreaterThan(0)
+    expect(now).toBeLessThanOrEqual(bound)
   })
 
   it('gives a verdict in one place', () => {
@@ -39,10 +27,6 @@ describe('the house', () => {
 
   it('names each file for one thing', () => {
     expect(repeatedNames()).toEqual([])
-  })
-
-  it('passes the fence along in few files', () => {
-    expect(filesOfFence().length).toBeLessThanOrEqual(10)
   })
 })
 
