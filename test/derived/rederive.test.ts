@@ -12,7 +12,7 @@ import {
   recompute,
 } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { readCursorStates } from '../../src/features/status/cursorstatus.js'
+import { readCursorStates } from '../../src/features/health/cursorhealth.js'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'

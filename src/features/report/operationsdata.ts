@@ -2,9 +2,10 @@
  * The data of the operator's page, as plain values: src/features/report/read/readoperations.ts fills them, and
  * src/features/report/page/operationspage.ts shows them. Instants are canonical, in UTC.
  */
-import type { ToldIncident } from '../alerts/openincidents.js'
+
+import type { BelongsTo } from '../health/belongsto.js'
+import type { ToldIncident } from '../health/openincidents.js'
 import type { PastRun } from '../runs/work.js'
-import type { BelongsTo } from '../status/belongsto.js'
 import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
 

@@ -21,8 +21,8 @@ import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type LastEvent, lastEventOf } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox, watchInbox } from '../events/watchinbox.js'
+import { type BelongsTo, belongsTo } from '../health/belongsto.js'
 import type { Quarantined } from '../quarantine/work.js'
-import { type BelongsTo, belongsTo } from '../status/belongsto.js'
 import { type ContentDifference, compareContent } from '../verify/content.js'
 import {
   type Earlier,

@@ -1,7 +1,7 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
 import { count, plural, span } from '../../../engine/base/format.js'
 import { foreignWarning } from '../../../shell/belongingwords.js'
-import type { ToldIncident } from '../../alerts/openincidents.js'
+import type { ToldIncident } from '../../health/openincidents.js'
 import type { Figure } from '../chart.js'
 import {
   dayInShort,

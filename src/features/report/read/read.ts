@@ -4,8 +4,8 @@
  */
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import { readHolder, runningMs } from '../../../engine/run/lastrun.js'
-import { openIncidents } from '../../alerts/openincidents.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
+import { openIncidents } from '../../health/openincidents.js'
 import type { ReportData } from '../data.js'
 import { askExtent } from './asksales.js'
 import { findingsOf } from './findings.js'

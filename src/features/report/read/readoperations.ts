@@ -1,10 +1,10 @@
 /* What the operator's page shows: how the data arrived, from the product's own tables. */
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
-import { openIncidents } from '../../alerts/openincidents.js'
 import { readEventsStatus } from '../../events/eventview.js'
+import { heardText } from '../../health/heardwords.js'
+import { openIncidents } from '../../health/openincidents.js'
 import { readRuns } from '../../runs/work.js'
-import { heardText } from '../../status/heardwords.js'
 import { readFreshness } from '../../targets/freshnessplan.js'
 import { stretchedBound } from '../../targets/stretchedbound.js'
 import { stretchedText } from '../../targets/words.js'

@@ -1,4 +1,4 @@
-/* The document of `shopsync status` in words. Used by src/features/status/command.ts. */
+/* The document of `shopsync status` in words. Used by src/features/health/command.ts. */
 import { ago, atSecond, count, paragraphs, plural, since, span } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { revokedText } from '../../engine/run/absence.js'
@@ -8,14 +8,14 @@ import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingw
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
-import type { ToldIncident } from '../alerts/openincidents.js'
 import { isUnreadable } from '../events/watchinbox.js'
 import { freshnessStatusText, stretchedText } from '../targets/words.js'
-import type { CursorStatus } from './cursorstatus.js'
+import type { CursorStatus } from './cursorhealth.js'
 import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
-import { isLostTenant, isStateTrouble, isTrouble, onlyFailing, type StatusReport } from './work.js'
+import type { ToldIncident } from './openincidents.js'
+import { isLostTenant, isStateTrouble, isTrouble, onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** What the user asked to see. */
 interface StatusView {

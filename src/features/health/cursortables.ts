@@ -1,10 +1,10 @@
-/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by status.ts. */
+/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by statusdocument.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
 import type { Ink, Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
-import type { CursorStatus } from './cursorstatus.js'
-import { isLostTenant, isTrouble, type StatusReport, type TenantStatus } from './work.js'
+import type { CursorStatus } from './cursorhealth.js'
+import { isLostTenant, isTrouble, type StatusReport, type TenantStatus } from './statusdocument.js'
 
 const ageOf = (cursors: readonly CursorStatus[]): string => {
   if (cursors.some(({ age_seconds: age, last_success_at: last }) => age === null && last !== null))

@@ -1,5 +1,5 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { AlertKind } from './settings.js'
+import type { AlertKind } from './alertsettings.js'
 
 /** How long an incident lasts; see the column `lasts` of sync_alerts. */
 export type Lasting = 'state' | 'asked' | 'reconcile' | 'run' | 'moment'

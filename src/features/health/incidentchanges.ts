@@ -1,6 +1,6 @@
 /*
  * Which incidents opened and which are over, compared with what the warehouse knew before. Pure. Used by
- * alerts/alertstate.ts.
+ * alertstate.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'

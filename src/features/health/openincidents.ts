@@ -1,6 +1,6 @@
 /*
  * Incidents as people see them. Used by status, the report and the metrics, and by alert messages
- * (src/features/alerts/alerttext.ts).
+ * (src/features/health/alerttext.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Db } from '../../engine/warehouse/database.js'

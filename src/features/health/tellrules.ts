@@ -21,11 +21,11 @@ import { fromMicros } from '../../engine/base/timestamp.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
+import type { AlertSettings } from './alertsettings.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
 import { installationOf, type Message, messageOf, type Teller } from './alerttext.js'
 import { deliver, ruleName } from './deliver.js'
 import { type EndedRun, incidentKey } from './incidentchanges.js'
-import type { AlertSettings } from './settings.js'
 import { type AlertRow, incidentsSince, onIncidents, openIncidentsOf, storeIncidents } from './sql.js'
 import {
   isHeard,

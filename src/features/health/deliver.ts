@@ -1,5 +1,5 @@
 /*
- * Delivers one message to a rule's receiver, within its own time limit. Used by alerts/work.ts and by the test of
+ * Delivers one message to a rule's receiver, within its own time limit. Used by tellrules.ts and by the test of
  * alerts.
  */
 
@@ -7,9 +7,9 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../../engine/base/clock.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { callCommand, type ProgramPlace } from './alertcommand.js'
+import type { AlertRule } from './alertsettings.js'
 import { type Message, messageName } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
-import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
 
 interface Delivering extends Persistence {

@@ -1,4 +1,4 @@
-/* The state of each cursor, from the warehouse's own tables. Used by status.ts and gauges.ts. */
+/* The state of each cursor, from the warehouse's own tables. Used by statusdocument.ts and gauges.ts. */
 
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, isOlderThan } from '../../engine/base/format.js'

@@ -1,11 +1,11 @@
 /*
  * What to report to each rule: incidents it hasn't heard of, and those it has heard of that are over. Pure. Used by
- * alerts/work.ts.
+ * tellrules.ts.
  */
 import { createHash } from 'node:crypto'
 import { ageOf, since } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
-import type { AlertRule } from './settings.js'
+import type { AlertRule } from './alertsettings.js'
 import type { AlertRow, Telling } from './sql.js'
 
 /** A rule with its id in the column `told`, and its position in the configuration. */

@@ -29,7 +29,7 @@ the API. --json lists every tenant and resource.`,
       { checkTables },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
-      import('./work.js'),
+      import('./statusdocument.js'),
       import('./words.js'),
       import('../../engine/config/attention.js'),
       import('../analytics/settings.js'),

@@ -1,6 +1,6 @@
 /*
  * Problems of a whole run: the credentials were refused, the API was down when it started, no tenant is granted, or the
- * previous run was killed. Used by alerts/work.ts.
+ * previous run was killed. Used by tellrules.ts.
  */
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
 import type { LastRun } from '../../engine/run/lastrun.js'

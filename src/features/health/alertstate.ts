@@ -1,4 +1,4 @@
-/* Updates the incidents stored in the warehouse after a run: what opened and what is over. Used by alerts/work.ts. */
+/* Updates the incidents stored in the warehouse after a run: what opened and what is over. Used by tellrules.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { since } from '../../engine/base/format.js'

@@ -1,7 +1,7 @@
 /*
  * The queries and statements on sync_alerts, and those that find incidents. Every transaction on incidents first locks
  * one row, so two runs that end at the same moment don't report the same incident twice. Used by
- * src/features/alerts/work.ts.
+ * src/features/health/tellrules.ts.
  */
 import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'

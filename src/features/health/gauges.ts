@@ -1,6 +1,6 @@
 /*
  * The metrics of a warehouse's current state, from its own tables, without counting rows, since they are requested
- * every few seconds. Used by src/features/telemetry/metrics.ts.
+ * every few seconds. Used by src/features/health/metrics.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { clocksApartMs } from '../../engine/base/format.js'
@@ -8,10 +8,10 @@ import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import { readHolder, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
-import { openIncidents } from '../alerts/openincidents.js'
-import { alertKinds } from '../alerts/settings.js'
-import { type CursorStatus, cursorStateOf } from '../status/cursorstatus.js'
-import type { StatusOptions } from '../status/work.js'
+import { alertKinds } from './alertsettings.js'
+import { type CursorStatus, cursorStateOf } from './cursorhealth.js'
+import { openIncidents } from './openincidents.js'
+import type { StatusOptions } from './statusdocument.js'
 
 export interface GaugesOptions
   extends Pick<

@@ -6,8 +6,8 @@ import type { Int64 } from '../../../schema/resource.js'
 import { visible } from '../../engine/base/escape.js'
 import { atMinute, count, plural } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
+import type { AlertKind, AlertSettings } from './alertsettings.js'
 import { type KeptIncident, type ToldIncident, toldIncident } from './openincidents.js'
-import type { AlertKind, AlertSettings } from './settings.js'
 
 /* The body of an alert, and its id. */
 

@@ -2,7 +2,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { since as ageOf, atSecond, count, plural, shortRequests, span } from '../../engine/base/format.js'
 import { groupLine, troubleGroups } from '../../shell/grouped.js'
-import type { ToldIncident } from '../alerts/openincidents.js'
+import type { ToldIncident } from './openincidents.js'
 
 const shown = 5
 

@@ -1,5 +1,5 @@
 /*
- * Finds the incidents, from the warehouse's state and the run that has just ended. Pure. Used by alerts/work.ts, which
+ * Finds the incidents, from the warehouse's state and the run that has just ended. Pure. Used by tellrules.ts, which
  * compares them with the known ones.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -11,10 +11,10 @@ import type { EventTroubles } from '../events/eventtroubles.js'
 import type { UnreadableInbox } from '../events/watchinbox.js'
 import type { BehindTarget } from '../targets/missedtargets.js'
 import { durationText } from '../targets/settings.js'
+import type { AlertKind } from './alertsettings.js'
 import { adviceOf, cursorMessage, listText } from './alerttext.js'
 import { eventIncidents } from './eventincidents.js'
 import type { Incident } from './incident.js'
-import type { AlertKind } from './settings.js'
 import type { WholeTrouble } from './wholetrouble.js'
 
 interface CursorFacts {

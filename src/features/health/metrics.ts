@@ -1,6 +1,6 @@
 /*
  * All metrics of a warehouse, in the text format that Prometheus reads: its current state, and the lifetime totals that
- * runs have added up. Used by `GET /metrics` of the scheduler and by work.ts. No label contains customer data: only
+ * runs have added up. Used by `GET /metrics` of the scheduler and by writemetrics.ts. No label contains customer data: only
  * tenant ids, names of resources and jobs, and our own words.
  */
 import { Counter, Gauge, Registry } from 'prom-client'

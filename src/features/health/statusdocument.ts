@@ -1,5 +1,5 @@
 /*
- * The state of a warehouse, from its own tables. Used by `shopsync status`; src/features/status/words.ts puts it into
+ * The state of a warehouse, from its own tables. Used by `shopsync status`; src/features/health/words.ts puts it into
  * words.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -19,14 +19,14 @@ import { readLateness } from '../../engine/warehouse/latenessrows.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
 import { type BelongsTo, belongsTo } from './belongsto.js'
-import { type CursorStatus, readCursorStates } from './cursorstatus.js'
+import { type CursorStatus, readCursorStates } from './cursorhealth.js'
+import { openIncidents, type ToldIncident } from './openincidents.js'
 
 /** The lateness of one resource's records. */
 interface LatenessStatus {
