@@ -13,6 +13,13 @@ import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'
 import {
+  type HealthRule,
+  isLostTenant,
+  tenantRows,
+  tenantStandings,
+  troubledCursors,
+} from './cursorhealth.js'
+import {
   type After,
   type ComparedHow,
   compareIncidents,
@@ -32,8 +39,6 @@ import {
   resourcesRead,
   storeIncidents,
   storeMark,
-  tenantStates,
-  troubledCursors,
 } from './sql.js'
 import {
   failedTroubles,
@@ -142,22 +147,20 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   // A run that produced no report may be on record, too.
   const earlier =
     place >= 0 ? runs.slice(place + 1) : runs.filter(({ started_at }) => (started_at ?? '') < begunBefore)
-  const tenants = (await tenantStates(db, session)).filter(
-    ({ tenant_id }) =>
-      !settings.exceptTenants.includes(tenant_id) && (settings.tenants?.includes(tenant_id) ?? true),
-  )
+  const tenants = tenantStandings((await session.run(tenantRows(db).compile())).rows, settings)
   const walked = new Set(
-    tenants.flatMap(({ tenant_id, revoked_at }) => (revoked_at === null ? tenant_id : [])),
+    tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
+      revoked_at === null && !excepted ? tenant_id : [],
+    ),
   )
   const resources = new Set(settings.resources)
   // What the run that ended, or one that is under way, has read itself isn't stale, however long that run took.
   const ended = run.reports[0] ? since(run.reports[0].started_at, nowMicros) : 0
-  const staleAfterMs = Math.max(settings.staleAfterMs, ended, runningMs(holder, nowMicros) ?? 0)
-  const states = await troubledCursors(db, session, {
-    now: fromMicros(nowMicros),
-    staleBefore: ago(nowMicros, staleAfterMs),
-    uncheckedBefore: ago(nowMicros, settings.deletesUncheckedAfterMs),
-  })
+  const rule: HealthRule = {
+    ...{ nowMicros, staleAfterMs: Math.max(settings.staleAfterMs, ended) },
+    ...{ deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs, runningMs: runningMs(holder, nowMicros) },
+  }
+  const { rows: states } = await session.run(troubledCursors(db, rule).compile())
   const read = await resourcesRead(db, session)
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)
@@ -172,9 +175,9 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   }
   const drift = await driftBetween(db, session, { after: before?.driftThrough ?? from, through })
   const facts: Facts = {
-    nowMicros,
+    rule,
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
-    revoked: tenants.filter(({ revoked_at }) => revoked_at !== null),
+    revoked: tenants.filter(isLostTenant),
     whole: wholeTroubles(run, {
       killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run)),
       failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
@@ -184,8 +187,6 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
-    staleAfterMs,
-    deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
   }
   return { facts, mark, isWanted }
 }

@@ -1,30 +1,51 @@
-/* The state of each cursor, from the warehouse's own tables. Used by statusdocument.ts and gauges.ts. */
-
+/*
+ * Whether a cursor needs attention, since when, and everything that is known about it. `status` prints it, alerts
+ * remember when it changed, the metrics count it, and the report weighs it: no other place judges a cursor.
+ */
+import type { ExpressionBuilder } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { ageOf, isOlderThan } from '../../engine/base/format.js'
-import { inParts } from '../../engine/base/parts.js'
-import { hiddenIn, memoryOf } from '../../engine/walk/memory.js'
-import { readRefills } from '../../engine/warehouse/cursors.js'
-import { readJson, rootTable } from '../../engine/warehouse/database.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { clocksApartMs, isOlderThan } from '../../engine/base/format.js'
+import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import type { Database, Db } from '../../engine/warehouse/database.js'
+import { type WantedCursors, wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 
-export interface CursorStatus {
+/** Every state of a cursor, in the order in which the metrics list them. */
+export const cursorStates = [
+  'ok',
+  'stale',
+  'failed',
+  'unproven',
+  'unavailable',
+  'never',
+  'loading',
+  'revoked',
+  'excepted',
+] as const
+
+interface OddList {
+  /** How often the list shows a record again. */
+  readonly listed_twice: number
+  /** Records that it counts but never shows. */
+  readonly not_shown: number
+  /** Records that break every response that contains them, and between which times they are. */
+  readonly unreadable: number
+  readonly holes: readonly { readonly after: string; readonly until: string; readonly records: number }[]
+  readonly not_newest_first: boolean
+  readonly no_true_total: boolean
+  readonly longer_without_filter: boolean
+  /** Records that had left it at the last reconcile but could be read by id. */
+  readonly left_the_list: number
+}
+
+/** What is known about a cursor: an entry of `cursors` in the document of `shopsync status`. */
+export interface CursorHealth {
   readonly tenant_id: Int64
   readonly resource: string
   /**
    * `never`: no run was complete; `loading`: neither, but a run is at work; `stale`: the last complete run is too long
    * ago; otherwise the state after the last run.
    */
-  readonly state:
-    | 'ok'
-    | 'stale'
-    | 'failed'
-    | 'unproven'
-    | 'unavailable'
-    | 'never'
-    | 'loading'
-    | 'revoked'
-    | 'excepted'
+  readonly state: (typeof cursorStates)[number]
   readonly completeness: string | null
   /** Why, as a short code; null if nothing is unusual. */
   readonly reason: string | null
@@ -55,181 +76,142 @@ export interface CursorStatus {
   readonly deletes_unchecked: boolean
 }
 
-interface CursorQuestion {
-  /** Enabled resources: each tenant should have a cursor for each of them. */
-  readonly resources: readonly string[]
+/** When a cursor needs attention. */
+export interface HealthRule {
+  readonly nowMicros: bigint
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
-  readonly nowMicros: bigint
   /** See `runningMs`. */
   readonly runningMs: number | null
 }
 
-interface Standing {
-  readonly tenant_id: Int64
-  readonly revoked_at: string | null
-  readonly excepted: boolean
-}
-
-type Db = Warehouse['db']
-
-export async function readCursorStates(
-  db: Db,
-  options: CursorQuestion,
-  tenants: readonly Standing[],
-  missing: ReadonlySet<string>,
-): Promise<CursorStatus[]> {
-  const byName = new Map((await cursorRows(db)).map((row) => [`${row.tenant_id} ${row.resource}`, row]))
-  const refills = new Map(
-    (await readRefills(db)).map((refill) => [`${refill.tenant_id} ${refill.resource}`, refill]),
-  )
-  const liveRows = await readLiveRows(db, { tenants, resources: options.resources, missing })
-  return tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
-    options.resources.map((resource): CursorStatus => {
-      const row = byName.get(`${tenant_id} ${resource}`)
-      const age = row?.last_success_at ? (ageOf(row.last_success_at, options.nowMicros) ?? 'unknown') : null
-      const checked = row?.deletes_checked_at ?? null
-      const refill = refills.get(`${tenant_id} ${resource}`)
-      const isWalked = revoked_at === null && !excepted
-      return {
-        tenant_id,
-        resource,
-        state: excepted ? 'excepted' : revoked_at === null ? cursorStateOf(row, age, options) : 'revoked',
-        completeness: row?.completeness ?? null,
-        reason: row?.reason ?? null,
-        watermark: row?.watermark ?? null,
-        last_success_at: row?.last_success_at ?? null,
-        age_seconds: typeof age === 'number' ? Math.round(age / 1000) : null,
-        rows: liveRows(resource, tenant_id),
-        walk_under_way: Boolean(row?.is_walking) || refill?.read != null,
-        last_error: row?.last_error ?? null,
-        stamps_ahead: row?.stamps_ahead_until
-          ? { records: Number(row.stamps_ahead ?? 0), until: row.stamps_ahead_until }
-          : null,
-        odd: oddList(readJson(row?.remembered ?? null)),
-        refill: refill?.reason ?? null,
-        refill_progress:
-          refill && refill.read !== null && refill.of !== null ? { read: refill.read, of: refill.of } : null,
-        complete_through: possible(row?.complete_through, options.nowMicros),
-        complete_through_before: row?.complete_through_before ?? null,
-        deletes_checked_at: checked,
-        deletes_unchecked: isWalked && checked !== null && isLongAgo(checked, options),
-      }
-    }),
-  )
-}
+const staleAfter = ({ staleAfterMs, runningMs }: HealthRule): number => Math.max(staleAfterMs, runningMs ?? 0)
 
 /** Without the walks: a walk in progress is long, and there may be thousands. */
-const cursorRows = (db: Db) =>
+export const cursorRows = (db: Db) =>
   db
     .selectFrom('sync_cursors')
     .select(['tenant_id', 'resource', 'status', 'completeness', 'reason', 'watermark', 'last_success_at'])
     .select(['last_error', 'stamps_ahead', 'stamps_ahead_until', 'remembered'])
     .select(['complete_through', 'complete_through_before', 'deletes_checked_at'])
     .select((eb) => eb('walk', 'is not', null).as('is_walking'))
-    .execute()
 
-const isLongAgo = (checked: string, { nowMicros, deletesUncheckedAfterMs }: CursorQuestion): boolean =>
-  isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)
+/** A cursor as it is stored. */
+export type CursorRow = Awaited<ReturnType<ReturnType<typeof cursorRows>['execute']>>[number]
 
-/** A claim in the future was written under a wrong clock, and doesn't count. */
-const possible = (moment: string | null | undefined, nowMicros: bigint): string | null =>
-  moment && ageOf(moment, nowMicros) !== undefined ? moment : null
+/* The judgement. */
 
-interface CursorRow {
-  readonly status: string | null
-  readonly completeness: string | null
+/** Since when the last complete run is too long ago; null if it isn't. A wrong clock's stamp hides its true start. */
+export const staleSince = (
+  { status, last_success_at: last }: Pick<CursorRow, 'status' | 'last_success_at'>,
+  rule: HealthRule,
+): string | null => (status === 'unavailable' ? null : overdueSince(last, rule, staleAfter(rule)))
+
+/** Since when deletions have not been checked for too long; null if they have, or never were. */
+export const uncheckedSince = (
+  { deletes_checked_at: checked }: Pick<CursorRow, 'deletes_checked_at'>,
+  rule: HealthRule,
+): string | null => overdueSince(checked, rule, rule.deletesUncheckedAfterMs)
+
+function overdueSince(moment: string | null, { nowMicros }: HealthRule, milliseconds: number): string | null {
+  if (moment === null || !isOlderThan(moment, nowMicros, milliseconds)) return null
+  const stamp = toMicros(moment)
+  return fromMicros(stamp > nowMicros ? nowMicros : stamp + BigInt(milliseconds) * 1000n)
 }
 
-/** `age`: milliseconds since the last complete walk; null if there was none. An unknown age counts as too old. */
-export function cursorStateOf(
-  row: CursorRow | undefined,
-  age: number | 'unknown' | null,
-  { staleAfterMs, runningMs }: Pick<CursorQuestion, 'staleAfterMs' | 'runningMs'>,
-): CursorStatus['state'] {
-  const unread = runningMs === null ? 'never' : 'loading'
+type Judged = Pick<CursorRow, 'status' | 'completeness' | 'last_success_at'>
+
+/** The state of a cursor of a tenant that should be walked; undefined: no run has begun it. */
+export function cursorState(row: Judged | undefined, rule: HealthRule): CursorHealth['state'] {
+  const unread = rule.runningMs === null ? 'never' : 'loading'
   if (row === undefined) return unread
   if (row.status === 'unavailable') return 'unavailable'
   if (row.status === 'failed') return 'failed'
-  if (age === null) return row.completeness === 'unproven' ? 'unproven' : unread
-  if (age === 'unknown' || age > Math.max(staleAfterMs, runningMs ?? 0)) return 'stale'
-  return row.completeness === 'unproven' ? 'unproven' : 'ok'
+  if (row.last_success_at !== null && staleSince(row, rule) !== null) return 'stale'
+  if (row.completeness === 'unproven') return 'unproven'
+  return row.last_success_at === null ? unread : 'ok'
 }
 
-interface Asked {
-  readonly tenants: readonly { readonly tenant_id: Int64 }[]
-  readonly resources: readonly string[]
-  /** Tables that don't exist yet. */
-  readonly missing: ReadonlySet<string>
+const troubled: ReadonlySet<CursorHealth['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
+
+/** Whether a cursor's runs fail, or don't happen. */
+export const isStateTrouble = ({ state }: Pick<CursorHealth, 'state'>): boolean => troubled.has(state)
+
+/** Whether a cursor needs attention. */
+export const isTrouble = (cursor: CursorHealth): boolean => isStateTrouble(cursor) || cursor.deletes_unchecked
+
+/* The same for the database, where it would take too long to read every row. */
+
+type CursorColumns = ExpressionBuilder<Database, 'sync_cursors'>
+type Moment = 'last_success_at' | 'deletes_checked_at'
+
+/** `isOlderThan` of the column. */
+function isOld(eb: CursorColumns, column: Moment, { nowMicros }: HealthRule, milliseconds: number) {
+  const ago = (length: number): string => fromMicros(nowMicros - BigInt(length) * 1000n)
+  return eb.or([eb(column, '<', ago(milliseconds)), eb(column, '>=', ago(-clocksApartMs))])
 }
 
-type LiveCount = (resource: string, tenantId: Int64) => Int64
+/** The cursors that may need attention: after most runs a few, of which a warehouse may have hundreds of thousands. */
+export const troubledCursors = (db: Db, rule: HealthRule) =>
+  cursorRows(db).where((eb) =>
+    eb.or([
+      eb('status', '=', 'failed'),
+      eb('completeness', '=', 'unproven'),
+      isOld(eb, 'last_success_at', rule, staleAfter(rule)),
+      isOld(eb, 'deletes_checked_at', rule, rule.deletesUncheckedAfterMs),
+    ]),
+  )
 
-async function readLiveRows(db: Db, { tenants, resources, missing }: Asked): Promise<LiveCount> {
-  const counts = new Map(resources.map((name) => [name, new Map<Int64, Int64>()]))
-  if (!missing.has('sync_registers')) await addRegisters(db, counts)
-  for (const [resource, known] of counts) {
-    const unknown = tenants.map(({ tenant_id }) => tenant_id).filter((id) => !known.has(id))
-    if (unknown.length > 0 && !missing.has(resource)) await addCounted(db, resource, { unknown, known })
-  }
-  return (resource, tenantId) => counts.get(resource)?.get(tenantId) ?? 0
-}
-
-async function addRegisters(db: Db, counts: ReadonlyMap<string, Map<Int64, Int64>>): Promise<void> {
-  const registers = await db
-    .selectFrom('sync_registers')
-    .select(['tenant_id', 'resource', 'live_rows'])
-    .where('live_rows', 'is not', null)
+/** Wanted cursors in groups that are judged alike, with the earliest times of each. */
+export const alikeCursors = (db: Db, wanted: WantedCursors, rule: HealthRule) =>
+  wantedCursors(db, wanted)
+    .select((eb) => {
+      const group = (column: Moment, milliseconds: number) =>
+        eb
+          .case()
+          .when(column, 'is', null)
+          .then(eb.lit(0))
+          .when(isOld(eb, column, rule, milliseconds))
+          .then(eb.lit(1))
+          .else(eb.lit(2))
+          .end()
+      return [
+        'resource',
+        'status',
+        'completeness',
+        group('last_success_at', staleAfter(rule)).as('read'),
+        group('deletes_checked_at', rule.deletesUncheckedAfterMs).as('checked'),
+        eb.fn.countAll<Int64>().as('amount'),
+        eb.fn.min<string | null>('watermark').as('watermark'),
+        eb.fn.min<string | null>('last_success_at').as('last_success_at'),
+        eb.fn.min<string | null>('deletes_checked_at').as('deletes_checked_at'),
+      ]
+    })
+    .groupBy(['resource', 'status', 'completeness', 'read', 'checked'])
     .execute()
-  for (const { tenant_id, resource, live_rows } of registers)
-    counts.get(resource)?.set(tenant_id, Number(live_rows))
+
+/* The tenants. */
+
+/** A tenant, and whether it should be walked. */
+export interface TenantStanding {
+  readonly tenant_id: Int64
+  readonly revoked_at: string | null
+  /** In sync.exceptTenants: not walked, and not reported as a problem. */
+  readonly excepted: boolean
 }
 
-/** Few statements per table instead of one per cursor. */
-async function addCounted(
-  db: Db,
-  resource: string,
-  { unknown, known }: { readonly unknown: readonly Int64[]; readonly known: Map<Int64, Int64> },
-): Promise<void> {
-  for (const part of inParts(unknown)) {
-    const rows = await db
-      .selectFrom(rootTable({ name: resource }))
-      .select((e) => ['tenant_id', e.fn.countAll<Int64>().as('n')])
-      .where('tenant_id', 'in', part)
-      .where('_deleted_at', 'is', null)
-      .groupBy('tenant_id')
-      .execute()
-    for (const { tenant_id, n } of rows) known.set(tenant_id, Number(n))
-  }
-}
+export const tenantRows = (db: Db) =>
+  db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).orderBy('tenant_id')
 
-interface OddList {
-  /** How often the list shows a record again. */
-  readonly listed_twice: number
-  /** Records that it counts but never shows. */
-  readonly not_shown: number
-  /** Records that break every response that contains them, and between which times they are. */
-  readonly unreadable: number
-  readonly holes: readonly { readonly after: string; readonly until: string; readonly records: number }[]
-  readonly not_newest_first: boolean
-  readonly no_true_total: boolean
-  readonly longer_without_filter: boolean
-  /** Records that had left it at the last reconcile but could be read by id. */
-  readonly left_the_list: number
-}
+/** The chosen ones among them. `tenants`: null for all. */
+export const tenantStandings = (
+  rows: readonly Omit<TenantStanding, 'excepted'>[],
+  { tenants, exceptTenants }: Pick<WantedCursors, 'tenants' | 'exceptTenants'>,
+): TenantStanding[] =>
+  rows
+    .filter(({ tenant_id }) => tenants?.includes(tenant_id) ?? true)
+    .map((row) => ({ ...row, excepted: exceptTenants.includes(row.tenant_id) }))
 
-function oddList(remembered: unknown): OddList | null {
-  if (remembered === null) return null
-  const memory = memoryOf(remembered)
-  const { twice = 0, holes = [], isUnordered = false, isUncounted = false, isBeforeAll = false } = memory
-  return {
-    listed_twice: twice,
-    not_shown: hiddenIn(memory),
-    unreadable: holes.reduce((sum, { records }) => sum + records, 0),
-    holes: holes.map(({ after, until, records }) => ({ after, until, records })),
-    not_newest_first: isUnordered,
-    no_true_total: isUncounted,
-    longer_without_filter: isBeforeAll,
-    left_the_list: memory.left?.records ?? 0,
-  }
-}
+/** A tenant whose grant was revoked, and that isn't excepted. */
+export const isLostTenant = ({ revoked_at, excepted }: TenantStanding): boolean =>
+  revoked_at !== null && !excepted

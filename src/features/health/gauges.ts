@@ -3,13 +3,22 @@
  * every few seconds. Used by src/features/health/metrics.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { clocksApartMs } from '../../engine/base/format.js'
-import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import { toMicros } from '../../engine/base/timestamp.js'
 import { readHolder, runningMs } from '../../engine/run/lastrun.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import { wantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { alertKinds } from './alertsettings.js'
-import { type CursorStatus, cursorStateOf } from './cursorhealth.js'
+import {
+  alikeCursors,
+  type CursorHealth,
+  cursorState,
+  cursorStates,
+  type HealthRule,
+  isLostTenant,
+  tenantRows,
+  tenantStandings,
+  uncheckedSince,
+} from './cursorhealth.js'
 import { openIncidents } from './openincidents.js'
 import type { StatusOptions } from './statusdocument.js'
 
@@ -30,16 +39,15 @@ export interface GaugesOptions
 
 /** The times of a cursor that should be synced, or the oldest of all tenants' cursors of a resource. */
 interface CursorTimes {
-  readonly tenantId?: Int64
+  readonly tenant_id?: Int64
   readonly resource: string
   readonly watermark: string | null
-  /** End of the last complete walk. */
-  readonly provenAt: string | null
+  readonly last_success_at: string | null
 }
 
 export interface WarehouseGauges {
   /** How many cursors are in each state. */
-  readonly states: ReadonlyMap<CursorStatus['state'], number>
+  readonly states: ReadonlyMap<CursorHealth['state'], number>
   /** Cursors whose deletions were not checked for a long time. */
   readonly deletesUnchecked: number
   /** For tenants that are granted and wanted. */
@@ -61,7 +69,7 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
     const running = runningMs(holder, nowMicros)
     const since = holder?.since ? toMicros(holder.since) : nowMicros
     return {
-      ...(await readCursorGauges(db, { ...options, runningMs: running })),
+      ...(await readCursorGauges(db, options, { ...options, runningMs: running })),
       quarantine: await quarantined(db),
       drift: await drifted(db),
       incidents: await incidentKinds(options, db),
@@ -70,42 +78,22 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
   })
 }
 
-const states: readonly CursorStatus['state'][] = [
-  'ok',
-  'stale',
-  'failed',
-  'unproven',
-  'unavailable',
-  'never',
-  'loading',
-  'revoked',
-  'excepted',
-]
-
 type CursorGauges = Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'times'>
 
-/** `runningMs`: see there. */
-interface CursorsAsked extends GaugesOptions {
-  readonly runningMs: number | null
-}
-
-async function readCursorGauges(db: Db, options: CursorsAsked): Promise<CursorGauges> {
+async function readCursorGauges(db: Db, options: GaugesOptions, rule: HealthRule): Promise<CursorGauges> {
   const { resources, maxTenants } = options
-  const counts = new Map(states.map((state) => [state, 0]))
-  const count = (state: CursorStatus['state'], by: number): void =>
+  const counts = new Map(cursorStates.map((state) => [state, 0]))
+  const count = (state: CursorHealth['state'], by: number): void =>
     void counts.set(state, (counts.get(state) ?? 0) + by)
-  const tenants = await standings(db, options)
-  const wanted = tenants.filter(({ standing }) => standing === 'wanted')
-  for (const { standing } of tenants) if (standing !== 'wanted') count(standing, resources.length)
-  const groups = await groupedCursors(db, options)
-  let begun = 0
-  for (const { amount, age, status, completeness } of groups) {
-    const since = age === ages.never ? null : age === ages.stale ? 'unknown' : 0
-    count(cursorStateOf({ status, completeness }, since, options), Number(amount))
-    begun += Number(amount)
-  }
-  count(cursorStateOf(undefined, null, options), wanted.length * resources.length - begun)
-  const unchecked = groups.filter((group) => Number(group.unchecked) === 1)
+  const tenants = tenantStandings(await tenantRows(db).execute(), options)
+  const wanted = tenants.filter(({ revoked_at, excepted }) => revoked_at === null && !excepted)
+  count('excepted', tenants.filter(({ excepted }) => excepted).length * resources.length)
+  count('revoked', tenants.filter(isLostTenant).length * resources.length)
+  const groups = await alikeCursors(db, options, rule)
+  for (const group of groups) count(cursorState(group, rule), Number(group.amount))
+  const begun = groups.reduce((sum, { amount }) => sum + Number(amount), 0)
+  count(cursorState(undefined, rule), wanted.length * resources.length - begun)
+  const unchecked = groups.filter((group) => uncheckedSince(group, rule) !== null)
   return {
     states: counts,
     deletesUnchecked: unchecked.reduce((sum, { amount }) => sum + Number(amount), 0),
@@ -113,70 +101,22 @@ async function readCursorGauges(db: Db, options: CursorsAsked): Promise<CursorGa
   }
 }
 
-/**
- * How long ago a cursor's last complete walk ended. If a wrong clock put it in the future, it counts as too long ago.
- */
-const ages = { never: 0, lately: 1, stale: 2 } as const
-
-/** The database counts: reading ten thousand rows would take longer than everything else. */
-async function groupedCursors(db: Db, options: CursorsAsked) {
-  const { nowMicros, deletesUncheckedAfterMs } = options
-  const staleAfterMs = Math.max(options.staleAfterMs, options.runningMs ?? 0)
-  const ago = (milliseconds: number): string => fromMicros(nowMicros - BigInt(milliseconds) * 1000n)
-  const rows = await wantedCursors(db, options)
-    .select((eb) => [
-      'resource',
-      'status',
-      'completeness',
-      eb
-        .case()
-        .when('last_success_at', 'is', null)
-        .then(eb.lit(ages.never))
-        .when('last_success_at', '<', ago(staleAfterMs))
-        .then(eb.lit(ages.stale))
-        .when('last_success_at', '>', ago(-clocksApartMs))
-        .then(eb.lit(ages.stale))
-        .else(eb.lit(ages.lately))
-        .end()
-        .as('age'),
-      eb
-        .case()
-        .when('deletes_checked_at', '<', ago(deletesUncheckedAfterMs))
-        .then(eb.lit(1))
-        .when('deletes_checked_at', '>', ago(-clocksApartMs))
-        .then(eb.lit(1))
-        .else(eb.lit(0))
-        .end()
-        .as('unchecked'),
-      eb.fn.countAll<Int64>().as('amount'),
-      eb.fn.min<string | null>('watermark').as('watermark'),
-      eb.fn.min<string | null>('last_success_at').as('provenAt'),
-    ])
-    .groupBy(['resource', 'status', 'completeness', 'age', 'unchecked'])
-    .execute()
-  return rows.map((row) => ({ ...row, age: Number(row.age) }))
-}
-
-async function tenantTimes(db: Db, options: GaugesOptions): Promise<CursorTimes[]> {
-  const rows = await wantedCursors(db, options)
+const tenantTimes = (db: Db, options: GaugesOptions): Promise<CursorTimes[]> =>
+  wantedCursors(db, options)
     .select(['tenant_id', 'resource', 'watermark', 'last_success_at'])
     .orderBy('tenant_id')
     .orderBy('resource')
     .execute()
-  return rows.map(({ tenant_id: tenantId, resource, watermark, last_success_at: provenAt }) => ({
-    ...{ tenantId, resource, watermark, provenAt },
-  }))
-}
 
 /** The oldest time of all tenants, for each resource. */
 function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {
   const oldest = new Map<string, CursorTimes>()
-  for (const { resource, watermark, provenAt } of groups) {
+  for (const { resource, watermark, last_success_at } of groups) {
     const known = oldest.get(resource)
     oldest.set(resource, {
       resource,
       watermark: earlier(known?.watermark ?? null, watermark),
-      provenAt: earlier(known?.provenAt ?? null, provenAt),
+      last_success_at: earlier(known?.last_success_at ?? null, last_success_at),
     })
   }
   return [...oldest.values()]
@@ -184,22 +124,6 @@ function oldestTimes(groups: readonly CursorTimes[]): CursorTimes[] {
 
 const earlier = (a: string | null, b: string | null): string | null =>
   a === null || (b !== null && b < a) ? b : a
-
-/** The tenants that the configuration doesn't leave out, and whether each is walked. */
-async function standings(db: Db, { tenants, exceptTenants }: GaugesOptions) {
-  const rows = await db
-    .selectFrom('tenants')
-    .select(['tenant_id', 'revoked_at'])
-    .orderBy('tenant_id')
-    .execute()
-  return rows
-    .filter(({ tenant_id }) => tenants?.includes(tenant_id) ?? true)
-    .map(({ tenant_id, revoked_at }) => {
-      const isLost = revoked_at !== null
-      const standing = exceptTenants.includes(tenant_id) ? 'excepted' : isLost ? 'revoked' : 'wanted'
-      return { tenant_id, standing } as const
-    })
-}
 
 async function quarantined(db: Db): Promise<WarehouseGauges['quarantine']> {
   const rows = await db

@@ -77,7 +77,7 @@ const isOverAtOnce = ({ lasts }: Incident): boolean => lasts === 'moment' || las
 
 /** The incidents after the run, and those that changed. */
 export function compareIncidents(known: readonly AlertRow[], facts: Facts, how: ComparedHow) {
-  const now = fromMicros(facts.nowMicros)
+  const now = fromMicros(facts.rule.nowMicros)
   const all = findIncidents(facts)
   // A suppressed incident is not reported, and it isn't resolved either.
   const open = known.filter(({ resolved_at }) => resolved_at === null)

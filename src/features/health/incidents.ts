@@ -3,9 +3,9 @@
  * compares them with the known ones.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { count, isOlderThan, plural } from '../../engine/base/format.js'
+import { count, plural } from '../../engine/base/format.js'
 import type { Reason } from '../../engine/base/reasons.js'
-import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
 import type { CursorReport, RunReport } from '../../engine/run/runreport.js'
 import type { EventTroubles } from '../events/eventtroubles.js'
 import type { UnreadableInbox } from '../events/watchinbox.js'
@@ -13,27 +13,25 @@ import type { BehindTarget } from '../targets/missedtargets.js'
 import { durationText } from '../targets/settings.js'
 import type { AlertKind } from './alertsettings.js'
 import { adviceOf, cursorMessage, listText } from './alerttext.js'
+import {
+  type CursorRow,
+  cursorState,
+  type HealthRule,
+  staleSince,
+  type TenantStanding,
+  uncheckedSince,
+} from './cursorhealth.js'
 import { eventIncidents } from './eventincidents.js'
 import type { Incident } from './incident.js'
 import type { WholeTrouble } from './wholetrouble.js'
 
-interface CursorFacts {
-  readonly tenant_id: Int64
-  readonly resource: string
-  readonly status: string | null
-  readonly reason: string | null
-  readonly last_error: string | null
-  readonly last_success_at: string | null
-  readonly deletes_checked_at: string | null
-}
-
 /** What incidents follow from. */
 export interface Facts {
-  readonly nowMicros: bigint
+  readonly rule: HealthRule
   /** Cursors of tenants that are granted and wanted. */
-  readonly cursors: readonly CursorFacts[]
+  readonly cursors: readonly CursorRow[]
   /** Tenants that are wanted but no longer granted. */
-  readonly revoked: readonly { readonly tenant_id: Int64; readonly revoked_at: string | null }[]
+  readonly revoked: readonly TenantStanding[]
   /** Problems of the whole run. */
   readonly whole: readonly WholeTrouble[]
   /** The parts of the run, one per step of a job; empty if no run started. */
@@ -55,8 +53,6 @@ export interface Facts {
   readonly events: EventTroubles | UnreadableInbox | undefined
   /** Resources that miss their targets; empty if no rule reports them. */
   readonly behind: readonly BehindTarget[]
-  readonly staleAfterMs: number
-  readonly deletesUncheckedAfterMs: number
 }
 
 /** Reasons why a cursor didn't finish. Every other reason is a verdict: something may be missing. */
@@ -74,12 +70,9 @@ const failureKind = (reason: string | null): AlertKind =>
 /** Only a comparison with the source finds these; a successful sync doesn't show them. */
 const foundByComparison: ReadonlySet<string | null> = new Set<Reason | null>(['breaker', 'answers_differ'])
 
-const plus = (moment: string, milliseconds: number): string =>
-  fromMicros(toMicros(moment) + BigInt(milliseconds) * 1000n)
-
 /** Everything that needs attention now. Problems of the whole run come first. */
 export function findIncidents(facts: Facts): Incident[] {
-  const now = fromMicros(facts.nowMicros)
+  const now = fromMicros(facts.rule.nowMicros)
   return [
     ...facts.whole.map((trouble) => wholeIncident(trouble, now)),
     ...facts.revoked.map(({ tenant_id, revoked_at }) => revokedIncident(tenant_id, revoked_at ?? now)),
@@ -87,7 +80,7 @@ export function findIncidents(facts: Facts): Incident[] {
     ...fromReports(facts, now),
     ...facts.quarantine.map(quarantineIncident),
     ...driftIncidents(facts.drift, now),
-    ...eventIncidents(facts.events, facts.nowMicros),
+    ...eventIncidents(facts.events, facts.rule.nowMicros),
     ...facts.behind.map(behindIncident),
   ]
 }
@@ -123,9 +116,8 @@ const revokedIncident = (tenantId: Int64, since: string): Incident => ({
   lasts: 'state',
 })
 
-function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
-  const { tenant_id: tenantId, resource, reason, last_success_at: last, deletes_checked_at: checked } = cursor
-  const { nowMicros, staleAfterMs, deletesUncheckedAfterMs } = facts
+function cursorIncidents(cursor: CursorRow, { rule }: Facts): Incident[] {
+  const { tenant_id: tenantId, resource, reason } = cursor
   const of = (kind: AlertKind, more: Pick<Incident, 'since' | 'message'> & Partial<Incident>): Incident => ({
     kind,
     tenantId,
@@ -136,23 +128,23 @@ function cursorIncidents(cursor: CursorFacts, facts: Facts): Incident[] {
     ...more,
   })
   const found: Incident[] = []
-  const now = fromMicros(nowMicros)
-  if (cursor.status === 'failed') {
+  const state = cursorState(cursor, rule)
+  if (state === 'failed' || state === 'unproven') {
     const lasts = foundByComparison.has(reason as Reason | null) ? 'reconcile' : 'state'
     const message = cursorMessage(cursor, cursor.last_error)
-    found.push(of(failureKind(reason), { since: now, cause: reason, message, lasts }))
+    const kind = state === 'failed' ? failureKind(reason) : state
+    found.push(of(kind, { since: fromMicros(rule.nowMicros), cause: reason, message, lasts }))
   }
-  const isRead = cursor.status !== 'unavailable'
-  /** If a wrong clock dated it ahead, its true start is unknown. */
-  const sinceThen = (moment: string, milliseconds: number): string =>
-    moment > now ? now : plus(moment, milliseconds)
-  if (isRead && last !== null && isOlderThan(last, nowMicros, staleAfterMs)) {
-    const message = cursorMessage(cursor, `no complete run since ${last}`)
-    found.push(of('stale', { since: sinceThen(last, staleAfterMs), message }))
+  // A cursor that keeps failing is stale, too.
+  const stale = staleSince(cursor, rule)
+  if (stale !== null) {
+    const message = cursorMessage(cursor, `no complete run since ${cursor.last_success_at}`)
+    found.push(of('stale', { since: stale, message }))
   }
-  if (checked !== null && isOlderThan(checked, nowMicros, deletesUncheckedAfterMs)) {
-    const message = cursorMessage(cursor, `deletions were last checked at ${checked}`)
-    found.push(of('deletes_unchecked', { since: sinceThen(checked, deletesUncheckedAfterMs), message }))
+  const unchecked = uncheckedSince(cursor, rule)
+  if (unchecked !== null) {
+    const message = cursorMessage(cursor, `deletions were last checked at ${cursor.deletes_checked_at}`)
+    found.push(of('deletes_unchecked', { since: unchecked, message }))
   }
   return found
 }

@@ -170,46 +170,6 @@ export const driftBetween = async (
   return (await session.run(query.compile())).rows
 }
 
-/** What a cursor has to be for an incident to follow from it: see incidents.ts, which judges exactly. */
-interface TroubledSince {
-  readonly now: string
-  /** The last complete walk was before that. */
-  readonly staleBefore: string
-  readonly uncheckedBefore: string
-}
-
-/**
- * The state of the cursors that incidents may follow from: after most runs a few, of which a warehouse may have hundreds
- * of thousands.
- */
-export const troubledCursors = async (
-  db: Db,
-  session: Session,
-  { now, staleBefore, uncheckedBefore }: TroubledSince,
-) => {
-  const query = db
-    .selectFrom('sync_cursors')
-    .select([
-      'tenant_id',
-      'resource',
-      'status',
-      'reason',
-      'last_error',
-      'last_success_at',
-      'deletes_checked_at',
-    ])
-    .where((eb) =>
-      eb.or([
-        eb('status', '=', 'failed'),
-        eb('last_success_at', '<=', staleBefore),
-        eb('last_success_at', '>', now),
-        eb('deletes_checked_at', '<=', uncheckedBefore),
-        eb('deletes_checked_at', '>', now),
-      ]),
-    )
-  return (await session.run(query.compile())).rows
-}
-
 /** The resources that have cursors, and whether any of them was read whole. */
 export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyMap<string, boolean>> {
   const query = db
@@ -220,9 +180,6 @@ export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyM
   const { rows } = await session.run(query.compile())
   return new Map(rows.map(({ resource, at }) => [resource, at !== null]))
 }
-
-export const tenantStates = async (db: Db, session: Session) =>
-  (await session.run(db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).compile())).rows
 
 /** The most recent runs, and the last stamp of all finished ones. */
 export async function newestRuns(db: Db, session: Session) {

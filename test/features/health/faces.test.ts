@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import type { CursorStatus } from '../../../src/features/health/cursorhealth.js'
+import type { CursorHealth } from '../../../src/features/health/cursorhealth.js'
 import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { withAlerts } from '../../../src/features/health/tables.js'
 import { readReport } from '../../../src/features/report/read/read.js'
@@ -166,6 +166,7 @@ const cases: readonly Case[] = [
       codes: [1, 1],
       state: 'unproven',
       says: ['tenant 101, payments: unproven, complete 2 h ago'],
+      opened: 'opened: unproven 101/payments',
       trust: notEntirely(incomplete),
     },
   },
@@ -459,7 +460,7 @@ describe.each(warehouses())('$name: the cursor of one list', (kind) => {
     nowMicros: BigInt(Date.now()) * 1000n,
   })
 
-  async function counted(document: StatusReport, shown: CursorStatus | undefined, except: readonly number[]) {
+  async function counted(document: StatusReport, shown: CursorHealth | undefined, except: readonly number[]) {
     const metrics = await metricsOf(warehouse, options(except))
     const others = document.cursors.filter((one) => one !== shown)
     const own = states.filter(
