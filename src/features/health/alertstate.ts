@@ -19,6 +19,7 @@ import {
   tenantStandings,
   troubledCursors,
 } from './cursorhealth.js'
+import type { KeptIncident } from './incident.js'
 import {
   type After,
   type ComparedHow,
@@ -29,7 +30,6 @@ import {
 import type { Facts } from './incidents.js'
 import {
   type AlertMark,
-  type AlertRow,
   driftBetween,
   forgetIncidents,
   incidentsSince,
@@ -40,13 +40,7 @@ import {
   storeIncidents,
   storeMark,
 } from './sql.js'
-import {
-  failedTroubles,
-  killedTrouble,
-  reportedTroubles,
-  thrownTrouble,
-  type WholeTrouble,
-} from './wholetrouble.js'
+import { failedTroubles, killedTrouble, reportedTroubles, thrownTrouble } from './wholetrouble.js'
 
 export interface AlertStateSettings {
   readonly clock: Clock
@@ -69,9 +63,9 @@ export interface AlertStateSettings {
 
 /** Which incidents to store in addition, and what to return to the caller. */
 type Use<T> = (
-  rows: readonly AlertRow[],
+  rows: readonly KeptIncident[],
   nowMicros: bigint,
-) => { readonly changed: readonly AlertRow[]; readonly result: T }
+) => { readonly changed: readonly KeptIncident[]; readonly result: T }
 
 /** How long to keep trying to deliver a resolved incident that wasn't accepted: a week. */
 const triedMs = 7 * 86_400_000
@@ -140,6 +134,7 @@ interface Reading {
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
   const { settings, run, before, holder, events, behind, nowMicros } = reading
+  const now = fromMicros(nowMicros)
   const { runs, lastStamp } = await newestRuns(db, session)
   const own = new Set(run.reports.map(({ run_id }) => run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
@@ -178,8 +173,8 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     rule,
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
     revoked: tenants.filter(isLostTenant),
-    whole: wholeTroubles(run, {
-      killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run)),
+    whole: wholeTroubles(run, now, {
+      killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run), now),
       failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
     }),
     reports: run.reports,
@@ -208,11 +203,12 @@ const isKnown = ({ resources }: AlertMark, resource: string, read: ReadonlyMap<s
 
 function wholeTroubles(
   { reports, error, isLook }: EndedRun,
-  others: { readonly killed: readonly WholeTrouble[]; readonly failed: readonly WholeTrouble[] },
-): WholeTrouble[] {
+  now: string,
+  others: { readonly killed: readonly KeptIncident[]; readonly failed: readonly KeptIncident[] },
+): KeptIncident[] {
   if (isLook) return []
   const { killed, failed } = others
-  const own = error === undefined ? reportedTroubles(reports) : [thrownTrouble(error)]
+  const own = error === undefined ? reportedTroubles(reports, now) : [thrownTrouble(error, now)]
   // A snapshot that failed also ends its run. That is one incident, and it lasts beyond the next run.
   const known = new Set(failed.map(({ message }) => message))
   return [...own.filter(({ message }) => !known.has(message)), ...killed, ...failed]

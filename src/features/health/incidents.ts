@@ -22,8 +22,7 @@ import {
   uncheckedSince,
 } from './cursorhealth.js'
 import { eventIncidents } from './eventincidents.js'
-import type { Incident } from './incident.js'
-import type { WholeTrouble } from './wholetrouble.js'
+import { foundIncident, type Incident, type KeptIncident } from './incident.js'
 
 /** What incidents follow from. */
 export interface Facts {
@@ -33,7 +32,7 @@ export interface Facts {
   /** Tenants that are wanted but no longer granted. */
   readonly revoked: readonly TenantStanding[]
   /** Problems of the whole run. */
-  readonly whole: readonly WholeTrouble[]
+  readonly whole: readonly KeptIncident[]
   /** The parts of the run, one per step of a job; empty if no run started. */
   readonly reports: readonly RunReport[]
   readonly quarantine: readonly {
@@ -71,10 +70,10 @@ const failureKind = (reason: string | null): AlertKind =>
 const foundByComparison: ReadonlySet<string | null> = new Set<Reason | null>(['breaker', 'answers_differ'])
 
 /** Everything that needs attention now. Problems of the whole run come first. */
-export function findIncidents(facts: Facts): Incident[] {
+export function findIncidents(facts: Facts): KeptIncident[] {
   const now = fromMicros(facts.rule.nowMicros)
   return [
-    ...facts.whole.map((trouble) => wholeIncident(trouble, now)),
+    ...facts.whole,
     ...facts.revoked.map(({ tenant_id, revoked_at }) => revokedIncident(tenant_id, revoked_at ?? now)),
     ...facts.cursors.flatMap((cursor) => cursorIncidents(cursor, facts)),
     ...fromReports(facts, now),
@@ -85,72 +84,61 @@ export function findIncidents(facts: Facts): Incident[] {
   ]
 }
 
-const behindIncident = ({ resource, met, missed, target, since }: BehindTarget): Incident => ({
-  ...{ kind: 'behind_target', tenantId: 0, resource, since, cause: null, lasts: 'state' },
-  message: cursorMessage(
-    { tenant_id: 0, resource },
+const behindIncident = ({ resource, met, missed, target, since }: BehindTarget): KeptIncident =>
+  incidentOf(
+    'behind_target',
+    { tenant_id: null, resource },
     `${count(missed)} of ${plural(met + missed, 'change')} missed the target of ${durationText(target)}`,
-  ),
-  advice: adviceOf('behind_target', { tenantId: 0, resource }),
-})
+    { since },
+  )
 
-const wholeIncident = ({ cause, since, message, advice, lasts }: WholeTrouble, now: string): Incident => ({
-  kind: 'failed',
-  tenantId: 0,
-  resource: '',
-  since: since ?? now,
-  cause,
-  message,
-  advice,
-  lasts,
-})
-
-const revokedIncident = (tenantId: Int64, since: string): Incident => ({
-  kind: 'revoked',
-  tenantId,
-  resource: '',
-  since,
-  cause: 'revoked' satisfies Reason,
-  message: `Tenant ${tenantId} is no longer granted; its rows are kept`,
-  advice: adviceOf('revoked', { tenantId, resource: '' }),
-  lasts: 'state',
-})
-
-function cursorIncidents(cursor: CursorRow, { rule }: Facts): Incident[] {
-  const { tenant_id: tenantId, resource, reason } = cursor
-  const of = (kind: AlertKind, more: Pick<Incident, 'since' | 'message'> & Partial<Incident>): Incident => ({
-    kind,
-    tenantId,
-    resource,
-    cause: null,
-    advice: adviceOf(kind, { tenantId, resource }),
-    lasts: 'state',
+/** An incident of a tenant and resource, with the usual advice. */
+const incidentOf = (
+  kind: AlertKind,
+  { tenant_id, resource }: Pick<Incident, 'tenant_id' | 'resource'>,
+  found: string | null,
+  more: Pick<Incident, 'since'> & Partial<KeptIncident>,
+): KeptIncident => {
+  const site = { tenant_id, resource }
+  return foundIncident({
+    ...{ kind, ...site, message: cursorMessage(site, found), advice: adviceOf(kind, site) },
     ...more,
   })
-  const found: Incident[] = []
+}
+
+const revokedIncident = (tenant_id: Int64, since: string): KeptIncident =>
+  foundIncident({
+    ...{ kind: 'revoked', tenant_id, since, cause: 'revoked' satisfies Reason },
+    message: `Tenant ${tenant_id} is no longer granted; its rows are kept`,
+    advice: adviceOf('revoked', { tenant_id, resource: null }),
+  })
+
+function cursorIncidents(cursor: CursorRow, { rule }: Facts): KeptIncident[] {
+  const { reason } = cursor
+  const found: KeptIncident[] = []
   const state = cursorState(cursor, rule)
   if (state === 'failed' || state === 'unproven') {
     const lasts = foundByComparison.has(reason as Reason | null) ? 'reconcile' : 'state'
-    const message = cursorMessage(cursor, cursor.last_error)
     const kind = state === 'failed' ? failureKind(reason) : state
-    found.push(of(kind, { since: fromMicros(rule.nowMicros), cause: reason, message, lasts }))
+    const since = fromMicros(rule.nowMicros)
+    found.push(incidentOf(kind, cursor, cursor.last_error, { since, cause: reason, lasts }))
   }
   // A cursor that keeps failing is stale, too.
   const stale = staleSince(cursor, rule)
-  if (stale !== null) {
-    const message = cursorMessage(cursor, `no complete run since ${cursor.last_success_at}`)
-    found.push(of('stale', { since: stale, message }))
-  }
+  if (stale !== null)
+    found.push(
+      incidentOf('stale', cursor, `no complete run since ${cursor.last_success_at}`, { since: stale }),
+    )
   const unchecked = uncheckedSince(cursor, rule)
   if (unchecked !== null) {
-    const message = cursorMessage(cursor, `deletions were last checked at ${cursor.deletes_checked_at}`)
-    found.push(of('deletes_unchecked', { since: unchecked, message }))
+    const words = `deletions were last checked at ${cursor.deletes_checked_at}`
+    found.push(incidentOf('deletes_unchecked', cursor, words, { since: unchecked }))
   }
   return found
 }
 
 /** What a run found about cursors but didn't record with them: a failed backfill, or differences found by verify. */
-function fromReports({ reports, cursors }: Facts, now: string): Incident[] {
+function fromReports({ reports, cursors }: Facts, now: string): KeptIncident[] {
   const failing = new Set(
     cursors
       .filter(({ status }) => status === 'failed')
@@ -164,46 +152,36 @@ function fromReports({ reports, cursors }: Facts, now: string): Incident[] {
   )
 }
 
-function reportedIncident(cursor: CursorReport, { mode }: RunReport, now: string): Incident {
-  const { tenant_id: tenantId, resource, reason, error } = cursor
-  const kind = failureKind(reason)
+function reportedIncident(cursor: CursorReport, { mode }: RunReport, now: string): KeptIncident {
+  const { tenant_id, resource, reason, error } = cursor
   // If the source didn't answer a comparison, any run may ask again. Once a difference was found, only a comparison can
   // find it gone.
   const isCompared = mode === 'verify' && (reason === null || !cameToNoEnd.has(reason))
-  const advice = isCompared
-    ? `Type shopsync reconcile --tenant ${tenantId} --resource ${resource}`
-    : adviceOf(kind, { tenantId, resource })
-  const lasts = isCompared || foundByComparison.has(reason) ? 'reconcile' : 'asked'
-  return {
-    kind,
-    tenantId,
-    resource,
-    since: now,
-    cause: reason,
-    message: cursorMessage(cursor, error),
-    advice,
-    lasts,
-  }
+  return incidentOf(failureKind(reason), siteOf(tenant_id, resource), error, {
+    ...{ since: now, cause: reason },
+    lasts: isCompared || foundByComparison.has(reason) ? 'reconcile' : 'asked',
+    ...(isCompared && { advice: `Type shopsync reconcile --tenant ${tenant_id} --resource ${resource}` }),
+  })
 }
 
-function quarantineIncident({ tenant_id, resource, amount, first }: Facts['quarantine'][number]): Incident {
-  const site = { tenantId: tenant_id, resource }
-  return {
-    kind: 'quarantine',
-    ...site,
-    since: first,
-    cause: null,
-    message: cursorMessage(
-      { tenant_id, resource },
-      `${amount === 1 ? 'a value or record' : `${count(amount)} values or records`} could not be stored`,
-    ),
-    advice: adviceOf('quarantine', site),
-    lasts: 'state',
-  }
+/** What concerns no tenant has number 0 in the tables, or none. */
+const siteOf = (tenantId: Int64 | null, resource: string) => ({
+  tenant_id: tenantId === null || Number(tenantId) === 0 ? null : tenantId,
+  resource,
+})
+
+function quarantineIncident({
+  tenant_id,
+  resource,
+  amount,
+  first,
+}: Facts['quarantine'][number]): KeptIncident {
+  const words = `${amount === 1 ? 'a value or record' : `${count(amount)} values or records`} could not be stored`
+  return incidentOf('quarantine', siteOf(tenant_id, resource), words, { since: first })
 }
 
 /** One per tenant and resource: which fields are new. Values are customer data and are not sent. */
-function driftIncidents(drift: Facts['drift'], now: string): Incident[] {
+function driftIncidents(drift: Facts['drift'], now: string): KeptIncident[] {
   const sites = new Map<string, Facts['drift'][number][]>()
   for (const entry of drift) {
     const site = `${entry.tenant_id ?? 0} ${entry.resource}`
@@ -212,22 +190,9 @@ function driftIncidents(drift: Facts['drift'], now: string): Incident[] {
   return [...sites.values()].flatMap((entries) => {
     const [first] = entries
     if (!first) return []
-    const { tenant_id, resource, first_seen_at } = first
-    const site = { tenantId: tenant_id ?? 0, resource }
     const paths = [...new Set(entries.map(({ path }) => path))]
-    const message = cursorMessage(
-      { tenant_id: site.tenantId, resource },
-      `seen for the first time: ${listText(paths)}`,
-    )
-    const since = first_seen_at ?? now
-    return {
-      kind: 'drift',
-      ...site,
-      since,
-      cause: null,
-      message,
-      advice: adviceOf('drift', site),
-      lasts: 'moment',
-    }
+    const words = `seen for the first time: ${listText(paths)}`
+    const since = first.first_seen_at ?? now
+    return incidentOf('drift', siteOf(first.tenant_id, first.resource), words, { since, lasts: 'moment' })
   })
 }

@@ -5,30 +5,12 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type AlertRow, openIncidentRows } from './sql.js'
+import type { Incident } from './incident.js'
+import { openIncidentRows } from './sql.js'
 
-/** An entry of `incidents` in the document of `shopsync status` and in the body of an alert. */
-export interface ToldIncident {
-  readonly kind: string
-  /** null: the whole run. */
-  readonly tenant_id: Int64 | null
-  /** null: all resources. */
-  readonly resource: string | null
-  readonly since: string
-  readonly message: string
-  readonly advice: string
-}
-
-/** What sync_alerts stores about it. */
-export type KeptIncident = Pick<AlertRow, 'kind' | 'tenant_id' | 'resource' | 'since' | 'message' | 'advice'>
-
-export const toldIncident = (kept: KeptIncident): ToldIncident => ({
-  kind: kept.kind,
-  tenant_id: kept.tenant_id === 0 ? null : kept.tenant_id,
-  resource: kept.resource === '' ? null : kept.resource,
-  since: kept.since,
-  message: kept.message ?? '',
-  advice: kept.advice ?? '',
+/** The part of an incident that people see. */
+export const toldIncident = ({ kind, tenant_id, resource, since, message, advice }: Incident): Incident => ({
+  ...{ kind, tenant_id, resource, since, message, advice },
 })
 
 /** null: all. */
@@ -46,12 +28,12 @@ export async function openIncidents(
   warehouse: Pick<Warehouse, 'has'>,
   db: Db,
   { tenants, resources }: Chosen = { tenants: null, resources: null },
-): Promise<ToldIncident[]> {
+): Promise<Incident[]> {
   // No run of this version has written to this warehouse yet.
   if (!(await warehouse.has('sync_alerts'))) return []
   const rows = await openIncidentRows(db)
   return rows
-    .filter(({ tenant_id }) => tenant_id === 0 || (tenants?.includes(tenant_id) ?? true))
-    .filter(({ resource }) => resource === '' || (resources?.includes(resource) ?? true))
+    .filter(({ tenant_id }) => tenant_id === null || (tenants?.includes(tenant_id) ?? true))
+    .filter(({ resource }) => resource === null || (resources?.includes(resource) ?? true))
     .map(toldIncident)
 }

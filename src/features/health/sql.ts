@@ -10,21 +10,10 @@ import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { bySeq, ofRuns } from '../../engine/warehouse/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { KeptIncident } from './incident.js'
 import { type alertTables, withAlerts } from './tables.js'
 
 type Stored = Selectable<RowsOf<typeof alertTables>['sync_alerts']>
-
-/** When an incident was reported to a rule; `claimed`: since when a process has been about to report it. */
-export interface Telling {
-  readonly opened?: string
-  readonly resolved?: string
-  readonly claimed?: string
-}
-
-export type AlertRow = Omit<Stored, 'told'> & {
-  /** By rule. */
-  readonly told: Readonly<Record<string, Telling>>
-}
 
 /** In sync_meta: since when incidents are kept, and how far drift was looked at. */
 export interface AlertMark {
@@ -71,38 +60,52 @@ export const storeMark = (db: Db, mark: AlertMark): CompiledQuery =>
     .where('name', '=', markName)
     .compile()
 
-const asStored = (row: Stored): AlertRow => ({
+/** In the table, 0 and the empty resource stand for all of them: they are part of its key. */
+const keptOf = ({ tenant_id, resource, ...row }: Stored): KeptIncident => ({
   ...row,
-  told: (readJson(row.told) ?? {}) as AlertRow['told'],
+  tenant_id: Number(tenant_id) === 0 ? null : tenant_id,
+  resource: resource === '' ? null : resource,
+  kind: row.kind as KeptIncident['kind'],
+  message: row.message ?? '',
+  advice: row.advice ?? '',
+  lasts: (row.lasts ?? 'state') as KeptIncident['lasts'],
+  told: (readJson(row.told) ?? {}) as KeptIncident['told'],
+})
+
+const storedOf = ({ tenant_id, resource, told, ...incident }: KeptIncident) => ({
+  ...incident,
+  tenant_id: tenant_id ?? 0,
+  resource: resource ?? '',
+  told: JSON.stringify(told),
 })
 
 /** All open incidents, oldest first. */
-export async function openIncidentRows(db: Db): Promise<AlertRow[]> {
+export async function openIncidentRows(db: Db): Promise<KeptIncident[]> {
   const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
-  return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(asStored)
+  return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(keptOf)
 }
 
 /** The tenant's open incidents. */
-export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<AlertRow[]> =>
+export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<KeptIncident[]> =>
   warehouse.read(async (db) => {
     const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('tenant_id', '=', tenantId)
-    return (await open.where('resolved_at', 'is', null).execute()).map(asStored)
+    return (await open.where('resolved_at', 'is', null).execute()).map(keptOf)
   })
 
 /** The open incidents, and those resolved since that moment. */
-export async function incidentsSince(db: Db, session: Session, moment: string): Promise<AlertRow[]> {
+export async function incidentsSince(db: Db, session: Session, moment: string): Promise<KeptIncident[]> {
   const query = withAlerts(db)
     .selectFrom('sync_alerts')
     .selectAll()
     .where((eb) => eb.or([eb('resolved_at', 'is', null), eb('resolved_at', '>=', moment)]))
     .orderBy('opened_at')
   const { rows } = await session.run(query.compile())
-  return rows.map(asStored)
+  return rows.map(keptOf)
 }
 
 /** Stores incidents, replacing earlier versions of them. */
-export function storeIncidents(db: Db, rows: readonly AlertRow[]): CompiledQuery[] {
-  const values = rows.map((row) => ({ ...row, told: JSON.stringify(row.told) }))
+export function storeIncidents(db: Db, rows: readonly KeptIncident[]): CompiledQuery[] {
+  const values = rows.map(storedOf)
   const parts = Array.from({ length: Math.ceil(values.length / rowsAtOnce) }, (_, i) =>
     values.slice(i * rowsAtOnce, (i + 1) * rowsAtOnce),
   )

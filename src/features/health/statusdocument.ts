@@ -33,7 +33,8 @@ import {
   tenantRows,
   tenantStandings,
 } from './cursorhealth.js'
-import { openIncidents, type ToldIncident } from './openincidents.js'
+import type { Incident } from './incident.js'
+import { openIncidents } from './openincidents.js'
 import { readHealth } from './readhealth.js'
 
 /** The lateness of one resource's records. */
@@ -77,7 +78,7 @@ export interface StatusReport {
   /** The snapshot and the report: those whose last attempt failed. */
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly Incident[]
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
   readonly events?: EventsStatus | UnreadableInbox
   /** How fresh each resource with a target was; absent without targets. */

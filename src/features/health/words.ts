@@ -13,8 +13,8 @@ import { freshnessStatusText, stretchedText } from '../targets/words.js'
 import { type CursorHealth, isLostTenant, isStateTrouble, isTrouble } from './cursorhealth.js'
 import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
+import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
-import type { ToldIncident } from './openincidents.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** What the user asked to see. */
@@ -126,7 +126,7 @@ const worksText = ({ failed_works: failed }: StatusReport): string[] =>
   failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
 
 /** The open incidents that no other line mentions. */
-function untold(report: StatusReport, troubled: readonly CursorHealth[]): readonly ToldIncident[] {
+function untold(report: StatusReport, troubled: readonly CursorHealth[]): readonly Incident[] {
   const told = new Set(troubled.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
   const works = new Set(report.failed_works.map(({ message }) => message))
   const lost = new Set(report.tenants.filter(isLostTenant).map(({ tenant_id }) => tenant_id))

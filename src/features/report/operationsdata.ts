@@ -4,7 +4,7 @@
  */
 
 import type { BelongsTo } from '../health/belongsto.js'
-import type { ToldIncident } from '../health/openincidents.js'
+import type { Incident } from '../health/incident.js'
 import type { PastRun } from '../runs/work.js'
 import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
@@ -51,7 +51,7 @@ export interface OperationsData {
   readonly belongsTo: BelongsTo | null
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly Incident[]
   /** What events the source sent, one line each; empty if nobody ever listened. */
   readonly events: readonly string[]
   readonly days: readonly RunDay[]

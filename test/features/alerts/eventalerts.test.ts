@@ -7,7 +7,8 @@ import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
-import { openIncidents, type ToldIncident } from '../../../src/features/health/openincidents.js'
+import type { Incident } from '../../../src/features/health/incident.js'
+import { openIncidents } from '../../../src/features/health/openincidents.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { AlertingWorld, lineOf, type Receiver, receiver, ruleOf } from '../../support/alerting.js'
 import { putEvents, putListener } from '../../support/inboxrows.js'
@@ -57,7 +58,7 @@ class EventWorld {
     return this.hook.take().map(lineOf)
   }
 
-  open(): Promise<ToldIncident[]> {
+  open(): Promise<Incident[]> {
     return this.warehouse.read((db) => openIncidents(this.warehouse, db))
   }
 }

@@ -79,7 +79,7 @@ export const service: readonly Promised[] = [
     broken: 'leaves a killed run open until another run',
     breakage: breaking<typeof troubles>('src/features/health/wholetrouble.ts').function(
       'killedTrouble',
-      (sound) => (last, holder) => sound(last, holder, false),
+      (sound) => (last, holder, _isMadeGood, now) => sound(last, holder, false, now),
     ),
     test: 'test/features/alerts/greenisgreen.test.ts',
     name: 'a run that was killed is over with the next good run',

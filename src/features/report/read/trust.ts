@@ -4,7 +4,7 @@ import { count, isOlderThan } from '../../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../../engine/base/timestamp.js'
 import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
 import type { BelongsTo } from '../../health/belongsto.js'
-import type { ToldIncident } from '../../health/openincidents.js'
+import type { Incident } from '../../health/incident.js'
 import type { TrustAnswer, VerdictShown } from '../data.js'
 import type { ResourceFreshness } from '../operationsdata.js'
 import type { FreshnessRow } from './asktrust.js'
@@ -18,7 +18,7 @@ export interface StaleRule {
   /** For how long a run has been at work; null if none is. */
   readonly runningMs: number | null
   readonly deletesUncheckedAfterMs: number
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly Incident[]
   readonly belongsTo: BelongsTo | null
   /** Resources whose rows are in the figures. */
   readonly restsOn: ReadonlySet<string>
@@ -67,7 +67,7 @@ function refillsOf(walked: readonly FreshnessRow[], refills: Findings['refills']
 const mostNamed = 3
 
 /** Each kind of incident, and which lists have it. */
-function kindsOf(open: readonly ToldIncident[]): string[] {
+function kindsOf(open: readonly Incident[]): string[] {
   return [...groupedBy(open, ({ kind }) => kind)].map(([kind, incidents]) => {
     const lists = [...new Set(incidents.flatMap(({ resource }) => resource ?? []))].sort()
     const more = lists.length - mostNamed
