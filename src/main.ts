@@ -8,9 +8,7 @@ import { demoCommand } from './features/demo/command.js'
 import { dictionaryCommand } from './features/dictionary/command.js'
 import { events } from './features/events/feature.js'
 import { forgetCommand } from './features/forget/command.js'
-import { status } from './features/health/command.js'
-import { alerts } from './features/health/feature.js'
-import { telemetry } from './features/health/metricsfeature.js'
+import { alerts, metrics, status } from './features/health/feature.js'
 import { initCommand } from './features/init/command.js'
 import { jobs } from './features/jobs/command.js'
 import { runCommand } from './features/jobs/runcommand.js'
@@ -52,7 +50,7 @@ export const features: readonly Feature[] = [
   events,
   targets,
   polling,
-  telemetry,
+  metrics,
   snapshot,
   { command: quarantineCommand },
   { command: forgetCommand },

@@ -52,7 +52,7 @@ const needs: Record<string, readonly string[]> = {
   snapshot: ['analytics'],
   targets: ['events'],
   verify: ['reconcile'],
-  why: ['events', 'health', 'quarantine', 'verify'],
+  why: ['events', 'quarantine', 'verify'],
 }
 
 /** Above the features is what lists them. */

@@ -7,7 +7,6 @@ import { createHmac } from 'node:crypto'
 import type { Clock } from '../../engine/base/clock.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { callCommand, type ProgramPlace } from './alertcommand.js'
-import type { AlertRule } from './alertsettings.js'
 import { type Message, messageName } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { NamedRule } from './telling.js'
@@ -29,10 +28,6 @@ export function deliver({ id, rule }: NamedRule, message: Message, how: Deliveri
     )
   return callCommand({ command: command ?? [], input: body, limitMs: how.budgetMs, ...how })
 }
-
-/** What people call a rule: its position, never its address. */
-export const ruleName = ({ place, rule }: { readonly place: number; readonly rule: AlertRule }): string =>
-  `alerts.rules[${place}] (${rule.webhook === undefined ? 'command' : 'webhook'})`
 
 interface Posting {
   readonly url: string

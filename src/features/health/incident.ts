@@ -32,7 +32,7 @@ export interface Telling {
   readonly claimed?: string
 }
 
-/** An incident that was just found: of the whole run, and as long as the state lasts, unless something else is said. */
+/** An incident that was just found. Without other facts, it concerns the whole run and lasts as long as the state. */
 export const foundIncident = (
   found: Pick<Incident, 'kind' | 'since' | 'message' | 'advice'> & Partial<KeptIncident>,
 ): KeptIncident => ({

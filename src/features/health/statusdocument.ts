@@ -19,12 +19,12 @@ import { readLateness } from '../../engine/warehouse/latenessrows.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
-import { type BelongsTo, belongsTo } from './belongsto.js'
 import {
   type CursorHealth,
   isLostTenant,

@@ -30,6 +30,10 @@ export function namedRules(rules: readonly AlertRule[]): NamedRule[] {
   })
 }
 
+/** What people call a rule: its position, never its address. */
+export const ruleName = ({ place, rule }: { readonly place: number; readonly rule: AlertRule }): string =>
+  `alerts.rules[${place}] (${rule.webhook === undefined ? 'command' : 'webhook'})`
+
 export interface Messages {
   readonly opened: readonly KeptIncident[]
   readonly resolved: readonly KeptIncident[]

@@ -24,7 +24,6 @@ import type { ProgramPlace } from './alertcommand.js'
 import type { AlertSettings } from './alertsettings.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
 import { installationOf, type Message, messageOf, type Teller } from './alerttext.js'
-import { deliver, ruleName } from './deliver.js'
 import type { KeptIncident } from './incident.js'
 import { type EndedRun, incidentKey } from './incidentchanges.js'
 import { incidentsSince, onIncidents, openIncidentsOf, storeIncidents } from './sql.js'
@@ -36,6 +35,7 @@ import {
   namedRules,
   parcels,
   retold,
+  ruleName,
 } from './telling.js'
 import { thrownTrouble } from './wholetrouble.js'
 
@@ -82,6 +82,7 @@ export async function farewellOf(
           ...{ runId: null, job: null, warehouse: label, tenantNames },
           name: installationOf(alerts),
         })
+        const { deliver } = await import('./deliver.js')
         const { delivered, found } = await deliver(rule, message, { ...how, budgetMs })
         // No later run can tell it: nothing knows of the tenant any more.
         if (!delivered)
@@ -262,6 +263,8 @@ async function deliverOrSay(
 ): Promise<boolean> {
   const { clock, secrets, programs, notice, signal } = options
   const budgetMs = Math.max(1000, endsAt - Number(clock.nowMicros() / 1000n))
+  // Most runs have nothing to tell.
+  const { deliver } = await import('./deliver.js')
   const { delivered, found } = await deliver(rule, message, {
     clock,
     secrets,

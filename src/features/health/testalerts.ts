@@ -4,9 +4,9 @@ import type { Secret } from '../../engine/config/secret.js'
 import type { ProgramPlace } from './alertcommand.js'
 import type { AlertSettings } from './alertsettings.js'
 import { installationOf, type Message, testText } from './alerttext.js'
-import { deliver, ruleName } from './deliver.js'
+import { deliver } from './deliver.js'
 import { beat, type Sent } from './send.js'
-import { namedRules } from './telling.js'
+import { namedRules, ruleName } from './telling.js'
 
 interface AlertTest {
   /** The setting, never its address. */

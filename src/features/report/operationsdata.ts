@@ -3,7 +3,7 @@
  * src/features/report/page/operationspage.ts shows them. Instants are canonical, in UTC.
  */
 
-import type { BelongsTo } from '../health/belongsto.js'
+import type { BelongsTo } from '../../shell/belongingwords.js'
 import type { Incident } from '../health/incident.js'
 import type { PastRun } from '../runs/work.js'
 import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'

@@ -2,7 +2,7 @@
 import { count, isOlderThan } from '../../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../../engine/base/timestamp.js'
 import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
-import type { BelongsTo } from '../../health/belongsto.js'
+import type { BelongsTo } from '../../../shell/belongingwords.js'
 import type { HealthRule } from '../../health/cursorhealth.js'
 import type { Incident } from '../../health/incident.js'
 import type { TrustAnswer, VerdictShown } from '../data.js'
