@@ -1,5 +1,4 @@
 import { adoptCommand } from './features/adopt/command.js'
-import { alerts } from './features/alerts/feature.js'
 import { analytics } from './features/analytics/feature.js'
 import { backfill } from './features/backfill/command.js'
 import { checkCommand } from './features/check/command.js'
@@ -9,6 +8,7 @@ import { demoCommand } from './features/demo/command.js'
 import { dictionaryCommand } from './features/dictionary/command.js'
 import { events } from './features/events/feature.js'
 import { forgetCommand } from './features/forget/command.js'
+import { alerts, metrics, status } from './features/health/feature.js'
 import { initCommand } from './features/init/command.js'
 import { jobs } from './features/jobs/command.js'
 import { runCommand } from './features/jobs/runcommand.js'
@@ -22,10 +22,8 @@ import { runsCommand } from './features/runs/command.js'
 import { sandboxCommand } from './features/sandbox/command.js'
 import { schedule } from './features/schedule/command.js'
 import { snapshot } from './features/snapshot/command.js'
-import { status } from './features/status/command.js'
 import { sync } from './features/sync/command.js'
 import { polling, targets } from './features/targets/feature.js'
-import { telemetry } from './features/telemetry/feature.js'
 import { verify } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
@@ -52,7 +50,7 @@ export const features: readonly Feature[] = [
   events,
   targets,
   polling,
-  telemetry,
+  metrics,
   snapshot,
   { command: quarantineCommand },
   { command: forgetCommand },

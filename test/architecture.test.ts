@@ -13,11 +13,11 @@ const sources = [...filesIn('schema', '.ts'), ...filesIn('src', '.ts')]
 
 /** Each npm package is known in one place, so replacing it only touches that place. */
 const owners: Record<string, readonly string[]> = {
-  undici: ['src/engine/source', 'src/features/alerts'],
+  undici: ['src/engine/source', 'src/features/health'],
   'better-sqlite3': ['src/engine/warehouse', 'src/features/copy'],
   pg: ['src/engine/warehouse'],
   fastify: ['src/sandbox', 'src/features/schedule', 'src/features/listen'],
-  'prom-client': ['src/features/telemetry'],
+  'prom-client': ['src/features/health'],
   '@opentelemetry/api': ['src/engine/base/trace.ts'],
   croner: ['src/engine/config'],
   commander: ['src/shell'],

@@ -14,7 +14,7 @@ import {
   recompute,
 } from '../../src/engine/warehouse/recompute.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { readCursorStates } from '../../src/features/status/cursorstatus.js'
+import { readHealth } from '../../src/features/health/readhealth.js'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
@@ -199,14 +199,9 @@ describe.each(warehouses())('$name', (kind) => {
     }))
     const ids = tenants.map(({ tenant_id }) => tenant_id)
     expect(await countRecords(warehouse, resource, ids)).toBe(30)
-    const question = {
-      resources: [resource.name],
-      runningMs: null,
-      staleAfterMs: 0,
-      deletesUncheckedAfterMs: 0,
-      nowMicros: 0n,
-    }
-    const states = await readCursorStates(warehouse.db, question, tenants, new Set(['sync_registers']))
+    const rule = { runningMs: null, staleAfterMs: 0, deletesUncheckedAfterMs: 0, nowMicros: 0n }
+    const asked = { tenants, resources: [resource.name], missing: new Set(['sync_registers']) }
+    const states = await readHealth(warehouse.db, asked, rule)
     expect(states.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(30)
     await warehouse.close()
   })

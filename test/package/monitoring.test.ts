@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { metricNames } from '../../src/features/telemetry/metricnames.js'
+import { metricNames } from '../../src/features/health/metricnames.js'
 import { textOf } from '../support/tree.js'
 
 interface Dashboard {

@@ -1,7 +1,7 @@
 /** Cursors with the same problem share a line; different problems keep their own lines. */
 import { expect, test } from 'vitest'
 import { shortRequests } from '../../src/engine/base/format.js'
-import { incidentsText } from '../../src/features/status/incidentwords.js'
+import { incidentsText } from '../../src/features/health/incidentwords.js'
 import { cursorNames, groupLines } from '../../src/shell/grouped.js'
 
 const of = (tenant_id: number, resource: string, error: string) => ({ tenant_id, resource, error })
@@ -57,10 +57,10 @@ test('names stay short, and each tenant and resource is named with its own', () 
 test('incidents of the same kind and problem share a line, with the time of the oldest', () => {
   const since = (minute: number): string => `2026-01-01T00:0${minute}:00.000000Z`
   const failed = (tenant_id: number, minute: number) => ({
-    ...{ kind: 'failed', tenant_id, resource: 'notes', since: since(minute), advice: '' },
+    ...{ kind: 'failed' as const, tenant_id, resource: 'notes', since: since(minute), advice: '' },
     message: `tenant ${tenant_id}, notes: ${url(tenant_id, 'notes')} answered 403`,
   })
-  const whole = { kind: 'failed', tenant_id: null, resource: null, since: since(1), advice: '' }
+  const whole = { kind: 'failed' as const, tenant_id: null, resource: null, since: since(1), advice: '' }
   const told = incidentsText([failed(2, 3), failed(1, 2), { ...whole, message: 'no tenant is granted' }], 0n)
   expect(told.replaceAll(/ \(0\.0 s\)/g, '')).toBe(
     [

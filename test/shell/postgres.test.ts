@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { StatusReport } from '../../src/features/status/work.js'
+import type { StatusReport } from '../../src/features/health/statusdocument.js'
 import { type Place, place } from '../support/place.js'
 import { postgresUrl } from '../support/warehouse.js'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RunReport } from '../../src/engine/run/runreport.js'
-import type { StatusReport } from '../../src/features/status/work.js'
+import type { StatusReport } from '../../src/features/health/statusdocument.js'
 import { type Place, place } from '../support/place.js'
 import { closeAll, httpServer } from '../support/server.js'
 

@@ -1,7 +1,7 @@
 /** Parses the text of metrics, and reads the metrics of a warehouse in this process. */
 
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { type MetricsOptions, metricsText } from '../../src/features/telemetry/metrics.js'
+import { type MetricsOptions, metricsText } from '../../src/features/health/metrics.js'
 
 export interface Series {
   readonly name: string

@@ -36,25 +36,23 @@ const below: Record<string, readonly string[]> = {
 
 /** Which feature needs which other: a new line here is a decision. */
 const needs: Record<string, readonly string[]> = {
-  alerts: ['analytics', 'events', 'targets'],
-  check: ['alerts', 'analytics', 'events', 'jobs', 'targets', 'telemetry'],
+  check: ['analytics', 'events', 'health', 'jobs', 'targets'],
   completion: ['jobs'],
   dictionary: ['analytics'],
   demo: ['events', 'listen', 'reconcile', 'report', 'sync'],
-  forget: ['alerts', 'telemetry'],
+  forget: ['health'],
+  health: ['analytics', 'events', 'targets'],
   init: ['check'],
   jobs: ['targets'],
   listen: ['events', 'targets'],
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'targets'],
-  report: ['alerts', 'analytics', 'events', 'runs', 'status', 'targets'],
-  schedule: ['alerts', 'dictionary', 'events', 'jobs', 'listen', 'report', 'runs', 'telemetry'],
+  report: ['analytics', 'events', 'health', 'runs', 'targets'],
+  schedule: ['dictionary', 'events', 'health', 'jobs', 'listen', 'report', 'runs'],
   snapshot: ['analytics'],
-  status: ['alerts', 'analytics', 'events', 'targets'],
   targets: ['events'],
-  telemetry: ['alerts', 'events', 'status', 'targets'],
   verify: ['reconcile'],
-  why: ['events', 'quarantine', 'status', 'verify'],
+  why: ['events', 'quarantine', 'verify'],
 }
 
 /** Above the features is what lists them. */

@@ -1,5 +1,9 @@
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { readStatus, type StatusOptions, type StatusReport } from '../../src/features/status/work.js'
+import {
+  readStatus,
+  type StatusOptions,
+  type StatusReport,
+} from '../../src/features/health/statusdocument.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
 
 const day = 86_400_000

@@ -1,4 +1,4 @@
-/* Who is at work in a warehouse, and how its last run ended. Used by status.ts. */
+/* Who is at work in a warehouse, and how its last run ended. Used by statusdocument.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../base/format.js'
 import { fromMicros } from '../base/timestamp.js'

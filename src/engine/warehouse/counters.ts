@@ -1,6 +1,6 @@
 /*
  * The rows of sync_counters: lifetime totals of the runs. A run adds to them in the transaction that records its end;
- * src/features/telemetry/metrics.ts reads them.
+ * src/features/health/metrics.ts reads them.
  */
 import type { CompiledQuery } from 'kysely'
 import type { Reader } from './cursors.js'

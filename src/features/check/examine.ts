@@ -106,11 +106,11 @@ async function forgottenIn(context: CommandContext): Promise<Iterable<Int64>> {
 }
 
 async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
-  const { metricsSettings } = await import('../telemetry/settings.js')
+  const { metricsSettings } = await import('../health/metricssettings.js')
   const { textfile } = metricsSettings(config)
   if (textfile === undefined) return []
   const [{ tryTextfile }, { failure }] = await Promise.all([
-    import('../telemetry/textfile.js'),
+    import('../health/textfile.js'),
     import('./trials.js'),
   ])
   const found = await tryTextfile(textfile, io.workingDirectory).then(
@@ -146,8 +146,8 @@ async function examineEvents({ options, signals }: Invocation): Promise<Trial[]>
 async function examineAlerts(context: CommandContext): Promise<Trial[]> {
   const [{ testAlerts }, { alertSettings }, { secretsOf }, { jobHeartbeats }, { failure }] =
     await Promise.all([
-      import('../alerts/testalerts.js'),
-      import('../alerts/settings.js'),
+      import('../health/testalerts.js'),
+      import('../health/alertsettings.js'),
       import('../../shell/log.js'),
       import('../jobs/jobfiles.js'),
       import('./trials.js'),

@@ -36,8 +36,8 @@ if it is granted.`,
       import('./work.js'),
       import('./words.js'),
       import('../../shell/confirmation.js'),
-      import('../alerts/alerting.js'),
-      import('../telemetry/work.js'),
+      import('../health/alerting.js'),
+      import('../health/writemetrics.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, io } = invocation

@@ -3,7 +3,7 @@
  * and reporttext.ts turn them into words and figures. Money is in cents, days are the shops' own, months are `YYYY-MM`.
  */
 
-import type { BelongsTo } from '../status/belongsto.js'
+import type { BelongsTo } from '../../shell/belongingwords.js'
 import type { Amounts } from './amounts.js'
 
 /** A month in the report. Partial months are hatched: their numbers will grow, or started in the middle. */

@@ -2,9 +2,10 @@
  * The data of the operator's page, as plain values: src/features/report/read/readoperations.ts fills them, and
  * src/features/report/page/operationspage.ts shows them. Instants are canonical, in UTC.
  */
-import type { ToldIncident } from '../alerts/openincidents.js'
+
+import type { BelongsTo } from '../../shell/belongingwords.js'
+import type { Incident } from '../health/incident.js'
 import type { PastRun } from '../runs/work.js'
-import type { BelongsTo } from '../status/belongsto.js'
 import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
 
@@ -50,7 +51,7 @@ export interface OperationsData {
   readonly belongsTo: BelongsTo | null
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly Incident[]
   /** What events the source sent, one line each; empty if nobody ever listened. */
   readonly events: readonly string[]
   readonly days: readonly RunDay[]

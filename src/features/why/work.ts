@@ -19,10 +19,10 @@ import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type LastEvent, lastEventOf } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox, watchInbox } from '../events/watchinbox.js'
 import type { Quarantined } from '../quarantine/work.js'
-import { type BelongsTo, belongsTo } from '../status/belongsto.js'
 import { type ContentDifference, compareContent } from '../verify/content.js'
 import {
   type Earlier,

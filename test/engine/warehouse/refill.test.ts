@@ -13,7 +13,7 @@ import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.
 import type { Source } from '../../../src/engine/source/source.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { statusText } from '../../../src/features/status/words.js'
+import { statusText } from '../../../src/features/health/words.js'
 import { template } from '../../../src/sandbox/index.js'
 import { Between } from '../../support/between.js'
 import { model } from '../../support/model.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { StatusReport } from '../../../src/features/status/work.js'
+import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { type Place, place } from '../../support/place.js'
 

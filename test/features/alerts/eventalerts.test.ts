@@ -6,8 +6,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { openIncidents, type ToldIncident } from '../../../src/features/alerts/openincidents.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
+import type { Incident } from '../../../src/features/health/incident.js'
+import { openIncidents } from '../../../src/features/health/openincidents.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { AlertingWorld, lineOf, type Receiver, receiver, ruleOf } from '../../support/alerting.js'
 import { putEvents, putListener } from '../../support/inboxrows.js'
@@ -57,7 +58,7 @@ class EventWorld {
     return this.hook.take().map(lineOf)
   }
 
-  open(): Promise<ToldIncident[]> {
+  open(): Promise<Incident[]> {
     return this.warehouse.read((db) => openIncidents(this.warehouse, db))
   }
 }

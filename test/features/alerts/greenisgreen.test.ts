@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { StatusReport } from '../../../src/features/status/work.js'
+import type { StatusReport } from '../../../src/features/health/statusdocument.js'
 import { template } from '../../../src/sandbox/index.js'
 import { lineOf, receiver } from '../../support/alerting.js'
 import { type Ended, shopsync } from '../../support/call.js'

@@ -95,7 +95,7 @@ describe('the same shops', () => {
         ...{ advisors: [], technicians: [], techniciansBefore: [], categories: [], costBands: [] },
       },
       {
-        ...{ shops: of, freshness: [], refills: [], customers: [], receivables: [], totals: [] },
+        ...{ shops: of, lists: [], unread: [], customers: [], receivables: [], totals: [] },
         ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
       },
       {},

@@ -1,8 +1,8 @@
 /** The parts of a status that people see: everything, what needs attention, some tenants, many tenants. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { CursorStatus } from '../../../src/features/status/cursorstatus.js'
-import { statusText } from '../../../src/features/status/words.js'
-import type { StatusReport } from '../../../src/features/status/work.js'
+import type { CursorHealth } from '../../../src/features/health/cursorhealth.js'
+import type { StatusReport } from '../../../src/features/health/statusdocument.js'
+import { statusText } from '../../../src/features/health/words.js'
 import { type Place, place } from '../../support/place.js'
 
 let here: Place
@@ -19,7 +19,7 @@ afterAll(() => here.remove())
 
 interface Document {
   readonly healthy: boolean
-  readonly cursors: readonly CursorStatus[]
+  readonly cursors: readonly CursorHealth[]
 }
 const cursorsOf = (document: Document): string[] =>
   document.cursors.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`)

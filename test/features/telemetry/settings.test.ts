@@ -1,7 +1,7 @@
 /** The section `metrics`: its defaults and its error messages. */
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
-import { metricsSettings } from '../../../src/features/telemetry/settings.js'
+import { metricsSettings } from '../../../src/features/health/metricssettings.js'
 import { checks } from '../../support/checks.js'
 
 const read = (metrics?: object) =>

@@ -3,8 +3,8 @@ import type * as format from '../../../src/engine/base/format.js'
 import type * as askshared from '../../../src/engine/run/askshared.js'
 import type * as verdict from '../../../src/engine/walk/verdict.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
-import type * as openincidents from '../../../src/features/alerts/openincidents.js'
 import type * as figuresql from '../../../src/features/analytics/figuresql.js'
+import type * as openincidents from '../../../src/features/health/openincidents.js'
 import type * as fold from '../../../src/features/report/read/fold.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -24,7 +24,7 @@ export const claims: readonly Promised[] = [
   {
     promise: 'nothing reports that all is well while an incident is open',
     broken: 'finds no open incident',
-    breakage: breaking<typeof openincidents>('src/features/alerts/openincidents.ts').function(
+    breakage: breaking<typeof openincidents>('src/features/health/openincidents.ts').function(
       'openIncidents',
       () => async () => [],
     ),

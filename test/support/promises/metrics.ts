@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type * as trace from '../../../src/engine/base/trace.js'
 import type * as counters from '../../../src/engine/warehouse/counters.js'
-import type * as gauges from '../../../src/features/telemetry/gauges.js'
-import type * as textfile from '../../../src/features/telemetry/textfile.js'
+import type * as gauges from '../../../src/features/health/gauges.js'
+import type * as textfile from '../../../src/features/health/textfile.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -23,7 +23,7 @@ export const metrics: readonly Promised[] = [
   {
     promise: 'gauges show the current state, and nothing about customers',
     broken: 'reads gauges only once',
-    breakage: breaking<typeof gauges>('src/features/telemetry/gauges.ts').function('readGauges', (sound) => {
+    breakage: breaking<typeof gauges>('src/features/health/gauges.ts').function('readGauges', (sound) => {
       let read: ReturnType<typeof sound> | undefined
       return (options) => {
         read ??= sound(options)
@@ -37,7 +37,7 @@ export const metrics: readonly Promised[] = [
   {
     promise: 'the textfile is complete, and never a reason to fail',
     broken: 'writes into the file while others read it',
-    breakage: breaking<typeof textfile>('src/features/telemetry/textfile.ts').function(
+    breakage: breaking<typeof textfile>('src/features/health/textfile.ts').function(
       'writeTextfile',
       () => (named, text, folder) => writeFile(resolve(folder, named), text),
     ),

@@ -7,15 +7,15 @@ import type * as steps from '../../../src/engine/run/steps.js'
 import type * as connection from '../../../src/engine/warehouse/postgres/connection.js'
 import type * as lockholder from '../../../src/engine/warehouse/postgres/lockholder.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
-import type * as text from '../../../src/features/alerts/alerttext.js'
-import type * as webhook from '../../../src/features/alerts/deliver.js'
-import type * as incidents from '../../../src/features/alerts/incidents.js'
-import type * as heartbeat from '../../../src/features/alerts/send.js'
-import type * as send from '../../../src/features/alerts/send.js'
-import type * as telling from '../../../src/features/alerts/telling.js'
-import type * as troubles from '../../../src/features/alerts/wholetrouble.js'
 import type * as backfillState from '../../../src/features/backfill/sql.js'
 import type * as watching from '../../../src/features/events/watchinbox.js'
+import type * as text from '../../../src/features/health/alerttext.js'
+import type * as webhook from '../../../src/features/health/deliver.js'
+import type * as incidents from '../../../src/features/health/incidents.js'
+import type * as heartbeat from '../../../src/features/health/send.js'
+import type * as send from '../../../src/features/health/send.js'
+import type * as telling from '../../../src/features/health/telling.js'
+import type * as troubles from '../../../src/features/health/wholetrouble.js'
 import type * as afterrun from '../../../src/features/plan/afterrun.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
@@ -77,9 +77,9 @@ export const service: readonly Promised[] = [
   {
     promise: 'what a good run made right is over with it',
     broken: 'leaves a killed run open until another run',
-    breakage: breaking<typeof troubles>('src/features/alerts/wholetrouble.ts').function(
+    breakage: breaking<typeof troubles>('src/features/health/wholetrouble.ts').function(
       'killedTrouble',
-      (sound) => (last, holder) => sound(last, holder, false),
+      (sound) => (last, holder, _isMadeGood, now) => sound(last, holder, false, now),
     ),
     test: 'test/features/alerts/greenisgreen.test.ts',
     name: 'a run that was killed is over with the next good run',
@@ -172,7 +172,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message has a size that receivers accept',
     broken: 'names every incident',
-    breakage: breaking<typeof text>('src/features/alerts/alerttext.ts').function(
+    breakage: breaking<typeof text>('src/features/health/alerttext.ts').function(
       'messageOf',
       (sound) => (type, rows, teller) => {
         const message = sound(type, rows, teller)
@@ -186,7 +186,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'what a killed process may have told is told again as it was',
     broken: 'puts it into one message with what is new',
-    breakage: breaking<typeof telling>('src/features/alerts/telling.ts').function('parcels', () => (rows) => [
+    breakage: breaking<typeof telling>('src/features/health/telling.ts').function('parcels', () => (rows) => [
       [...rows],
     ]),
     test: alerts,
@@ -249,7 +249,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'each kind of incident is reported',
     broken: 'never reports a stale cursor',
-    breakage: breaking<typeof incidents>('src/features/alerts/incidents.ts').function(
+    breakage: breaking<typeof incidents>('src/features/health/incidents.ts').function(
       'findIncidents',
       (sound) => (facts) => sound(facts).filter(({ kind }) => kind !== 'stale'),
     ),
@@ -260,7 +260,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'once when it opens, and once when it is over',
     broken: 'forgets who was notified',
-    breakage: breaking<typeof telling>('src/features/alerts/telling.ts').function(
+    breakage: breaking<typeof telling>('src/features/health/telling.ts').function(
       'retold',
       () => (row) => row,
     ),
@@ -271,7 +271,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a message is signed, and contains no secret',
     broken: 'signs nothing',
-    breakage: breaking<typeof webhook>('src/features/alerts/deliver.ts').function(
+    breakage: breaking<typeof webhook>('src/features/health/deliver.ts').function(
       'postWebhook',
       (sound) => (posting, how) => sound({ ...posting, key: undefined }, how),
     ),
@@ -290,7 +290,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'a receiver that doesn’t answer delays nothing',
     broken: 'keeps trying for hours',
-    breakage: breaking<typeof send>('src/features/alerts/send.ts').function(
+    breakage: breaking<typeof send>('src/features/health/send.ts').function(
       'sendPatiently',
       (sound) => (message, how) => sound(message, { ...how, budgetMs: how.budgetMs * 10 }),
     ),
@@ -301,7 +301,7 @@ export const service: readonly Promised[] = [
   {
     promise: 'heartbeats show that a run finished',
     broken: 'calls the heartbeat of a failed run as if it had succeeded',
-    breakage: breaking<typeof heartbeat>('src/features/alerts/send.ts').function(
+    breakage: breaking<typeof heartbeat>('src/features/health/send.ts').function(
       'beat',
       (sound) => (url, _exit, clock, signal) => sound(url, 0, clock, signal),
     ),

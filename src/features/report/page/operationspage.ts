@@ -1,7 +1,7 @@
 /* The operator's page: incidents, freshness, runs, the rate limit, events, quarantine and drift. All instants are UTC. */
 import { count, plural, span } from '../../../engine/base/format.js'
 import { foreignWarning } from '../../../shell/belongingwords.js'
-import type { ToldIncident } from '../../alerts/openincidents.js'
+import type { Incident } from '../../health/incident.js'
 import type { Figure } from '../chart.js'
 import {
   dayInShort,
@@ -129,7 +129,7 @@ function runFigures({ days }: OperationsData): readonly Figure[] {
   ]
 }
 
-const incidentRow = ({ kind, tenant_id, resource, since, message, advice }: ToldIncident): Html =>
+const incidentRow = ({ kind, tenant_id, resource, since, message, advice }: Incident): Html =>
   rowHtml(kind.replaceAll('_', ' '), [
     wordsCell(tenant_id === null ? 'all' : String(tenant_id)),
     wordsCell(resource ?? 'all'),
@@ -137,7 +137,7 @@ const incidentRow = ({ kind, tenant_id, resource, since, message, advice }: Told
     wordsCell([message, advice].filter((text) => text !== '').join('. ')),
   ])
 
-const incidentsHtml = (incidents: readonly ToldIncident[]): Html =>
+const incidentsHtml = (incidents: readonly Incident[]): Html =>
   tableHtml({
     id: 'incidents',
     title: incidents.length === 0 ? 'Incidents' : `Incidents: ${count(incidents.length)} open`,

@@ -3,27 +3,77 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import type { Db } from '../../../engine/warehouse/database.js'
 import { ofRuns } from '../../../engine/warehouse/runs.js'
+import { type CursorHealth, type HealthRule, tenantRows, tenantStandings } from '../../health/cursorhealth.js'
+import { readHealth } from '../../health/readhealth.js'
 import type { Subject } from './reportdays.js'
 
-export const askFreshness = ({ db, tenants }: Subject) =>
-  db
-    .selectFrom('freshness')
-    .select([
-      'tenant_id',
-      'tenant_name',
-      'resource',
-      'complete_through',
-      'deletes_checked_at',
-      'verdict',
-      'status',
-      'live_rows',
-      'quarantined',
-      'revoked',
-    ])
-    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
-    .execute()
+/** A list behind the figures: its health, its tenant's name, and what of it is in quarantine. */
+export interface ListHealth extends CursorHealth {
+  readonly tenant_name: string
+  readonly quarantined: number
+}
 
-export type FreshnessRow = Awaited<ReturnType<typeof askFreshness>>[number]
+/** The lists of the chosen tenants, and those that no run has begun although they should be read. */
+export interface ListsFound {
+  readonly lists: readonly ListHealth[]
+  readonly unread: readonly CursorHealth[]
+}
+
+interface AskedLists {
+  /** Resources that are synced. */
+  readonly synced: readonly string[]
+  /** `sync.exceptTenants`: their rows are in the figures like all others. */
+  readonly exceptTenants: readonly Int64[]
+  readonly rule: HealthRule
+}
+
+const cursorName = ({ tenant_id, resource }: Pick<CursorHealth, 'tenant_id' | 'resource'>): string =>
+  `${tenant_id} ${resource}`
+
+export async function askLists(
+  db: Db,
+  subject: Subject,
+  { synced, exceptTenants, rule }: AskedLists,
+): Promise<ListsFound> {
+  const begun = await db.selectFrom('sync_cursors').select(['tenant_id', 'resource']).execute()
+  const [known, names] = [new Set(begun.map(cursorName)), new Set(begun.map(({ resource }) => resource))]
+  const ofTenants = new Set(begun.map(({ tenant_id }) => String(tenant_id)))
+  const chosen = { tenants: subject.tenants, exceptTenants: [] }
+  const tenants = tenantStandings(await tenantRows(db).execute(), chosen).filter(({ tenant_id }) =>
+    ofTenants.has(String(tenant_id)),
+  )
+  const missing = new Set(synced.filter((resource) => !names.has(resource)))
+  const asked = { tenants, resources: [...new Set([...names, ...synced])], missing }
+  const found = await readHealth(db, asked, rule)
+  const named = new Map((await askNames(subject)).map((row) => [String(row.tenant_id), row.tenant_name]))
+  const kept = new Map((await countQuarantine(db)).map((row) => [cursorName(row), Number(row.n)]))
+  return {
+    lists: found
+      .filter((cursor) => known.has(cursorName(cursor)))
+      .map((cursor) => ({
+        ...cursor,
+        tenant_name: named.get(String(cursor.tenant_id)) ?? `tenant ${cursor.tenant_id}`,
+        quarantined: kept.get(cursorName(cursor)) ?? 0,
+      })),
+    unread: found.filter(
+      (cursor) =>
+        !known.has(cursorName(cursor)) &&
+        cursor.state !== 'revoked' &&
+        synced.includes(cursor.resource) &&
+        !exceptTenants.some((tenant) => String(tenant) === String(cursor.tenant_id)),
+    ),
+  }
+}
+
+const askNames = ({ db }: Subject) =>
+  db.selectFrom('dim_tenants').select(['tenant_id', 'tenant_name']).execute()
+
+const countQuarantine = (db: Db) =>
+  db
+    .selectFrom('sync_quarantine')
+    .groupBy(['tenant_id', 'resource'])
+    .select((eb) => ['tenant_id', 'resource', eb.fn.countAll<Int64>().as('n')])
+    .execute()
 
 /** Runs since an instant. */
 export const askRuns = (db: Db, since: string) =>

@@ -1,8 +1,6 @@
 /* Everything that the views return, as rows by tenant and shop. fold.ts turns them into the report's scopes. */
-import { readRefills } from '../../../engine/warehouse/cursors.js'
-import type { Db } from '../../../engine/warehouse/database.js'
 import { askCustomers, askPayments, askReceivables, askShops, askTotals } from './asksales.js'
-import { askFreshness } from './asktrust.js'
+import type { ListsFound } from './asktrust.js'
 import { askCycles, askLate, askRecommendations, askUndecided } from './askwork.js'
 import { groupedBy, type Subject } from './reportdays.js'
 
@@ -14,14 +12,17 @@ export interface Asked {
   readonly undecidedSince: string
 }
 
-export async function findingsOf(subject: Subject, state: Db, { from, undecidedSince }: Asked) {
-  const [shops, customers, receivables, totals, payments, freshness] = await Promise.all([
+export async function findingsOf(
+  subject: Subject,
+  { lists, unread }: ListsFound,
+  { from, undecidedSince }: Asked,
+) {
+  const [shops, customers, receivables, totals, payments] = await Promise.all([
     askShops(subject),
     askCustomers(subject),
     askReceivables(subject),
     askTotals(subject),
     askPayments(subject),
-    askFreshness(subject),
   ])
   const [recommendations, undecided, cycles, late] = await Promise.all([
     askRecommendations(subject, from),
@@ -29,11 +30,8 @@ export async function findingsOf(subject: Subject, state: Db, { from, undecidedS
     askCycles(subject, from),
     askLate(subject),
   ])
-  const refills = (await readRefills(state)).filter(
-    ({ tenant_id }) => subject.tenants?.includes(tenant_id) ?? true,
-  )
   const ofMoney = { customers, receivables, totals, payments }
-  return { shops, freshness, refills, ...ofMoney, recommendations, undecided, cycles, late }
+  return { shops, lists, unread, ...ofMoney, recommendations, undecided, cycles, late }
 }
 
 export type Findings = Awaited<ReturnType<typeof findingsOf>>
@@ -63,7 +61,7 @@ export function partOf(findings: Findings, part: Part): Findings {
 }
 
 const none: Findings = {
-  ...{ shops: [], freshness: [], refills: [], customers: [], receivables: [], totals: [] },
+  ...{ shops: [], lists: [], unread: [], customers: [], receivables: [], totals: [] },
   ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
 }
 

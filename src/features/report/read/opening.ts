@@ -6,13 +6,15 @@ import { sql } from 'kysely'
 import type { Int64 } from '../../../../schema/resource.js'
 import { Stop } from '../../../engine/base/errors.js'
 import type { SourceAddress } from '../../../engine/config/sourceaddress.js'
+import { readHolder, runningMs } from '../../../engine/run/lastrun.js'
 import type { OneInstant } from '../../../engine/warehouse/dialect.js'
 import { refuseUnreadable } from '../../../engine/warehouse/migrate.js'
 import type { RunStatement } from '../../../engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
-import { type BelongsTo, belongsTo } from '../../status/belongsto.js'
+import { type BelongsTo, belongsTo } from '../../../shell/belongingwords.js'
+import type { HealthRule } from '../../health/cursorhealth.js'
 import type { FreshnessSettings } from '../../targets/settings.js'
-import { askFreshness, type FreshnessRow } from './asktrust.js'
+import { askLists, type ListsFound } from './asktrust.js'
 import type { Subject } from './reportdays.js'
 
 export interface ReportOptions {
@@ -44,7 +46,9 @@ export interface OpenedWarehouse {
   /** null: no run has stored a source yet. */
   readonly belongsTo: BelongsTo | null
   readonly subject: Subject
-  readonly freshness: readonly FreshnessRow[]
+  /** When a list needs attention. */
+  readonly rule: HealthRule
+  readonly found: ListsFound
 }
 
 /** Runs the work with the warehouse at one instant; undefined if nothing was ever synced into it. */
@@ -63,11 +67,13 @@ export async function withData<T>(
       return undefined
     }
     const subject = await subjectOf(held, options, views)
-    const freshness = await askFreshness(subject)
-    if (freshness.length === 0) throw unknownTenants(options)
+    const { synced = [], exceptTenants = [], nowMicros } = options
+    const rule = { ...options, runningMs: runningMs(await readHolder(held.db, nowMicros), nowMicros) }
+    const found = await askLists(held.db, subject, { synced, exceptTenants, rule })
+    if (found.lists.length === 0) throw unknownTenants(options)
     const has = (table: string): Promise<boolean> => warehouse.has(table)
     const owner = await belongsTo({ has, read: (query) => query(held.db) }, source)
-    return ask({ held, belongsTo: owner, subject, freshness })
+    return ask({ held, belongsTo: owner, subject, rule, found })
   }
   return warehouse.read(() => warehouse.dialect.atOneInstant(opened))
 }

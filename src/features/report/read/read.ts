@@ -3,9 +3,8 @@
  * number of tenants. Used by `shopsync report`, the job step of that name, and the demo.
  */
 import { fromMicros } from '../../../engine/base/timestamp.js'
-import { readHolder, runningMs } from '../../../engine/run/lastrun.js'
-import { openIncidents } from '../../alerts/openincidents.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
+import { openIncidents } from '../../health/openincidents.js'
 import type { ReportData } from '../data.js'
 import { askExtent } from './asksales.js'
 import { findingsOf } from './findings.js'
@@ -23,14 +22,14 @@ const followedMicros = 90n * 86_400_000_000n
 /** The views that the queries read, besides those of the figures. */
 const asked: readonly string[] = [
   ...new Set([
-    ...['customer_value', 'cycle_times', 'dim_shops', 'freshness', 'orders', 'payments_check'],
+    ...['customer_value', 'cycle_times', 'dim_shops', 'dim_tenants', 'orders', 'payments_check'],
     ...['receivables', 'recommendation_conversion', 'totals_check', 'work_in_progress'],
     ...shownFigures.map(({ relation }) => relation.name),
   ]),
 ].sort()
 
-/** Names of places aren't figures. */
-const ofFigures = asked.filter((name) => name !== 'dim_shops')
+/** Names of people and places aren't figures. */
+const ofFigures = asked.filter((name) => name !== 'dim_shops' && name !== 'dim_tenants')
 
 export async function readReport(options: ReportOptions): Promise<ReportData> {
   const { label, timeZone, nowMicros } = options
@@ -43,13 +42,13 @@ export async function readReport(options: ReportOptions): Promise<ReportData> {
 }
 
 async function figuresOf(
-  { held, belongsTo, subject, freshness }: OpenedWarehouse,
+  { held, belongsTo, subject, rule, found }: OpenedWarehouse,
   options: ReportOptions,
   today: string,
 ): Promise<Pick<ReportData, 'belongsTo' | 'months' | 'lastMonth' | 'periods' | 'scopes' | 'tenants'>> {
-  const { warehouse, nowMicros, staleAfterMs, deletesUncheckedAfterMs } = options
+  const { warehouse, nowMicros } = options
   const first = (await askExtent(subject))?.first ?? null
-  const reached = completeDay(freshness, nowMicros)
+  const reached = completeDay(found.lists, nowMicros)
   const months = monthsOf({ first, today, completeDay: reached })
   const whole = months.findLastIndex(({ isPartial }) => !isPartial)
   const lastMonth = whole === -1 ? null : whole
@@ -57,17 +56,13 @@ async function figuresOf(
   const periods = periodsOf(calendar)
   const last = (months[lastMonth ?? months.length - 1] ?? { month: today.slice(0, 7) }).month
   const from = months[0]?.month ?? last
-  const findings = await findingsOf(subject, held.db, {
+  const findings = await findingsOf(subject, found, {
     from,
     undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
   })
   const rows = await figureRows(subject, from, periods, paceMonths(calendar), findings.shops)
   const incidents = await openIncidents(warehouse, held.db)
-  const running = runningMs(await readHolder(held.db, nowMicros), nowMicros)
-  const rule = { nowMicros, staleAfterMs, runningMs: running, deletesUncheckedAfterMs, incidents, belongsTo }
-  const { synced = [], exceptTenants = [] } = options
-  const lists = { restsOn: restsOn(ofFigures, warehouse), synced, exceptTenants }
-  const scene = { ...rule, ...lists, subject, findings, rows, months, last }
-  const found = await tenantsAndScopes({ ...scene, completeDay: reached })
-  return { belongsTo, months, lastMonth, periods, ...found }
+  const trusted = { ...rule, incidents, belongsTo, restsOn: restsOn(ofFigures, warehouse) }
+  const scene = { ...trusted, subject, findings, rows, months, last, completeDay: reached }
+  return { belongsTo, months, lastMonth, periods, ...(await tenantsAndScopes(scene)) }
 }

@@ -1,10 +1,10 @@
 /* What the operator's page shows: how the data arrived, from the product's own tables. */
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
-import { openIncidents } from '../../alerts/openincidents.js'
 import { readEventsStatus } from '../../events/eventview.js'
+import { heardText } from '../../health/heardwords.js'
+import { openIncidents } from '../../health/openincidents.js'
 import { readRuns } from '../../runs/work.js'
-import { heardText } from '../../status/heardwords.js'
 import { readFreshness } from '../../targets/freshnessplan.js'
 import { stretchedBound } from '../../targets/stretchedbound.js'
 import { stretchedText } from '../../targets/words.js'
@@ -62,14 +62,14 @@ const shortened = (text: string): string => (text.length > 120 ? `${text.slice(0
 
 export async function readOperations(options: ReportOptions): Promise<OperationsData> {
   const { warehouse, label, nowMicros } = options
-  const found = await withData(options, ['freshness'], (opened) => stateOf(opened, options))
+  const found = await withData(options, ['dim_tenants'], (opened) => stateOf(opened, options))
   const head = { madeAt: fromMicros(nowMicros), warehouse: label }
   if (found === undefined) return { ...head, ...nothingYet }
   return { ...head, isEmpty: false, ...found, ...(await runsAndEvents(warehouse, options)) }
 }
 
 async function stateOf(
-  { held: { db }, belongsTo, freshness }: OpenedWarehouse,
+  { held: { db }, belongsTo, found }: OpenedWarehouse,
   { warehouse, tenants, nowMicros }: ReportOptions,
 ): Promise<
   Omit<OperationsData, 'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events' | 'targets' | 'stretched'>
@@ -81,7 +81,7 @@ async function stateOf(
     belongsTo,
     incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
     days: runDays(runs, nowMicros),
-    resources: byResource(freshness),
+    resources: byResource(found.lists),
     quarantine: quarantine.map((row) => ({
       resource: row.resource,
       reason: row.reason ?? '',

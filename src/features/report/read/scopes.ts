@@ -4,7 +4,7 @@
 import sales from '../../../../schema/figures/sales_cents.js'
 import { figureAmount, noAmounts } from '../amounts.js'
 import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
-import type { FreshnessRow } from './asktrust.js'
+import type { ListHealth } from './asktrust.js'
 import { askLateOrders, askOverdueOrders } from './askwork.js'
 import { byTenant, type Findings, type Part, partOf } from './findings.js'
 import {
@@ -23,7 +23,7 @@ import {
 import { comparisonsOf, periodAmounts, periodAnswer } from './foldperiod.js'
 import type { FigureRows } from './gather.js'
 import { groupedBy, isOpenSince, monthsLater, numberFrom, type Subject } from './reportdays.js'
-import { completeDay, isWalked, type StaleRule, trustIn } from './trust.js'
+import { completeDay, isWalked, type TrustRule, trustIn } from './trust.js'
 
 /** With more tenants than this, the page compares them, and --tenant shows the figures of one. */
 const mostTenants = 6
@@ -31,7 +31,7 @@ const mostTenants = 6
 const mostShops = 12
 
 /** What all scopes of a report share. */
-interface Scene extends StaleRule {
+interface Scene extends TrustRule {
   readonly subject: Subject
   readonly findings: Findings
   readonly rows: FigureRows
@@ -42,8 +42,8 @@ interface Scene extends StaleRule {
 }
 
 export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, 'scopes' | 'tenants'>> {
-  const { freshness, shops } = scene.findings
-  const ids = [...groupedBy(freshness, ({ tenant_id }) => String(tenant_id)).keys()]
+  const { lists: all, shops } = scene.findings
+  const ids = [...groupedBy(all, ({ tenant_id }) => String(tenant_id)).keys()]
   const [only] = ids
   if (only === undefined) return { scopes: [], tenants: [] }
   const groups = byTenant(scene.findings)
@@ -66,8 +66,8 @@ export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, '
 
 const salesOf = ({ amounts }: TenantLine): number => figureAmount(amounts, sales) ?? 0
 
-const tenantName = ({ freshness }: Findings, id: string): string =>
-  freshness.find(({ tenant_id }) => String(tenant_id) === id)?.tenant_name ?? `tenant ${id}`
+const tenantName = ({ lists }: Findings, id: string): string =>
+  lists.find(({ tenant_id }) => String(tenant_id) === id)?.tenant_name ?? `tenant ${id}`
 
 /** Among the shops of several tenants, a shop is shown with its tenant, unless its name already contains it. */
 const shopNames =
@@ -80,7 +80,7 @@ const shopNames =
 
 const titleOf = (all: Findings, { tenant, shop }: Part): string => {
   if (tenant === undefined)
-    return `All ${new Set(all.freshness.map((row) => String(row.tenant_id))).size} businesses`
+    return `All ${new Set(all.lists.map((row) => String(row.tenant_id))).size} businesses`
   return shop === undefined ? tenantName(all, tenant) : shopNames(all, true)(shop)
 }
 
@@ -98,8 +98,8 @@ function spanOf(months: readonly ReportMonth[], { shops }: Findings): ReportMont
 async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
   const { subject, findings: all, rows, months, completeDay: until } = scene
   const findings = partOf(all, part)
-  const { freshness, shops } = findings
-  const tenants = part.tenant === undefined ? subject.tenants : [freshness[0]?.tenant_id ?? 0]
+  const { lists, shops } = findings
+  const tenants = part.tenant === undefined ? subject.tenants : [lists[0]?.tenant_id ?? 0]
   const nameOf = shopNames(all, part.tenant === undefined)
   const orders = { ...subject, tenants }
   const place = { part, shops, beginning: firstMonthOf(figuresOf(rows.months, part), shops) }
@@ -110,7 +110,7 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
   const overdueOrders = (await askOverdueOrders(orders, part.shop)).map(
     ({ days, balance_cents, ...order }): NamedOrder => named(order, numberFrom(days), balance_cents),
   )
-  const groups = groupedBy(freshness, ({ tenant_id }) => String(tenant_id))
+  const groups = groupedBy(lists, ({ tenant_id }) => String(tenant_id))
   return {
     id: part.shop === undefined ? (part.tenant ?? 'all') : `shop-${part.shop}`,
     kind: part.shop !== undefined ? 'shop' : part.tenant === undefined ? 'all' : 'business',
@@ -151,13 +151,13 @@ const named = (
 })
 
 /** Whether a tenant's data ends before the last month shown. */
-function isBehind(freshness: readonly FreshnessRow[], last: string, nowMicros: bigint): boolean {
-  const walked = freshness.filter(isWalked)
+function isBehind(lists: readonly ListHealth[], last: string, nowMicros: bigint): boolean {
+  const walked = lists.filter(isWalked)
   if (walked.some(({ complete_through }) => complete_through === null)) return true
   return walked.length > 0 && oldestDay(walked, nowMicros) < `${monthsLater(last, 1)}-01`
 }
 
-const oldestDay = (rows: readonly FreshnessRow[], nowMicros: bigint): string =>
+const oldestDay = (rows: readonly ListHealth[], nowMicros: bigint): string =>
   rows.map((row) => completeDay([row], nowMicros)).sort()[0] ?? ''
 
 function tenantLine(scene: Scene, id: string, findings: Findings): TenantLine {

@@ -1,5 +1,5 @@
 /*
- * Delivers one message to a rule's receiver, within its own time limit. Used by alerts/work.ts and by the test of
+ * Delivers one message to a rule's receiver, within its own time limit. Used by tellrules.ts and by the test of
  * alerts.
  */
 
@@ -9,7 +9,6 @@ import { toJson } from '../../engine/base/printjson.js'
 import { callCommand, type ProgramPlace } from './alertcommand.js'
 import { type Message, messageName } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
-import type { AlertRule } from './settings.js'
 import type { NamedRule } from './telling.js'
 
 interface Delivering extends Persistence {
@@ -29,10 +28,6 @@ export function deliver({ id, rule }: NamedRule, message: Message, how: Deliveri
     )
   return callCommand({ command: command ?? [], input: body, limitMs: how.budgetMs, ...how })
 }
-
-/** What people call a rule: its position, never its address. */
-export const ruleName = ({ place, rule }: { readonly place: number; readonly rule: AlertRule }): string =>
-  `alerts.rules[${place}] (${rule.webhook === undefined ? 'command' : 'webhook'})`
 
 interface Posting {
   readonly url: string

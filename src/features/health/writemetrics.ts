@@ -3,7 +3,7 @@ import { describeError } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { packageVersion } from '../../shell/package.js'
-import { metricsSettings } from './settings.js'
+import { metricsSettings } from './metricssettings.js'
 
 /** All metrics as text. */
 export async function metricsOf(
@@ -12,7 +12,7 @@ export async function metricsOf(
 ): Promise<string> {
   const [{ metricsText }, { alertStateSettings }, { staleAfterNow }] = await Promise.all([
     import('./metrics.js'),
-    import('../alerts/alertstatesettings.js'),
+    import('./alertstatesettings.js'),
     import('../targets/stretchedbound.js'),
   ])
   const { maxTenants, labels } = metricsSettings(config)

@@ -1,4 +1,4 @@
-/* Updates the incidents stored in the warehouse after a run: what opened and what is over. Used by alerts/work.ts. */
+/* Updates the incidents stored in the warehouse after a run: what opened and what is over. Used by tellrules.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock } from '../../engine/base/clock.js'
 import { since } from '../../engine/base/format.js'
@@ -13,6 +13,14 @@ import { type BehindTarget, behindTargets } from '../targets/missedtargets.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { staleAfterNow } from '../targets/stretchedbound.js'
 import {
+  type HealthRule,
+  isLostTenant,
+  tenantRows,
+  tenantStandings,
+  troubledCursors,
+} from './cursorhealth.js'
+import type { KeptIncident } from './incident.js'
+import {
   type After,
   type ComparedHow,
   compareIncidents,
@@ -22,7 +30,6 @@ import {
 import type { Facts } from './incidents.js'
 import {
   type AlertMark,
-  type AlertRow,
   driftBetween,
   forgetIncidents,
   incidentsSince,
@@ -32,16 +39,8 @@ import {
   resourcesRead,
   storeIncidents,
   storeMark,
-  tenantStates,
-  troubledCursors,
 } from './sql.js'
-import {
-  failedTroubles,
-  killedTrouble,
-  reportedTroubles,
-  thrownTrouble,
-  type WholeTrouble,
-} from './wholetrouble.js'
+import { failedTroubles, killedTrouble, reportedTroubles, thrownTrouble } from './wholetrouble.js'
 
 export interface AlertStateSettings {
   readonly clock: Clock
@@ -64,9 +63,9 @@ export interface AlertStateSettings {
 
 /** Which incidents to store in addition, and what to return to the caller. */
 type Use<T> = (
-  rows: readonly AlertRow[],
+  rows: readonly KeptIncident[],
   nowMicros: bigint,
-) => { readonly changed: readonly AlertRow[]; readonly result: T }
+) => { readonly changed: readonly KeptIncident[]; readonly result: T }
 
 /** How long to keep trying to deliver a resolved incident that wasn't accepted: a week. */
 const triedMs = 7 * 86_400_000
@@ -135,6 +134,7 @@ interface Reading {
 
 async function readFacts({ db }: Warehouse, session: Session, reading: Reading) {
   const { settings, run, before, holder, events, behind, nowMicros } = reading
+  const now = fromMicros(nowMicros)
   const { runs, lastStamp } = await newestRuns(db, session)
   const own = new Set(run.reports.map(({ run_id }) => run_id))
   const begunBefore = run.reports[0]?.started_at ?? run.startedAt
@@ -142,22 +142,20 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   // A run that produced no report may be on record, too.
   const earlier =
     place >= 0 ? runs.slice(place + 1) : runs.filter(({ started_at }) => (started_at ?? '') < begunBefore)
-  const tenants = (await tenantStates(db, session)).filter(
-    ({ tenant_id }) =>
-      !settings.exceptTenants.includes(tenant_id) && (settings.tenants?.includes(tenant_id) ?? true),
-  )
+  const tenants = tenantStandings((await session.run(tenantRows(db).compile())).rows, settings)
   const walked = new Set(
-    tenants.flatMap(({ tenant_id, revoked_at }) => (revoked_at === null ? tenant_id : [])),
+    tenants.flatMap(({ tenant_id, revoked_at, excepted }) =>
+      revoked_at === null && !excepted ? tenant_id : [],
+    ),
   )
   const resources = new Set(settings.resources)
   // What the run that ended, or one that is under way, has read itself isn't stale, however long that run took.
   const ended = run.reports[0] ? since(run.reports[0].started_at, nowMicros) : 0
-  const staleAfterMs = Math.max(settings.staleAfterMs, ended, runningMs(holder, nowMicros) ?? 0)
-  const states = await troubledCursors(db, session, {
-    now: fromMicros(nowMicros),
-    staleBefore: ago(nowMicros, staleAfterMs),
-    uncheckedBefore: ago(nowMicros, settings.deletesUncheckedAfterMs),
-  })
+  const rule: HealthRule = {
+    ...{ nowMicros, staleAfterMs: Math.max(settings.staleAfterMs, ended) },
+    ...{ deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs, runningMs: runningMs(holder, nowMicros) },
+  }
+  const { rows: states } = await session.run(troubledCursors(db, rule).compile())
   const read = await resourcesRead(db, session)
   const isWanted = (tenantId: Int64, resource: string): boolean =>
     walked.has(tenantId) && resources.has(resource)
@@ -172,11 +170,11 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
   }
   const drift = await driftBetween(db, session, { after: before?.driftThrough ?? from, through })
   const facts: Facts = {
-    nowMicros,
+    rule,
     cursors: states.filter(({ tenant_id, resource }) => isWanted(tenant_id, resource)),
-    revoked: tenants.filter(({ revoked_at }) => revoked_at !== null),
-    whole: wholeTroubles(run, {
-      killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run)),
+    revoked: tenants.filter(isLostTenant),
+    whole: wholeTroubles(run, now, {
+      killed: killedTrouble(earlier[0], holder?.run_id ?? null, isGood(run), now),
       failed: failedTroubles(failedWorksOf((await session.run(askFailedWorks(db))).rows)),
     }),
     reports: run.reports,
@@ -184,8 +182,6 @@ async function readFacts({ db }: Warehouse, session: Session, reading: Reading) 
     events: events && !isUnreadable(events) ? wantedEvents(events, isWanted) : events,
     behind: behind.filter(({ resource }) => resources.has(resource)),
     drift: before === null ? [] : drift.filter(({ resource }) => isKnown(before, resource, read)),
-    staleAfterMs,
-    deletesUncheckedAfterMs: settings.deletesUncheckedAfterMs,
   }
   return { facts, mark, isWanted }
 }
@@ -207,11 +203,12 @@ const isKnown = ({ resources }: AlertMark, resource: string, read: ReadonlyMap<s
 
 function wholeTroubles(
   { reports, error, isLook }: EndedRun,
-  others: { readonly killed: readonly WholeTrouble[]; readonly failed: readonly WholeTrouble[] },
-): WholeTrouble[] {
+  now: string,
+  others: { readonly killed: readonly KeptIncident[]; readonly failed: readonly KeptIncident[] },
+): KeptIncident[] {
   if (isLook) return []
   const { killed, failed } = others
-  const own = error === undefined ? reportedTroubles(reports) : [thrownTrouble(error)]
+  const own = error === undefined ? reportedTroubles(reports, now) : [thrownTrouble(error, now)]
   // A snapshot that failed also ends its run. That is one incident, and it lasts beyond the next run.
   const known = new Set(failed.map(({ message }) => message))
   return [...own.filter(({ message }) => !known.has(message)), ...killed, ...failed]

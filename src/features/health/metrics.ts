@@ -1,6 +1,6 @@
 /*
  * All metrics of a warehouse, in the text format that Prometheus reads: its current state, and the lifetime totals that
- * runs have added up. Used by `GET /metrics` of the scheduler and by work.ts. No label contains customer data: only
+ * runs have added up. Used by `GET /metrics` of the scheduler and by writemetrics.ts. No label contains customer data: only
  * tenant ids, names of resources and jobs, and our own words.
  */
 import { Counter, Gauge, Registry } from 'prom-client'
@@ -175,7 +175,7 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
   for (const [name, count] of state.states) cursors.set({ state: name }, count)
   gauge('shopsync_cursors_deletes_unchecked').set(state.deletesUnchecked)
   showTimes(gauge('shopsync_cursor_watermark_timestamp_seconds'), state, 'watermark')
-  showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'provenAt')
+  showTimes(gauge('shopsync_cursor_last_proven_timestamp_seconds'), state, 'last_success_at')
   const quarantine = gauge('shopsync_quarantine_values')
   for (const resource of options.resources) quarantine.set({ resource }, 0)
   for (const { resource, amount } of state.quarantine) quarantine.set({ resource }, amount)
@@ -189,9 +189,9 @@ function showState(registry: Registry, state: WarehouseGauges, options: MetricsO
 const seconds = (time: string): number => Number(toMicros(time)) / 1e6
 
 /** Each tenant's own time, or the oldest of a resource if there are too many tenants. */
-function showTimes(gauge: Gauge, { times }: WarehouseGauges, time: 'watermark' | 'provenAt'): void {
-  for (const { tenantId, resource, [time]: at } of times) {
-    const tenant = tenantId === undefined ? {} : { tenant: String(tenantId) }
+function showTimes(gauge: Gauge, { times }: WarehouseGauges, time: 'watermark' | 'last_success_at'): void {
+  for (const { tenant_id, resource, [time]: at } of times) {
+    const tenant = tenant_id === undefined ? {} : { tenant: String(tenant_id) }
     if (at !== null) gauge.set({ ...tenant, resource }, seconds(at))
   }
 }

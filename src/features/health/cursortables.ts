@@ -1,12 +1,12 @@
-/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by status.ts. */
+/* The tables of `shopsync status`: one line per tenant, and one per resource. Used by statusdocument.ts. */
 import type { Int64 } from '../../../schema/resource.js'
 import { atMinute, atSecond, count, plural, span } from '../../engine/base/format.js'
 import type { Ink, Terminal } from '../../shell/terminal.js'
 import { right, table, unbroken } from '../../shell/texttable.js'
-import type { CursorStatus } from './cursorstatus.js'
-import { isLostTenant, isTrouble, type StatusReport, type TenantStatus } from './work.js'
+import { type CursorHealth, isLostTenant, isTrouble, type TenantStanding } from './cursorhealth.js'
+import type { StatusReport } from './statusdocument.js'
 
-const ageOf = (cursors: readonly CursorStatus[]): string => {
+const ageOf = (cursors: readonly CursorHealth[]): string => {
   if (cursors.some(({ age_seconds: age, last_success_at: last }) => age === null && last !== null))
     return 'unknown'
   const ages = cursors.map((cursor) => cursor.age_seconds).filter((age) => age !== null)
@@ -14,7 +14,7 @@ const ageOf = (cursors: readonly CursorStatus[]): string => {
 }
 
 /** The latest watermark: the time of the newest record in the warehouse. */
-const newest = (cursors: readonly CursorStatus[]): string => {
+const newest = (cursors: readonly CursorHealth[]): string => {
   const latest = cursors.reduce(
     (mark, { watermark }) => (watermark && watermark > mark ? watermark : mark),
     '',
@@ -22,7 +22,7 @@ const newest = (cursors: readonly CursorStatus[]): string => {
   return latest === '' ? '-' : atMinute(latest)
 }
 
-const states = (cursors: readonly CursorStatus[]): string => {
+const states = (cursors: readonly CursorHealth[]): string => {
   const amounts = new Map<string, number>()
   for (const { state } of cursors) amounts.set(state, (amounts.get(state) ?? 0) + 1)
   if (amounts.size === 1) return [...amounts.keys()].join()
@@ -30,7 +30,7 @@ const states = (cursors: readonly CursorStatus[]): string => {
   return wellFirst.map(([state, amount]) => `${count(amount)} ${state}`).join(', ')
 }
 
-const rowsOf = (cursors: readonly CursorStatus[]): string =>
+const rowsOf = (cursors: readonly CursorHealth[]): string =>
   count(cursors.reduce((total, cursor) => total + Number(cursor.rows), 0))
 
 const stateInk = (cell: string): Ink =>
@@ -62,10 +62,11 @@ export function perTenant(
   names: Readonly<Record<string, string>>,
   terminal: Terminal,
 ): string {
-  const byTenant = new Map<Int64, CursorStatus[]>(tenants.map(({ tenant_id }) => [tenant_id, []]))
+  const byTenant = new Map<Int64, CursorHealth[]>(tenants.map(({ tenant_id }) => [tenant_id, []]))
   for (const cursor of cursors) byTenant.get(cursor.tenant_id)?.push(cursor)
-  const ofTenant = ({ tenant_id }: TenantStatus): readonly CursorStatus[] => byTenant.get(tenant_id) ?? []
-  const isWell = (tenant: TenantStatus): boolean => !isLostTenant(tenant) && !ofTenant(tenant).some(isTrouble)
+  const ofTenant = ({ tenant_id }: TenantStanding): readonly CursorHealth[] => byTenant.get(tenant_id) ?? []
+  const isWell = (tenant: TenantStanding): boolean =>
+    !isLostTenant(tenant) && !ofTenant(tenant).some(isTrouble)
   const ill = tenants.filter((tenant) => !isWell(tenant))
   const well = tenants.filter(isWell)
   const shown = tenants.length <= shownTenants ? [...ill, ...well] : ill.slice(0, shownTenants)
@@ -87,12 +88,12 @@ const wellText = (well: number, ill: number): string =>
   ill === 0 ? `all ${count(well)} tenants` : `the ${count(well)} others`
 
 /** Why a tenant isn't walked; empty if it is. */
-const standingOf = ({ revoked_at, excepted }: TenantStatus): string => {
+const standingOf = ({ revoked_at, excepted }: TenantStanding): string => {
   if (excepted) return 'left out by sync.exceptTenants'
   return revoked_at === null ? '' : `access revoked ${atSecond(revoked_at)}`
 }
 
-const cellsOf = (name: string, cursors: readonly CursorStatus[], standing: string): string[] => [
+const cellsOf = (name: string, cursors: readonly CursorHealth[], standing: string): string[] => [
   name,
   ageOf(cursors),
   newest(cursors),
@@ -102,7 +103,7 @@ const cellsOf = (name: string, cursors: readonly CursorStatus[], standing: strin
 ]
 
 /** Its tenant is granted and should be walked. */
-const isWalked = ({ state }: CursorStatus): boolean => state !== 'revoked' && state !== 'excepted'
+const isWalked = ({ state }: CursorHealth): boolean => state !== 'revoked' && state !== 'excepted'
 
 export const perResource = ({ cursors }: StatusReport, terminal: Terminal): string =>
   perGroup(
@@ -123,7 +124,7 @@ const earliest = (times: readonly (string | null)[]): string => {
   return first ? atMinute(first) : '-'
 }
 
-const completeness = (cursors: readonly CursorStatus[]): string[] => [
+const completeness = (cursors: readonly CursorHealth[]): string[] => [
   earliest(cursors.map((cursor) => cursor.complete_through)),
   deletesChecked(cursors.filter(({ state }) => state !== 'unavailable')),
 ]
@@ -132,7 +133,7 @@ const completeness = (cursors: readonly CursorStatus[]): string[] => [
  * The oldest check for deletions, as the report has it, and how many cursors were never checked: a first sync doesn't
  * check integrator_tags, whose rows also come with other records.
  */
-const deletesChecked = (cursors: readonly CursorStatus[]): string => {
+const deletesChecked = (cursors: readonly CursorHealth[]): string => {
   const checked = cursors.flatMap(({ deletes_checked_at: at }) => at ?? [])
   const never = cursors.length - checked.length
   return `${earliest(checked)}${checked.length > 0 && never > 0 ? ` (${count(never)} never)` : ''}`

@@ -1,5 +1,5 @@
 /*
- * The state of a warehouse, from its own tables. Used by `shopsync status`; src/features/status/words.ts puts it into
+ * The state of a warehouse, from its own tables. Used by `shopsync status`; src/features/health/words.ts puts it into
  * words.
  */
 
@@ -21,14 +21,23 @@ import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { openIncidents, type ToldIncident } from '../alerts/openincidents.js'
+import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
 import type { FreshnessSettings } from '../targets/settings.js'
 import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
-import { type BelongsTo, belongsTo } from './belongsto.js'
-import { type CursorStatus, readCursorStates } from './cursorstatus.js'
+import {
+  type CursorHealth,
+  isLostTenant,
+  isTrouble,
+  type TenantStanding,
+  tenantRows,
+  tenantStandings,
+} from './cursorhealth.js'
+import type { Incident } from './incident.js'
+import { openIncidents } from './openincidents.js'
+import { readHealth } from './readhealth.js'
 
 /** The lateness of one resource's records. */
 interface LatenessStatus {
@@ -43,11 +52,7 @@ interface LatenessStatus {
   readonly reconciled_largest_seconds: number
 }
 
-export interface TenantStatus {
-  readonly tenant_id: Int64
-  readonly revoked_at: string | null
-  /** In sync.exceptTenants: not walked, and not reported as a problem. */
-  readonly excepted: boolean
+interface TenantStatus extends TenantStanding {
   /** Services that two live orders show, after the last run that changed orders (docs/reconcile.md, Shared services). */
   readonly shared_services: number
 }
@@ -63,7 +68,7 @@ export interface StatusReport {
   /** A problem of the whole warehouse; null if there is none. */
   readonly reason: Reason | null
   readonly tenants: readonly TenantStatus[]
-  readonly cursors: readonly CursorStatus[]
+  readonly cursors: readonly CursorHealth[]
   readonly quarantined: Int64
   /** Tenants that were forgotten, and stay out. */
   readonly forgotten: number
@@ -75,7 +80,7 @@ export interface StatusReport {
   /** The snapshot and the report: those whose last attempt failed. */
   readonly failed_works: readonly FailedWork[]
   /** Incidents that aren't over. */
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly Incident[]
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
   readonly events?: EventsStatus | UnreadableInbox
   /** How fresh each resource with a target was; absent without targets. */
@@ -104,17 +109,6 @@ export interface StatusOptions {
   readonly targets?: FreshnessSettings | undefined
   readonly nowMicros: bigint
 }
-
-const troubled: ReadonlySet<CursorStatus['state']> = new Set(['stale', 'failed', 'unproven', 'never'])
-
-/** Whether a cursor's runs fail, or don't happen. */
-export const isStateTrouble = ({ state }: Pick<CursorStatus, 'state'>): boolean => troubled.has(state)
-
-export const isTrouble = (cursor: CursorStatus): boolean => isStateTrouble(cursor) || cursor.deletes_unchecked
-
-/** A tenant whose grant was revoked, and that isn't excepted. */
-export const isLostTenant = ({ revoked_at, excepted }: TenantStatus): boolean =>
-  revoked_at !== null && !excepted
 
 /** The part of a status that needs attention. */
 export const onlyFailing = (report: StatusReport): StatusReport => {
@@ -183,7 +177,8 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     const isForgotten = isEmptied(options, tenants, forgotten)
     const lease = await readHolder(db, options.nowMicros)
     const running = runningMs(lease, options.nowMicros)
-    const cursors = await readCursorStates(db, { ...options, runningMs: running }, chosen, missing)
+    const asked = { tenants: chosen, resources: options.resources, missing }
+    const cursors = await readHealth(db, asked, { ...options, runningMs: running })
     const quarantine = db.selectFrom('sync_quarantine').select((e) => e.fn.countAll<Int64>().as('n'))
     const lastRun = await readLastRun(db, lease)
     const found = {
@@ -234,17 +229,9 @@ async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions
 }
 
 async function readTenants(db: Db, { exceptTenants }: StatusOptions): Promise<TenantStatus[]> {
-  const rows = await db
-    .selectFrom('tenants')
-    .select(['tenant_id', 'revoked_at'])
-    .orderBy('tenant_id')
-    .execute()
+  const all = tenantStandings(await tenantRows(db).execute(), { tenants: null, exceptTenants })
   const shared = await readSharedCounts(db)
-  return rows.map((row) => ({
-    ...row,
-    excepted: exceptTenants.includes(row.tenant_id),
-    shared_services: shared.get(row.tenant_id) ?? 0,
-  }))
+  return all.map((tenant) => ({ ...tenant, shared_services: shared.get(tenant.tenant_id) ?? 0 }))
 }
 
 /** Whether nothing is granted: no tenant that should be walked, or none at all, according to the last run. */

@@ -1,7 +1,7 @@
 /*
  * The queries and statements on sync_alerts, and those that find incidents. Every transaction on incidents first locks
  * one row, so two runs that end at the same moment don't report the same incident twice. Used by
- * src/features/alerts/work.ts.
+ * src/features/health/tellrules.ts.
  */
 import type { CompiledQuery, Selectable } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
@@ -10,21 +10,10 @@ import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { bySeq, ofRuns } from '../../engine/warehouse/runs.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { KeptIncident } from './incident.js'
 import { type alertTables, withAlerts } from './tables.js'
 
 type Stored = Selectable<RowsOf<typeof alertTables>['sync_alerts']>
-
-/** When an incident was reported to a rule; `claimed`: since when a process has been about to report it. */
-export interface Telling {
-  readonly opened?: string
-  readonly resolved?: string
-  readonly claimed?: string
-}
-
-export type AlertRow = Omit<Stored, 'told'> & {
-  /** By rule. */
-  readonly told: Readonly<Record<string, Telling>>
-}
 
 /** In sync_meta: since when incidents are kept, and how far drift was looked at. */
 export interface AlertMark {
@@ -71,38 +60,52 @@ export const storeMark = (db: Db, mark: AlertMark): CompiledQuery =>
     .where('name', '=', markName)
     .compile()
 
-const asStored = (row: Stored): AlertRow => ({
+/** In the table, 0 and the empty resource stand for all of them: they are part of its key. */
+const keptOf = ({ tenant_id, resource, ...row }: Stored): KeptIncident => ({
   ...row,
-  told: (readJson(row.told) ?? {}) as AlertRow['told'],
+  tenant_id: Number(tenant_id) === 0 ? null : tenant_id,
+  resource: resource === '' ? null : resource,
+  kind: row.kind as KeptIncident['kind'],
+  message: row.message ?? '',
+  advice: row.advice ?? '',
+  lasts: (row.lasts ?? 'state') as KeptIncident['lasts'],
+  told: (readJson(row.told) ?? {}) as KeptIncident['told'],
+})
+
+const storedOf = ({ tenant_id, resource, told, ...incident }: KeptIncident) => ({
+  ...incident,
+  tenant_id: tenant_id ?? 0,
+  resource: resource ?? '',
+  told: JSON.stringify(told),
 })
 
 /** All open incidents, oldest first. */
-export async function openIncidentRows(db: Db): Promise<AlertRow[]> {
+export async function openIncidentRows(db: Db): Promise<KeptIncident[]> {
   const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('resolved_at', 'is', null)
-  return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(asStored)
+  return (await open.orderBy('since').orderBy('tenant_id').orderBy('resource').execute()).map(keptOf)
 }
 
 /** The tenant's open incidents. */
-export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<AlertRow[]> =>
+export const openIncidentsOf = (warehouse: Warehouse, tenantId: Int64): Promise<KeptIncident[]> =>
   warehouse.read(async (db) => {
     const open = withAlerts(db).selectFrom('sync_alerts').selectAll().where('tenant_id', '=', tenantId)
-    return (await open.where('resolved_at', 'is', null).execute()).map(asStored)
+    return (await open.where('resolved_at', 'is', null).execute()).map(keptOf)
   })
 
 /** The open incidents, and those resolved since that moment. */
-export async function incidentsSince(db: Db, session: Session, moment: string): Promise<AlertRow[]> {
+export async function incidentsSince(db: Db, session: Session, moment: string): Promise<KeptIncident[]> {
   const query = withAlerts(db)
     .selectFrom('sync_alerts')
     .selectAll()
     .where((eb) => eb.or([eb('resolved_at', 'is', null), eb('resolved_at', '>=', moment)]))
     .orderBy('opened_at')
   const { rows } = await session.run(query.compile())
-  return rows.map(asStored)
+  return rows.map(keptOf)
 }
 
 /** Stores incidents, replacing earlier versions of them. */
-export function storeIncidents(db: Db, rows: readonly AlertRow[]): CompiledQuery[] {
-  const values = rows.map((row) => ({ ...row, told: JSON.stringify(row.told) }))
+export function storeIncidents(db: Db, rows: readonly KeptIncident[]): CompiledQuery[] {
+  const values = rows.map(storedOf)
   const parts = Array.from({ length: Math.ceil(values.length / rowsAtOnce) }, (_, i) =>
     values.slice(i * rowsAtOnce, (i + 1) * rowsAtOnce),
   )
@@ -170,46 +173,6 @@ export const driftBetween = async (
   return (await session.run(query.compile())).rows
 }
 
-/** What a cursor has to be for an incident to follow from it: see incidents.ts, which judges exactly. */
-interface TroubledSince {
-  readonly now: string
-  /** The last complete walk was before that. */
-  readonly staleBefore: string
-  readonly uncheckedBefore: string
-}
-
-/**
- * The state of the cursors that incidents may follow from: after most runs a few, of which a warehouse may have hundreds
- * of thousands.
- */
-export const troubledCursors = async (
-  db: Db,
-  session: Session,
-  { now, staleBefore, uncheckedBefore }: TroubledSince,
-) => {
-  const query = db
-    .selectFrom('sync_cursors')
-    .select([
-      'tenant_id',
-      'resource',
-      'status',
-      'reason',
-      'last_error',
-      'last_success_at',
-      'deletes_checked_at',
-    ])
-    .where((eb) =>
-      eb.or([
-        eb('status', '=', 'failed'),
-        eb('last_success_at', '<=', staleBefore),
-        eb('last_success_at', '>', now),
-        eb('deletes_checked_at', '<=', uncheckedBefore),
-        eb('deletes_checked_at', '>', now),
-      ]),
-    )
-  return (await session.run(query.compile())).rows
-}
-
 /** The resources that have cursors, and whether any of them was read whole. */
 export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyMap<string, boolean>> {
   const query = db
@@ -220,9 +183,6 @@ export async function resourcesRead(db: Db, session: Session): Promise<ReadonlyM
   const { rows } = await session.run(query.compile())
   return new Map(rows.map(({ resource, at }) => [resource, at !== null]))
 }
-
-export const tenantStates = async (db: Db, session: Session) =>
-  (await session.run(db.selectFrom('tenants').select(['tenant_id', 'revoked_at']).compile())).rows
 
 /** The most recent runs, and the last stamp of all finished ones. */
 export async function newestRuns(db: Db, session: Session) {

@@ -6,7 +6,7 @@ import type { ListenerView } from '../events/eventview.js'
 import { listenerAdvice, listenerCause, listenerMessage } from '../events/listenerwords.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { adviceOf, cursorMessage } from './alerttext.js'
-import type { Incident } from './incident.js'
+import { foundIncident, type KeptIncident } from './incident.js'
 
 /** Events that stay unsettled. The cause may be a problem that stops every run. */
 export const lateCause = 'late'
@@ -17,62 +17,58 @@ export const unreadableCause = 'unreadable'
 export function eventIncidents(
   troubles: EventTroubles | UnreadableInbox | undefined,
   nowMicros: bigint,
-): Incident[] {
+): KeptIncident[] {
   if (troubles === undefined) return []
   if (isUnreadable(troubles)) return [unreadableIncident(troubles, nowMicros)]
   return [
     ...troubles.listeners.map(listenerIncident),
     ...lateIncidents(troubles.late),
-    ...troubles.notListed.map((found) => oddIncident(found, notListed)),
-    ...troubles.left.map((found) => oddIncident(found, left)),
+    ...troubles.notListed.map((odd) => oddIncident(odd, notListed)),
+    ...troubles.left.map((odd) => oddIncident(odd, left)),
   ]
 }
 
-const common = { kind: 'events', lasts: 'state' } as const
+const found = (incident: Omit<Parameters<typeof foundIncident>[0], 'kind'>): KeptIncident =>
+  foundIncident({ kind: 'events', ...incident })
 
-const unreadableIncident = ({ unreadable, advice }: UnreadableInbox, nowMicros: bigint): Incident => ({
-  ...common,
-  ...{ tenantId: 0, resource: '', since: fromMicros(nowMicros), cause: unreadableCause },
-  ...{ message: unreadable, advice },
-})
+const unreadableIncident = ({ unreadable, advice }: UnreadableInbox, nowMicros: bigint): KeptIncident =>
+  found({ since: fromMicros(nowMicros), cause: unreadableCause, message: unreadable, advice })
 
-const listenerIncident = (listener: ListenerView): Incident => ({
-  ...common,
-  ...{ tenantId: 0, resource: '' },
-  since: listener.seen_at,
-  cause: listenerCause(listener),
-  message: listenerMessage(listener),
-  advice: listenerAdvice(listener),
-})
+const listenerIncident = (listener: ListenerView): KeptIncident =>
+  found({
+    since: listener.seen_at,
+    cause: listenerCause(listener),
+    message: listenerMessage(listener),
+    advice: listenerAdvice(listener),
+  })
 
 /** One incident for all cursors: what delays one of them usually delays all. */
-function lateIncidents(late: readonly LateCursor[]): Incident[] {
+function lateIncidents(late: readonly LateCursor[]): KeptIncident[] {
   const [oldest] = late
   if (!oldest) return []
   const { tenantId, resource, since } = oldest
   const others = late.length > 1 ? `, and ${count(late.length - 1)} more` : ''
   return [
-    {
-      ...common,
-      ...{ tenantId: 0, resource: '', since, cause: lateCause },
+    found({
+      ...{ since, cause: lateCause },
       message: `Events wait too long for ${plural(late.length, 'list')}: tenant ${tenantId}, ${resource}${others}`,
-      advice: adviceOf('events', { tenantId: 0, resource: '' }),
-    },
+      advice: adviceOf('events', { tenant_id: null, resource: null }),
+    }),
   ]
 }
 
 interface Oddity {
   readonly cause: string
   readonly found: (amount: number) => string
-  readonly advice: (found: OddEvents) => string
+  readonly advice: (odd: OddEvents) => string
 }
 
 const notListed: Oddity = {
   cause: 'not_listed',
   found: (amount) =>
     `events announced ${plural(amount, 'record')} that the list did not show for 13 minutes; they were fetched by id and stored`,
-  advice: (found) =>
-    `${adviceOf('events', found)}, and ask the source's operator why its list lags or omits records`,
+  advice: (odd) =>
+    `${adviceOf('events', siteOf(odd))}, and ask the source's operator why its list lags or omits records`,
 }
 
 const left: Oddity = {
@@ -83,9 +79,12 @@ const left: Oddity = {
     `If that is right, type shopsync reconcile --accept-deletes --tenant ${tenantId} --resource ${resource}`,
 }
 
-const oddIncident = (found: OddEvents, { cause, ...words }: Oddity): Incident => ({
-  ...common,
-  ...{ tenantId: found.tenantId, resource: found.resource, since: found.since, cause },
-  message: cursorMessage({ tenant_id: found.tenantId, resource: found.resource }, words.found(found.amount)),
-  advice: words.advice(found),
-})
+const siteOf = ({ tenantId: tenant_id, resource }: OddEvents) => ({ tenant_id, resource })
+
+const oddIncident = (odd: OddEvents, { cause, ...words }: Oddity): KeptIncident =>
+  found({
+    ...siteOf(odd),
+    ...{ since: odd.since, cause },
+    message: cursorMessage(siteOf(odd), words.found(odd.amount)),
+    advice: words.advice(odd),
+  })

@@ -4,8 +4,8 @@ import type { Config } from '../../engine/config/config.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { eventSettings } from '../events/settings.js'
 import { freshnessSettings } from '../targets/settings.js'
+import { alertSettings } from './alertsettings.js'
 import type { AlertStateSettings } from './alertstate.js'
-import { alertSettings } from './settings.js'
 
 /** The configuration's settings for incidents: which cursors, and since when. */
 export function alertStateSettings(config: Config, model: Model, clock: Clock): AlertStateSettings {

@@ -1,6 +1,6 @@
-import { type Command, choiceOptions, type Feature } from '../../shell/command.js'
+import { type Command, choiceOptions } from '../../shell/command.js'
 
-const statusCommand: Command = {
+export const statusCommand: Command = {
   name: 'status',
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
@@ -29,7 +29,7 @@ the API. --json lists every tenant and resource.`,
       { checkTables },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
-      import('./work.js'),
+      import('./statusdocument.js'),
       import('./words.js'),
       import('../../engine/config/attention.js'),
       import('../analytics/settings.js'),
@@ -70,9 +70,4 @@ the API. --json lists every tenant and resource.`,
       return report.healthy ? 0 : 1
     })
   },
-}
-
-export const status: Feature = {
-  command: statusCommand,
-  settings: async () => (await import('../../engine/config/attention.js')).statusSection,
 }

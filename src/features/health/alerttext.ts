@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Int64 } from '../../../schema/resource.js'
 import { visible } from '../../engine/base/escape.js'
 import { atMinute, count, plural } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
-import { type KeptIncident, type ToldIncident, toldIncident } from './openincidents.js'
-import type { AlertKind, AlertSettings } from './settings.js'
+import type { AlertKind, AlertSettings } from './alertsettings.js'
+import type { Incident } from './incident.js'
+import { toldIncident } from './openincidents.js'
 
 /* The body of an alert, and its id. */
 
@@ -16,7 +16,7 @@ export interface AlertMessage {
   readonly type: 'opened' | 'resolved'
   /** One line, for chats. */
   readonly text: string
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly Incident[]
   /** How many incidents it is also about, without a place in it; absent if it names all. */
   readonly more?: number
   readonly run_id: string | null
@@ -52,7 +52,7 @@ const cut = (text: string): string =>
   text.length > mostOfSentence ? `${text.slice(0, mostOfSentence)} …` : text
 
 /** The first incidents, as many as a message may name; at least one. */
-function fitting(all: readonly ToldIncident[]): readonly ToldIncident[] {
+function fitting(all: readonly Incident[]): readonly Incident[] {
   let bytes = 0
   const tooMany = all.findIndex((incident, place) => {
     bytes += Buffer.byteLength(toJson(incident))
@@ -63,7 +63,7 @@ function fitting(all: readonly ToldIncident[]): readonly ToldIncident[] {
 
 export function messageOf(
   type: AlertMessage['type'],
-  rows: readonly KeptIncident[],
+  rows: readonly Incident[],
   { runId, job, warehouse, ...speaker }: Teller,
 ): Message {
   const all = rows.map(toldIncident).map((told) => ({
@@ -95,13 +95,10 @@ export function messageName(ruleId: string, { news }: Pick<Message, 'news'>): st
     .slice(0, 32)}`
 }
 
-interface Site {
-  readonly tenantId: Int64
-  readonly resource: string
-}
+type Site = Pick<Incident, 'tenant_id' | 'resource'>
 
 /** What to do about an incident. */
-export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string {
+export function adviceOf(kind: AlertKind, { tenant_id: tenantId, resource }: Site): string {
   const named = `--tenant ${tenantId} --resource ${resource}`
   switch (kind) {
     case 'failed':
@@ -117,9 +114,9 @@ export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string 
     case 'drift':
       return 'Nothing is lost: the fields are in _extra. See the table sync_drift; resources.NAME.columns gives a field its own column'
     case 'quarantine':
-      return `Type shopsync quarantine list ${tenantId === 0 ? `--resource ${resource}` : named}`
+      return `Type shopsync quarantine list ${tenantId === null ? `--resource ${resource}` : named}`
     case 'events':
-      return resource === ''
+      return resource === null
         ? 'Type shopsync events list --state waiting; docs/webhooks.md tells you what to do'
         : `Type shopsync events list ${named}`
     case 'behind_target':
@@ -130,12 +127,9 @@ export function adviceOf(kind: AlertKind, { tenantId, resource }: Site): string 
 }
 
 /** One line: which cursor, and what is wrong. */
-export function cursorMessage(
-  { tenant_id, resource }: { readonly tenant_id: Int64; readonly resource: string },
-  found: string | null,
-): string {
+export function cursorMessage({ tenant_id, resource }: Site, found: string | null): string {
   const words = (found ?? 'no reason given').replaceAll(/\s*\n\s*/g, ' ')
-  return tenant_id === 0 ? `${resource}: ${words}` : `tenant ${tenant_id}, ${resource}: ${words}`
+  return tenant_id === null ? `${resource}: ${words}` : `tenant ${tenant_id}, ${resource}: ${words}`
 }
 
 /** The first few items, and how many more there are. */
@@ -161,7 +155,7 @@ const withoutRequests = (text: string): string =>
 const escapedForChats = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-function placeOf({ tenant_id, resource }: ToldIncident, names: Speaker['tenantNames'] = {}): string {
+function placeOf({ tenant_id, resource }: Incident, names: Speaker['tenantNames'] = {}): string {
   if (tenant_id === null) return resource ?? 'the whole run'
   const name = names[String(tenant_id)]
   const shop = name === undefined ? `tenant ${tenant_id}` : `${name} (tenant ${tenant_id})`
@@ -169,11 +163,7 @@ function placeOf({ tenant_id, resource }: ToldIncident, names: Speaker['tenantNa
 }
 
 /** What, which shop, since when, and what to do. For a resolved incident, only the first three. */
-function sentenceOf(
-  type: 'opened' | 'resolved',
-  incident: ToldIncident,
-  names: Speaker['tenantNames'],
-): string {
+function sentenceOf(type: 'opened' | 'resolved', incident: Incident, names: Speaker['tenantNames']): string {
   const found = withoutRequests(incident.message.replace(/^tenant \S+, [^:\s]+: /, ''))
   const what = `${placeOf(incident, names)}: ${incident.kind.replaceAll('_', ' ')} since ${atMinute(incident.since)} UTC: ${found}`
   return type === 'opened' && incident.advice !== '' ? `${what}. ${withoutRequests(incident.advice)}` : what
@@ -182,7 +172,7 @@ function sentenceOf(
 /** The line a chat shows: what opened or was resolved, and in which installation. */
 export function headline(
   type: 'opened' | 'resolved',
-  incidents: readonly ToldIncident[],
+  incidents: readonly Incident[],
   { name, tenantNames }: Speaker,
 ): string {
   const words = type === 'opened' ? 'needs attention' : 'is resolved'

@@ -21,12 +21,12 @@ import { fromMicros } from '../../engine/base/timestamp.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { ProgramPlace } from './alertcommand.js'
+import type { AlertSettings } from './alertsettings.js'
 import { type AlertStateSettings, keptFrom, updateIncidents } from './alertstate.js'
 import { installationOf, type Message, messageOf, type Teller } from './alerttext.js'
-import { deliver, ruleName } from './deliver.js'
+import type { KeptIncident } from './incident.js'
 import { type EndedRun, incidentKey } from './incidentchanges.js'
-import type { AlertSettings } from './settings.js'
-import { type AlertRow, incidentsSince, onIncidents, openIncidentsOf, storeIncidents } from './sql.js'
+import { incidentsSince, onIncidents, openIncidentsOf, storeIncidents } from './sql.js'
 import {
   isHeard,
   type Messages,
@@ -35,6 +35,7 @@ import {
   namedRules,
   parcels,
   retold,
+  ruleName,
 } from './telling.js'
 import { thrownTrouble } from './wholetrouble.js'
 
@@ -71,7 +72,7 @@ export async function farewellOf(
 ): Promise<() => Promise<void>> {
   const rules = namedRules(alerts.rules)
   const open = rules.length === 0 ? [] : await openIncidentsOf(warehouse, tenantId)
-  const isTold = ({ told }: AlertRow, id: string): boolean => told[id]?.opened !== undefined
+  const isTold = ({ told }: KeptIncident, id: string): boolean => told[id]?.opened !== undefined
   return async () => {
     await Promise.all(
       rules.map(async (rule) => {
@@ -81,6 +82,7 @@ export async function farewellOf(
           ...{ runId: null, job: null, warehouse: label, tenantNames },
           name: installationOf(alerts),
         })
+        const { deliver } = await import('./deliver.js')
         const { delivered, found } = await deliver(rule, message, { ...how, budgetMs })
         // No later run can tell it: nothing knows of the tenant any more.
         if (!delivered)
@@ -162,9 +164,7 @@ async function failedRunId(
  * warehouse is back, ignoring `after`, and its end is never reported. Silence was judged worse.
  */
 async function tellUnkept(options: AlertOptions, run: EndedRun): Promise<void> {
-  const { cause, message, advice } = thrownTrouble(run.error)
-  const since = fromMicros(options.clock.nowMicros())
-  const incident = { kind: 'failed', tenant_id: 0, resource: '', since, cause, message, advice }
+  const incident = thrownTrouble(run.error, fromMicros(options.clock.nowMicros()))
   const teller = tellerOf(options, run)
   const told = messageOf('opened', [incident], teller)
   const listening = namedRules(options.alerts.rules).filter(({ rule }) => isHeard(rule, incident))
@@ -183,7 +183,7 @@ const findTasks = (options: AlertOptions, warehouse: Warehouse, run: EndedRun): 
     const tasks = rules
       .map((rule) => ({ rule, ...messagesFor(rule, rows, nowMicros) }))
       .filter(({ opened, resolved }) => opened.length + resolved.length > 0)
-    const changed = new Map<string, AlertRow>()
+    const changed = new Map<string, KeptIncident>()
     for (const { rule, opened, resolved } of tasks)
       for (const row of [...opened, ...resolved]) {
         const now = changed.get(incidentKey(row)) ?? row
@@ -207,7 +207,7 @@ function endOf({ clock, budgetMs = usualBudgetMs, isAwaited }: AlertOptions, { r
   return Number(clock.nowMicros() / 1000n) + Math.min(most, budgetMs)
 }
 
-const isBegun = (row: AlertRow, { id }: NamedRule, accepted: ReadonlySet<string>): boolean =>
+const isBegun = (row: KeptIncident, { id }: NamedRule, accepted: ReadonlySet<string>): boolean =>
   row.told[id]?.opened !== undefined || accepted.has(incidentKey(row))
 
 /** Notifies a rule of what opened, then of what is over, and records what was accepted. */
@@ -263,6 +263,8 @@ async function deliverOrSay(
 ): Promise<boolean> {
   const { clock, secrets, programs, notice, signal } = options
   const budgetMs = Math.max(1000, endsAt - Number(clock.nowMicros() / 1000n))
+  // Most runs have nothing to tell.
+  const { deliver } = await import('./deliver.js')
   const { delivered, found } = await deliver(rule, message, {
     clock,
     secrets,

@@ -2,17 +2,17 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { since as ageOf, atSecond, count, plural, shortRequests, span } from '../../engine/base/format.js'
 import { groupLine, troubleGroups } from '../../shell/grouped.js'
-import type { ToldIncident } from '../alerts/openincidents.js'
+import type { Incident } from './incident.js'
 
 const shown = 5
 
-type OfCursor = ToldIncident & { readonly tenant_id: Int64; readonly resource: string }
+type OfCursor = Incident & { readonly tenant_id: Int64; readonly resource: string }
 
-const isOfCursor = (incident: ToldIncident): incident is OfCursor =>
+const isOfCursor = (incident: Incident): incident is OfCursor =>
   incident.tenant_id !== null && incident.resource !== null
 
 /** A message begins with its tenant and resource. If several share it, they come before the sentence. */
-const sentenceOf = ({ kind, message }: ToldIncident): string =>
+const sentenceOf = ({ kind, message }: Incident): string =>
   `${kind}: ${message.replace(/^tenant \S+, [^:\s]+: /, '')}`
 
 interface Told {
@@ -21,7 +21,7 @@ interface Told {
   readonly text: string
 }
 
-function toldOf(incidents: readonly ToldIncident[]): Told[] {
+function toldOf(incidents: readonly Incident[]): Told[] {
   const alone = incidents.filter((incident) => !isOfCursor(incident))
   const groups = troubleGroups(incidents.filter(isOfCursor), sentenceOf)
   return [
@@ -37,11 +37,11 @@ function toldOf(incidents: readonly ToldIncident[]): Told[] {
 const lineOf = ({ since, kind, text }: Told): string => `${kind} since ${atSecond(since)}: ${text}`
 
 /** The same without marks, for people who see nothing else of the status. */
-export const incidentTroubles = (incidents: readonly ToldIncident[]): string[] =>
+export const incidentTroubles = (incidents: readonly Incident[]): string[] =>
   toldOf(incidents).map((told) => `open: ${lineOf(told)}`)
 
 /** One line per problem: its kind, since when, who has it, and what was found. */
-export function incidentsText(incidents: readonly ToldIncident[], nowMicros: bigint): string {
+export function incidentsText(incidents: readonly Incident[], nowMicros: bigint): string {
   if (incidents.length === 0) return ''
   const told = toldOf(incidents)
   const lines = told

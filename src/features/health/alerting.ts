@@ -8,8 +8,8 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, FinishedWork } from '../../shell/command.js'
 import { secretsOf } from '../../shell/log.js'
 import { reportSettings } from '../analytics/settings.js'
-import { alertSettings } from './settings.js'
-import type { AlertOptions } from './work.js'
+import { alertSettings } from './alertsettings.js'
+import type { AlertOptions } from './tellrules.js'
 
 /** Reports what needs attention and what is resolved, and calls the run's heartbeats. */
 export async function tellAfterWork(context: CommandContext, ended: FinishedWork): Promise<void> {
@@ -23,14 +23,14 @@ export async function tellAfterWork(context: CommandContext, ended: FinishedWork
 
 async function tellRules(context: CommandContext, ended: FinishedWork): Promise<void> {
   const runId = ended.reports.at(-1)?.run_id ?? null
-  const { tellAfter } = await import('./work.js')
+  const { tellAfter } = await import('./tellrules.js')
   const notice = (message: string, fields: Record<string, unknown>): void => warn(context, message, fields)
   await tellAfter({ ...(await optionsOf(context)), notice }, { ...ended, runId })
 }
 
 /** Reports incidents found in the warehouse's state. Where only events are received, no run ends to do so. */
 export async function tellWhileListening(context: CommandContext): Promise<void> {
-  const { tellAfter } = await import('./work.js')
+  const { tellAfter } = await import('./tellrules.js')
   const notice = (message: string, fields: Record<string, unknown>): void => context.log.warn(fields, message)
   const startedAt = fromMicros(context.clock.nowMicros())
   await tellAfter(
@@ -64,7 +64,7 @@ export async function farewell(
   warehouse: Warehouse,
   tenantId: Int64,
 ): Promise<() => Promise<void>> {
-  const { farewellOf } = await import('./work.js')
+  const { farewellOf } = await import('./tellrules.js')
   const { config, clock, invocation } = context
   const alerts = alertSettings(config)
   const { signal } = invocation.signals

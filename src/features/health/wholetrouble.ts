@@ -1,31 +1,13 @@
 /*
  * Problems of a whole run: the credentials were refused, the API was down when it started, no tenant is granted, or the
- * previous run was killed. Used by alerts/work.ts.
+ * previous run was killed. Used by tellrules.ts.
  */
 import { Retry, Skip, Stop, wordsOf } from '../../engine/base/errors.js'
 import type { LastRun } from '../../engine/run/lastrun.js'
 import { reasonAdvice, reasonText } from '../../engine/run/reasontext.js'
 import { modeText, type RunReport } from '../../engine/run/runreport.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
-import type { Lasting } from './incident.js'
-
-export interface WholeTrouble {
-  /**
-   * A short code: the one from reasons.ts if there is one, otherwise `credentials`, `killed`, `snapshot`, `report` or
-   * `error`.
-   */
-  readonly cause: string
-  /** undefined: since now. */
-  readonly since?: string
-  readonly message: string
-  readonly advice: string
-  readonly lasts: Extract<Lasting, 'state' | 'asked' | 'run'>
-  /**
-   * What follows from it and isn't an incident of its own. `all`: nothing could be requested at all. `grants`: cursors
-   * of tenants that are missing from the authorizations.
-   */
-  readonly swallows: 'all' | 'grants' | 'nothing'
-}
+import { foundIncident, isOfWhole, type KeptIncident } from './incident.js'
 
 /** A run as stored in sync_runs. */
 type EarlierRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
@@ -43,16 +25,15 @@ export function isOfTheRun(error: unknown): boolean {
 }
 
 /** What ended the run before its cursors were done, or kept it from starting. */
-export function thrownTrouble(error: unknown): WholeTrouble {
+export function thrownTrouble(error: unknown, now: string): KeptIncident {
   const { message, hint } = wordsOf(error)
   const cause = causeOf(error)
-  return {
-    cause,
+  return foundIncident({
+    ...{ kind: 'failed', since: now, cause },
     message: oneLine(message),
     advice: hint ?? usualAdvice,
     lasts: cause === 'error' || cause === 'warehouse' ? 'state' : 'asked',
-    swallows: 'all',
-  }
+  })
 }
 
 function causeOf(error: unknown): string {
@@ -62,19 +43,12 @@ function causeOf(error: unknown): string {
 }
 
 /** What a finished run reports about itself as a whole. */
-export function reportedTroubles(reports: readonly RunReport[]): WholeTrouble[] {
+export function reportedTroubles(reports: readonly RunReport[], now: string): KeptIncident[] {
   const found = reports.map(({ reason }) => reason).find((reason) => reasonText(reason) !== '')
   if (found === undefined || found === null) return []
   const [message = ''] = reasonText(found).split('. ')
-  return [
-    {
-      cause: found,
-      message,
-      advice: reasonAdvice[found] ?? usualAdvice,
-      lasts: 'asked',
-      swallows: found === 'no_grants' ? 'all' : found === 'grants_incomplete' ? 'grants' : 'nothing',
-    },
-  ]
+  const advice = reasonAdvice[found] ?? usualAdvice
+  return [foundIncident({ kind: 'failed', since: now, cause: found, message, advice, lasts: 'asked' })]
 }
 
 /**
@@ -85,31 +59,49 @@ export function killedTrouble(
   last: EarlierRun | undefined,
   holder: string | null,
   isMadeGood: boolean,
-): WholeTrouble[] {
+  now: string,
+): KeptIncident[] {
   if (last === undefined || last.finished_at !== null || last.run_id === holder) return []
   const { job, mode, started_at } = last
   return [
-    {
-      cause: 'killed',
-      ...(started_at !== null && { since: started_at }),
+    foundIncident({
+      ...{ kind: 'failed', since: started_at ?? now, cause: 'killed' },
       message: `The run before this one (${job ?? modeText(mode)}, started ${started_at}) died without reporting: it was killed, or its machine went down`,
       advice:
         'What it stored is complete, and this run resumed where it stopped. Check whether the machine ran out of memory or was restarted',
       lasts: isMadeGood ? 'run' : 'state',
-      swallows: 'nothing',
-    },
+    }),
   ]
 }
 
 /** Snapshots and reports whose last attempt failed, in whichever run. */
-export const failedTroubles = (failed: readonly FailedWork[]): WholeTrouble[] =>
-  failed.map(({ what, since, message, advice }) => ({
-    cause: what,
-    since,
-    message: oneLine(message),
-    advice: advice || usualAdvice,
-    lasts: 'state',
-    swallows: 'nothing',
-  }))
+export const failedTroubles = (failed: readonly FailedWork[]): KeptIncident[] =>
+  failed.map(({ what, since, message, advice }) =>
+    foundIncident({
+      ...{ kind: 'failed', since, cause: what },
+      message: oneLine(message),
+      advice: advice || usualAdvice,
+    }),
+  )
+
+/** Problems of a whole run that don't affect what it can request. */
+const passing: ReadonlySet<string | null> = new Set(['killed', 'snapshot', 'report'])
+
+/** Whether the last run found a problem that stops every run. */
+export const stopsEverything = (incident: KeptIncident): boolean =>
+  isOfWhole(incident) && !passing.has(incident.cause)
+
+/**
+ * What follows from a problem of the whole run and isn't an incident of its own. `all`: nothing could be requested at
+ * all. `grants`: cursors of tenants that are missing from the authorizations.
+ */
+export function swallowedBy(
+  { cause }: Pick<KeptIncident, 'cause'>,
+  { error }: { readonly error?: unknown },
+): 'all' | 'grants' | 'nothing' {
+  if (passing.has(cause)) return 'nothing'
+  if (error !== undefined || cause === 'no_grants') return 'all'
+  return cause === 'grants_incomplete' ? 'grants' : 'nothing'
+}
 
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ')

@@ -1,4 +1,4 @@
-/* The document of `shopsync status` in words. Used by src/features/status/command.ts. */
+/* The document of `shopsync status` in words. Used by src/features/health/command.ts. */
 import { ago, atSecond, count, paragraphs, plural, since, span } from '../../engine/base/format.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import { revokedText } from '../../engine/run/absence.js'
@@ -8,14 +8,14 @@ import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingw
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
-import type { ToldIncident } from '../alerts/openincidents.js'
 import { isUnreadable } from '../events/watchinbox.js'
 import { freshnessStatusText, stretchedText } from '../targets/words.js'
-import type { CursorStatus } from './cursorstatus.js'
+import { type CursorHealth, isLostTenant, isStateTrouble, isTrouble } from './cursorhealth.js'
 import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
+import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
-import { isLostTenant, isStateTrouble, isTrouble, onlyFailing, type StatusReport } from './work.js'
+import { onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** What the user asked to see. */
 interface StatusView {
@@ -61,7 +61,7 @@ export function statusText(
   return `${text}\n`
 }
 
-function headline(report: StatusReport, troubled: readonly CursorStatus[]): string {
+function headline(report: StatusReport, troubled: readonly CursorHealth[]): string {
   const oldest = Math.max(0, ...report.cursors.map((cursor) => cursor.age_seconds ?? 0))
   if (report.reason !== null) return `${report.warehouse}: ${reasonText(report.reason)}`
   if (report.cursors.length === 0 && report.healthy) return `${report.warehouse}: every tenant was forgotten.`
@@ -90,7 +90,7 @@ function loadingText({ cursors }: StatusReport): string {
   return unread === 0 ? '' : `first load: ${count(all - unread)} of ${plural(all, 'list')} read`
 }
 
-const unavailableIn = ({ cursors }: StatusReport): readonly CursorStatus[] =>
+const unavailableIn = ({ cursors }: StatusReport): readonly CursorHealth[] =>
   cursors.filter(({ state }) => state === 'unavailable')
 
 /** Lists that the source has never shown, which fails nothing. */
@@ -126,7 +126,7 @@ const worksText = ({ failed_works: failed }: StatusReport): string[] =>
   failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
 
 /** The open incidents that no other line mentions. */
-function untold(report: StatusReport, troubled: readonly CursorStatus[]): readonly ToldIncident[] {
+function untold(report: StatusReport, troubled: readonly CursorHealth[]): readonly Incident[] {
   const told = new Set(troubled.map(({ tenant_id, resource }) => `${tenant_id} ${resource}`))
   const works = new Set(report.failed_works.map(({ message }) => message))
   const lost = new Set(report.tenants.filter(isLostTenant).map(({ tenant_id }) => tenant_id))
@@ -167,7 +167,7 @@ function lease({ lease: holder }: StatusReport, now: bigint): string {
   return `Running${age}: ${holder.command ?? 'a run'}, on ${holder.host}, pid ${holder.pid} (run ${holder.run_id})`
 }
 
-const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus): string => {
+const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorHealth): string => {
   if (cursor.deletes_unchecked && !isStateTrouble({ state }))
     return `deletions were last checked at ${atSecond(cursor.deletes_checked_at ?? '')}. Type shopsync reconcile`
   const { last_success_at: last } = cursor
@@ -182,13 +182,13 @@ const troubleOf = ({ state, age_seconds, last_error, ...cursor }: CursorStatus):
 }
 
 /** Oldest first: for cursors with the same problem, the age of the first one is shown. */
-const byUrgency = (troubled: readonly CursorStatus[]): readonly CursorStatus[] =>
+const byUrgency = (troubled: readonly CursorHealth[]): readonly CursorHealth[] =>
   troubled.toSorted((a, b) => (b.age_seconds ?? 0) - (a.age_seconds ?? 0))
 
-const troubleLines = (troubled: readonly CursorStatus[]): string[] =>
+const troubleLines = (troubled: readonly CursorHealth[]): string[] =>
   groupLines(byUrgency(troubled), troubleOf)
 
-const troublesText = (troubled: readonly CursorStatus[]): string =>
+const troublesText = (troubled: readonly CursorHealth[]): string =>
   groupsText(byUrgency(troubled), '✗', troubleOf)
 
 const setBack = ({ cursors }: StatusReport): string =>
@@ -228,7 +228,7 @@ const stampsAhead = ({ cursors }: StatusReport): string =>
   )
 
 /** What is unusual about a list, in words, and what to do about it. */
-function anomalies({ odd }: CursorStatus): string[] {
+function anomalies({ odd }: CursorHealth): string[] {
   if (odd === null) return []
   const [first] = odd.holes
   const hole = first && `, the first between ${atSecond(first.after)} and ${atSecond(first.until)}`
@@ -283,7 +283,7 @@ const forgotten = ({ forgotten: amount }: StatusReport): string =>
     ? ''
     : `Forgotten and left out: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back in)`
 
-function next(report: StatusReport, troubled: readonly CursorStatus[]): string {
+function next(report: StatusReport, troubled: readonly CursorHealth[]): string {
   // Every run would be refused; the line above about the source says what to type.
   if (report.belongs_to?.configured === false) return ''
   if (report.cursors.length === 0) return 'Type shopsync sync'

@@ -1,16 +1,16 @@
 /*
  * Which incidents opened and which are over, compared with what the warehouse knew before. Pure. Used by
- * alerts/alertstate.ts.
+ * alertstate.ts.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { RunReport } from '../../engine/run/runreport.js'
 import { isUnreadable } from '../events/watchinbox.js'
 import { lateCause, unreadableCause } from './eventincidents.js'
-import type { Incident } from './incident.js'
+import { isOfWhole, type KeptIncident } from './incident.js'
 import { type Facts, findIncidents } from './incidents.js'
-import type { AlertRow } from './sql.js'
 import { isHeard, type NamedRule } from './telling.js'
+import { stopsEverything, swallowedBy } from './wholetrouble.js'
 
 /** A run that has ended or could not start; or a check while events are received, which isn't a run. */
 export interface EndedRun {
@@ -39,108 +39,86 @@ export const incidentKey = ({
   resource,
   kind,
   since,
-}: Pick<AlertRow, 'tenant_id' | 'resource' | 'kind' | 'since'>): string =>
+}: Pick<KeptIncident, 'tenant_id' | 'resource' | 'kind' | 'since'>): string =>
   JSON.stringify([String(tenant_id), resource, kind, since])
-
-const isOfWhole = ({ tenantId, resource, kind }: Incident): boolean =>
-  kind === 'failed' && tenantId === 0 && resource === ''
 
 /**
  * It is the same incident while this stays the same. For a whole run or for events, a different cause makes a different
  * incident.
  */
-const identity = (incident: Incident): string =>
+const identity = (incident: KeptIncident): string =>
   JSON.stringify([
     incident.kind,
-    String(incident.tenantId),
+    String(incident.tenant_id),
     incident.resource,
     isOfWhole(incident) || incident.kind === 'events' ? incident.cause : null,
   ])
-
-const incidentOf = (row: AlertRow): Incident => ({
-  kind: row.kind as Incident['kind'],
-  tenantId: row.tenant_id,
-  resource: row.resource,
-  since: row.since,
-  cause: row.cause,
-  message: row.message ?? '',
-  advice: row.advice ?? '',
-  lasts: (row.lasts ?? 'state') as Incident['lasts'],
-})
 
 export interface ComparedHow extends After {
   readonly isWanted: (tenantId: Int64, resource: string) => boolean
 }
 
 /** It is over when it is found. */
-const isOverAtOnce = ({ lasts }: Incident): boolean => lasts === 'moment' || lasts === 'run'
+const isOverAtOnce = ({ lasts }: KeptIncident): boolean => lasts === 'moment' || lasts === 'run'
 
 /** The incidents after the run, and those that changed. */
-export function compareIncidents(known: readonly AlertRow[], facts: Facts, how: ComparedHow) {
-  const now = fromMicros(facts.nowMicros)
+export function compareIncidents(known: readonly KeptIncident[], facts: Facts, how: ComparedHow) {
+  const now = fromMicros(facts.rule.nowMicros)
   const all = findIncidents(facts)
   // A suppressed incident is not reported, and it isn't resolved either.
   const open = known.filter(({ resolved_at }) => resolved_at === null)
   const isStopped = how.run.isLook === true && open.some(stopsEverything)
-  const found = all.filter((incident) => !isSwallowed(incident, facts, isStopped))
+  const found = all.filter((incident) => !isSwallowed(incident, facts, how.run, isStopped))
   const held = new Set(all.filter(({ lasts }) => lasts !== 'run').map(identity))
-  const isOpen = new Set(open.map((row) => identity(incidentOf(row))))
+  const isOpen = new Set(open.map((row) => identity(row)))
   const over = open
-    .filter((row) => !held.has(identity(incidentOf(row))) && isOver(incidentOf(row), facts, how))
-    .map((row): AlertRow => ({ ...row, resolved_at: now }))
+    .filter((row) => !held.has(identity(row)) && isOver(row, facts, how))
+    .map((row): KeptIncident => ({ ...row, resolved_at: now }))
   const fresh = found
     .filter((incident) => isOverAtOnce(incident) || !isOpen.has(identity(incident)))
-    .map((incident): AlertRow => rowOf(incident, how, now))
+    .map((incident): KeptIncident => opened(incident, how, now))
   const changed = [...over, ...fresh]
   const latest = new Map([...known, ...changed].map((row) => [incidentKey(row), row]))
   return { rows: [...latest.values()], changed }
 }
 
-/** Problems of a whole run that don't affect what it can request. */
-const passing: ReadonlySet<string | null> = new Set(['killed', 'snapshot', 'report'])
-
-/** Whether the last run found a problem that stops every run. */
-const stopsEverything = (row: AlertRow): boolean => isOfWhole(incidentOf(row)) && !passing.has(row.cause)
-
 /** What follows from a problem of the whole run is not an incident of its own. `isStopped`: such a problem is open. */
-function isSwallowed(incident: Incident, { whole }: Facts, isStopped: boolean): boolean {
+function isSwallowed(incident: KeptIncident, { whole }: Facts, run: EndedRun, isStopped: boolean): boolean {
   const { kind, cause } = incident
   if (isOfWhole(incident) || kind === 'drift' || kind === 'quarantine') return false
   // Whether anyone receives events doesn't depend on runs.
   if (kind === 'events' && cause !== lateCause) return false
   if (isStopped) return true
-  return whole.some(
-    ({ swallows }) => swallows === 'all' || (swallows === 'grants' && incident.cause === 'grants_incomplete'),
-  )
+  const swallowed = whole.map((trouble) => swallowedBy(trouble, run))
+  return swallowed.includes('all') || (swallowed.includes('grants') && cause === 'grants_incomplete')
 }
 
 /** Whether an incident with no remaining sign is over. */
 function isOver(
-  { kind, cause, lasts, tenantId, resource }: Incident,
+  { kind, cause, lasts, tenant_id, resource }: KeptIncident,
   { reports, events }: Facts,
   { isWanted, run }: ComparedHow,
 ): boolean {
-  const isWhole = tenantId === 0
+  const isWhole = tenant_id === null
   if (run.isLook && kind === 'failed' && isWhole) return false
   if (kind === 'events' && cause !== unreadableCause && events && isUnreadable(events)) return false
   if (lasts === 'state') return true
-  if (!isWhole && !isWanted(tenantId, resource)) return true
+  if (!isWhole && !isWanted(tenant_id, resource ?? '')) return true
   if (isWhole) return reports.some(({ requests }) => requests > 0)
   const compared = ['reconcile', 'verify']
   const asked = lasts === 'reconcile' ? reports.filter(({ mode }) => compared.includes(mode)) : reports
   return asked.some(({ cursors }) =>
     cursors.some(
-      (cursor) => cursor.tenant_id === tenantId && cursor.resource === resource && cursor.status === 'ok',
+      (cursor) => cursor.tenant_id === tenant_id && cursor.resource === resource && cursor.status === 'ok',
     ),
   )
 }
 
-function rowOf(incident: Incident, { run, rules }: After, now: string): AlertRow {
-  const { kind, tenantId, resource, since, cause, message, advice, lasts } = incident
+function opened(incident: KeptIncident, { run, rules }: After, now: string): KeptIncident {
   const isNews = isOverAtOnce(incident)
-  const hearing = isNews ? rules.filter(({ rule }) => isHeard(rule, { kind })) : []
+  const hearing = isNews ? rules.filter(({ rule }) => isHeard(rule, incident)) : []
   return {
-    ...{ tenant_id: tenantId, resource, kind, since, cause, message, advice, lasts },
+    ...incident,
     run_id: run.runId,
     opened_at: now,
     resolved_at: isNews ? now : null,

@@ -2,11 +2,11 @@
 import type { Clock } from '../../engine/base/clock.js'
 import type { Secret } from '../../engine/config/secret.js'
 import type { ProgramPlace } from './alertcommand.js'
+import type { AlertSettings } from './alertsettings.js'
 import { installationOf, type Message, testText } from './alerttext.js'
-import { deliver, ruleName } from './deliver.js'
+import { deliver } from './deliver.js'
 import { beat, type Sent } from './send.js'
-import type { AlertSettings } from './settings.js'
-import { namedRules } from './telling.js'
+import { namedRules, ruleName } from './telling.js'
 
 interface AlertTest {
   /** The setting, never its address. */

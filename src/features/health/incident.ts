@@ -1,0 +1,46 @@
+import type { Int64 } from '../../../schema/resource.js'
+import type { AlertKind } from './alertsettings.js'
+
+/** What needs attention: an entry of `incidents` in the document of `shopsync status` and in the body of an alert. */
+export interface Incident {
+  readonly kind: AlertKind
+  /** null: the whole run. */
+  readonly tenant_id: Int64 | null
+  /** null: all resources. */
+  readonly resource: string | null
+  readonly since: string
+  readonly message: string
+  readonly advice: string
+}
+
+/** An incident as the warehouse remembers it: a row of sync_alerts (tables.ts). */
+export interface KeptIncident extends Incident {
+  readonly cause: string | null
+  /** When it ends. */
+  readonly lasts: 'state' | 'asked' | 'reconcile' | 'run' | 'moment'
+  readonly run_id: string | null
+  readonly opened_at: string | null
+  readonly resolved_at: string | null
+  /** By rule. */
+  readonly told: Readonly<Record<string, Telling>>
+}
+
+/** When an incident was reported to a rule; `claimed`: since when a process has been about to report it. */
+export interface Telling {
+  readonly opened?: string
+  readonly resolved?: string
+  readonly claimed?: string
+}
+
+/** An incident that was just found. Without other facts, it concerns the whole run and lasts as long as the state. */
+export const foundIncident = (
+  found: Pick<Incident, 'kind' | 'since' | 'message' | 'advice'> & Partial<KeptIncident>,
+): KeptIncident => ({
+  ...{ tenant_id: null, resource: null, cause: null, lasts: 'state' },
+  ...{ run_id: null, opened_at: null, resolved_at: null, told: {} },
+  ...found,
+})
+
+/** A problem of a whole run. */
+export const isOfWhole = ({ tenant_id, resource, kind }: Incident): boolean =>
+  kind === 'failed' && tenant_id === null && resource === null
