@@ -91,6 +91,7 @@ const argument = (one: unknown): string => (isObserved(one) ? shortly(one) : pri
 /** Tells what the books are told, and what they answer. Returns what ends that. */
 function overhear(tell: Tell): () => void {
   const numbers = new WeakMap<object, number>()
+  const latest = new WeakMap<object, unknown>()
   let count = 0
   const numberOf = (book: object): number => {
     const number = numbers.get(book) ?? ++count
@@ -108,6 +109,10 @@ function overhear(tell: Tell): () => void {
     const all = prototype as unknown as Record<string, (...given: unknown[]) => unknown>
     const sound = all[name] as (...given: unknown[]) => unknown
     all[name] = function (this: object, ...given) {
+      // A response in between would make the book forget which records of the page are new.
+      if (name === 'response') latest.set(this, given[1])
+      if (name === 'judge' && latest.get(this) !== given[0])
+        throw new Error('A page is judged after another response')
       const answer = sound.apply(this, given)
       tell(`${numberOf(this)} ${name} ${given.map(argument).join(' ')} ${printed(answer)}`)
       return answer

@@ -56,6 +56,8 @@ export class Pager<P> {
   #head: ListHead | undefined
   #width = firstBurst
   #ready: { number: number; page: Promise<WalkPage<P>> } | undefined
+  /** Totals that came without a page while one was stored. They are taken in their turn. */
+  readonly #totals: number[] = []
 
   constructor(private readonly port: PagerPort<P>) {}
 
@@ -141,10 +143,12 @@ export class Pager<P> {
       for (let pending = prefetch.next(); pending; pending = prefetch.next()) {
         const page = await pending.page
         const read = step.read + 1
+        this.#observe()
         await port.burst(page, before)
         if (this.#isOver) return { ...step, read }
         const isEnd = pending.check !== undefined
         const isStill = page.total === before.total && (!isEnd || isSame(before, await pending.check))
+        this.#observe()
         if (!isStill) {
           // Totals of overlapping responses have no order: every page under way must arrive before the next request.
           await prefetch.ended()
@@ -164,8 +168,10 @@ export class Pager<P> {
   }
 
   async #moved(from: number, before: ListHead, read: number): Promise<PagerStep> {
+    this.#observe()
     this.port.stopProgress()
     const { total } = await this.#look()
+    this.#observe()
     const pages = Math.max(from, Math.ceil(total / this.port.perPage))
     const fell = Math.max(0, before.total - total)
     return { next: fell > 0 ? this.#stepBack(from, fell) : from, pages, read }
@@ -181,9 +187,14 @@ export class Pager<P> {
     // A page that arrived before the head of the list doesn't follow it.
     this.#ready = undefined
     const page = await this.port.fetch(1, 1)
-    this.port.observe(page.total)
+    this.#totals.push(page.total)
     this.#head = listHeadOf(page)
     return this.#head
+  }
+
+  /** The books judge a page when it is stored: no other response may come in between. */
+  #observe(): void {
+    for (const total of this.#totals.splice(0)) this.port.observe(total)
   }
 
   #stepBack(k: number, fell: number): number {
