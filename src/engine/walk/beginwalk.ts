@@ -5,7 +5,7 @@ import { Book } from './books.js'
 import { believedUntil, ceilingOf } from './clocks.js'
 import { areTied } from './ids.js'
 import { isOutOfOrder, newest } from './observed.js'
-import { listHeadOf } from './pager.js'
+import { listHeadOf } from './pages.js'
 import { Repeats, servedSize } from './pagesize.js'
 import { readPlainly } from './plain.js'
 import { isLoss, Reading, refuseLoss } from './reading.js'
@@ -72,10 +72,10 @@ async function readOn<P>(
   const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen })
   if (ceiling > walk.newest) walk.newest = ceiling
   const reading = new Reading(walk, number, perPage, own, joint ?? own)
-  reading.pager.showed(first)
+  reading.place.head = listHeadOf(first)
   await reading.next(first)
-  if (second) reading.pager.has(2, second)
-  await reading.pager.run(2, Math.max(first.totalPages, second ? 2 : 1))
+  if (second) reading.place.ready = { number: 2, page: Promise.resolve(second) }
+  await reading.readOn(2, Math.max(first.totalPages, second ? 2 : 1))
   return reading
 }
 
@@ -184,10 +184,10 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
   // read in any case.
   const read = Math.max(newer, total - progress.below)
   const pages = Math.max(1, Math.ceil(Math.max(total, newer) / perPage))
-  reading.pager.showed(head)
+  reading.place.head = listHeadOf(head)
   const from = await reach(reading, Math.min(Math.floor(read / perPage) + 1, pages), boundary)
   port.note('Resuming a walk', { from, boundary })
-  await reading.pager.run(from, pages)
+  await reading.readOn(from, pages)
   return reading
 }
 
@@ -199,7 +199,7 @@ async function reach<P>(reading: Reading<P>, from: number, boundary: string): Pr
   for (let k = from; ; k--) {
     const page = await reading.fetch(k, reading.perPage)
     if (k > 1 && newest(page.observed) < boundary) continue
-    reading.pager.has(k, page)
+    reading.place.ready = { number: k, page: Promise.resolve(page) }
     return k
   }
 }

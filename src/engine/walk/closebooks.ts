@@ -18,12 +18,11 @@ export async function readToEnd<P>(
   reading: Reading<P>,
   from: number | undefined,
 ): Promise<PlainBegin<P> | undefined> {
-  const { walk, own, perPage, pager } = reading
-  const isOver = (): boolean => reading.isAbandoned || reading.isAtEnd
-  for (let behind = from; behind !== undefined && !isOver(); behind = reading.behind) {
+  const { walk, own, perPage, place } = reading
+  for (let behind = from; behind !== undefined && !reading.isOver; behind = reading.behind) {
     if (behind <= reading.deepest) {
       // The total fell below what was read: these pages are read again before one of them can be the last.
-      await pager.run(behind, behind)
+      await reading.readOn(behind, behind)
       continue
     }
     const { seen } = reading
@@ -38,8 +37,8 @@ export async function readToEnd<P>(
       walk.search.isEndSeen = true
       return undefined
     }
-    pager.has(behind, next.page)
-    await pager.run(behind, Math.max(behind, next.page.totalPages))
+    place.ready = { number: behind, page: Promise.resolve(next.page) }
+    await reading.readOn(behind, Math.max(behind, next.page.totalPages))
   }
   return undefined
 }
@@ -68,8 +67,7 @@ export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<
     const hasNews = page.observed.some((s) => isNewer(s.updatedAt) || books.some((book) => book.isNews(s)))
     if (!hasNews) return { page, fresh: enterLast(reading, page) }
     await reading.top(page)
-    if (!page.observed.some(({ updatedAt }) => updatedAt < seen))
-      await reading.pager.runUntil(seen, page.totalPages, (next) => reading.top(next))
+    if (!page.observed.some(({ updatedAt }) => updatedAt < seen)) await reading.readTop(seen, page.totalPages)
   }
   return undefined
 }

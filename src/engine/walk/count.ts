@@ -6,6 +6,9 @@ import type { ListPort } from './types.js'
 export const countAfter = async <P>(port: ListPort<P>, t: string): Promise<number> =>
   (await port.fetch(t, 1, 1)).total
 
+/** By how much a total fell from one response to the next. */
+export const fallen = (before: number, total: number): number => Math.max(0, before - total)
+
 /** The page that shows the n-th record of a list, for that page size. */
 export const pageOf = (n: number, perPage: number): number => Math.max(1, Math.ceil(n / perPage))
 

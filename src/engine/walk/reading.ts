@@ -19,10 +19,10 @@ import { Places } from './countmismatch.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
 import type { Place } from './olderpart.js'
-import { Pager, type PagerPort } from './pager.js'
+import { type ListPlace, type ListStep, pages, placeAt, type StepBack } from './pages.js'
 import { Repeats } from './pagesize.js'
 import { edgesOf } from './ties.js'
-import type { ListHead, WalkPage, WalkProgress } from './types.js'
+import type { List, ListHead, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
@@ -51,8 +51,9 @@ export function refuseLoss(total: number, before: number, what: 'list' | 'rows' 
   )
 }
 
-export class Reading<P> implements PagerPort<P> {
-  readonly pager: Pager<P> = new Pager<P>(this)
+export class Reading<P> implements List<P> {
+  /** Where it is in the list. */
+  readonly place: ListPlace<P>
   /** Records were deleted during the reading, and the reading stepped back. */
   hasSteppedBack = false
   readonly places = new Places()
@@ -78,6 +79,7 @@ export class Reading<P> implements PagerPort<P> {
     resumed?: WalkProgress,
   ) {
     this.isResumed = resumed !== undefined
+    this.place = placeAt(perPage)
     const { most } = walk.size
     if (number === 1)
       this.#progress = new Progress(own, { perPage, ...(most !== undefined && { most }) }, resumed)
@@ -91,6 +93,11 @@ export class Reading<P> implements PagerPort<P> {
   /** The list isn't read on this way, because its order or its total is unreliable. */
   get isAbandoned(): boolean {
     return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#pastEnd !== undefined
+  }
+
+  /** No further page is wanted, or there is none. */
+  get isOver(): boolean {
+    return this.isAbandoned || this.isAtEnd
   }
 
   /** Where a plain reading continues if the total turns out to be wrong. */
@@ -159,8 +166,30 @@ export class Reading<P> implements PagerPort<P> {
     return this.number === 1 ? this.walk.port.readAhead() : 0
   }
 
+  /** Reads from a page to the end of the list. `last`: the last page as far as known. */
+  async readOn(from: number, last: number): Promise<void> {
+    if (this.isOver) return
+    const { place } = this
+    place.next = from
+    place.last = last
+    place.total = this.own.last
+    for await (const step of pages(this, place)) {
+      await this.#take(step)
+      if (this.isOver) return
+    }
+  }
+
+  async #take(step: ListStep<P>): Promise<void> {
+    if (step.is === 'next') await this.next(step.page)
+    else if (step.is === 'together') await this.#together(step.page, step.before)
+    else if (step.is === 'still') this.#vouch(step.page)
+    else if (step.is === 'moved') this.#stopProgress()
+    else this.#observe(step.total)
+    if ('back' in step && step.back) this.#steppedBack(step.back)
+  }
+
   /** The next page in order. After a fall, records may have slipped past this page, so the progress doesn't move. */
-  async next(page: WalkPage<P>): Promise<number> {
+  async next(page: WalkPage<P>): Promise<void> {
     this.#look(page)
     const { fresh, fell } = this.#response(page, true, true)
     const edges = edgesOf(page)
@@ -168,11 +197,10 @@ export class Reading<P> implements PagerPort<P> {
     else if (edges) this.own.ties.glimpse(edges)
     if (fell === 0) this.#progress?.vouch(page)
     await this.#store(page, fresh)
-    return fell
   }
 
   /** A page of a burst, which overlaps other responses in time. */
-  async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
+  async #together(page: WalkPage<P>, before: ListHead): Promise<void> {
     this.#look(page)
     const { fresh } = this.#response(page, false, true)
     const edges = edgesOf(page)
@@ -181,12 +209,25 @@ export class Reading<P> implements PagerPort<P> {
     await this.#store(page, fresh)
   }
 
-  /** A page at the top of the list, read again because it shows newer records. Returns by how much the total fell. */
-  async top(page: WalkPage<P>): Promise<number> {
+  /** Reads one by one from the second page to the first record older than `time`, as far as the list has news. */
+  async readTop(time: string, last: number): Promise<void> {
+    if (this.isOver) return
+    const list: List<P> = { fetch: (page, perPage) => this.fetch(page, perPage), readAhead: () => 0 }
+    const place = { ...placeAt<P>(this.perPage), next: 2, last, total: this.own.last }
+    for await (const step of pages(list, place)) {
+      if (step.is !== 'next') continue
+      await this.top(step.page)
+      if (step.back) this.#steppedBack(step.back)
+      else if (step.page.observed.some(({ updatedAt }) => updatedAt < time)) return
+      if (this.isOver) return
+    }
+  }
+
+  /** A page at the top of the list, read again because it shows newer records. */
+  async top(page: WalkPage<P>): Promise<void> {
     for (const book of this.books) book.surprise(page.observed)
-    const { fresh, fell } = this.see(page)
+    const { fresh } = this.see(page)
     await this.#store(page, fresh)
-    return fell
   }
 
   /** Enters a page of the late zone that is read again. The caller stores it. */
@@ -196,23 +237,23 @@ export class Reading<P> implements PagerPort<P> {
     return this.#response(page, true, false)
   }
 
-  observe(total: number): void {
+  #observe(total: number): void {
     for (const book of this.books) book.response(total, [])
   }
 
-  vouch(page: WalkPage<P>): void {
+  #vouch(page: WalkPage<P>): void {
     this.own.ties.followHeld()
     this.#progress?.vouch(page)
   }
 
-  stopProgress(): void {
+  #stopProgress(): void {
     this.own.ties.dropHeld()
     this.#progress?.stopProgress()
   }
 
-  steppedBack(details: Record<string, unknown>): void {
+  #steppedBack(back: StepBack): void {
     this.hasSteppedBack = true
-    this.walk.port.note('Records were deleted while the list was read: stepping back', details)
+    this.walk.port.note('Records were deleted while the list was read: stepping back', { ...back })
   }
 
   /** Checks the list for anomalies before the books know the page. */

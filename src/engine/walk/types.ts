@@ -112,20 +112,23 @@ export interface WalkOutcome extends Claim {
   readonly finding?: Finding
 }
 
-/** How the walk reaches the list and the warehouse. */
-export interface WalkPort<P> {
-  /** One page of the list of records newer than the floor. */
+/** A list of records, as its readers reach it. */
+export interface List<P> {
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
+  /**
+   * How many pages may be under way at the same time. 0: the reader requests a page when the previous page is stored. 1:
+   * it requests it when the previous page has arrived, still strictly one after the other. More: it reads pages in
+   * bursts.
+   */
+  readAhead(): number
+}
+
+/** How the walk reaches the list of records newer than the floor, and the warehouse. */
+export interface WalkPort<P> extends List<P> {
   /** Stores a page with its commit in one transaction. Returns the versions that the warehouse had before, by id. */
   store(page: WalkPage<P>, commit: PageCommit): Promise<(id: Int64) => string | undefined>
   /** How many records are newer than t (docs/architecture.md, What else the engine rests on). */
   countAfter(t: string): Promise<number>
-  /**
-   * How many pages may be under way at the same time. 0: the walk requests a page when the previous page is stored. 1:
-   * the walk requests it when the previous page has arrived, still strictly one after the other. More: the walk reads
-   * pages in bursts.
-   */
-  readAhead(): number
   note(message: string, fields: Record<string, unknown>): void
 }
 

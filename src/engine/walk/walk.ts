@@ -29,7 +29,7 @@ interface ReadingEnd {
  *    continues where an earlier process stopped, if that left progress for this floor and the list hasn't lost too many
  *    records.
  * 2. Read: takes page after page into the books and the warehouse, with progress in the first reading. Steps back when
- *    the total falls (pager.ts). Goes to 3 at the end of the list: a page that isn't full or shows nothing new.
+ *    the total falls (pages.ts). Goes to 3 at the end of the list: a page that isn't full or shows nothing new.
  * 3. Close: reads the first page again until it shows nothing new, and reads newer records too. If the list never stops
  *    changing, the reading ends as `unproven`.
  * 4. Judge: reads a late zone of more than a page again if the list has stirred, and the page past the end if records

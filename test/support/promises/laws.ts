@@ -5,6 +5,7 @@
 import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
 import type * as ends from '../../../src/engine/run/walkend.js'
 import type * as books from '../../../src/engine/walk/books.js'
+import type * as count from '../../../src/engine/walk/count.js'
 import type * as evidence from '../../../src/engine/walk/evidence.js'
 import type * as olderpart from '../../../src/engine/walk/olderpart.js'
 import type { Balance, Counted } from '../../../src/engine/walk/standing.js'
@@ -133,14 +134,7 @@ export const laws: readonly LawMutant[] = [
     ...motion,
     cases: 'deletesBehind',
     broken: "doesn't notice that the total decreased, so the walk doesn't step back",
-    breakage: Book.method(
-      'Book',
-      'response',
-      (sound) =>
-        function (...given) {
-          return { ...sound.apply(this, given), fell: 0 }
-        },
-    ),
+    breakage: breaking<typeof count>('src/engine/walk/count.ts').function('fallen', () => () => 0),
     pin: 'no-stepping-back',
   },
   {
