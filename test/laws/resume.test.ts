@@ -133,13 +133,9 @@ describe('the law notices', () => {
   afterEach(() => vi.restoreAllMocks())
 
   it('a walk that continues two pages too late', async () => {
-    const { readOn } = Reading.prototype
-    vi.spyOn(Reading.prototype, 'readOn').mockImplementation(function (
-      this: Reading<unknown>,
-      from,
-      ...rest
-    ) {
-      return readOn.call(this, from > 2 ? from + 2 : from, ...rest)
+    const { goTo } = Reading.prototype
+    vi.spyOn(Reading.prototype, 'goTo').mockImplementation(function (this: Reading<unknown>, next, last) {
+      return goTo.call(this, next > 2 ? next + 2 : next, last)
     })
     await expect(law(kind!, nothing)).rejects.toThrow()
   })

@@ -15,12 +15,13 @@ import type { ObservedRecord } from '../../src/engine/walk/observed.js'
 import { RangeWalk } from '../../src/engine/walk/range.js'
 import { TieWatch } from '../../src/engine/walk/ties.js'
 import type {
+  List,
   ListRange,
   PageCommit,
+  Store,
   WalkOutcome,
   WalkPage,
   WalkPlan,
-  WalkPort,
   WalkProgress,
 } from '../../src/engine/walk/types.js'
 import { Walk } from '../../src/engine/walk/walk.js'
@@ -255,17 +256,17 @@ async function walk(list: PlayedList, plan: WalkPlan, tell: Tell): Promise<WalkO
     parts: new Map(),
   }
   const floor = plan.floor
-  const port: WalkPort<Live[]> = {
+  const walked: List<Live[]> = {
     fetch: (page, perPage) => list.fetch(floor, page, perPage),
     countAfter: (t) => list.countAfter(t < floor ? floor : t),
     readAhead: () => list.readAhead(),
     note: list.note,
-    store: (page, commit) =>
-      list.store(page, commit, () => {
-        if (commit.progress !== undefined) kept.progress = commit.progress
-        if (commit.part) kept.parts.set(commit.part.number, commit.part)
-      }),
   }
+  const store: Store<Live[]> = (page, commit) =>
+    list.store(page, commit, () => {
+      if (commit.progress !== undefined) kept.progress = commit.progress
+      if (commit.part) kept.parts.set(commit.part.number, commit.part)
+    })
   for (;;) {
     const parts = [...kept.parts.values()].filter((part) => (part?.number ?? 0) <= (kept.progress?.part ?? 0))
     const resume = kept.progress && {
@@ -274,7 +275,7 @@ async function walk(list: PlayedList, plan: WalkPlan, tell: Tell): Promise<WalkO
       entered: parts.flatMap((part) => part?.entered ?? []),
     }
     try {
-      return await new Walk(port, { ...plan, ...(resume && { resume }) }).run()
+      return await new Walk(walked, store, { ...plan, ...(resume && { resume }) }).run()
     } catch (error) {
       if (error !== dies) throw error
       tell('killed')
@@ -391,16 +392,18 @@ const ranges =
       ...(isUnordered && { isUnordered }),
       ...(kind.isKnown && { known: mayKnow(next) }),
     }
-    const port = {
-      pageSizes: setting.pageSizes,
-      fetch: (from: string, page: number, perPage: number) => list.fetch(from, page, perPage),
-      take: async (page: WalkPage<Live[]>, boundary: string | null) =>
-        void (await list.store(page, boundary, () => {})),
-      reached: async (boundary: string) => tell(`reached ${boundary}`),
+    const listed: List<Live[]> = {
+      fetch: (page, perPage) => list.fetch(after, page, perPage),
+      countAfter: async (t) => (await list.fetch(t, 1, 1)).total,
       readAhead: () => list.readAhead(),
       note: list.note,
     }
-    return ended(list, new RangeWalk(port, range).run())
+    const store = {
+      take: async (page: WalkPage<Live[]>, boundary: string | null) =>
+        void (await list.store(page, boundary, () => {})),
+      reached: async (boundary: string) => tell(`reached ${boundary}`),
+    }
+    return ended(list, new RangeWalk(listed, store, { ...range, pageSizes: setting.pageSizes }).run())
   }
 
 /** The authorizations: a list without an order or times. */

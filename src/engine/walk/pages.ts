@@ -6,6 +6,9 @@ import { fallen } from './count.js'
 import { firstBurst, largestBurst, Prefetch, smallestBurst } from './prefetch.js'
 import type { List, ListHead, WalkPage } from './types.js'
 
+/** What it takes to read the pages of a list. */
+export type PagedList<P> = Pick<List<P>, 'fetch' | 'readAhead'>
+
 /** Where a reader is in a list. pages() moves it on, and goes on from there when it is called again. */
 export interface ListPlace<P> {
   readonly perPage: number
@@ -29,13 +32,22 @@ export interface StepBack {
   readonly to: number
 }
 
+/** A page of the list. */
+export interface PageStep<P> {
+  /**
+   * `next`: strictly after the previous response. `together`: of a burst that isn't yet known to be in order; `before` is
+   * the head of the list before the burst.
+   */
+  readonly is: 'next' | 'together'
+  readonly page: WalkPage<P>
+  readonly before?: ListHead
+  readonly back?: StepBack
+}
+
 export type ListStep<P> =
-  /** The next page in order. */
-  | { readonly is: 'next'; readonly page: WalkPage<P>; readonly back?: StepBack }
-  /** A page of a burst that isn't yet known to be in order. `before`: the head of the list before the burst. */
-  | { readonly is: 'together'; readonly page: WalkPage<P>; readonly before: ListHead }
+  | PageStep<P>
   /** The list didn't change while the burst up to this page was read, so its pages count as read in order. */
-  | { readonly is: 'still'; readonly page: WalkPage<P> }
+  | { readonly is: 'still'; readonly upTo: WalkPage<P> }
   /** The list moved during the burst, so its pages don't count as read in order. */
   | { readonly is: 'moved' }
   /** A total that came without a page. */
@@ -63,7 +75,7 @@ export const placeAt = <P>(perPage: number): ListPlace<P> => ({
  * The reader decides when to ask for the next page: only what `readAhead` allows is requested before. A reader that wants
  * no further pages leaves its loop.
  */
-export async function* pages<P>(list: List<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, void> {
+export async function* pages<P>(list: PagedList<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, void> {
   // Without a limit, a list that keeps changing would never be finished. At the limit the books stay open.
   let budget = 3 * place.last + 100
   while (place.next <= place.last && budget > 0) {
@@ -73,10 +85,10 @@ export async function* pages<P>(list: List<P>, place: ListPlace<P>): AsyncGenera
   }
 }
 
-const isWide = <P>(list: List<P>, { width }: ListPlace<P>, left: number): boolean =>
+const isWide = <P>(list: PagedList<P>, { width }: ListPlace<P>, left: number): boolean =>
   width > 1 && left >= smallestBurst && list.readAhead() > 1
 
-async function* single<P>(list: List<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, number> {
+async function* single<P>(list: PagedList<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, number> {
   const number = place.next
   const page = await take(list, place, number)
   const left = page.totalPages - number
@@ -91,7 +103,7 @@ async function* single<P>(list: List<P>, place: ListPlace<P>): AsyncGenerator<Li
 }
 
 /** Reads burst after burst while each turns out to be in order. Returns how many pages it has read. */
-async function* burst<P>(list: List<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, number> {
+async function* burst<P>(list: PagedList<P>, place: ListPlace<P>): AsyncGenerator<ListStep<P>, number> {
   // They may arrive while a page is stored, and are taken in their turn.
   const totals: number[] = []
   const look = async (): Promise<ListHead> => {
@@ -128,7 +140,7 @@ async function* burst<P>(list: List<P>, place: ListPlace<P>): AsyncGenerator<Lis
       place.width = Math.min(largestBurst, pending.width * 2)
       place.next = pending.number + 1
       place.last = page.totalPages
-      yield { is: 'still', page }
+      yield { is: 'still', upTo: page }
     }
   } finally {
     prefetch.stop()
@@ -156,13 +168,13 @@ function stepBack<P>(place: ListPlace<P>, from: number, fell: number): { readonl
   return { back: { fell, from, to: place.next } }
 }
 
-function take<P>(list: List<P>, place: ListPlace<P>, number: number): Promise<WalkPage<P>> {
+function take<P>(list: PagedList<P>, place: ListPlace<P>, number: number): Promise<WalkPage<P>> {
   const { ready, perPage } = place
   place.ready = undefined
   return ready?.number === number ? ready.page : list.fetch(number, perPage)
 }
 
-function prefetch<P>(list: List<P>, place: ListPlace<P>, number: number): void {
+function prefetch<P>(list: PagedList<P>, place: ListPlace<P>, number: number): void {
   const page = list.fetch(number, place.perPage)
   page.catch(() => {})
   place.ready = { number, page }

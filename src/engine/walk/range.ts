@@ -4,14 +4,14 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
-import { fetchPage, goesPastEnd, isNews, type PagePort, pageBehind } from './behind.js'
-import { countAfter, fallen, lastPage, pageOf } from './count.js'
+import { fetchPage, goesPastEnd, isNews, pageBehind } from './behind.js'
+import { fallen, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
-import { type ListPlace, type ListStep, pages, placeAt, type StepBack } from './pages.js'
+import { type ListPlace, type ListStep, type PagedList, pages, placeAt, type StepBack } from './pages.js'
 import { largestOf, pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
 import { ShownIds } from './shown.js'
-import type { List, ListRange, RangeOutcome, RangePort, WalkPage } from './types.js'
+import type { List, ListRange, RangeOutcome, RangeStore, WalkPage } from './types.js'
 import { type Basis, verdict } from './verdict.js'
 
 interface RangeReading {
@@ -48,7 +48,8 @@ export class RangeWalk<P> {
   #isOutOfOrder = false
 
   constructor(
-    private readonly port: RangePort<P>,
+    private readonly list: List<P>,
+    private readonly store: RangeStore<P>,
     private readonly range: ListRange,
   ) {
     this.#newer = range.newer
@@ -58,7 +59,7 @@ export class RangeWalk<P> {
   }
 
   get #usual(): readonly number[] {
-    return this.port.pageSizes ?? pageSizes
+    return this.range.pageSizes ?? pageSizes
   }
 
   get #sizes(): readonly number[] {
@@ -82,7 +83,7 @@ export class RangeWalk<P> {
       if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, reading.expected)
       outcome = this.#judge(reading, from, i > 0)
       if (outcome.verdict !== 'unproven') return outcome
-      if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
+      if (this.range.until !== forever) this.#newer = await this.list.countAfter(this.range.until)
     }
     if (!outcome) throw new Bug('A range needs a page size')
     return outcome
@@ -112,7 +113,7 @@ export class RangeWalk<P> {
   async #take(page: WalkPage<P>, boundary: string | null): Promise<number> {
     const own = page.observed.filter(({ updatedAt }) => this.#holds(updatedAt))
     for (const { id } of own) this.#seen.add(id)
-    if (own.length > 0) await this.port.take(page, boundary)
+    if (own.length > 0) await this.store.take(page, boundary)
     return own.length
   }
 
@@ -124,7 +125,7 @@ export class RangeWalk<P> {
       const most = this.#total - (isTop ? 0 : this.#newer)
       const place = lastPage(this.#total, isTop ? this.#total : most + 1, largestOf(this.#sizes))
       if (!place) return undefined
-      const page = await this.port.fetch(this.range.after, place.page, place.perPage)
+      const page = await this.list.fetch(place.page, place.perPage)
       this.#look(page)
       if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, most)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
@@ -161,10 +162,9 @@ export class RangeWalk<P> {
     }
     // Records that have left the range since must not make up for others that were not seen.
     if (before !== `${reading.expected} ${from}`) this.#seen.clear()
-    const port: PagePort<P> = { fetch: (page, size) => this.port.fetch(this.range.after, page, size) }
-    const list: List<P> = {
-      fetch: (page, size) => fetchPage(port, page, size),
-      readAhead: () => (this.range.isUnordered ? 0 : this.port.readAhead()),
+    const list: PagedList<P> = {
+      fetch: (page, size) => fetchPage(this.list, page, size),
+      readAhead: () => (this.range.isUnordered ? 0 : this.list.readAhead()),
     }
     const place: ListPlace<P> = { ...placeAt(perPage), next: first.page + 1, last: first.totalPages }
     await this.#next(reading, first)
@@ -182,7 +182,7 @@ export class RangeWalk<P> {
   }
 
   /** Reads from the place to the end that the total gives. */
-  async #readOn(reading: RangeReading, list: List<P>, place: ListPlace<P>): Promise<void> {
+  async #readOn(reading: RangeReading, list: PagedList<P>, place: ListPlace<P>): Promise<void> {
     const isOver = (): boolean => this.#isOutOfOrder || reading.repeats.areMany
     if (isOver()) return
     place.total = reading.total
@@ -207,18 +207,18 @@ export class RangeWalk<P> {
   }
 
   #steppedBack(back: StepBack): void {
-    this.port.note('Stepping back in a range of a list', { ...back })
+    this.list.note('Stepping back in a range of a list', { ...back })
   }
 
   /** Reads past the end that the total gives, until a page ends the list: see closebooks.ts. */
-  async #toEnd(reading: RangeReading, list: List<P>, place: ListPlace<P>): Promise<void> {
+  async #toEnd(reading: RangeReading, list: PagedList<P>, place: ListPlace<P>): Promise<void> {
     const { perPage, shown, repeats } = reading
     for (;;) {
       const { last } = reading
       const mayGoOn = last.isNew && (last.isFull || this.#isUncounted)
       if (!mayGoOn || this.#isOutOfOrder || repeats.areMany) return
       const behind = last.page + 1
-      const page = await pageBehind(this.port.fetch(this.range.after, behind, perPage))
+      const page = await pageBehind(this.list.fetch(behind, perPage))
       if (!page || !isNews(page, shown)) return
       place.ready = { number: behind, page: Promise.resolve(page) }
       place.next = behind
@@ -233,7 +233,7 @@ export class RangeWalk<P> {
     let number = this.range.until === forever ? 1 : pageOf(this.#newer, perPage)
     let total = this.#total
     for (;;) {
-      const page = await this.port.fetch(this.range.after, number, perPage)
+      const page = await this.list.fetch(number, perPage)
       const [newest] = page.observed
       if (number === 1 || (newest && !this.#holds(newest.updatedAt))) return page
       const fell = (total ?? page.total) - page.total
@@ -278,7 +278,7 @@ export class RangeWalk<P> {
     reading.oldest = oldest ?? reading.oldest
     // A burst is vouched for after its last page; that commits before the next page does.
     const vouched = this.#vouched.splice(0).at(-1)
-    if (vouched !== undefined && !this.range.isUnordered) await this.port.reached(vouched)
+    if (vouched !== undefined && !this.range.isUnordered) await this.store.reached?.(vouched)
     await this.#take(page, isInOrder ? (oldest ?? null) : null)
   }
 }

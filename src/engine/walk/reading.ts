@@ -1,6 +1,6 @@
 /**
- * One reading of the list: it enters each page into the books and hands the page to the warehouse. beginwalk.ts starts
- * a reading, closebooks.ts ends it, evidence.ts turns it into evidence.
+ * One reading of the list: its place, its books, and what is odd about the pages. walk.ts reads with it; beginwalk.ts
+ * starts a reading, closebooks.ts ends it, evidence.ts turns it into evidence.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
@@ -19,10 +19,10 @@ import { Places } from './countmismatch.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
 import type { Place } from './olderpart.js'
-import { type ListPlace, type ListStep, pages, placeAt, type StepBack } from './pages.js'
+import { type ListPlace, type ListStep, type PageStep, pages, placeAt, type StepBack } from './pages.js'
 import { Repeats } from './pagesize.js'
 import { edgesOf } from './ties.js'
-import type { List, ListHead, WalkPage, WalkProgress } from './types.js'
+import type { PageCommit, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
@@ -51,7 +51,7 @@ export function refuseLoss(total: number, before: number, what: 'list' | 'rows' 
   )
 }
 
-export class Reading<P> implements List<P> {
+export class Reading<P> {
   /** Where it is in the list. */
   readonly place: ListPlace<P>
   /** Records were deleted during the reading, and the reading stepped back. */
@@ -66,6 +66,9 @@ export class Reading<P> implements List<P> {
   readonly #repeats = new Repeats()
   /** Only the first reading keeps progress: a walk that is killed in a later reading starts over. */
   readonly #progress: Progress | undefined
+
+  /** The first page of the list, until it is taken. */
+  first: WalkPage<P> | undefined
 
   /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading, `own`. */
   readonly isResumed: boolean
@@ -158,76 +161,69 @@ export class Reading<P> implements List<P> {
   }
 
   fetch(page: number, perPage: number): Promise<WalkPage<P>> {
-    return fetchPage(this.walk.port, page, perPage)
+    return fetchPage(this.walk.list, page, perPage)
   }
 
   /** Bursts are for the first reading: a list whose books didn't close is read again in strict order. */
   readAhead(): number {
-    return this.number === 1 ? this.walk.port.readAhead() : 0
+    return this.number === 1 ? this.walk.list.readAhead() : 0
   }
 
-  /** Reads from a page to the end of the list. `last`: the last page as far as known. */
-  async readOn(from: number, last: number): Promise<void> {
-    if (this.isOver) return
-    const { place } = this
-    place.next = from
-    place.last = last
-    place.total = this.own.last
-    for await (const step of pages(this, place)) {
-      await this.#take(step)
-      if (this.isOver) return
-    }
+  /** Moves to a page. `last`: the last page as far as known. */
+  goTo(next: number, last: number): void {
+    Object.assign(this.place, { next, last, total: this.own.last })
   }
 
-  async #take(step: ListStep<P>): Promise<void> {
-    if (step.is === 'next') await this.next(step.page)
-    else if (step.is === 'together') await this.#together(step.page, step.before)
-    else if (step.is === 'still') this.#vouch(step.page)
+  /** The pages from its place on, beginning with a first page that has already arrived. */
+  async *pages(): AsyncGenerator<ListStep<P>, void> {
+    const { first } = this
+    this.first = undefined
+    if (first) yield { is: 'next', page: first }
+    if (!this.isOver) yield* pages(this, this.place)
+  }
+
+  /** Enters a page into the books. Returns the ids that no earlier page showed. */
+  enter(step: Pick<PageStep<P>, 'is' | 'page' | 'before'>): readonly Int64[] {
+    const { page, before } = step
+    const isInOrder = step.is === 'next'
+    this.#look(page)
+    const { fresh, fell } = this.#response(page, isInOrder, true)
+    this.#follow(page, isInOrder, fell)
+    // After a fall, records may have slipped past this page, so the progress doesn't move.
+    if (before) this.#progress?.burst(page, before)
+    else if (fell === 0) this.#progress?.vouch(page)
+    return fresh
+  }
+
+  #follow(page: WalkPage<P>, isInOrder: boolean, fell: number): void {
+    const edges = edgesOf(page)
+    const { ties } = this.own
+    if (!edges) return
+    if (!isInOrder) ties.hold(edges)
+    else if (fell === 0 && !this.#repeats.isOne) ties.follow(edges)
+    else ties.glimpse(edges)
+  }
+
+  /** What commits with a page. */
+  commit(fresh: readonly Int64[]): PageCommit {
+    return this.#progress?.commit(fresh) ?? {}
+  }
+
+  /** Decides which records of a page have entered the list. `before`: the versions that the warehouse had. */
+  judge(page: WalkPage<P>, before: (id: Int64) => string | undefined): void {
+    const { own, joint, walk } = this
+    const entered = own.judge(page.observed, before)
+    this.#progress?.entered(entered)
+    if (joint !== own) joint.judge(page.observed, before)
+    walk.stored(page)
+  }
+
+  /** Takes what a step says beyond its page. */
+  follow(step: ListStep<P>): void {
+    if (step.is === 'still') this.#vouch(step.upTo)
     else if (step.is === 'moved') this.#stopProgress()
-    else this.#observe(step.total)
-    if ('back' in step && step.back) this.#steppedBack(step.back)
-  }
-
-  /** The next page in order. After a fall, records may have slipped past this page, so the progress doesn't move. */
-  async next(page: WalkPage<P>): Promise<void> {
-    this.#look(page)
-    const { fresh, fell } = this.#response(page, true, true)
-    const edges = edgesOf(page)
-    if (edges && fell === 0 && !this.#repeats.isOne) this.own.ties.follow(edges)
-    else if (edges) this.own.ties.glimpse(edges)
-    if (fell === 0) this.#progress?.vouch(page)
-    await this.#store(page, fresh)
-  }
-
-  /** A page of a burst, which overlaps other responses in time. */
-  async #together(page: WalkPage<P>, before: ListHead): Promise<void> {
-    this.#look(page)
-    const { fresh } = this.#response(page, false, true)
-    const edges = edgesOf(page)
-    if (edges) this.own.ties.hold(edges)
-    this.#progress?.burst(page, before)
-    await this.#store(page, fresh)
-  }
-
-  /** Reads one by one from the second page to the first record older than `time`, as far as the list has news. */
-  async readTop(time: string, last: number): Promise<void> {
-    if (this.isOver) return
-    const list: List<P> = { fetch: (page, perPage) => this.fetch(page, perPage), readAhead: () => 0 }
-    const place = { ...placeAt<P>(this.perPage), next: 2, last, total: this.own.last }
-    for await (const step of pages(list, place)) {
-      if (step.is !== 'next') continue
-      await this.top(step.page)
-      if (step.back) this.#steppedBack(step.back)
-      else if (step.page.observed.some(({ updatedAt }) => updatedAt < time)) return
-      if (this.isOver) return
-    }
-  }
-
-  /** A page at the top of the list, read again because it shows newer records. */
-  async top(page: WalkPage<P>): Promise<void> {
-    for (const book of this.books) book.surprise(page.observed)
-    const { fresh } = this.see(page)
-    await this.#store(page, fresh)
+    else if (step.is === 'total') this.#observe(step.total)
+    if ('back' in step && step.back) this.steppedBack(step.back)
   }
 
   /** Enters a page of the late zone that is read again. The caller stores it. */
@@ -251,9 +247,9 @@ export class Reading<P> implements List<P> {
     this.#progress?.stopProgress()
   }
 
-  #steppedBack(back: StepBack): void {
+  steppedBack(back: StepBack): void {
     this.hasSteppedBack = true
-    this.walk.port.note('Records were deleted while the list was read: stepping back', { ...back })
+    this.walk.list.note('Records were deleted while the list was read: stepping back', { ...back })
   }
 
   /** Checks the list for anomalies before the books know the page. */
@@ -291,14 +287,5 @@ export class Reading<P> implements List<P> {
     if (joint !== own) joint.response(totalFor(joint), page.observed, place)
     this.walk.noteResponse(page, inOrder ? own : undefined)
     return response
-  }
-
-  async #store(page: WalkPage<P>, fresh: readonly Int64[]): Promise<void> {
-    const { own, joint, walk } = this
-    const before = await walk.port.store(page, this.#progress?.commit(fresh) ?? {})
-    const entered = own.judge(page.observed, before)
-    this.#progress?.entered(entered)
-    if (joint !== own) joint.judge(page.observed, before)
-    walk.stored(page)
   }
 }

@@ -20,7 +20,7 @@ import { countAnomalies, nothingFound } from '../../engine/walk/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
 import { IdSet } from '../../engine/walk/idset.js'
 import { countsHold, knownOf, type Memory, recalled } from '../../engine/walk/memory.js'
-import type { WalkOutcome, WalkPage, WalkPort } from '../../engine/walk/types.js'
+import type { List, Store, WalkOutcome, WalkPage } from '../../engine/walk/types.js'
 import { type Evidence, movesWatermark } from '../../engine/walk/verdict.js'
 import { Walk } from '../../engine/walk/walk.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
@@ -182,21 +182,21 @@ export class Comparing {
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
     const { list, note } = this.parts
     const flow = new Flow(this.#run)
-    const port: WalkPort<Fetched> = {
+    const walked: List<Fetched> = {
       fetch: (page, perPage) => list.fetch(after, page, perPage, { flow }),
-      store: (page) => {
-        for (const { id } of page.observed) saw(id)
-        return flow.storing(this.#store(page))
-      },
       countAfter: (t) => list.countAfter(t),
       readAhead: () => flow.together,
       note,
+    }
+    const store: Store<Fetched> = (page) => {
+      for (const { id } of page.observed) saw(id)
+      return flow.storing(this.#store(page))
     }
     const plan = walkPlan(list.pageSizes, floor, this.parts.overlapMs)
     const known = knownOf(this.parts.memory())
     // A complete list shows whether its totals are right by now. If they fluctuate, it isn't read again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady
-    return new Walk(port, { ...plan, known, looksAgain }).run()
+    return new Walk(walked, store, { ...plan, known, looksAgain }).run()
   }
 
   /** Lists everything with the books of a walk, then settles every row missing from the list. */

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { epoch } from '../../../src/engine/walk/cutpoint.js'
-import type { PageCommit, WalkOutcome, WalkPort, WalkProgress } from '../../../src/engine/walk/types.js'
+import type { List, PageCommit, Store, WalkOutcome, WalkProgress } from '../../../src/engine/walk/types.js'
 import { Walk } from '../../../src/engine/walk/walk.js'
 import { Exchange, type Live, Paged, Steady, text, World } from '../../support/movinglist.js'
 import { randomFrom } from '../../support/random.js'
@@ -18,14 +18,14 @@ interface Setting {
 
 const dies = new Error('the process dies')
 
-/** One walk, from the port's side. `diesAt` ends it at that request, leaving the committed progress. */
+/** A list and a store of it. `diesAt` ends it at that request, leaving the committed progress. */
 function port(
   world: World,
   floor: string,
   setting: Setting,
   kept: { progress?: WalkProgress | null; parts: Map<number, PageCommit['part']> },
   diesAt: number,
-): WalkPort<Live[]> {
+): [List<Live[]>, Store<Live[]>] {
   let requests = 0
   const look = async <T>(see: () => T): Promise<T> => {
     if (++requests === diesAt) throw dies
@@ -34,18 +34,19 @@ function port(
     world.look()
     return see()
   }
-  return {
+  const list: List<Live[]> = {
     fetch: (page, perPage) => look(() => world.page(floor, page, perPage)),
     countAfter: (t) => look(() => world.list(t < floor ? floor : t).length),
     readAhead: () => setting.ahead,
     note: () => {},
-    store: async (page, mark) => {
-      await Promise.resolve()
-      if (mark.progress !== undefined) kept.progress = mark.progress
-      if (mark.part) kept.parts.set(mark.part.number, mark.part)
-      return world.store(page.payload)
-    },
   }
+  const store: Store<Live[]> = async (page, mark) => {
+    await Promise.resolve()
+    if (mark.progress !== undefined) kept.progress = mark.progress
+    if (mark.part) kept.parts.set(mark.part.number, mark.part)
+    return world.store(page.payload)
+  }
+  return [list, store]
 }
 
 async function walk(
@@ -67,7 +68,7 @@ async function walk(
       entered: parts.flatMap((part) => part?.entered ?? []),
     }
     try {
-      return await new Walk(port(world, floor, setting, kept, diesAt), {
+      return await new Walk(...port(world, floor, setting, kept, diesAt), {
         floor,
         nextFloor: world.nextFloor,
         pageSizes: setting.pageSizes,
