@@ -4,9 +4,9 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { Book } from '../../src/engine/list/books.js'
+import { Reading } from '../../src/engine/list/reading.js'
 import type { Page } from '../../src/engine/source/source.js'
-import { Book } from '../../src/engine/walk/books.js'
-import { Reading } from '../../src/engine/walk/reading.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { Between } from '../support/between.js'

@@ -3,9 +3,9 @@
  */
 import { Skip } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
-import { epoch } from '../../src/engine/walk/cutpoint.js'
-import type { ObservedRecord } from '../../src/engine/walk/observed.js'
-import type { WalkPage } from '../../src/engine/walk/types.js'
+import { epoch } from '../../src/engine/list/cutpoint.js'
+import type { ObservedRecord } from '../../src/engine/list/observed.js'
+import type { WalkPage } from '../../src/engine/list/types.js'
 import { randomFrom } from './random.js'
 
 export interface Live {

@@ -6,14 +6,12 @@
  */
 import { createHash } from 'node:crypto'
 import { Skip } from '../../src/engine/base/errors.js'
-import { readAuthorizations, readAuthorizationsAgain } from '../../src/engine/run/authorizations.js'
-import type { Page } from '../../src/engine/source/source.js'
-import { type Finding, nothingFound } from '../../src/engine/walk/anomalies.js'
-import { Book } from '../../src/engine/walk/books.js'
-import { epoch, forever } from '../../src/engine/walk/cutpoint.js'
-import type { ObservedRecord } from '../../src/engine/walk/observed.js'
-import { RangeWalk } from '../../src/engine/walk/range.js'
-import { TieWatch } from '../../src/engine/walk/ties.js'
+import { type Finding, nothingFound } from '../../src/engine/list/anomalies.js'
+import { Book } from '../../src/engine/list/books.js'
+import { epoch, forever } from '../../src/engine/list/cutpoint.js'
+import type { ObservedRecord } from '../../src/engine/list/observed.js'
+import { RangeWalk } from '../../src/engine/list/range.js'
+import { TieWatch } from '../../src/engine/list/ties.js'
 import type {
   List,
   ListRange,
@@ -23,8 +21,10 @@ import type {
   WalkPage,
   WalkPlan,
   WalkProgress,
-} from '../../src/engine/walk/types.js'
-import { Walk } from '../../src/engine/walk/walk.js'
+} from '../../src/engine/list/types.js'
+import { Walk } from '../../src/engine/list/walk.js'
+import { readAuthorizations, readAuthorizationsAgain } from '../../src/engine/run/authorizations.js'
+import type { Page } from '../../src/engine/source/source.js'
 import { settled } from './clocks.js'
 import { Exchange, type Live, Paged, Steady, text, World } from './movinglist.js'
 import { randomFrom } from './random.js'

@@ -2,12 +2,12 @@
  * Finds where the warehouse and the source differ, by counting. features/reconcile/comparing.ts runs one per cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'
-import { epoch, forever } from '../walk/cutpoint.js'
-import { largestOf, pageSizes, servedSize } from '../walk/pagesize.js'
-import { RangeWalk } from '../walk/range.js'
-import { goesOn } from '../walk/shown.js'
-import type { List, RangeOutcome, WalkPage } from '../walk/types.js'
+import { countAnomalies, sumAnomalies } from '../list/anomalies.js'
+import { epoch, forever } from '../list/cutpoint.js'
+import { largestOf, pageSizes, servedSize } from '../list/pagesize.js'
+import { RangeWalk } from '../list/range.js'
+import { goesOn } from '../list/shown.js'
+import type { List, RangeOutcome, WalkPage } from '../list/types.js'
 import { type Candidate, type ComparePort, type Comparison, notShown, notTaken } from './comparison.js'
 import { bisectCost, closerGrid, fullCost, gridSize, listCost } from './comparisoncost.js'
 import { Differences, type Move, RowHistogram } from './histogram.js'

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { AnomalyCounts, Finding } from '../walk/anomalies.js'
-import type { ObservedRecord } from '../walk/observed.js'
-import type { WalkPage } from '../walk/types.js'
+import type { AnomalyCounts, Finding } from '../list/anomalies.js'
+import type { ObservedRecord } from '../list/observed.js'
+import type { WalkPage } from '../list/types.js'
 import type { Cell, Move } from './histogram.js'
 
 /** A live row that a list of its range doesn't show. */

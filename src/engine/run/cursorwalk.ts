@@ -3,12 +3,12 @@
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { isWholeFrom } from '../list/cutpoint.js'
+import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../list/memory.js'
+import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
+import { type Evidence, movesWatermark } from '../list/verdict.js'
+import { Walk } from '../list/walk.js'
 import { Flow } from '../source/rate/flow.js'
-import { isWholeFrom } from '../walk/cutpoint.js'
-import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
-import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from '../walk/types.js'
-import { type Evidence, movesWatermark } from '../walk/verdict.js'
-import { Walk } from '../walk/walk.js'
 import { moveCursor, type WalkSlot } from '../warehouse/cursors.js'
 import type { EncodedPage } from '../warehouse/versionbatch.js'
 import { CursorList } from './cursorlist.js'

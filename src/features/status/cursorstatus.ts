@@ -3,7 +3,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { ageOf, isOlderThan } from '../../engine/base/format.js'
 import { inParts } from '../../engine/base/parts.js'
-import { hiddenIn, memoryOf } from '../../engine/walk/memory.js'
+import { hiddenIn, memoryOf } from '../../engine/list/memory.js'
 import { readRefills } from '../../engine/warehouse/cursors.js'
 import { readJson, rootTable } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'

@@ -1,7 +1,7 @@
 /** A reader takes no page that arrived before a later response, and nothing is requested that it doesn't wait for. */
 import { expect, it } from 'vitest'
-import { listHeadOf, pages, placeAt } from '../../../src/engine/walk/pages.js'
-import type { WalkPage } from '../../../src/engine/walk/types.js'
+import { listHeadOf, pages, placeAt } from '../../../src/engine/list/pages.js'
+import type { WalkPage } from '../../../src/engine/list/types.js'
 
 const [records, perPage] = [400, 10]
 

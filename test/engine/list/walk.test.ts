@@ -4,9 +4,9 @@
  * that break the law are pinned in test/laws/mutants.test.ts.
  */
 import { describe, expect, it } from 'vitest'
-import { epoch } from '../../../src/engine/walk/cutpoint.js'
-import type { List, PageCommit, Store, WalkOutcome, WalkProgress } from '../../../src/engine/walk/types.js'
-import { Walk } from '../../../src/engine/walk/walk.js'
+import { epoch } from '../../../src/engine/list/cutpoint.js'
+import type { List, PageCommit, Store, WalkOutcome, WalkProgress } from '../../../src/engine/list/types.js'
+import { Walk } from '../../../src/engine/list/walk.js'
 import { Exchange, type Live, Paged, Steady, text, World } from '../../support/movinglist.js'
 import { randomFrom } from '../../support/random.js'
 
@@ -115,7 +115,7 @@ async function isHealed(world: World, { ceiling, verdict }: WalkOutcome, setting
 const firstSeed = Number(process.env.WALKS_FROM ?? 1)
 
 /** How to play the walks again, that one first. */
-const again = (seed: number): string => `WALKS_FROM=${seed} npx vitest run test/engine/walk/walk.test.ts`
+const again = (seed: number): string => `WALKS_FROM=${seed} npx vitest run test/engine/list/walk.test.ts`
 
 async function campaign(
   walks: number,

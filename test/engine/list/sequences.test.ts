@@ -1,7 +1,7 @@
 /**
  * What the books see doesn't change by accident: requests, stored pages, counts and verdicts of some thousand readings
- * are those of test/engine/walk/sequences.json, which `SEQUENCES=write` writes after a change that was meant. To see the
- * steps of one reading: `SEQUENCE='late killed 17' npx vitest run test/engine/walk/sequences.test.ts`.
+ * are those of test/engine/list/sequences.json, which `SEQUENCES=write` writes after a change that was meant. To see the
+ * steps of one reading: `SEQUENCE='late killed 17' npx vitest run test/engine/list/sequences.test.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { afterAll, expect, it } from 'vitest'
 import { kindNames, playSequence, sequences } from '../../support/sequences.js'
 import { root } from '../../support/tree.js'
 
-const file = join(root, 'test/engine/walk/sequences.json')
+const file = join(root, 'test/engine/list/sequences.json')
 /** Readings of each kind: all of them in test/long. */
 const count = Number(process.env.SEQUENCE_COUNT ?? 30)
 const kept = Number(process.env.SEQUENCE_COUNT ?? 550)
