@@ -14,7 +14,7 @@ describe('the house', () => {
 
   it('gives a verdict in one place', () => {
     expect(placesOfProven().map((place) => place.replace(/:\d+$/, ''))).toEqual([
-      'src/engine/walk/verdict.ts',
+      'src/engine/list/verdict.ts',
     ])
   })
 

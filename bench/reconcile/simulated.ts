@@ -9,10 +9,10 @@ import { Bisection } from '../../src/engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../src/engine/compare/comparison.js'
 import { fullCost } from '../../src/engine/compare/comparisoncost.js'
 import { type Cell, cellsOf, type Move } from '../../src/engine/compare/histogram.js'
-import { nothingFound } from '../../src/engine/walk/anomalies.js'
-import { forever } from '../../src/engine/walk/cutpoint.js'
-import type { ObservedRecord } from '../../src/engine/walk/observed.js'
-import type { WalkPage } from '../../src/engine/walk/types.js'
+import { nothingFound } from '../../src/engine/list/anomalies.js'
+import { forever } from '../../src/engine/list/cutpoint.js'
+import type { ObservedRecord } from '../../src/engine/list/observed.js'
+import type { WalkPage } from '../../src/engine/list/types.js'
 
 const base = 1_600_000_000_000_000n
 const step = 3_141_593n

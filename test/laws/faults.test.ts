@@ -3,8 +3,8 @@
  * is. Once the fault is over, one more sync makes everything equal.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { Book } from '../../src/engine/list/books.js'
 import type { Page, Source } from '../../src/engine/source/source.js'
-import { Book } from '../../src/engine/walk/books.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Fault, template } from '../../src/sandbox/index.js'
 import { Between } from '../support/between.js'

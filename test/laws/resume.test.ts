@@ -4,9 +4,9 @@
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { Book } from '../../src/engine/list/books.js'
+import { Reading } from '../../src/engine/list/reading.js'
 import type { Page } from '../../src/engine/source/source.js'
-import { Book } from '../../src/engine/walk/books.js'
-import { Pager } from '../../src/engine/walk/pager.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { template } from '../../src/sandbox/index.js'
 import { Between } from '../support/between.js'
@@ -133,9 +133,9 @@ describe('the law notices', () => {
   afterEach(() => vi.restoreAllMocks())
 
   it('a walk that continues two pages too late', async () => {
-    const { run } = Pager.prototype
-    vi.spyOn(Pager.prototype, 'run').mockImplementation(function (this: Pager<unknown>, from, ...rest) {
-      return run.call(this, from > 2 ? from + 2 : from, ...rest)
+    const { goTo } = Reading.prototype
+    vi.spyOn(Reading.prototype, 'goTo').mockImplementation(function (this: Reading<unknown>, next, last) {
+      return goTo.call(this, next > 2 ? next + 2 : next, last)
     })
     await expect(law(kind!, nothing)).rejects.toThrow()
   })

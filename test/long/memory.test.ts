@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { IdSet } from '../../src/engine/walk/idset.js'
+import { IdSet } from '../../src/engine/list/idset.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void

@@ -4,6 +4,6 @@ import { motionSuite } from '../support/motionsuite.js'
 
 process.env.WALKS ??= '300'
 process.env.WALKS_FROM ??= String(inject('search').seed)
-await import('../engine/walk/walk.test.js')
+await import('../engine/list/walk.test.js')
 
 describe('motion', () => motionSuite({ ...inject('search'), onPostgres: 0.5 }))

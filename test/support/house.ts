@@ -73,7 +73,7 @@ export const filesOfFence = (): string[] =>
   programFiles().filter((file) => /\bfence\b/.test(withoutComments(textOf(file))))
 
 /** The engine's own work: a file there stays, even if only one feature uses it yet. */
-const isEngineWork = (file: string): boolean => /^src\/engine\/(run|walk|compare)\//.test(file)
+const isEngineWork = (file: string): boolean => /^src\/engine\/(run|list|compare)\//.test(file)
 
 /**
  * The folders a feature is in: its own, and those of files that nothing else imports and that belong to no other

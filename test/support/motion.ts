@@ -1,7 +1,7 @@
+import type { Verdict } from '../../src/engine/list/verdict.js'
 import type { BesideWork } from '../../src/engine/run/runcontext.js'
 import type { CursorReport, RunReport } from '../../src/engine/run/runreport.js'
 import type { Source } from '../../src/engine/source/source.js'
-import type { Verdict } from '../../src/engine/walk/verdict.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { Between } from './between.js'
 import type { Death, MotionScript, ScriptRun } from './motionscript.js'

@@ -15,7 +15,7 @@ export const roomOf = (file: string): string => {
 
 const isFeature = (room: string): boolean => room.startsWith('features/')
 
-const engine = ['base', 'config', 'model', 'source', 'walk', 'compare', 'warehouse', 'run']
+const engine = ['base', 'config', 'model', 'source', 'list', 'compare', 'warehouse', 'run']
 const leaves = ['schema', 'base', 'config']
 
 /** The rooms below each room; docs/architecture.md draws them. */
@@ -25,10 +25,10 @@ const below: Record<string, readonly string[]> = {
   config: ['schema', 'base'],
   model: leaves,
   source: [...leaves, 'model'],
-  walk: ['schema', 'base'],
-  compare: ['schema', 'base', 'walk'],
+  list: ['schema', 'base'],
+  compare: ['schema', 'base', 'list'],
   warehouse: [...leaves, 'model'],
-  run: [...leaves, 'model', 'source', 'walk', 'compare', 'warehouse'],
+  run: [...leaves, 'model', 'source', 'list', 'compare', 'warehouse'],
   shell: ['schema', ...engine],
   features: ['schema', ...engine, 'shell'],
   sandbox: ['schema', 'base'],

@@ -2,12 +2,12 @@
  * Finds where the warehouse and the source differ, by counting. features/reconcile/comparing.ts runs one per cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import { countAnomalies, sumAnomalies } from '../walk/anomalies.js'
-import { epoch, forever } from '../walk/cutpoint.js'
-import { largestOf, pageSizes, servedSize } from '../walk/pagesize.js'
-import { RangeWalk } from '../walk/range.js'
-import { goesOn } from '../walk/shown.js'
-import type { RangeOutcome, WalkPage } from '../walk/types.js'
+import { countAnomalies, sumAnomalies } from '../list/anomalies.js'
+import { epoch, forever } from '../list/cutpoint.js'
+import { largestOf, pageSizes, servedSize } from '../list/pagesize.js'
+import { RangeWalk } from '../list/range.js'
+import { goesOn } from '../list/shown.js'
+import type { List, RangeOutcome, WalkPage } from '../list/types.js'
 import { type Candidate, type ComparePort, type Comparison, notShown, notTaken } from './comparison.js'
 import { bisectCost, closerGrid, fullCost, gridSize, listCost } from './comparisoncost.js'
 import { Differences, type Move, RowHistogram } from './histogram.js'
@@ -262,17 +262,17 @@ export class Bisection<P> {
       this.#moved(moves)
       for (const id of notTaken(other, moves)) strays.add(id)
     }
-    const port = {
-      ...(this.port.pageSizes && { pageSizes: this.port.pageSizes }),
-      fetch: (after: string, page: number, perPage: number) => this.#fetch(after, page, perPage),
-      take,
-      reached: async (): Promise<void> => {},
+    const list: List<P> = {
+      fetch: (page, perPage) => this.#fetch(lo, page, perPage),
+      countAfter: async (t) => (await this.#fetch(t, 1, 1)).total,
       readAhead: () => 0,
-      note: (message: string, fields: Record<string, unknown>) => this.port.note(message, fields),
+      note: (message, fields) => this.port.note(message, fields),
     }
     const [newer, total] = [this.#sourceAfter(hi), this.#sourceAfter(lo)]
     const known = { hidden: this.port.known.hidden, ...(this.#page < this.#most && { size: this.#page }) }
-    const outcome = await new RangeWalk<P>(port, { after: lo, until: hi, newer, total, known }).run()
+    const { pageSizes } = this.port
+    const range = { after: lo, until: hi, newer, total, known, ...(pageSizes && { pageSizes }) }
+    const outcome = await new RangeWalk<P>(list, { take }, range).run()
     this.#isUncounted ||= outcome.verdict === 'listed'
     this.#listed++
     this.#explain(lo, outcome, { shown, strays: strays.size })

@@ -1,7 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
-import type { AnomalyCounts, Finding } from '../walk/anomalies.js'
-import type { ObservedRecord } from '../walk/observed.js'
-import type { ListPort, WalkPage } from '../walk/types.js'
+import type { AnomalyCounts, Finding } from '../list/anomalies.js'
+import type { ObservedRecord } from '../list/observed.js'
+import type { WalkPage } from '../list/types.js'
 import type { Cell, Move } from './histogram.js'
 
 /** A live row that a list of its range doesn't show. */
@@ -11,7 +11,11 @@ export interface Candidate {
 }
 
 /** How a comparison reaches the source and the warehouse; features/reconcile and features/verify implement it. */
-export interface ComparePort<P> extends ListPort<P> {
+export interface ComparePort<P> {
+  /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
+  readonly pageSizes?: readonly number[]
+  /** One page of the records newer than `after`. */
+  fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
   /** The live rows of a range by time, in cells of about equal size. */
   cells(after: string, until: string): Promise<readonly Cell[]>
   /** The live rows of a range: `updated_at` by id. */

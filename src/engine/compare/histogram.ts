@@ -3,8 +3,8 @@
  * counts differ from them. bisect.ts uses it; features/reconcile makes the cells.
  */
 import { endOfSecond } from '../base/timestamp.js'
-import { type AnomalyCounts, addAnomalies, noAnomalies, sumAnomalies } from '../walk/anomalies.js'
-import { epoch, forever } from '../walk/cutpoint.js'
+import { type AnomalyCounts, addAnomalies, noAnomalies, sumAnomalies } from '../list/anomalies.js'
+import { epoch, forever } from '../list/cutpoint.js'
 
 /** Rows of the warehouse between two cut points. `end` is the last microsecond of a second, or `forever`. */
 export interface Cell {

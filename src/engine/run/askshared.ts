@@ -5,7 +5,7 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
-import { judged } from '../walk/verdict.js'
+import { judged } from '../list/verdict.js'
 import type { CursorState } from '../warehouse/cursors.js'
 import {
   type FoundShared,

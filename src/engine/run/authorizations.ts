@@ -7,13 +7,13 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
 import { isJsonObject } from '../base/jsonkind.js'
 import { toJson } from '../base/printjson.js'
+import { sizesUpTo } from '../list/pagesize.js'
 import {
   type AuthorizationRow,
   type FlatAuthorization,
   flattenAuthorization,
 } from '../model/flatten/authorization.js'
 import type { Page } from '../source/source.js'
-import { sizesUpTo } from '../walk/pagesize.js'
 import type { Dependencies } from './runcontext.js'
 
 /** What one or more readings of the list showed. */

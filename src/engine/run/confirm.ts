@@ -4,11 +4,11 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Candidate } from '../compare/comparison.js'
-import { countAfter } from '../walk/count.js'
-import { cutBefore, cutPoint, epoch } from '../walk/cutpoint.js'
-import { largestOf } from '../walk/pagesize.js'
-import { RangeWalk } from '../walk/range.js'
-import type { WalkPage } from '../walk/types.js'
+import { countAfter } from '../list/count.js'
+import { cutBefore, cutPoint, epoch } from '../list/cutpoint.js'
+import { largestOf } from '../list/pagesize.js'
+import { RangeWalk } from '../list/range.js'
+import type { List, WalkPage } from '../list/types.js'
 import type { UnclearAnswer } from './answerbyid.js'
 import type { ById } from './byid.js'
 import type { CursorList } from './cursorlist.js'
@@ -164,17 +164,15 @@ export class Confirmation {
       moved.push(page.payload)
     }
     const { pageSizes } = this.list
-    const port = {
-      pageSizes,
-      fetch,
-      take,
-      reached: async () => {},
+    const list: List<Fetched> = {
+      fetch: (page, perPage) => fetch(after, page, perPage),
+      countAfter: (t) => countAfter({ fetch }, t),
       readAhead: () => 0,
       note: this.options.note,
     }
-    const newer = await countAfter(port, until)
-    const total = await countAfter(port, after)
-    const outcome = await new RangeWalk(port, { after, until, newer, total }).run()
+    const newer = await list.countAfter(until)
+    const total = await list.countAfter(after)
+    const outcome = await new RangeWalk(list, { take }, { pageSizes, after, until, newer, total }).run()
     return { shown, askedAt, isSure: outcome.verdict !== 'unproven' }
   }
 }

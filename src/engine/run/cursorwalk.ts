@@ -3,12 +3,12 @@
  * `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import { isWholeFrom } from '../list/cutpoint.js'
+import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../list/memory.js'
+import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
+import { type Evidence, movesWatermark } from '../list/verdict.js'
+import { Walk } from '../list/walk.js'
 import { Flow } from '../source/rate/flow.js'
-import { isWholeFrom } from '../walk/cutpoint.js'
-import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../walk/memory.js'
-import type { PageCommit, WalkOutcome, WalkPage, WalkPlan, WalkPort } from '../walk/types.js'
-import { type Evidence, movesWatermark } from '../walk/verdict.js'
-import { Walk } from '../walk/walk.js'
 import { moveCursor, type WalkSlot } from '../warehouse/cursors.js'
 import type { EncodedPage } from '../warehouse/versionbatch.js'
 import { CursorList } from './cursorlist.js'
@@ -229,7 +229,7 @@ export class CursorWalk implements CursorWork {
     const looksAgain = isWholeFrom(this.#floor)
     const usual = walkPlan(this.#list.pageSizes, this.#floor, this.#overlapMs)
     const whole = { ...usual, known, looksAgain, ...plan }
-    const outcome = await new Walk(this.#port(), whole).run()
+    const outcome = await new Walk(this.#walked, this.#commit, whole).run()
     this.evidence = outcome.evidence
     if (movesWatermark(outcome)) {
       const twice = this.#memory.twice ?? 0
@@ -259,20 +259,17 @@ export class CursorWalk implements CursorWork {
     this.#beginBeyondHoles()
   }
 
-  #port(): WalkPort<Fetched<EncodedPage>> {
+  /** The list of what is newer than the floor. */
+  get #walked(): List<Fetched<EncodedPage>> {
     return {
       fetch: (page, perPage) => this.#fetch(page, perPage),
-      store: (page, commit) => this.#commit(page, commit),
       countAfter: (t) => this.#list.countAfter(t),
       readAhead: () => this.#flow.together,
       note: this.cursor.note,
     }
   }
 
-  async #commit(
-    page: WalkPage<Fetched<EncodedPage>>,
-    commit: PageCommit,
-  ): Promise<(id: number | bigint) => string | undefined> {
+  readonly #commit: Store<Fetched<EncodedPage>> = async (page, commit) => {
     const { key, warehouse } = this.cursor
     const isWhole = isWholeFrom(this.#floor)
     const end = { isWhole, today: this.#today, isSearch: false }

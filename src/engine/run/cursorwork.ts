@@ -3,8 +3,8 @@
  * is such work, and run/cursor.ts runs it to its end.
  */
 
-import type { WalkOutcome } from '../walk/types.js'
-import { judged } from '../walk/verdict.js'
+import type { WalkOutcome } from '../list/types.js'
+import { judged } from '../list/verdict.js'
 import type { Reconciled } from './runreport.js'
 
 /** Records read, and records and rows that changed. */

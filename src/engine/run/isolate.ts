@@ -7,12 +7,12 @@
 
 import { Skip } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
+import type { Hole } from '../list/anomalies.js'
+import { cutBefore } from '../list/cutpoint.js'
+import type { ObservedRecord } from '../list/observed.js'
+import { smallestReadable } from '../list/pagesize.js'
+import type { WalkPage } from '../list/types.js'
 import type { ListRequest, Page, Source } from '../source/source.js'
-import type { Hole } from '../walk/anomalies.js'
-import { cutBefore } from '../walk/cutpoint.js'
-import type { ObservedRecord } from '../walk/observed.js'
-import { smallestReadable } from '../walk/pagesize.js'
-import type { WalkPage } from '../walk/types.js'
 import { timeOf } from './observe.js'
 import type { Fetched, FlatPage } from './store.js'
 

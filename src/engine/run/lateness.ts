@@ -5,7 +5,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { addMicros, toMicros } from '../base/timestamp.js'
-import { unixEpoch } from '../walk/cutpoint.js'
+import { unixEpoch } from '../list/cutpoint.js'
 import type { LatenessBucket, LatenessRow } from '../warehouse/latenessrows.js'
 import type { Version } from '../warehouse/versionbatch.js'
 

@@ -1,4 +1,4 @@
-import { movesWatermark } from '../walk/verdict.js'
+import { movesWatermark } from '../list/verdict.js'
 import { CursorWalk } from './cursorwalk.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { RegisterCheck, trimRequests } from './registercheck.js'

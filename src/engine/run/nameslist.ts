@@ -3,9 +3,9 @@
  * same transaction, marks the rows deleted whose names are no longer in it. `verify` reads the same list and its rows.
  */
 
+import type { Clocks } from '../list/clocks.js'
 import type { Value } from '../model/flatten/batch.js'
 import type { Priority } from '../source/source.js'
-import type { Clocks } from '../walk/clocks.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/database.js'
 import { notMarked } from '../warehouse/interference.js'

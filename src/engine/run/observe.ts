@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { canonical } from '../base/timestamp.js'
+import { type ObservedRecord, observedRecords } from '../list/observed.js'
 import type { Flattened } from '../model/flatten/batch.js'
 import { convert } from '../model/flatten/convert.js'
 import { readJsonText } from '../model/flatten/jsontext.js'
-import { type ObservedRecord, observedRecords } from '../walk/observed.js'
 
 const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined

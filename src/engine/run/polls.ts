@@ -5,8 +5,8 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros, toMillis } from '../base/timestamp.js'
-import type { Clocks } from '../walk/clocks.js'
-import { unixEpoch } from '../walk/cutpoint.js'
+import type { Clocks } from '../list/clocks.js'
+import { unixEpoch } from '../list/cutpoint.js'
 import type { Polls } from '../warehouse/cursors.js'
 import type { Version } from '../warehouse/versionbatch.js'
 

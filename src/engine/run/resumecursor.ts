@@ -1,7 +1,7 @@
 import { endOfSecond, fromMicros, toMicros } from '../base/timestamp.js'
-import { epoch } from '../walk/cutpoint.js'
-import { decodeIds } from '../walk/idset.js'
-import type { WalkPlan, WalkProgress } from '../walk/types.js'
+import { epoch } from '../list/cutpoint.js'
+import { decodeIds } from '../list/idset.js'
+import type { WalkPlan, WalkProgress } from '../list/types.js'
 import {
   type CursorState,
   type Reader,

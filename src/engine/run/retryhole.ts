@@ -4,10 +4,10 @@
  * each walk.
  */
 import { endOfSecond } from '../base/timestamp.js'
-import type { Hole } from '../walk/anomalies.js'
-import { cutBefore, epoch } from '../walk/cutpoint.js'
-import type { Memory } from '../walk/memory.js'
-import type { WalkPage } from '../walk/types.js'
+import type { Hole } from '../list/anomalies.js'
+import { cutBefore, epoch } from '../list/cutpoint.js'
+import type { Memory } from '../list/memory.js'
+import type { WalkPage } from '../list/types.js'
 import type { CursorList } from './cursorlist.js'
 import type { Fetched, FlatPage } from './store.js'
 

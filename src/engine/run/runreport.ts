@@ -4,7 +4,7 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../base/reasons.js'
-import type { Verdict } from '../walk/verdict.js'
+import type { Verdict } from '../list/verdict.js'
 
 export type Mode =
   | 'sync'

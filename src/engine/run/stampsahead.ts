@@ -2,9 +2,9 @@
  * What stamps ahead of the clocks mean for one cursor: which stored watermark still counts, what is reported, what is
  * stored. The incremental walk uses it, and `verify` for the watermark.
  */
-import { type Clocks, possibleUntil } from '../walk/clocks.js'
-import { isWholeFrom } from '../walk/cutpoint.js'
-import type { WalkOutcome } from '../walk/types.js'
+import { type Clocks, possibleUntil } from '../list/clocks.js'
+import { isWholeFrom } from '../list/cutpoint.js'
+import type { WalkOutcome } from '../list/types.js'
 import { recordedWatermarks } from '../warehouse/runs.js'
 import type { CursorRun } from './tenant.js'
 

@@ -4,9 +4,9 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../base/reasons.js'
-import { encodeIds } from '../walk/idset.js'
-import { type Memory, mostSearchedPages, storedMemory } from '../walk/memory.js'
-import type { PageCommit, WalkOutcome } from '../walk/types.js'
+import { encodeIds } from '../list/idset.js'
+import { type Memory, mostSearchedPages, storedMemory } from '../list/memory.js'
+import type { PageCommit, WalkOutcome } from '../list/types.js'
 import { endRefill, forgetWalkParts, moveCursor, storeWalkPart, type WalkSlot } from '../warehouse/cursors.js'
 import { forgetNameless } from '../warehouse/quarantine.js'
 import { type Freshness, unmeasured } from './freshness.js'

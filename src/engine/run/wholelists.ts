@@ -5,8 +5,8 @@
  */
 
 import { Skip } from '../base/errors.js'
+import { isWholeFrom, unfiltered } from '../list/cutpoint.js'
 import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../source/source.js'
-import { isWholeFrom, unfiltered } from '../walk/cutpoint.js'
 
 /** Earliest first. The first is before the year 1 begins in UTC, because the filter excludes its own instant. */
 export const beginnings = [

@@ -1,7 +1,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
+import type { RangeOutcome } from '../../engine/list/types.js'
 import type { TimeRange } from '../../engine/run/runreport.js'
-import type { RangeOutcome } from '../../engine/walk/types.js'
 import { type CursorKey, cursorColumns, type Reader } from '../../engine/warehouse/cursors.js'
 import { type Db, readJson } from '../../engine/warehouse/database.js'
 import { withBackfills } from './tables.js'

@@ -7,6 +7,12 @@
 import type { CompiledQuery } from 'kysely'
 import { reasons } from '../../engine/base/reasons.js'
 import { addMicros, endOfSecond } from '../../engine/base/timestamp.js'
+import { countAfter } from '../../engine/list/count.js'
+import { epoch, forever } from '../../engine/list/cutpoint.js'
+import { hiddenIn, type Memory, memoryOf } from '../../engine/list/memory.js'
+import { RangeWalk } from '../../engine/list/range.js'
+import type { List, ListRange, RangeOutcome, RangeStore, WalkPage } from '../../engine/list/types.js'
+import { judged } from '../../engine/list/verdict.js'
 import { withSharedLook } from '../../engine/run/askshared.js'
 import type { Begin, CursorEnd } from '../../engine/run/cursor.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
@@ -18,12 +24,6 @@ import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import { type CursorRun, now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
-import { countAfter } from '../../engine/walk/count.js'
-import { epoch, forever } from '../../engine/walk/cutpoint.js'
-import { hiddenIn, type Memory, memoryOf } from '../../engine/walk/memory.js'
-import { RangeWalk } from '../../engine/walk/range.js'
-import type { ListRange, RangeOutcome, RangePort, WalkPage } from '../../engine/walk/types.js'
-import { judged } from '../../engine/walk/verdict.js'
 import {
   type BackfillKey,
   forgetAbandoned,
@@ -150,17 +150,24 @@ class Backfill implements CursorWork {
     // An interrupted range is a shorter range.
     const until = boundary === null ? endOf(range) : endOfSecond(boundary)
     const wanted = isWithin(range)
-    const fetch: RangePort<Fetched>['fetch'] = (from, page, perPage) =>
+    const after = beginningOf(range)
+    const fetch = (from: string, page: number, perPage: number) =>
       this.#list.fetch(from, page, perPage, { wanted })
+    const list: List<Fetched> = {
+      fetch: (page, perPage) => fetch(after, page, perPage),
+      countAfter: (t) => countAfter({ fetch }, t),
+      readAhead: () => this.#readAhead(),
+      note,
+    }
     const { size, isUncounted = false } = this.#memory
     const known = { isUncounted, hidden: hiddenIn(this.#memory), ...(size !== undefined && { size }) }
-    const place = { after: beginningOf(range), until: endOfSecond(until), known }
-    const read = async (from: ListRange) => new RangeWalk<Fetched>(this.#port(fetch, from, key), from).run()
+    const place = { pageSizes: this.#list.pageSizes, after, until: endOfSecond(until), known }
+    const read = (from: ListRange) => new RangeWalk(list, this.#rangeStore(from, key), from).run()
     const unordered = { ...place, until: forever, newer: 0, isUnordered: true }
     const isUnordered = this.#memory.isUnordered ?? false
     let outcome = isUnordered
       ? await read(unordered)
-      : await read({ ...place, newer: await countAfter({ fetch }, until) })
+      : await read({ ...place, newer: await list.countAfter(until) })
     if (outcome.reason === 'order' && outcome.verdict === 'unproven' && !isUnordered) {
       note('The list is not sorted newest first: reading everything newer than the start of the range', {})
       outcome = await read(unordered)
@@ -183,16 +190,12 @@ class Backfill implements CursorWork {
     return memoryOf(this.cursor.state?.remembered)
   }
 
-  #port(fetch: RangePort<Fetched>['fetch'], { newer }: ListRange, key: BackfillKey): RangePort<Fetched> {
-    const { note, warehouse } = this.cursor
+  #rangeStore({ newer }: ListRange, key: BackfillKey): RangeStore<Fetched> {
+    const { warehouse } = this.cursor
     const progress = (reached: string): CompiledQuery => moveBoundary(warehouse.db, key, reached, this.#made)
     return {
-      pageSizes: this.#list.pageSizes,
-      fetch,
       take: (page, reached) => this.#take(page, newer, reached === null ? [] : [progress(reached)]),
       reached: (reached) => this.#write(progress(reached)),
-      readAhead: () => this.#readAhead(),
-      note,
     }
   }
 

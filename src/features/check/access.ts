@@ -5,10 +5,10 @@
 import pLimit from 'p-limit'
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../../engine/base/errors.js'
+import { unixEpoch } from '../../engine/list/cutpoint.js'
 import type { Model, ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Observer } from '../../engine/run/runreport.js'
 import type { Source } from '../../engine/source/source.js'
-import { unixEpoch } from '../../engine/walk/cutpoint.js'
 import { failure, type Trial } from './trials.js'
 
 export interface ApiCheck {

@@ -8,10 +8,10 @@ import { parseId } from '../../engine/base/int64.js'
 import { isJsonObject } from '../../engine/base/jsonkind.js'
 import { toJson } from '../../engine/base/printjson.js'
 import { addMicros, canonical, fromMicros } from '../../engine/base/timestamp.js'
+import { unixEpoch } from '../../engine/list/cutpoint.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import { beginnings } from '../../engine/run/wholelists.js'
 import type { Shown, Source } from '../../engine/source/source.js'
-import { unixEpoch } from '../../engine/walk/cutpoint.js'
 
 /** The answers, one short word each; null: this list couldn't show it, or the list changed meanwhile. */
 export interface ProbeAnswers {

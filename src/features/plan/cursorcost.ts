@@ -4,6 +4,9 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { pageRecords } from '../../engine/compare/comparisoncost.js'
+import { countAfter } from '../../engine/list/count.js'
+import { epoch, forever, isWholeFrom } from '../../engine/list/cutpoint.js'
+import { memoryOf } from '../../engine/list/memory.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -17,9 +20,6 @@ import { floorOf, remaining } from '../../engine/run/resumecursor.js'
 import type { RunRequest } from '../../engine/run/runreport.js'
 import { plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
-import { countAfter } from '../../engine/walk/count.js'
-import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
-import { memoryOf } from '../../engine/walk/memory.js'
 import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
 import { backfillCost, burstChecks, compareCost, resumedCost, walkCost, wholeCost } from './forecast.js'
 

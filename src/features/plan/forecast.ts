@@ -1,6 +1,6 @@
 import { fullCost, pageRecords, quietCost } from '../../engine/compare/comparisoncost.js'
-import { usualLimits } from '../../engine/walk/pagesize.js'
-import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../engine/walk/prefetch.js'
+import { usualLimits } from '../../engine/list/pagesize.js'
+import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../engine/list/prefetch.js'
 
 /**
  * Requests of a walk over this many records: one per page, one for the page after a full last one, and the first page

@@ -8,6 +8,13 @@ import { plural } from '../../engine/base/format.js'
 import { Bisection } from '../../engine/compare/bisect.js'
 import type { Candidate, ComparePort, Comparison } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
+import { countAnomalies, nothingFound } from '../../engine/list/anomalies.js'
+import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/list/cutpoint.js'
+import { IdSet } from '../../engine/list/idset.js'
+import { countsHold, knownOf, type Memory, recalled } from '../../engine/list/memory.js'
+import type { List, Store, WalkOutcome, WalkPage } from '../../engine/list/types.js'
+import { type Evidence, movesWatermark } from '../../engine/list/verdict.js'
+import { Walk } from '../../engine/list/walk.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
@@ -16,13 +23,6 @@ import { differingText } from '../../engine/run/sourceregression.js'
 import type { Fetched } from '../../engine/run/store.js'
 import { now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
-import { countAnomalies, nothingFound } from '../../engine/walk/anomalies.js'
-import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/walk/cutpoint.js'
-import { IdSet } from '../../engine/walk/idset.js'
-import { countsHold, knownOf, type Memory, recalled } from '../../engine/walk/memory.js'
-import type { WalkOutcome, WalkPage, WalkPort } from '../../engine/walk/types.js'
-import { type Evidence, movesWatermark } from '../../engine/walk/verdict.js'
-import { Walk } from '../../engine/walk/walk.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import { reviveShown } from './shownislive.js'
@@ -182,21 +182,21 @@ export class Comparing {
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
     const { list, note } = this.parts
     const flow = new Flow(this.#run)
-    const port: WalkPort<Fetched> = {
+    const walked: List<Fetched> = {
       fetch: (page, perPage) => list.fetch(after, page, perPage, { flow }),
-      store: (page) => {
-        for (const { id } of page.observed) saw(id)
-        return flow.storing(this.#store(page))
-      },
       countAfter: (t) => list.countAfter(t),
       readAhead: () => flow.together,
       note,
+    }
+    const store: Store<Fetched> = (page) => {
+      for (const { id } of page.observed) saw(id)
+      return flow.storing(this.#store(page))
     }
     const plan = walkPlan(list.pageSizes, floor, this.parts.overlapMs)
     const known = knownOf(this.parts.memory())
     // A complete list shows whether its totals are right by now. If they fluctuate, it isn't read again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady
-    return new Walk(port, { ...plan, known, looksAgain }).run()
+    return new Walk(walked, store, { ...plan, known, looksAgain }).run()
   }
 
   /** Lists everything with the books of a walk, then settles every row missing from the list. */

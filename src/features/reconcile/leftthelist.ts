@@ -5,11 +5,11 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
+import type { LeftTheList } from '../../engine/list/memory.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { AskedById, Confirmation } from '../../engine/run/confirm.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
 import type { Fetched } from '../../engine/run/store.js'
-import type { LeftTheList } from '../../engine/walk/memory.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 import type { Unclear } from './comparing.js'
 

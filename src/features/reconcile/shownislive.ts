@@ -3,7 +3,7 @@
  * record away for good, and no count of a list of everything would say so.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { IdSet } from '../../engine/walk/idset.js'
+import type { IdSet } from '../../engine/list/idset.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
 import type { Version } from '../../engine/warehouse/versionbatch.js'
 

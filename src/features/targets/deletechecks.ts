@@ -5,7 +5,7 @@
 
 import { toMillis } from '../../engine/base/timestamp.js'
 import { quietCost } from '../../engine/compare/comparisoncost.js'
-import { memoryOf, usualPage } from '../../engine/walk/memory.js'
+import { memoryOf, usualPage } from '../../engine/list/memory.js'
 import { readJson } from '../../engine/warehouse/database.js'
 import { Highest } from './highest.js'
 

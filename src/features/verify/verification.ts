@@ -4,6 +4,10 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
+import { epoch, forever, isWholeFrom } from '../../engine/list/cutpoint.js'
+import { type Memory, memoryOf, recalled } from '../../engine/list/memory.js'
+import type { WalkOutcome } from '../../engine/list/types.js'
+import { type Evidence, judged, movesWatermark } from '../../engine/list/verdict.js'
 import { type ById, readingById } from '../../engine/run/byid.js'
 import { Confirmation } from '../../engine/run/confirm.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
@@ -21,10 +25,6 @@ import { beyondHoles } from '../../engine/run/retryhole.js'
 import { answersApart, differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
-import { epoch, forever, isWholeFrom } from '../../engine/walk/cutpoint.js'
-import { type Memory, memoryOf, recalled } from '../../engine/walk/memory.js'
-import type { WalkOutcome } from '../../engine/walk/types.js'
-import { type Evidence, judged, movesWatermark } from '../../engine/walk/verdict.js'
 import { quarantinedValues } from '../../engine/warehouse/quarantine.js'
 import {
   beforeAllText,

@@ -3,9 +3,9 @@
  * everything shown is stored, and the next run costs as much as without the anomaly.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Places } from '../../../src/engine/list/countmismatch.js'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import type { Source } from '../../../src/engine/source/source.js'
-import { Places } from '../../../src/engine/walk/countmismatch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { statusText } from '../../../src/features/health/words.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'

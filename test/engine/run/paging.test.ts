@@ -3,8 +3,8 @@
  * Premises): everything shown is stored, and no verdict claims more than that.
  */
 import { describe, expect, it } from 'vitest'
+import { sizesUpTo } from '../../../src/engine/list/pagesize.js'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
-import { sizesUpTo } from '../../../src/engine/walk/pagesize.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { type Fault, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import { usualLimits } from '../../../src/engine/walk/pagesize.js'
+import { usualLimits } from '../../../src/engine/list/pagesize.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { createSandbox, type Sandbox, template } from '../../../src/sandbox/index.js'
 import type { Address } from '../place.js'

@@ -1,7 +1,7 @@
 /** What the product reports about itself and its rows: one function that decides it is broken at a time. */
 import type * as format from '../../../src/engine/base/format.js'
+import type * as verdict from '../../../src/engine/list/verdict.js'
 import type * as askshared from '../../../src/engine/run/askshared.js'
-import type * as verdict from '../../../src/engine/walk/verdict.js'
 import type * as postgres from '../../../src/engine/warehouse/postgres/dialect.js'
 import type * as figuresql from '../../../src/features/analytics/figuresql.js'
 import type * as openincidents from '../../../src/features/health/openincidents.js'
@@ -13,11 +13,11 @@ export const claims: readonly Promised[] = [
   {
     promise: 'a verdict is no better than its evidence',
     broken: 'forgets what it knows about a list',
-    breakage: breaking<typeof verdict>('src/engine/walk/verdict.ts').function(
+    breakage: breaking<typeof verdict>('src/engine/list/verdict.ts').function(
       'verdict',
       (sound) => (evidence) => sound(evidence),
     ),
-    test: 'test/engine/walk/verdict.test.ts',
+    test: 'test/engine/list/verdict.test.ts',
     name: 'a place remembered',
     on: [],
   },

@@ -2,14 +2,16 @@
  * The laws of the design, and what breaks each of them: one function of the program at a time, with a case stored in
  * test/laws/pins that has to reveal the fault. `npm run pins` searches for such cases.
  */
+
+import type * as books from '../../../src/engine/list/books.js'
+import type * as count from '../../../src/engine/list/count.js'
+import type * as evidence from '../../../src/engine/list/evidence.js'
+import type * as olderpart from '../../../src/engine/list/olderpart.js'
+import type { Balance, Counted } from '../../../src/engine/list/standing.js'
+import type * as ties from '../../../src/engine/list/ties.js'
+import type * as walkstate from '../../../src/engine/list/walkstate.js'
 import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
 import type * as ends from '../../../src/engine/run/walkend.js'
-import type * as books from '../../../src/engine/walk/books.js'
-import type * as evidence from '../../../src/engine/walk/evidence.js'
-import type * as olderpart from '../../../src/engine/walk/olderpart.js'
-import type { Balance, Counted } from '../../../src/engine/walk/standing.js'
-import type * as ties from '../../../src/engine/walk/ties.js'
-import type * as walkstate from '../../../src/engine/walk/walkstate.js'
 import type * as drift from '../../../src/engine/warehouse/drift.js'
 import type * as register from '../../../src/engine/warehouse/register/register.js'
 import type * as session from '../../../src/engine/warehouse/session.js'
@@ -32,7 +34,7 @@ export interface LawMutant {
   readonly says: RegExp
 }
 
-const Book = breaking<typeof books>('src/engine/walk/books.ts')
+const Book = breaking<typeof books>('src/engine/list/books.ts')
 /** The counts of a book that closes, with the same records seen. */
 const closed = ({ distinct }: Balance): Counted => ({
   balance: { first: distinct, last: distinct, distinct, entered: 0, fallen: 0 },
@@ -133,21 +135,14 @@ export const laws: readonly LawMutant[] = [
     ...motion,
     cases: 'deletesBehind',
     broken: "doesn't notice that the total decreased, so the walk doesn't step back",
-    breakage: Book.method(
-      'Book',
-      'response',
-      (sound) =>
-        function (...given) {
-          return { ...sound.apply(this, given), fell: 0 }
-        },
-    ),
+    breakage: breaking<typeof count>('src/engine/list/count.ts').function('fallen', () => () => 0),
     pin: 'no-stepping-back',
   },
   {
     ...motion,
     cases: 'tiedBehind',
     broken: 'takes the newest record of all responses as the watermark, not that of the first',
-    breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
+    breakage: breaking<typeof evidence>('src/engine/list/evidence.ts').function(
       'judgeReading',
       (sound) =>
         (reading, ...rest) => {
@@ -182,7 +177,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...motion,
     broken: "doesn't read a list without a count often enough for what ties hide",
-    breakage: breaking<typeof walkstate>('src/engine/walk/walkstate.ts').function(
+    breakage: breaking<typeof walkstate>('src/engine/list/walkstate.ts').function(
       'mayReadOn',
       () => () => false,
     ),
@@ -239,7 +234,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...honest,
     broken: 'ignores ties that two responses share',
-    breakage: breaking<typeof ties>('src/engine/walk/ties.ts').method('TieWatch', 'follow', () => () => {}),
+    breakage: breaking<typeof ties>('src/engine/list/ties.ts').method('TieWatch', 'follow', () => () => {}),
     pin: 'ties-unnoticed',
   },
   {
@@ -267,7 +262,7 @@ export const laws: readonly LawMutant[] = [
     ...honest,
     cases: 'wideZone',
     broken: 'treats the part behind the late zone as complete',
-    breakage: breaking<typeof olderpart>('src/engine/walk/olderpart.ts').getter(
+    breakage: breaking<typeof olderpart>('src/engine/list/olderpart.ts').getter(
       'OlderPart',
       'isWhole',
       () => () => true,

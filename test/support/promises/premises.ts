@@ -4,6 +4,17 @@ import { sql } from 'kysely'
 import type * as clock from '../../../src/engine/base/clock.js'
 import type * as format from '../../../src/engine/base/format.js'
 import type * as numbertoken from '../../../src/engine/base/numbertoken.js'
+import type * as books from '../../../src/engine/list/books.js'
+import type * as clocks from '../../../src/engine/list/clocks.js'
+import type * as overrun from '../../../src/engine/list/closebooks.js'
+import type * as evidence from '../../../src/engine/list/evidence.js'
+import type * as memory from '../../../src/engine/list/memory.js'
+import type * as order from '../../../src/engine/list/observed.js'
+import type * as pagesize from '../../../src/engine/list/pagesize.js'
+import type * as range from '../../../src/engine/list/range.js'
+import type * as verdicts from '../../../src/engine/list/verdict.js'
+import { judged } from '../../../src/engine/list/verdict.js'
+import type * as walkstate from '../../../src/engine/list/walkstate.js'
 import type * as rowsettings from '../../../src/engine/model/rowsettings.js'
 import type * as absence from '../../../src/engine/run/absence.js'
 import type * as answers from '../../../src/engine/run/answerbyid.js'
@@ -28,17 +39,6 @@ import type * as beginning from '../../../src/engine/run/wholelists.js'
 import type * as longnumbers from '../../../src/engine/source/http/longnumbers.js'
 import type * as transport from '../../../src/engine/source/http/transport.js'
 import type * as wait from '../../../src/engine/source/rate/wait.js'
-import type * as books from '../../../src/engine/walk/books.js'
-import type * as clocks from '../../../src/engine/walk/clocks.js'
-import type * as overrun from '../../../src/engine/walk/closebooks.js'
-import type * as evidence from '../../../src/engine/walk/evidence.js'
-import type * as memory from '../../../src/engine/walk/memory.js'
-import type * as order from '../../../src/engine/walk/observed.js'
-import type * as pagesize from '../../../src/engine/walk/pagesize.js'
-import type * as range from '../../../src/engine/walk/range.js'
-import type * as verdicts from '../../../src/engine/walk/verdict.js'
-import { judged } from '../../../src/engine/walk/verdict.js'
-import type * as walkstate from '../../../src/engine/walk/walkstate.js'
 import type * as classify from '../../../src/engine/warehouse/classify.js'
 import type * as fence from '../../../src/engine/warehouse/fence.js'
 import type * as interference from '../../../src/engine/warehouse/interference.js'
@@ -189,7 +189,7 @@ export const premises: readonly Promised[] = [
   {
     promise: '`updated_at` is in the past',
     broken: 'trusts the newest updated_at of a response, whatever the clocks show',
-    breakage: breaking<typeof clocks>('src/engine/walk/clocks.ts').function(
+    breakage: breaking<typeof clocks>('src/engine/list/clocks.ts').function(
       'ceilingOf',
       (sound) =>
         ({ observed }) =>
@@ -236,7 +236,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'no late record in a zone of more than a page',
     broken: 'reads the late zone again in every walk',
-    breakage: breaking<typeof books>('src/engine/walk/books.ts').getter(
+    breakage: breaking<typeof books>('src/engine/list/books.ts').getter(
       'Book',
       'needsZone',
       () => () => true,
@@ -691,7 +691,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'the list is newest first',
     broken: 'treats every list as newest first',
-    breakage: breaking<typeof order>('src/engine/walk/observed.ts').function(
+    breakage: breaking<typeof order>('src/engine/list/observed.ts').function(
       'isOutOfOrder',
       () => () => false,
     ),
@@ -702,7 +702,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'every record is listed once',
     broken: 'takes the second position of a record for that of another one, forever',
-    breakage: breaking<typeof evidence>('src/engine/walk/evidence.ts').function(
+    breakage: breaking<typeof evidence>('src/engine/list/evidence.ts').function(
       'judgeReading',
       (sound) =>
         (...given) => {
@@ -718,7 +718,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'every record that is counted is shown',
     broken: 'forgets how often it has searched for records that are counted but never shown',
-    breakage: breaking<typeof memory>('src/engine/walk/memory.ts').function(
+    breakage: breaking<typeof memory>('src/engine/list/memory.ts').function(
       'recalled',
       (sound) =>
         (...given) => {
@@ -734,8 +734,8 @@ export const premises: readonly Promised[] = [
   {
     promise: 'totals are correct',
     broken: 'reads nothing beyond the end that the total gives',
-    breakage: breaking<typeof overrun>('src/engine/walk/closebooks.ts').function(
-      'readToEnd',
+    breakage: breaking<typeof overrun>('src/engine/list/closebooks.ts').function(
+      'lookPast',
       () => async () => undefined,
     ),
     test: oddlists,
@@ -745,7 +745,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'a page shorter than requested is the last',
     broken: 'takes a page that is shorter than requested for the last one',
-    breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
+    breakage: breaking<typeof pagesize>('src/engine/list/pagesize.ts').method(
       'PageSize',
       'isFull',
       () =>
@@ -759,7 +759,7 @@ export const premises: readonly Promised[] = [
   {
     promise: '`total_pages` is correct',
     broken: 'ignores the page that exists according to total_pages',
-    breakage: breaking<typeof pagesize>('src/engine/walk/pagesize.ts').method(
+    breakage: breaking<typeof pagesize>('src/engine/list/pagesize.ts').method(
       'PageSize',
       'isFull',
       (sound) =>
@@ -822,7 +822,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'every record that is counted is shown',
     broken: 'believes a list that hides half of its records once it was searched twice',
-    breakage: breaking<typeof verdicts>('src/engine/walk/verdict.ts').function(
+    breakage: breaking<typeof verdicts>('src/engine/list/verdict.ts').function(
       'isSettledAsHidden',
       () =>
         ({ searches }) =>
@@ -835,7 +835,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'a stored watermark is correct',
     broken: 'takes the floor of a first load for a watermark',
-    breakage: breaking<typeof walkstate>('src/engine/walk/walkstate.ts').function(
+    breakage: breaking<typeof walkstate>('src/engine/list/walkstate.ts').function(
       'ceilingReached',
       () => (ceiling) => ceiling,
     ),
@@ -901,7 +901,7 @@ export const premises: readonly Promised[] = [
   {
     promise: 'a backfill claims only what it read',
     broken: 'calls a range complete without comparing with its count',
-    breakage: breaking<typeof range>('src/engine/walk/range.ts').method(
+    breakage: breaking<typeof range>('src/engine/list/range.ts').method(
       'RangeWalk',
       'run',
       (sound) =>

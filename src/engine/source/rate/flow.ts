@@ -51,7 +51,7 @@ export class Flow {
   ) {}
 
   /**
-   * How many pages may be under way at the same time: see WalkPort.readAhead. While storing a page takes about as long
+   * How many pages may be under way at the same time: see List.readAhead. While storing a page takes about as long
    * as fetching one, it is enough to request the next page when the last one has arrived. If the source takes several
    * times as long to answer, several pages may be requested together: twice as many as keep the warehouse busy, since
    * responses arrive in bunches. Not if responses come quickly and the rate limit allows no more requests.

@@ -1,7 +1,7 @@
 /** The verdict for each basis: each situation of docs/guarantees.md, and the law that no doubt improves a verdict. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Balance, type Counted, standingOf } from '../../../src/engine/walk/standing.js'
+import { type Balance, type Counted, standingOf } from '../../../src/engine/list/standing.js'
 import {
   type Basis,
   type Claim,
@@ -11,7 +11,7 @@ import {
   type Verdict,
   verdict,
   worstFirst,
-} from '../../../src/engine/walk/verdict.js'
+} from '../../../src/engine/list/verdict.js'
 
 /** 250 records at first, three that arrived, 253 at the end, and as many seen. */
 const balance: Balance = { first: 250, last: 253, distinct: 253, entered: 3, fallen: 0 }

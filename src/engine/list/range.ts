@@ -4,14 +4,14 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
-import { fetchPage, goesPastEnd, isNews, type PagePort, pageBehind } from './behind.js'
-import { countAfter, lastPage, pageOf } from './count.js'
+import { fetchPage, goesPastEnd, isNews, pageBehind } from './behind.js'
+import { fallen, lastPage, pageOf } from './count.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
-import { Pager } from './pager.js'
+import { type ListPlace, type ListStep, type PagedList, pages, placeAt, type StepBack } from './pages.js'
 import { largestOf, pageSizes, Repeats, servedSize, sizesUpTo } from './pagesize.js'
 import { ShownIds } from './shown.js'
-import type { ListRange, RangeOutcome, RangePort, WalkPage } from './types.js'
+import type { List, ListRange, RangeOutcome, RangeStore, WalkPage } from './types.js'
 import { type Basis, verdict } from './verdict.js'
 
 interface RangeReading {
@@ -48,7 +48,8 @@ export class RangeWalk<P> {
   #isOutOfOrder = false
 
   constructor(
-    private readonly port: RangePort<P>,
+    private readonly list: List<P>,
+    private readonly store: RangeStore<P>,
     private readonly range: ListRange,
   ) {
     this.#newer = range.newer
@@ -58,7 +59,7 @@ export class RangeWalk<P> {
   }
 
   get #usual(): readonly number[] {
-    return this.port.pageSizes ?? pageSizes
+    return this.range.pageSizes ?? pageSizes
   }
 
   get #sizes(): readonly number[] {
@@ -82,7 +83,7 @@ export class RangeWalk<P> {
       if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, reading.expected)
       outcome = this.#judge(reading, from, i > 0)
       if (outcome.verdict !== 'unproven') return outcome
-      if (this.range.until !== forever) this.#newer = await countAfter(this.port, this.range.until)
+      if (this.range.until !== forever) this.#newer = await this.list.countAfter(this.range.until)
     }
     if (!outcome) throw new Bug('A range needs a page size')
     return outcome
@@ -112,7 +113,7 @@ export class RangeWalk<P> {
   async #take(page: WalkPage<P>, boundary: string | null): Promise<number> {
     const own = page.observed.filter(({ updatedAt }) => this.#holds(updatedAt))
     for (const { id } of own) this.#seen.add(id)
-    if (own.length > 0) await this.port.take(page, boundary)
+    if (own.length > 0) await this.store.take(page, boundary)
     return own.length
   }
 
@@ -124,7 +125,7 @@ export class RangeWalk<P> {
       const most = this.#total - (isTop ? 0 : this.#newer)
       const place = lastPage(this.#total, isTop ? this.#total : most + 1, largestOf(this.#sizes))
       if (!place) return undefined
-      const page = await this.port.fetch(this.range.after, place.page, place.perPage)
+      const page = await this.list.fetch(place.page, place.perPage)
       this.#look(page)
       if (this.#isOutOfOrder) return this.#outcome({ by: 'nothing', reason: 'order' }, most)
       const isEnd = page.total <= place.page * place.perPage && page.records > 0
@@ -161,31 +162,14 @@ export class RangeWalk<P> {
     }
     // Records that have left the range since must not make up for others that were not seen.
     if (before !== `${reading.expected} ${from}`) this.#seen.clear()
-    const isOut = (): boolean => this.#isOutOfOrder
-    const port: PagePort<P> = { fetch: (page, size) => this.port.fetch(this.range.after, page, size) }
-    const pager = new Pager<P>({
-      perPage,
-      get isAbandoned() {
-        return isOut()
-      },
-      get isAtEnd() {
-        return reading.repeats.areMany
-      },
-      fetch: (page, size) => fetchPage(port, page, size),
-      readAhead: () => (this.range.isUnordered ? 0 : this.port.readAhead()),
-      next: (page) => this.#next(reading, page),
-      burst: async (page) => {
-        this.#look(page, reading)
-        await this.#page(reading, page, false)
-      },
-      observe: (total) => void this.#observe(reading, total),
-      vouch: () => (reading.oldest === '' ? undefined : void this.#vouched.push(reading.oldest)),
-      stopProgress: () => {},
-      steppedBack: (details) => this.port.note('Stepping back in a range of a list', details),
-    })
+    const list: PagedList<P> = {
+      fetch: (page, size) => fetchPage(this.list, page, size),
+      readAhead: () => (this.range.isUnordered ? 0 : this.list.readAhead()),
+    }
+    const place: ListPlace<P> = { ...placeAt(perPage), next: first.page + 1, last: first.totalPages }
     await this.#next(reading, first)
-    await pager.run(first.page + 1, first.totalPages)
-    await this.#toEnd(reading, pager)
+    await this.#readOn(reading, list, place)
+    await this.#toEnd(reading, list, place)
     this.#total = reading.total
     return reading
   }
@@ -197,18 +181,49 @@ export class RangeWalk<P> {
     return Math.min(perPage, this.#most ?? perPage)
   }
 
+  /** Reads from the place to the end that the total gives. */
+  async #readOn(reading: RangeReading, list: PagedList<P>, place: ListPlace<P>): Promise<void> {
+    const isOver = (): boolean => this.#isOutOfOrder || reading.repeats.areMany
+    if (isOver()) return
+    place.total = reading.total
+    for await (const step of pages(list, place)) {
+      await this.#step(reading, step)
+      if (isOver()) return
+      if (step.is !== 'next' || !step.back) continue
+      // Without a true total, a fall means nothing.
+      if (this.#isUncounted) place.next = step.page.page + 1
+      else this.#steppedBack(step.back)
+    }
+  }
+
+  async #step(reading: RangeReading, step: ListStep<P>): Promise<void> {
+    if (step.is === 'next') await this.#next(reading, step.page)
+    else if (step.is === 'together') {
+      this.#look(step.page, reading)
+      await this.#page(reading, step.page, false)
+    } else if (step.is === 'total') this.#observe(reading, step.total)
+    else if (step.is === 'still' && reading.oldest !== '') this.#vouched.push(reading.oldest)
+    if (step.is === 'total' && step.back) this.#steppedBack(step.back)
+  }
+
+  #steppedBack(back: StepBack): void {
+    this.list.note('Stepping back in a range of a list', { ...back })
+  }
+
   /** Reads past the end that the total gives, until a page ends the list: see closebooks.ts. */
-  async #toEnd(reading: RangeReading, pager: Pager<P>): Promise<void> {
+  async #toEnd(reading: RangeReading, list: PagedList<P>, place: ListPlace<P>): Promise<void> {
     const { perPage, shown, repeats } = reading
     for (;;) {
       const { last } = reading
       const mayGoOn = last.isNew && (last.isFull || this.#isUncounted)
       if (!mayGoOn || this.#isOutOfOrder || repeats.areMany) return
       const behind = last.page + 1
-      const page = await pageBehind(this.port.fetch(this.range.after, behind, perPage))
+      const page = await pageBehind(this.list.fetch(behind, perPage))
       if (!page || !isNews(page, shown)) return
-      pager.has(behind, page)
-      await pager.run(behind, Math.max(behind, page.totalPages))
+      place.ready = { number: behind, page: Promise.resolve(page) }
+      place.next = behind
+      place.last = Math.max(behind, page.totalPages)
+      await this.#readOn(reading, list, place)
     }
   }
 
@@ -218,7 +233,7 @@ export class RangeWalk<P> {
     let number = this.range.until === forever ? 1 : pageOf(this.#newer, perPage)
     let total = this.#total
     for (;;) {
-      const page = await this.port.fetch(this.range.after, number, perPage)
+      const page = await this.list.fetch(number, perPage)
       const [newest] = page.observed
       if (number === 1 || (newest && !this.#holds(newest.updatedAt))) return page
       const fell = (total ?? page.total) - page.total
@@ -229,21 +244,18 @@ export class RangeWalk<P> {
 
   #observe(reading: RangeReading, total: number): number {
     if (this.#isUncounted) return 0
-    const fell = Math.max(0, reading.total - total)
+    const fell = fallen(reading.total, total)
     reading.fell ||= fell > 0
     reading.total = total
     return fell
   }
 
-  /**
-   * Returns by how much the total fell. After a fall, the next page overlaps this one, which says nothing about ties.
-   */
-  async #next(reading: RangeReading, page: WalkPage<P>): Promise<number> {
+  /** After a fall, the next page overlaps this one, which says nothing about ties. */
+  async #next(reading: RangeReading, page: WalkPage<P>): Promise<void> {
     this.#look(page, reading)
     const fell = this.#observe(reading, page.total)
     await this.#page(reading, page, fell === 0)
     if (fell > 0) reading.oldest = ''
-    return fell
   }
 
   /** Checks the list for anomalies before the page counts. */
@@ -266,7 +278,7 @@ export class RangeWalk<P> {
     reading.oldest = oldest ?? reading.oldest
     // A burst is vouched for after its last page; that commits before the next page does.
     const vouched = this.#vouched.splice(0).at(-1)
-    if (vouched !== undefined && !this.range.isUnordered) await this.port.reached(vouched)
+    if (vouched !== undefined && !this.range.isUnordered) await this.store.reached?.(vouched)
     await this.#take(page, isInOrder ? (oldest ?? null) : null)
   }
 }

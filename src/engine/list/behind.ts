@@ -5,7 +5,7 @@
 import { Skip } from '../base/errors.js'
 import { countAnomalies } from './anomalies.js'
 import type { ObservedRecord } from './observed.js'
-import type { WalkPage } from './types.js'
+import type { List, WalkPage } from './types.js'
 
 /** undefined if the source refuses the page: some sources do, although they show every other page. */
 export async function pageBehind<P>(answer: Promise<WalkPage<P>>): Promise<WalkPage<P> | undefined> {
@@ -15,10 +15,6 @@ export async function pageBehind<P>(answer: Promise<WalkPage<P>>): Promise<WalkP
     if (error instanceof Skip && (error.reason === 'absent' || error.reason === 'refused')) return undefined
     throw error
   }
-}
-
-export interface PagePort<P> {
-  fetch(page: number, perPage: number): Promise<WalkPage<P>>
 }
 
 /** What the earlier pages showed. */
@@ -76,12 +72,12 @@ export interface NextPage<P> {
  * sources answer with the last page of the list again, or with the first.
  */
 export async function lookBehind<P>(
-  port: PagePort<P>,
+  list: Pick<List<P>, 'fetch'>,
   { page: number, perPage }: { readonly page: number; readonly perPage: number },
   seenBefore: (page: WalkPage<P>) => Seen,
   isShownAgain: (page: WalkPage<P>) => boolean,
 ): Promise<NextPage<P> | undefined> {
-  const look = (): Promise<WalkPage<P> | undefined> => pageBehind(port.fetch(number, perPage))
+  const look = (): Promise<WalkPage<P> | undefined> => pageBehind(list.fetch(number, perPage))
   let page = await look()
   // A record may arrive between the source's query for the page and its count, so a single such response is a slip.
   if (page && !isShownAgain(page) && goesPastEnd(page, perPage, seenBefore(page))) page = await look()
@@ -92,7 +88,7 @@ export async function lookBehind<P>(
   if (isNews(page, seen) || page.total < seen.total) return found
   if (!found.isPastEnd) return undefined
   // If ties change their order, the last page looks different when it is shown again: such a source answers every page.
-  const next = await pageBehind(port.fetch(number + 1, perPage))
+  const next = await pageBehind(list.fetch(number + 1, perPage))
   return next && next.records > 0 && !isNews(next, seen) ? undefined : found
 }
 
@@ -100,13 +96,17 @@ export async function lookBehind<P>(
  * A page of a list. Some sources refuse a page past the end, and the list may have become shorter; then this returns an
  * empty page.
  */
-export async function fetchPage<P>(port: PagePort<P>, page: number, perPage: number): Promise<WalkPage<P>> {
-  const answer = page === 1 ? await port.fetch(1, perPage) : await pageBehind(port.fetch(page, perPage))
+export async function fetchPage<P>(
+  list: Pick<List<P>, 'fetch'>,
+  page: number,
+  perPage: number,
+): Promise<WalkPage<P>> {
+  const answer = page === 1 ? await list.fetch(1, perPage) : await pageBehind(list.fetch(page, perPage))
   if (answer) return answer
-  const head = await port.fetch(1, 1)
+  const head = await list.fetch(1, 1)
   // If the source counts records for a page but refuses it, the list hasn't ended.
   return (page - 1) * perPage < head.total
-    ? port.fetch(page, perPage)
+    ? list.fetch(page, perPage)
     : { ...head, page, records: 0, observed: [] }
 }
 

@@ -5,7 +5,7 @@ import { Search } from './countmismatch.js'
 import { isWholeFrom } from './cutpoint.js'
 import { IdSet } from './idset.js'
 import { PageSize } from './pagesize.js'
-import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
+import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from './types.js'
 import { type Evidence, verdict } from './verdict.js'
 
 /** The most readings of a list whose only fault is that ties hide records. */
@@ -38,7 +38,8 @@ export class WalkState<P> {
   #aheadUntil = ''
 
   constructor(
-    readonly port: WalkPort<P>,
+    readonly list: List<P>,
+    readonly store: Store<P>,
     readonly plan: WalkPlan,
   ) {
     this.size = new PageSize(plan.pageSizes, plan.known?.size ?? undefined, this.isWhole)

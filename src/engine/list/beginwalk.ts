@@ -5,7 +5,7 @@ import { Book } from './books.js'
 import { believedUntil, ceilingOf } from './clocks.js'
 import { areTied } from './ids.js'
 import { isOutOfOrder, newest } from './observed.js'
-import { listHeadOf } from './pager.js'
+import { listHeadOf } from './pages.js'
 import { Repeats, servedSize } from './pagesize.js'
 import { readPlainly } from './plain.js'
 import { isLoss, Reading, refuseLoss } from './reading.js'
@@ -14,7 +14,7 @@ import { reached } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
 /**
- * Begins a reading with the first page and reads the list to its end. A list of one page needs no reading: the page is
+ * Begins a reading with the first page. A list of one page needs no reading: the page is
  * its own proof, and this returns the outcome. If the page is full, the page after it must show nothing new.
  */
 export async function beginReading<P>(
@@ -43,10 +43,10 @@ export async function beginReading<P>(
   // The books of such a list can't close. A load of the whole list checks again whether they do by now.
   if ((known?.isUnsteady || known?.isUncounted) && !looksAgain) return readPlainly(walk, 'no_count', begin)
   if (isOutOfOrder(first.observed)) return readPlainly(walk, 'order', begin)
-  return readOn(walk, first, { number, perPage: size, joint, second: next?.page })
+  return opened(walk, first, { number, perPage: size, joint, second: next?.page })
 }
 
-interface ReadingOn<P> {
+interface Opening<P> {
   readonly number: number
   /** Records per page as the source serves them. */
   readonly perPage: number
@@ -55,11 +55,11 @@ interface ReadingOn<P> {
   readonly second: WalkPage<P> | undefined
 }
 
-async function readOn<P>(
+function opened<P>(
   walk: WalkState<P>,
   page: WalkPage<P>,
-  { number, perPage, joint, second }: ReadingOn<P>,
-): Promise<Reading<P>> {
+  { number, perPage, joint, second }: Opening<P>,
+): Reading<P> {
   const { floor, nextFloor } = walk.plan
   const { total, observed } = page
   const first = { ...page, totalPages: Math.ceil(total / perPage) }
@@ -72,10 +72,10 @@ async function readOn<P>(
   const own = new Book({ floor, total, ceiling, lateFrom, isZoneSeen, isTopSeen })
   if (ceiling > walk.newest) walk.newest = ceiling
   const reading = new Reading(walk, number, perPage, own, joint ?? own)
-  reading.pager.showed(first)
-  await reading.next(first)
-  if (second) reading.pager.has(2, second)
-  await reading.pager.run(2, Math.max(first.totalPages, second ? 2 : 1))
+  reading.place.head = listHeadOf(first)
+  reading.first = first
+  if (second) reading.place.ready = { number: 2, page: Promise.resolve(second) }
+  reading.goTo(2, Math.max(first.totalPages, second ? 2 : 1))
   return reading
 }
 
@@ -83,10 +83,10 @@ async function readOn<P>(
  * One response without a total, or with one that is too small, may be a slip. After two, that is how the source
  * answers.
  */
-async function firstPage<P>({ port, plan }: WalkState<P>, perPage: number): Promise<WalkPage<P>> {
-  const page = await port.fetch(1, perPage)
+async function firstPage<P>({ list, plan }: WalkState<P>, perPage: number): Promise<WalkPage<P>> {
+  const page = await list.fetch(1, perPage)
   const isOdd = page.isUncounted || isMoreThanCounted(page)
-  return isOdd && !plan.known?.isUncounted ? port.fetch(1, perPage) : page
+  return isOdd && !plan.known?.isUncounted ? list.fetch(1, perPage) : page
 }
 
 /** Whether the page shows the whole list, except for records that earlier walks know to be counted but not shown. */
@@ -115,7 +115,7 @@ async function nextOf<P>(
   const repeats = new Repeats()
   repeats.take(first)
   const next = await lookBehind(
-    walk.port,
+    walk.list,
     { page: 2, perPage: size },
     (page) => seenOn(first, page),
     (page) => repeats.has(page),
@@ -147,21 +147,21 @@ async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number):
     { ceiling: ceilingOf(page), books: { first: total, last: total, distinct, entered: 0, fallen: 0 } },
     { isUnordered },
   )
-  await walk.port.store(page, { progress: null, outcome })
+  await walk.store(page, { progress: null, outcome })
   return outcome
 }
 
 /**
- * Resumes the reading of an earlier process and reads the list to its end. undefined: there is none to resume, or so
+ * Resumes the reading of an earlier process where it stopped. undefined: there is none to resume, or so
  * many records are gone that a new walk is safer.
  */
 export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promise<Reading<P> | undefined> {
-  const { port, plan } = walk
+  const { list, plan } = walk
   const { floor, nextFloor } = plan
   if (plan.resume?.progress.floor !== floor) return undefined
   // The total comes first: a record deleted after this response shows as a fall in the next page, and the walk steps
   // back.
-  const head = await port.fetch(1, 1)
+  const head = await list.fetch(1, 1)
   const { total } = head
   const progress = reached(plan.resume.progress, listHeadOf(head))
   const { boundary, ceiling, size = usual } = progress
@@ -169,7 +169,7 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
   if (perPage < usual) walk.size.learn(perPage)
   // A ceiling in the future doesn't show what changed since the walk began.
   if (ceiling > believedUntil(head.clocks)) return undefined
-  const newer = await port.countAfter(boundary)
+  const newer = await list.countAfter(boundary)
   if (isLoss(total, progress.last)) return undefined
   const book = Book.restored(floor, {
     ...plan.resume,
@@ -184,10 +184,10 @@ export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promi
   // read in any case.
   const read = Math.max(newer, total - progress.below)
   const pages = Math.max(1, Math.ceil(Math.max(total, newer) / perPage))
-  reading.pager.showed(head)
+  reading.place.head = listHeadOf(head)
   const from = await reach(reading, Math.min(Math.floor(read / perPage) + 1, pages), boundary)
-  port.note('Resuming a walk', { from, boundary })
-  await reading.pager.run(from, pages)
+  list.note('Resuming a walk', { from, boundary })
+  reading.goTo(from, pages)
   return reading
 }
 
@@ -199,7 +199,7 @@ async function reach<P>(reading: Reading<P>, from: number, boundary: string): Pr
   for (let k = from; ; k--) {
     const page = await reading.fetch(k, reading.perPage)
     if (k > 1 && newest(page.observed) < boundary) continue
-    reading.pager.has(k, page)
+    reading.place.ready = { number: k, page: Promise.resolve(page) }
     return k
   }
 }

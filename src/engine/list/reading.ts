@@ -1,6 +1,6 @@
 /**
- * One reading of the list: it enters each page into the books and hands the page to the warehouse. beginwalk.ts starts
- * a reading, closebooks.ts ends it, evidence.ts turns it into evidence.
+ * One reading of the list: its place, its books, and what is odd about the pages. walk.ts reads with it; beginwalk.ts
+ * starts a reading, closebooks.ts ends it, evidence.ts turns it into evidence.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
@@ -19,10 +19,10 @@ import { Places } from './countmismatch.js'
 import { forever } from './cutpoint.js'
 import { isOutOfOrder } from './observed.js'
 import type { Place } from './olderpart.js'
-import { Pager, type PagerPort } from './pager.js'
+import { type ListPlace, type ListStep, type PageStep, pages, placeAt, type StepBack } from './pages.js'
 import { Repeats } from './pagesize.js'
 import { edgesOf } from './ties.js'
-import type { ListHead, WalkPage, WalkProgress } from './types.js'
+import type { PageCommit, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
@@ -51,8 +51,9 @@ export function refuseLoss(total: number, before: number, what: 'list' | 'rows' 
   )
 }
 
-export class Reading<P> implements PagerPort<P> {
-  readonly pager: Pager<P> = new Pager<P>(this)
+export class Reading<P> {
+  /** Where it is in the list. */
+  readonly place: ListPlace<P>
   /** Records were deleted during the reading, and the reading stepped back. */
   hasSteppedBack = false
   readonly places = new Places()
@@ -66,6 +67,9 @@ export class Reading<P> implements PagerPort<P> {
   /** Only the first reading keeps progress: a walk that is killed in a later reading starts over. */
   readonly #progress: Progress | undefined
 
+  /** The first page of the list, until it is taken. */
+  first: WalkPage<P> | undefined
+
   /** `number`: 1 for the first reading. `joint`: the book that several readings share; in the first reading, `own`. */
   readonly isResumed: boolean
 
@@ -78,6 +82,7 @@ export class Reading<P> implements PagerPort<P> {
     resumed?: WalkProgress,
   ) {
     this.isResumed = resumed !== undefined
+    this.place = placeAt(perPage)
     const { most } = walk.size
     if (number === 1)
       this.#progress = new Progress(own, { perPage, ...(most !== undefined && { most }) }, resumed)
@@ -91,6 +96,11 @@ export class Reading<P> implements PagerPort<P> {
   /** The list isn't read on this way, because its order or its total is unreliable. */
   get isAbandoned(): boolean {
     return this.walk.isUnordered || this.walk.search.isTotalJumping || this.#pastEnd !== undefined
+  }
+
+  /** No further page is wanted, or there is none. */
+  get isOver(): boolean {
+    return this.isAbandoned || this.isAtEnd
   }
 
   /** Where a plain reading continues if the total turns out to be wrong. */
@@ -151,42 +161,69 @@ export class Reading<P> implements PagerPort<P> {
   }
 
   fetch(page: number, perPage: number): Promise<WalkPage<P>> {
-    return fetchPage(this.walk.port, page, perPage)
+    return fetchPage(this.walk.list, page, perPage)
   }
 
   /** Bursts are for the first reading: a list whose books didn't close is read again in strict order. */
   readAhead(): number {
-    return this.number === 1 ? this.walk.port.readAhead() : 0
+    return this.number === 1 ? this.walk.list.readAhead() : 0
   }
 
-  /** The next page in order. After a fall, records may have slipped past this page, so the progress doesn't move. */
-  async next(page: WalkPage<P>): Promise<number> {
+  /** Moves to a page. `last`: the last page as far as known. */
+  goTo(next: number, last: number): void {
+    Object.assign(this.place, { next, last, total: this.own.last })
+  }
+
+  /** The pages from its place on, beginning with a first page that has already arrived. */
+  async *pages(): AsyncGenerator<ListStep<P>, void> {
+    const { first } = this
+    this.first = undefined
+    if (first) yield { is: 'next', page: first }
+    if (!this.isOver) yield* pages(this, this.place)
+  }
+
+  /** Enters a page into the books. Returns the ids that no earlier page showed. */
+  enter(step: Pick<PageStep<P>, 'is' | 'page' | 'before'>): readonly Int64[] {
+    const { page, before } = step
+    const isInOrder = step.is === 'next'
     this.#look(page)
-    const { fresh, fell } = this.#response(page, true, true)
-    const edges = edgesOf(page)
-    if (edges && fell === 0 && !this.#repeats.isOne) this.own.ties.follow(edges)
-    else if (edges) this.own.ties.glimpse(edges)
-    if (fell === 0) this.#progress?.vouch(page)
-    await this.#store(page, fresh)
-    return fell
+    const { fresh, fell } = this.#response(page, isInOrder, true)
+    this.#follow(page, isInOrder, fell)
+    // After a fall, records may have slipped past this page, so the progress doesn't move.
+    if (before) this.#progress?.burst(page, before)
+    else if (fell === 0) this.#progress?.vouch(page)
+    return fresh
   }
 
-  /** A page of a burst, which overlaps other responses in time. */
-  async burst(page: WalkPage<P>, before: ListHead): Promise<void> {
-    this.#look(page)
-    const { fresh } = this.#response(page, false, true)
+  #follow(page: WalkPage<P>, isInOrder: boolean, fell: number): void {
     const edges = edgesOf(page)
-    if (edges) this.own.ties.hold(edges)
-    this.#progress?.burst(page, before)
-    await this.#store(page, fresh)
+    const { ties } = this.own
+    if (!edges) return
+    if (!isInOrder) ties.hold(edges)
+    else if (fell === 0 && !this.#repeats.isOne) ties.follow(edges)
+    else ties.glimpse(edges)
   }
 
-  /** A page at the top of the list, read again because it shows newer records. Returns by how much the total fell. */
-  async top(page: WalkPage<P>): Promise<number> {
-    for (const book of this.books) book.surprise(page.observed)
-    const { fresh, fell } = this.see(page)
-    await this.#store(page, fresh)
-    return fell
+  /** What commits with a page. */
+  commit(fresh: readonly Int64[]): PageCommit {
+    return this.#progress?.commit(fresh) ?? {}
+  }
+
+  /** Decides which records of a page have entered the list. `before`: the versions that the warehouse had. */
+  judge(page: WalkPage<P>, before: (id: Int64) => string | undefined): void {
+    const { own, joint, walk } = this
+    const entered = own.judge(page.observed, before)
+    this.#progress?.entered(entered)
+    if (joint !== own) joint.judge(page.observed, before)
+    walk.stored(page)
+  }
+
+  /** Takes what a step says beyond its page. */
+  follow(step: ListStep<P>): void {
+    if (step.is === 'still') this.#vouch(step.upTo)
+    else if (step.is === 'moved') this.#stopProgress()
+    else if (step.is === 'total') this.#observe(step.total)
+    if ('back' in step && step.back) this.steppedBack(step.back)
   }
 
   /** Enters a page of the late zone that is read again. The caller stores it. */
@@ -196,23 +233,23 @@ export class Reading<P> implements PagerPort<P> {
     return this.#response(page, true, false)
   }
 
-  observe(total: number): void {
+  #observe(total: number): void {
     for (const book of this.books) book.response(total, [])
   }
 
-  vouch(page: WalkPage<P>): void {
+  #vouch(page: WalkPage<P>): void {
     this.own.ties.followHeld()
     this.#progress?.vouch(page)
   }
 
-  stopProgress(): void {
+  #stopProgress(): void {
     this.own.ties.dropHeld()
     this.#progress?.stopProgress()
   }
 
-  steppedBack(details: Record<string, unknown>): void {
+  steppedBack(back: StepBack): void {
     this.hasSteppedBack = true
-    this.walk.port.note('Records were deleted while the list was read: stepping back', details)
+    this.walk.list.note('Records were deleted while the list was read: stepping back', { ...back })
   }
 
   /** Checks the list for anomalies before the books know the page. */
@@ -250,14 +287,5 @@ export class Reading<P> implements PagerPort<P> {
     if (joint !== own) joint.response(totalFor(joint), page.observed, place)
     this.walk.noteResponse(page, inOrder ? own : undefined)
     return response
-  }
-
-  async #store(page: WalkPage<P>, fresh: readonly Int64[]): Promise<void> {
-    const { own, joint, walk } = this
-    const before = await walk.port.store(page, this.#progress?.commit(fresh) ?? {})
-    const entered = own.judge(page.observed, before)
-    this.#progress?.entered(entered)
-    if (joint !== own) joint.judge(page.observed, before)
-    walk.stored(page)
   }
 }

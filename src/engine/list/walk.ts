@@ -4,12 +4,13 @@
  */
 import { Bug } from '../base/errors.js'
 import { beginReading, resumeReading } from './beginwalk.js'
+import type { PlainBegin } from './behind.js'
 import type { Book } from './books.js'
-import { closeReading, readToEnd, readZone } from './closebooks.js'
+import { closeReading, lookPast, readZone } from './closebooks.js'
 import { isOpen, judgeReading, numbersOf } from './evidence.js'
 import { readPlainly, readUnsteady } from './plain.js'
 import { Reading } from './reading.js'
-import type { WalkOutcome, WalkPage, WalkPlan, WalkPort } from './types.js'
+import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from './types.js'
 import { movesWatermark } from './verdict.js'
 import { mayReadOn, WalkState } from './walkstate.js'
 
@@ -29,7 +30,7 @@ interface ReadingEnd {
  *    continues where an earlier process stopped, if that left progress for this floor and the list hasn't lost too many
  *    records.
  * 2. Read: takes page after page into the books and the warehouse, with progress in the first reading. Steps back when
- *    the total falls (pager.ts). Goes to 3 at the end of the list: a page that isn't full or shows nothing new.
+ *    the total falls (pages.ts). Goes to 3 at the end of the list: a page that isn't full or shows nothing new.
  * 3. Close: reads the first page again until it shows nothing new, and reads newer records too. If the list never stops
  *    changing, the reading ends as `unproven`.
  * 4. Judge: reads a late zone of more than a page again if the list has stirred, and the page past the end if records
@@ -38,14 +39,14 @@ interface ReadingEnd {
  *    open. If no reading is left, the walk ends as `unproven`.
  *
  * A list that isn't newest first, or has no reliable total, leaves these states: plain.ts reads every page of it. In
- * every state, a source that shows far too few records ends the walk with a Skip, and so does an error of the port. The
- * committed progress stays for the next run.
+ * every state, a source that shows far too few records ends the walk with a Skip, and so does an error of the list or of
+ * the store. The committed progress stays for the next run.
  */
 export class Walk<P> {
   readonly #state: WalkState<P>
 
-  constructor(port: WalkPort<P>, plan: WalkPlan) {
-    this.#state = new WalkState(port, plan)
+  constructor(list: List<P>, store: Store<P>, plan: WalkPlan) {
+    this.#state = new WalkState(list, store, plan)
   }
 
   /** Throws Skip if the list can't be read or isn't trusted. */
@@ -54,7 +55,7 @@ export class Walk<P> {
     for (let number = 1; this.#mayRead(number, end?.joint); number++) {
       end = await this.#read(number, end?.joint)
       if (end.isFinal) return end.outcome
-      this.#state.port.note('The books of the walk do not close', { pass: number, ...end.outcome.books })
+      this.#state.list.note('The books of the walk do not close', { pass: number, ...end.outcome.books })
     }
     if (!end) throw new Bug('A walk needs a page size')
     return end.outcome
@@ -83,34 +84,57 @@ export class Walk<P> {
 
   /** Reads on to the end of the list. Returns an outcome if the list's order or total is unreliable. */
   async #readOn(reading: Reading<P>, perPage: number): Promise<WalkOutcome | undefined> {
+    await this.#readPages(reading)
     if (this.#state.isUnordered) return readPlainly(this.#state, 'order', { from: 1, pages: [], perPage })
-    const beyond = await readToEnd(reading, reading.behind)
+    const beyond = await this.#readPast(reading, reading.behind)
     if (beyond) return readPlainly(this.#state, 'no_count', beyond)
     const { readPastEnd } = reading
     const isUncounted = readPastEnd && (await reading.isPastEndStill())
     return isUncounted ? readPlainly(this.#state, 'no_count', readPastEnd) : undefined
   }
 
+  /** Takes page after page, from the reading's place to the end of the list, as far as the total shows it. */
+  async #readPages(reading: Reading<P>): Promise<void> {
+    for await (const step of reading.pages()) {
+      if ('page' in step) {
+        const fresh = reading.enter(step)
+        const before = await this.#state.store(step.page, reading.commit(fresh))
+        reading.judge(step.page, before)
+      }
+      reading.follow(step)
+      if (reading.isOver) return
+    }
+  }
+
+  /** Reads on while the list goes on. Returns where to continue if the total is wrong. */
+  async #readPast(reading: Reading<P>, from: number | undefined): Promise<PlainBegin<P> | undefined> {
+    for (let behind = from; ; behind = reading.behind) {
+      const more = await lookPast(reading, behind)
+      if (more !== 'more') return more
+      await this.#readPages(reading)
+    }
+  }
+
   /** Closes the books, and commits the verdict with the last page. */
   async #close(reading: Reading<P>): Promise<WalkOutcome> {
     if (reading.isAbandoned) return readUnsteady(this.#state, reading.own)
-    const { port } = this.#state
+    const { store } = this.#state
     let last = await this.#lastPage(reading)
     if (last && isOpen(reading) && this.#lacksEnd(reading)) {
-      await port.store(last, {})
+      await store(last, {})
       const { distinct } = reading.own.balance()
-      const beyond = await readToEnd(reading, reading.lastPage + 1)
+      const beyond = await this.#readPast(reading, reading.lastPage + 1)
       if (beyond) return readPlainly(this.#state, 'no_count', beyond)
       if (reading.own.balance().distinct > distinct) last = await this.#lastPage(reading)
     }
     if (last && ((await reading.isPastEndStill()) || reading.isMoreThanCounted)) {
-      await port.store(last, {})
+      await store(last, {})
       return readPlainly(this.#state, 'no_count', { from: 1, pages: [], perPage: reading.perPage })
     }
     if (!last) return this.#moving(reading)
     const isLastReading = !this.#mayRead(reading.number + 1, reading.joint)
     const outcome = judgeReading(reading, isLastReading)
-    await port.store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
+    await store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
     return outcome
   }
 

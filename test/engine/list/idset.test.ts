@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Int64 } from '../../../schema/resource.js'
-import { decodeIds, encodeIds, IdSet } from '../../../src/engine/walk/idset.js'
+import { decodeIds, encodeIds, IdSet } from '../../../src/engine/list/idset.js'
 
 const safe = 9007199254740991n
 const exact = (value: bigint): Int64 => (value >= -safe && value <= safe ? Number(value) : value)

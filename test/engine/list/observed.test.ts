@@ -1,6 +1,6 @@
 /** One rule names the records of every response, storable or not, so counts and ranges agree on them. */
 import { describe, expect, it } from 'vitest'
-import { observedRecords, type ShownRecord } from '../../../src/engine/walk/observed.js'
+import { observedRecords, type ShownRecord } from '../../../src/engine/list/observed.js'
 
 const time = (second: number): string => `2026-01-01T00:00:0${second}.000000Z`
 

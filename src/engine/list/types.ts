@@ -1,7 +1,4 @@
-/**
- * The types that a walk shares with its callers and that its own files share with each other. Every walker of a list
- * implements WalkPort: run/cursorwalk.ts and features/reconcile do.
- */
+/** The types that the readers of a list share with their callers and with each other. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Finding, Hole } from './anomalies.js'
 import type { Clocks } from './clocks.js'
@@ -112,22 +109,22 @@ export interface WalkOutcome extends Claim {
   readonly finding?: Finding
 }
 
-/** How the walk reaches the list and the warehouse. */
-export interface WalkPort<P> {
-  /** One page of the list of records newer than the floor. */
+/** A list of the records newer than some time, as everything that reads it reaches it. */
+export interface List<P> {
   fetch(page: number, perPage: number): Promise<WalkPage<P>>
-  /** Stores a page with its commit in one transaction. Returns the versions that the warehouse had before, by id. */
-  store(page: WalkPage<P>, commit: PageCommit): Promise<(id: Int64) => string | undefined>
   /** How many records are newer than t (docs/architecture.md, What else the engine rests on). */
   countAfter(t: string): Promise<number>
   /**
-   * How many pages may be under way at the same time. 0: the walk requests a page when the previous page is stored. 1:
-   * the walk requests it when the previous page has arrived, still strictly one after the other. More: the walk reads
-   * pages in bursts.
+   * How many pages may be under way at the same time. 0: the reader requests a page when the previous page is stored. 1:
+   * it requests it when the previous page has arrived, still strictly one after the other. More: it reads pages in
+   * bursts.
    */
   readAhead(): number
   note(message: string, fields: Record<string, unknown>): void
 }
+
+/** Stores a page with its commit in one transaction. Returns the versions that the warehouse had before, by id. */
+export type Store<P> = (page: WalkPage<P>, commit: PageCommit) => Promise<(id: Int64) => string | undefined>
 
 export interface WalkPlan {
   readonly floor: string
@@ -151,24 +148,18 @@ export interface WalkPlan {
   readonly expected?: number
 }
 
-/** How a caller reaches a cursor's list: one page of the records newer than t. */
-export interface ListPort<P> {
-  /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
-  readonly pageSizes?: readonly number[]
-  fetch(after: string, page: number, perPage: number): Promise<WalkPage<P>>
-}
-
-export interface RangePort<P> extends ListPort<P> {
+/** Where the pages of a range go. */
+export interface RangeStore<P> {
   /** Takes a page that shows a record of the range. With a boundary: see `reached`. */
   take(page: WalkPage<P>, boundary: string | null): Promise<void>
   /** Every record of the range newer than the boundary has been taken: a later run may begin there. */
-  reached(boundary: string): Promise<void>
-  readAhead(): number
-  note(message: string, fields: Record<string, unknown>): void
+  reached?(boundary: string): Promise<void>
 }
 
 /** Records with `after` < `updated_at` <= `until`. `until` is the end of a second, or `forever`. */
 export interface ListRange {
+  /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
+  readonly pageSizes?: readonly number[]
   readonly after: string
   readonly until: string
   /** Records newer than `until`, as far as known; they determine the page to begin with. */

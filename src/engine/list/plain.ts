@@ -78,7 +78,7 @@ class PlainWalk<P> {
   }
 
   async run(begin: PlainBegin<P>): Promise<WalkOutcome> {
-    const { port, size } = this.walk
+    const { store, size } = this.walk
     this.#ceiling = begin.ceiling ?? null
     let before: StillList | undefined
     let read: Ids | undefined
@@ -89,7 +89,7 @@ class PlainWalk<P> {
       const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
       outcome = this.#judge(reading, now, { ...(before && { still: before }), ...(read && { ids: read }) })
       const isDone = movesWatermark(outcome)
-      await port.store(reading.last, isDone ? { progress: null, outcome } : { progress: null })
+      await store(reading.last, isDone ? { progress: null, outcome } : { progress: null })
       if (isDone || !reading.isEnded) return outcome
       before = now
       read = reading.ids
@@ -106,22 +106,22 @@ class PlainWalk<P> {
 
   /** undefined: the two readings don't show the same versions in the same order, or the total didn't change. */
   async runTwice(ceiling: string): Promise<WalkOutcome | undefined> {
-    const { port, size } = this.walk
+    const { store, size } = this.walk
     const [first = 100, second = first] = size.sizes
     this.#ceiling = ceiling
     const one = await this.#read({ from: 1, pages: [], perPage: first })
-    await port.store(one.last, { progress: null })
+    await store(one.last, { progress: null })
     const two = await this.#read({ from: 1, pages: [], perPage: second })
     const isStill = one.ids.versions === two.ids.versions && !(one.isSteady && two.isSteady)
     const isTold = isStill && one.isEnded && two.isEnded
     const basis = { by: 'end', mayHide: false } as const
     const outcome = isTold ? this.#outcome(basis, two.ids.numbers(two.last.total), true) : undefined
-    await port.store(two.last, outcome ? { progress: null, outcome } : {})
+    await store(two.last, outcome ? { progress: null, outcome } : {})
     return outcome
   }
 
   async #read(begin: PlainBegin<P>): Promise<PlainReading<P>> {
-    const { port } = this.walk
+    const { list, store } = this.walk
     const reading: PlainState = {
       ...{ ids: new Ids(begin.seen), totals: new Set(), perPage: begin.perPage, news: 0, quiet: 0 },
     }
@@ -129,8 +129,8 @@ class PlainWalk<P> {
     let last: WalkPage<P> | undefined
     let end: 'shown' | 'refused' | undefined
     for (let k = begin.from; end === undefined && k < mostPages; k++) {
-      const page = begin.pages[k - begin.from] ?? (await pageBehind(port.fetch(k, reading.perPage)))
-      if (page && last) await port.store(last, { progress: null })
+      const page = begin.pages[k - begin.from] ?? (await pageBehind(list.fetch(k, reading.perPage)))
+      if (page && last) await store(last, { progress: null })
       if (page) {
         last = page
         repeats.take(page)
@@ -140,8 +140,8 @@ class PlainWalk<P> {
     // Arrivals at the top only matter if the list has an order. A tenant that is gone refuses every page, including the
     // first.
     if (!last || end === 'refused' || this.cause === 'order') {
-      if (last) await port.store(last, { progress: null })
-      last = await port.fetch(1, begin.perPage)
+      if (last) await store(last, { progress: null })
+      last = await list.fetch(1, begin.perPage)
       reading.totals.add(last.total)
     }
     this.#steady = reading.news === 0 ? this.#steady + 1 : 0

@@ -1,47 +1,47 @@
 /**
- * The end of a reading, in three steps: reads on until the pages show the end of the list, closes the books with the
+ * The end of a reading, in three steps: looks for pages past the end that the total gives, closes the books with the
  * first page, and rereads a late zone of more than a page if the list has stirred.
  */
 import { lookBehind, type PlainBegin } from './behind.js'
 import { sourceTime } from './clocks.js'
 import type { ObservedRecord } from './observed.js'
+import { type PagedList, pages, placeAt } from './pages.js'
 import { type Reading, refuseLoss } from './reading.js'
 import { edgesOf } from './ties.js'
 import type { WalkPage } from './types.js'
 
 /**
- * Reads past the end that the total gives, until a page ends the list: one that isn't full or shows nothing new. A
- * total may be capped or estimated. Returns where to continue if the total is wrong. Costs one extra request if the
- * last page is full, and before a count mismatch is settled.
+ * Looks past the end that the total gives: a total may be capped or estimated. Only a page that isn't full or shows
+ * nothing new ends a list. `more`: the list goes on at the reading's place. Otherwise the list has ended, or its total is
+ * wrong: then this returns where to continue. Costs one extra request if the last page is full, and before a count
+ * mismatch is settled.
  */
-export async function readToEnd<P>(
+export async function lookPast<P>(
   reading: Reading<P>,
-  from: number | undefined,
-): Promise<PlainBegin<P> | undefined> {
-  const { walk, own, perPage, pager } = reading
-  const isOver = (): boolean => reading.isAbandoned || reading.isAtEnd
-  for (let behind = from; behind !== undefined && !isOver(); behind = reading.behind) {
-    if (behind <= reading.deepest) {
-      // The total fell below what was read: these pages are read again before one of them can be the last.
-      await pager.run(behind, behind)
-      continue
-    }
-    const { seen } = reading
-    const next = await lookBehind(
-      walk.port,
-      { page: behind, perPage },
-      () => seen,
-      (page) => reading.isShownAgain(page),
-    )
-    if (next?.isPastEnd) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
-    if (!next) {
-      walk.search.isEndSeen = true
-      return undefined
-    }
-    pager.has(behind, next.page)
-    await pager.run(behind, Math.max(behind, next.page.totalPages))
+  behind: number | undefined,
+): Promise<'more' | PlainBegin<P> | undefined> {
+  const { walk, own, perPage, place } = reading
+  if (behind === undefined || reading.isOver) return undefined
+  if (behind <= reading.deepest) {
+    // The total fell below what was read: these pages are read again before one of them can be the last.
+    reading.goTo(behind, behind)
+    return 'more'
   }
-  return undefined
+  const { seen } = reading
+  const next = await lookBehind(
+    walk.list,
+    { page: behind, perPage },
+    () => seen,
+    (page) => reading.isShownAgain(page),
+  )
+  if (next?.isPastEnd) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
+  if (!next) {
+    walk.search.isEndSeen = true
+    return undefined
+  }
+  place.ready = { number: behind, page: Promise.resolve(next.page) }
+  reading.goTo(behind, Math.max(behind, next.page.totalPages))
+  return 'more'
 }
 
 /** The first page of the list, requested after all others. `fresh`: records that no earlier page showed. */
@@ -67,11 +67,32 @@ export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<
     const isNewer = (time: string): boolean => time > seen && time <= limit
     const hasNews = page.observed.some((s) => isNewer(s.updatedAt) || books.some((book) => book.isNews(s)))
     if (!hasNews) return { page, fresh: enterLast(reading, page) }
-    await reading.top(page)
+    await enterTop(reading, page)
     if (!page.observed.some(({ updatedAt }) => updatedAt < seen))
-      await reading.pager.runUntil(seen, page.totalPages, (next) => reading.top(next))
+      await readTop(reading, seen, page.totalPages)
   }
   return undefined
+}
+
+/** A page at the top of the list, read again because it shows newer records. */
+async function enterTop<P>(reading: Reading<P>, page: WalkPage<P>): Promise<void> {
+  for (const book of reading.books) book.surprise(page.observed)
+  const { fresh } = reading.see(page)
+  reading.judge(page, await reading.walk.store(page, reading.commit(fresh)))
+}
+
+/** Reads one by one from the second page to the first record older than `time`. */
+async function readTop<P>(reading: Reading<P>, time: string, last: number): Promise<void> {
+  if (reading.isOver) return
+  const { perPage, own } = reading
+  const list: PagedList<P> = { fetch: (page, size) => reading.fetch(page, size), readAhead: () => 0 }
+  for await (const step of pages(list, { ...placeAt<P>(perPage), next: 2, last, total: own.last })) {
+    if (step.is !== 'next') continue
+    await enterTop(reading, step.page)
+    if (step.back) reading.steppedBack(step.back)
+    else if (step.page.observed.some(({ updatedAt }) => updatedAt < time)) return
+    if (reading.isOver) return
+  }
 }
 
 function enterLast<P>({ own, books }: Reading<P>, page: WalkPage<P>): number {
@@ -112,7 +133,7 @@ export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>):
     for (const book of books)
       book.zoneAgrees = quiet > 0 && (zone.isShown || (quiet >= enough && book.isEven))
     if (books.every((book) => book.zoneAgrees) || attempt === attempts) return zone.last
-    await reading.walk.port.store(zone.last, {})
+    await reading.walk.store(zone.last, {})
     page = await reading.fetch(1, reading.perPage)
     fresh = enter(reading, page)
   }
@@ -137,7 +158,7 @@ async function readOnce<P>(reading: Reading<P>, first: WalkPage<P>, from: string
       const places = (number - 1) * reading.perPage + zone.length - (page.total - first.total)
       return { last: page, unseen, isShown: ids.size === places }
     }
-    await reading.walk.port.store(page, {})
+    await reading.walk.store(page, {})
     page = await reading.fetch(number + 1, reading.perPage)
     unseen += enter(reading, page)
   }

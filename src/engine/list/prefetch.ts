@@ -1,5 +1,5 @@
 /**
- * Pages that are under way at the same time, handed out in list order. pager.ts reads a burst with it; features/plan
+ * Pages that are under way at the same time, handed out in list order. pages.ts reads a burst with it; features/plan
  * predicts the number of bursts with the same figures.
  */
 import type { ListHead, WalkPage } from './types.js'
@@ -25,10 +25,11 @@ interface PendingPage<P> {
 /** How many pages may wait behind a slow one. More would only fill memory. */
 const slack = 4
 
-interface PrefetchPort<P> {
-  fetch(page: number): Promise<WalkPage<P>>
-  readAhead(): number
-  look(): Promise<ListHead>
+/** How a page and the head of the list are requested, and how many pages may be under way. */
+interface Asking<P> {
+  readonly ask: (page: number) => Promise<WalkPage<P>>
+  readonly look: () => Promise<ListHead>
+  readonly most: () => number
 }
 
 /**
@@ -47,13 +48,13 @@ export class Prefetch<P> {
   #isStopped = false
 
   constructor(
-    private readonly port: PrefetchPort<P>,
-    span: { from: number; last: number; width: number },
+    private readonly asking: Asking<P>,
+    span: { readonly next: number; readonly last: number; readonly width: number },
   ) {
-    this.#next = span.from
+    this.#next = span.next
     this.#last = span.last
     this.#width = span.width
-    this.#end = this.#endOf(span.from)
+    this.#end = this.#endOf(span.next)
   }
 
   /** undefined: no page is left, or reading together is no longer worthwhile. */
@@ -73,7 +74,7 @@ export class Prefetch<P> {
   }
 
   #ask(): void {
-    const most = Math.max(1, this.port.readAhead())
+    const most = Math.max(1, this.asking.most())
     while (this.#goesOn() && this.#underWay < most && this.#waiting.length < most + slack)
       this.#start(this.#next++)
   }
@@ -81,7 +82,7 @@ export class Prefetch<P> {
   #goesOn(): boolean {
     if (this.#isStopped || this.#next > this.#last) return false
     if (this.#next <= this.#end) return true
-    if (this.port.readAhead() <= 1) return false
+    if (this.asking.most() <= 1) return false
     this.#width = Math.min(largestBurst, this.#width * 2)
     this.#end = this.#endOf(this.#next)
     return true
@@ -92,7 +93,7 @@ export class Prefetch<P> {
   }
 
   #start(number: number): void {
-    const page = this.port.fetch(number)
+    const page = this.asking.ask(number)
     this.#underWay++
     const settled = (): void => {
       this.#underWay--
@@ -103,7 +104,7 @@ export class Prefetch<P> {
     this.#arrived = after(this.#arrived, () => page)
     if (number !== this.#end) this.#waiting.push(pending)
     else {
-      const check = after(this.#arrived, () => this.port.look())
+      const check = after(this.#arrived, () => this.asking.look())
       this.#arrived = check
       this.#waiting.push({ ...pending, check })
     }

@@ -1,0 +1,44 @@
+/**
+ * What the books see doesn't change by accident: requests, stored pages, counts and verdicts of some thousand readings
+ * are those of test/engine/list/sequences.json, which `SEQUENCES=write` writes after a change that was meant. To see the
+ * steps of one reading: `SEQUENCE='late killed 17' npx vitest run test/engine/list/sequences.test.ts`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { kindNames, playSequence, sequences } from '../../support/sequences.js'
+import { root } from '../../support/tree.js'
+
+const file = join(root, 'test/engine/list/sequences.json')
+/** Readings of each kind: all of them in test/long. */
+const count = Number(process.env.SEQUENCE_COUNT ?? 30)
+const kept = Number(process.env.SEQUENCE_COUNT ?? 550)
+
+type Kept = Record<string, readonly string[]>
+
+const { SEQUENCE: shown, SEQUENCES: mode } = process.env
+const isWriting = mode === 'write'
+const before = isWriting ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Kept)
+const written: Record<string, readonly string[]> = {}
+
+/** Ten hashes a line. */
+const lines = (hashes: readonly string[]): string[] =>
+  Array.from({ length: Math.ceil(hashes.length / 10) }, (_, i) => hashes.slice(i * 10, i * 10 + 10).join(' '))
+
+it.each(kindNames)('readings of the kind %s go as before', { timeout: 600_000 }, async (kind) => {
+  const hashes = await sequences(kind, isWriting ? kept : count)
+  written[kind] = lines(hashes)
+  if (isWriting) return
+  const known = (before[kind] ?? []).join(' ').split(' ')
+  const changed = hashes.flatMap((hash, i) => (hash === known[i] ? [] : [`${kind} ${i + 1}`]))
+  expect(changed).toEqual([])
+})
+
+it.runIf(shown !== undefined)('shown', async () => {
+  const [, kind = '', seed = ''] = /^(.+) (\d+)$/.exec(shown ?? '') ?? []
+  await playSequence(kind, Number(seed), (line) => console.log(line))
+})
+
+afterAll(() => {
+  if (isWriting) writeFileSync(file, `${JSON.stringify(written, null, 2)}\n`)
+})
