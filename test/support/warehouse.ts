@@ -45,20 +45,27 @@ const postgres: Kind = {
   migrated: async () => ({ url: await clonePostgres(), schema: templateSchema }),
 }
 
-/** SQLite and Postgres, whatever WAREHOUSES is: for what a dialect itself does, and for the laws. */
+/** For the laws, and the contract that every dialect keeps: SQLite and Postgres, whatever WAREHOUSES is. */
 export function bothWarehouses(): Kind[] {
   postgresOfRun()
   return [sqlite, postgres]
 }
 
 /**
+ * For tests whose subject is what a dialect does (it stores, erases, locks, upgrades, answers the SQL of views, is
+ * killed): SQLite, and as `.ci/run` tests it Postgres too.
+ */
+export const dialectWarehouses = (): Kind[] =>
+  inject('warehouses') === 'sqlite' ? [sqlite] : bothWarehouses()
+
+/**
  * For tests of everything above the dialects, for which all warehouses are the same: SQLite, and with WAREHOUSES=both
- * Postgres too.
+ * Postgres too. The laws and the tests of the dialects show that they are the same.
  */
 export const warehouses = (): Kind[] => (inject('warehouses') === 'both' ? bothWarehouses() : [sqlite])
 
-/** The address of the run's Postgres if tests of everything above the dialects run on it; otherwise empty. */
-export const postgresUrl = (): string => (inject('warehouses') === 'both' ? postgresOfRun().url : '')
+/** The address of the run's Postgres if tests of what a dialect does run on it; otherwise empty. */
+export const postgresUrl = (): string => (inject('warehouses') === 'sqlite' ? '' : postgresOfRun().url)
 
 /** SQLite with every page written by the writer thread, and without that thread. */
 export const sqliteBothWays = (): [way: string, kind: Kind][] => [

@@ -6,7 +6,7 @@ import type { Fence } from '../../../src/engine/warehouse/versionbatch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import { pagesToThreads } from '../../support/thread.js'
-import { contents, open, sqliteBothWays, warehouses } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, open, sqliteBothWays } from '../../support/warehouse.js'
 
 const known = model(resources)
 const orders = known.byName.get('repair_orders')!
@@ -58,7 +58,7 @@ describe('the writer thread', () => {
   })
 
   it('takes pages with at least 300 rows', async () => {
-    const usual = await open(warehouses()[0]!, known)
+    const usual = await open(dialectWarehouses()[0]!, known)
     const isOffloaded = (warehouse: Warehouse, rows: number): boolean => {
       const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])
       return (warehouse.dialect.encode(tuples, known.tableByName) as { isOffloaded: boolean }).isOffloaded

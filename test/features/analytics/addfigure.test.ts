@@ -13,7 +13,7 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { scratch } from '../../support/scratch.js'
 import { root } from '../../support/tree.js'
 import { query } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { reopen, warehouses } from '../../support/warehouse.js'
 
 const project = scratch()
 const patience = 240_000
@@ -76,7 +76,7 @@ beforeAll(async () => {
   expect(await build()).toMatchObject({ code: 0 })
 }, patience)
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(warehouses())('$name', (kind) => {
   it('an existing warehouse has it after migrate, without a request', { timeout: patience }, async () => {
     const address = kind.address()
     const config = configure(sandbox, address, ['repair_orders', 'shops'], {})
