@@ -262,7 +262,10 @@ export function sqliteDialect(
     atOneInstant: (work) =>
       db.transaction().execute((held) => work({ db: held, views: () => viewStore(held, where) })),
     scan: (_, table, rowsAtOnce) => scan(raw, table, rowsAtOnce),
-    warm: () => writer.warm(),
+    warm: () => {
+      // A thread that gets no page would start for nothing.
+      if (threadFrom < Number.POSITIVE_INFINITY) writer.warm()
+    },
     encode: (rows) => encode(rows, threadFrom),
     rows: rowsOf,
     pageOf: pageOfRows,
