@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../support/orders.js'
 import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { open, warehouses } from '../support/warehouse.js'
+import { dialectWarehouses, open } from '../support/warehouse.js'
 import { expectOracle } from './equal.js'
 
 const sandbox = await sandboxOfFile({
@@ -60,7 +60,7 @@ const orders = fc
 /** When the next orders are requested, in seconds. */
 let stored = 100
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('matches for every order of a generated business', async () => {
     const warehouse = await open(kind)
     await sync(sandbox, warehouse)

@@ -19,7 +19,7 @@ import { hazmat, labor, order, part, stamp, storeOrders, sublet } from '../suppo
 import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { sessionOf, through } from '../support/through.js'
-import { open, rowsOf, warehouses } from '../support/warehouse.js'
+import { dialectWarehouses, open, rowsOf } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'
 
 const table = 'repair_order_totals'
@@ -46,7 +46,7 @@ const noticesOf = async (warehouse: Warehouse): Promise<unknown[]> => {
     .map(([, fields]) => fields)
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('neither the first nor the second run recomputes anything', async () => {
     const warehouse = await open(kind)
     expect(await noticesOf(warehouse)).toEqual([])

@@ -1,9 +1,9 @@
 /** The totals of orders, computed by hand: stored and read back in every warehouse, and recomputed from the rows. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { stamp, storeOrders } from '../support/orders.js'
 import { known } from '../support/run.js'
-import { describeBothWays, open, rowsOf } from '../support/warehouse.js'
+import { dialectWarehouses, open, rowsOf } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'
 import { cases } from './cases.js'
 import { expectServices } from './equal.js'
@@ -18,7 +18,7 @@ it('has at least 40 cases', () => {
   expect(cases.length).toBeGreaterThanOrEqual(40)
 })
 
-describeBothWays((kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   const stored = new Map<unknown, Record<string, unknown>>()
   beforeAll(async () => {

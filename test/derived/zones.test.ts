@@ -16,7 +16,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/index.js'
 import { begun } from '../support/begins.js'
 import { Between } from '../support/between.js'
 import { depsOf, known, type RunOptions } from '../support/run.js'
-import { rowsOf, warehouses } from '../support/warehouse.js'
+import { dialectWarehouses, rowsOf } from '../support/warehouse.js'
 
 const usual = {
   timeZone: 'Europe/Berlin',
@@ -37,7 +37,7 @@ const dayIn = (zone: string, instant: unknown): string | null =>
 const clockIn = (zone: string, instant: unknown): string =>
   DateTime.fromISO(String(instant), { zone: 'utc' }).setZone(zone).toFormat('yyyy-MM-dd HH:mm:ss')
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('are computed with the orders, and recomputed when a zone is added or changes', async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
     let report: Report = usual

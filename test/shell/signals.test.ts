@@ -9,7 +9,7 @@ import { shopsync } from '../support/call.js'
 import { configure } from '../support/place.js'
 import { Program, program } from '../support/process.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { dialectWarehouses, reopen, rowsOf } from '../support/warehouse.js'
 
 const records = 950
 const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 60_000).toISOString()
@@ -34,7 +34,7 @@ function atFifth(happens: () => Promise<void>): Promise<void> {
   })
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -119,7 +119,7 @@ it('a wait of more than a minute is reported on stderr, and a signal ends it', a
   const run = new Program(program, [
     'sync',
     '--config',
-    configure(sandbox, warehouses()[0]!.address(), ['notes']),
+    configure(sandbox, dialectWarehouses()[0]!.address(), ['notes']),
   ])
   run.child.stderr?.on('data', (chunk: Buffer) => {
     if (chunk.toString().includes('Trying again')) run.kill('SIGTERM')

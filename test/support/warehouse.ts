@@ -17,7 +17,7 @@ export { contents, rowsOf } from './rows.js'
 /** One kind of warehouse that a test body runs on. */
 export interface Kind {
   readonly name: 'sqlite' | 'postgres'
-  /** From how many rows on a page goes to SQLite's writer thread, if a test sets that. */
+  /** From how many rows on a page goes to SQLite's writer thread. */
   readonly threadFrom?: number
   /** Where a test can make its own warehouse: nothing is there yet. */
   address(): Address
@@ -25,46 +25,51 @@ export interface Kind {
   migrated(): Promise<Address>
 }
 
-const sqlite: Kind = {
+const file = (): string => join(scratch(), 'warehouse.db')
+const sqliteFrom = (threadFrom: number): Kind => ({
   name: 'sqlite',
-  address: () => ({ url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: templateSchema }),
-  migrated: async () => {
-    const file = join(scratch(), 'warehouse.db')
-    await cloneSqlite(file)
-    return { url: `sqlite:${file}`, schema: templateSchema }
-  },
-}
-const threaded = (threadFrom: number): Kind => ({
-  ...sqlite,
   threadFrom,
-  address: () => ({ ...sqlite.address(), threadFrom }),
-  migrated: async () => ({ ...(await sqlite.migrated()), threadFrom }),
+  address: () => ({ url: `sqlite:${file()}`, schema: templateSchema, threadFrom }),
+  migrated: async () => {
+    const path = file()
+    await cloneSqlite(path)
+    return { url: `sqlite:${path}`, schema: templateSchema, threadFrom }
+  },
 })
+/** Without the writer thread: to start it takes as long as a small warehouse's first load. Commands use it. */
+const sqlite = sqliteFrom(Number.POSITIVE_INFINITY)
 const postgres: Kind = {
   name: 'postgres',
   address: () => ({ url: postgresOfRun().url, schema: `t_${randomBytes(6).toString('hex')}` }),
   migrated: async () => ({ url: await clonePostgres(), schema: templateSchema }),
 }
 
-/** SQLite and Postgres, whatever WAREHOUSES is: for what a dialect itself does, and for the laws. */
+/** For the laws, and the contract that every dialect keeps: SQLite and Postgres, whatever WAREHOUSES is. */
 export function bothWarehouses(): Kind[] {
   postgresOfRun()
   return [sqlite, postgres]
 }
 
 /**
+ * For tests whose subject is what a dialect does (it stores, erases, locks, upgrades, answers the SQL of views, is
+ * killed): SQLite, and as `.ci/run` tests it Postgres too.
+ */
+export const dialectWarehouses = (): Kind[] =>
+  inject('warehouses') === 'sqlite' ? [sqlite] : bothWarehouses()
+
+/**
  * For tests of everything above the dialects, for which all warehouses are the same: SQLite, and with WAREHOUSES=both
- * Postgres too.
+ * Postgres too. The laws and the tests of the dialects show that they are the same.
  */
 export const warehouses = (): Kind[] => (inject('warehouses') === 'both' ? bothWarehouses() : [sqlite])
 
-/** The address of the run's Postgres if tests of everything above the dialects run on it; otherwise empty. */
-export const postgresUrl = (): string => (inject('warehouses') === 'both' ? postgresOfRun().url : '')
+/** The address of the run's Postgres if tests of what a dialect does run on it; otherwise empty. */
+export const postgresUrl = (): string => (inject('warehouses') === 'sqlite' ? '' : postgresOfRun().url)
 
 /** SQLite with every page written by the writer thread, and without that thread. */
 export const sqliteBothWays = (): [way: string, kind: Kind][] => [
-  ['sqlite, every page through the writer thread', threaded(0)],
-  ['sqlite, no page through the writer thread', threaded(Number.POSITIVE_INFINITY)],
+  ['sqlite, every page through the writer thread', sqliteFrom(0)],
+  ['sqlite, no page through the writer thread', sqlite],
 ]
 
 /**

@@ -14,7 +14,7 @@ import { sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { fillAsThen, keptWarehouse } from '../support/upgrades.js'
 import { make } from '../support/views.js'
-import { contents, reopen, warehouses } from '../support/warehouse.js'
+import { contents, dialectWarehouses, reopen } from '../support/warehouse.js'
 
 const known = model(resources, {
   repair_orders: { history: true },
@@ -25,7 +25,7 @@ const lists = ['repair_orders', 'customers', 'vehicles', 'payments', 'notes', 's
 const sandbox = await sandboxOfFile()
 fillAsThen(sandbox)
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('is upgraded by the next run, resumes what was cut short, hears what waited, and equals the source', async () => {
     const warehouse = await reopen(await keptWarehouse(kind), known)
     const { db } = warehouse

@@ -18,7 +18,7 @@ import { refusal } from '../support/server.js'
 import { watched } from '../support/through.js'
 import { keptWarehouse } from '../support/upgrades.js'
 import { make, query } from '../support/views.js'
-import { contents, type Kind, reopen, warehouses } from '../support/warehouse.js'
+import { contents, dialectWarehouses, type Kind, reopen } from '../support/warehouse.js'
 
 const known = model(resources, { repair_orders: { history: true }, canned_jobs: { history: true } })
 const table = 'repair_order_services'
@@ -73,7 +73,7 @@ async function everything(warehouse: Warehouse, kind: Kind): Promise<unknown> {
   return { rows: await contents(warehouse, known, tables), outline: await outline(warehouse, kind) }
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   const isSqlite = kind.name === 'sqlite'
   const open = async (): Promise<{ address: Address; warehouse: Warehouse }> => {
     const address = await otherwiseKeyed(kind)
@@ -245,7 +245,7 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     /Free at least \d+(\.\d)? MB and run the same command again: the keys of 3 tables change, and until all of them have, the warehouse stays as it was/
 
   it('of SQLite leaves the file as it was', async () => {
-    const kind = warehouses()[0]!
+    const kind = dialectWarehouses()[0]!
     const address = await otherwiseKeyed(kind)
     const warehouse = await reopen(address, known)
     const numbers =
@@ -268,8 +268,8 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     await warehouse.close()
   })
 
-  it.runIf(warehouses().length > 1)('of Postgres leaves the schema as it was', async () => {
-    const kind = warehouses()[1]!
+  it.runIf(dialectWarehouses().length > 1)('of Postgres leaves the schema as it was', async () => {
+    const kind = dialectWarehouses()[1]!
     const postgres = await startPostgres()
     const address = await otherwiseKeyed(kind, postgres.url)
     const warehouse = await reopen(address, known)

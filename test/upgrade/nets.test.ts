@@ -18,7 +18,7 @@ import { known, sync } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
 import { fillAsThen } from '../support/upgrades.js'
 import { make, prepareViews, query } from '../support/views.js'
-import { type Kind, reopen, rowsOf, warehouses } from '../support/warehouse.js'
+import { dialectWarehouses, type Kind, reopen, rowsOf } from '../support/warehouse.js'
 
 interface ComputedTable {
   readonly name: string
@@ -109,7 +109,7 @@ const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
     await Promise.all(lines.map(async ({ name }) => [name, await rowsOf(warehouse, name)] as const)),
   )
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it.each(lackedBy)(
     'of rule %s: migrate computes them from the stored rows, without any request',
     async (version, lacked) => {

@@ -9,7 +9,7 @@ import { Between } from '../../support/between.js'
 import { at, live, only, reconcile } from '../../support/notes.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const put = (id: number, time: string): void => sandbox.store.put(1, 'notes', template('notes', id, time))
@@ -48,7 +48,7 @@ const refusing = (first: string, refused: string[] = []): RunOptions => ({
     }),
 })
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('a first load fetches them without an extra request', async () => {
     prepare()
     const warehouse = await open(kind)

@@ -3,11 +3,11 @@ import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import { compare, expected } from '../../support/cells.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { contents, open, warehouses } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, open } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 3, seed: 11, scale: 0.25 })
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('contains exactly the source in every cell, and again after the shops have worked', async () => {
     const warehouse = await open(kind)
     const first = await sync(sandbox, warehouse)
@@ -35,7 +35,7 @@ describe.each(warehouses())('$name', (kind) => {
 })
 
 it('holds equal rows on every dialect (law 4)', async () => {
-  const kinds = warehouses()
+  const kinds = dialectWarehouses()
   if (kinds.length < 2) return
   const held = []
   for (const kind of kinds) {

@@ -26,7 +26,7 @@ import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { statusOf } from '../../support/status.js'
 import { make } from '../../support/views.js'
-import { contents, type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
 
 const chosen = ['repair_orders', 'customers', 'notes']
 const sandbox = await sandboxOfFile()
@@ -99,7 +99,7 @@ const cutWhole =
 const ofOrders = (report: RunReport) =>
   report.cursors.find(({ resource, tenant_id }) => resource === 'repair_orders' && tenant_id === 2)!
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   it('the warehouse equals the source afterwards, and versions that had lost rows have ended', async () => {
     const known = model(resources, { repair_orders: { history: true } })
     const warehouse = await begin(kind, known)

@@ -20,7 +20,7 @@ import { model } from '../../support/model.js'
 import { configure } from '../../support/place.js'
 import { depsOf, known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { contents, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const records = 620
@@ -57,7 +57,7 @@ beforeAll(() => {
 
 const promoted = (some: Record<string, FieldKind>): Model => model(resources, { vehicles: { columns: some } })
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: ['vehicles'], known })
   const begin = async (first: Model) => {

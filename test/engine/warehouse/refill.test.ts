@@ -21,7 +21,7 @@ import type { Address } from '../../support/place.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { statusOf } from '../../support/status.js'
-import { bothWarehouses, contents, reopen, rowsOf } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const chosen = ['customers', 'notes', 'integrator_tags']
@@ -61,7 +61,7 @@ const later = (more: Shape): Model => {
   return model({ ...resources, ...(declared && { customers: { ...declared, fields } }) })
 }
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, options = {}): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: chosen, ...options })
   const begin = async () => {

@@ -7,7 +7,7 @@ import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import { pagesToThreads } from '../../support/thread.js'
-import { contents, open, sqliteBothWays, warehouses } from '../../support/warehouse.js'
+import { contents, open, reopen, sqliteBothWays } from '../../support/warehouse.js'
 
 const known = model(resources)
 const orders = known.byName.get('repair_orders')!
@@ -39,8 +39,8 @@ const batch = (warehouse: Warehouse, version: number) => ({
 describe('the writer thread', () => {
   let threaded: Warehouse
   let local: Warehouse
+  const [every, none] = sqliteBothWays().map(([, kind]) => kind)
   beforeAll(async () => {
-    const [every, none] = sqliteBothWays().map(([, kind]) => kind)
     threaded = await open(every!, known)
     local = await open(none!, known)
   })
@@ -58,7 +58,8 @@ describe('the writer thread', () => {
   })
 
   it('takes pages with at least 300 rows', async () => {
-    const usual = await open(warehouses()[0]!, known)
+    const { url, schema } = await none!.migrated()
+    const usual = await reopen({ url, schema })
     const isOffloaded = (warehouse: Warehouse, rows: number): boolean => {
       const tuples = new Map([['repair_orders', Array.from({ length: rows }, (_, i) => [i])]])
       return (warehouse.dialect.bulk.encode(tuples, known.tableByName) as { isOffloaded: boolean })

@@ -13,7 +13,7 @@ import { createSandbox, type Sandbox, template } from '../../../src/sandbox/inde
 import { AlertingWorld, lineOf, type Receiver, receiver, ruleOf } from '../../support/alerting.js'
 import { putEvents, putListener } from '../../support/inboxrows.js'
 import { closeAll } from '../../support/server.js'
-import { bothWarehouses, open } from '../../support/warehouse.js'
+import { open, warehouses } from '../../support/warehouse.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -63,7 +63,7 @@ class EventWorld {
   }
 }
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   it('reports a receiver that accepts nothing, for as long as that lasts', async () => {
     const events = await EventWorld.open(kind)
     const { inbox } = events

@@ -18,7 +18,7 @@ import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
 import { model } from '../../support/model.js'
 import { known } from '../../support/run.js'
 import { prepareViews, refresh } from '../../support/views.js'
-import { type Kind, open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
 
 const now = '2026-11-22T00:00:00Z'
 const end = endDay(BigInt(Date.parse(now)) * 1000n)
@@ -208,7 +208,7 @@ const store = ({ db }: Warehouse, rows: typeof shops | readonly (readonly [numbe
     ),
   )
 
-describe.each(warehouses())('in $name', (kind) => {
+describe.each(dialectWarehouses())('in $name', (kind) => {
   it('a shop has the configured zone, else its own, else the default', async () => {
     const warehouse = await fresh(kind)
     await store(warehouse, shops)

@@ -12,7 +12,7 @@ import { shopsync } from '../../support/call.js'
 import { spoil } from '../../support/hostile.js'
 import { configure } from '../../support/place.js'
 import { query } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 import { answers } from './everydayanswers.js'
 import { Facts } from './everydayfacts.js'
 import { dayIn, type Fields, type Row, type World } from './oracle.js'
@@ -213,7 +213,7 @@ const mistakes: readonly (readonly [number: number, column: string, sql: string]
 const total = (rows: readonly Row[], column: string): string =>
   rows.reduce((all, row) => all + Number(row[column] ?? 0), 0).toPrecision(6)
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   let warehouse: Warehouse
   let sandbox: Sandbox
   let facts: Facts

@@ -14,7 +14,7 @@ import { putOddInvoices } from '../../support/oddinvoices.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { ask } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 import { type Expected, expectedFigures } from './figureoracle.js'
 import { expectedRows, type Row, type World } from './oracle.js'
 
@@ -89,7 +89,7 @@ describe.each([
   ['a business as it could be', lifelike],
   ['a business with absurd values', hostile],
 ])('%s', (_, sandbox) => {
-  describe.each(bothWarehouses())('$name', (kind) => {
+  describe.each(dialectWarehouses())('$name', (kind) => {
     let warehouse: Warehouse
     let run: (...words: string[]) => ReturnType<typeof shopsync>
     beforeAll(async () => {

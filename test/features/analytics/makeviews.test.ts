@@ -14,7 +14,7 @@ import type { WantedView } from '../../../src/engine/warehouse/viewstore.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { model } from '../../support/model.js'
 import { ask, make, prepareViews, query } from '../../support/views.js'
-import { type Kind, open, openAt, postgresUrl, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, type Kind, open, openAt, postgresUrl } from '../../support/warehouse.js'
 
 const opened: Warehouse[] = []
 afterAll(async () => {
@@ -28,7 +28,7 @@ async function fresh(kind: Kind): Promise<Warehouse> {
 const run = async (warehouse: Warehouse, text: string): Promise<void> =>
   void (await sql.raw(text).execute(warehouse.db))
 
-describe.each(warehouses())('in $name, the views', (kind) => {
+describe.each(dialectWarehouses())('in $name, the views', (kind) => {
   it('are made once, and again if one is gone or the configuration changes', async () => {
     const warehouse = await fresh(kind)
     const first = await make(warehouse)
@@ -228,7 +228,7 @@ describe.each(warehouses())('in $name, the views', (kind) => {
 })
 
 describe.runIf(postgresUrl() !== '')('in Postgres', () => {
-  const [kind] = warehouses().filter(({ name }) => name === 'postgres')
+  const [kind] = dialectWarehouses().filter(({ name }) => name === 'postgres')
   const warehouseOf = (): Promise<Warehouse> => fresh(kind as Kind)
 
   /** The test's own role, which may log in and nothing else. */

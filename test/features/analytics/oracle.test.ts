@@ -13,7 +13,7 @@ import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { ask } from '../../support/views.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 import { checkedViews, dayIn, expectedRows, type Row, type World } from './oracle.js'
 
 const resources = [
@@ -86,7 +86,7 @@ describe.each([
   ['a business as it could be', lifelike],
   ['a business with absurd values', hostile],
 ])('%s', (name, sandbox) => {
-  describe.each(bothWarehouses())('$name', (kind) => {
+  describe.each(dialectWarehouses())('$name', (kind) => {
     let warehouse: Warehouse
     let run: (...words: string[]) => ReturnType<typeof shopsync>
     beforeAll(async () => {

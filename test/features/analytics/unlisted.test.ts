@@ -7,7 +7,7 @@ import { writeSnapshot } from '../../../src/features/snapshot/sql.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { prepareViews, viewRows } from '../../support/views.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 1, repairOrders: 25, seed: 7, until: '2026-11-20T12:00:00Z' })
 
@@ -27,7 +27,7 @@ async function markThird(warehouse: Warehouse, column: '_deleted_at' | '_unliste
 /** The views of business data; dimensions show deleted records, too, since keys refer to them. */
 const business = views.filter(({ name }) => !name.startsWith('dim_') && name !== 'freshness')
 
-describe.each(bothWarehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   async function contents(
     column: '_deleted_at' | '_unlisted_at' | undefined,
     unlisted: 'keep' | 'leave out',

@@ -8,7 +8,7 @@ import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '..
 import type { Address } from '../../support/place.js'
 import { registersAgree } from '../../support/registers.js'
 import { depsOf, sync } from '../../support/run.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 type Tables = Awaited<ReturnType<typeof everything>>
 type Row = Record<string, unknown>
@@ -28,7 +28,7 @@ const lacking = async (address: Address): Promise<unknown> => {
   return changes
 }
 
-describe.each(warehouses())('from $name', (kind) => {
+describe.each(dialectWarehouses())('from $name', (kind) => {
   const from = kind.address()
   let original: Tables
   let sandbox: Sandbox
@@ -57,7 +57,7 @@ describe.each(warehouses())('from $name', (kind) => {
     expect(original.vehicles).toContainEqual(expect.objectContaining({ vin: '1FTFW', miles: 12.5 }))
   })
 
-  it.each(warehouses())('to $name: every table is the same', async (other) => {
+  it.each(dialectWarehouses())('to $name: every table is the same', async (other) => {
     const [to, again] = [other.address(), kind.address()]
     const report = await copyInto(from, to)
     const isLossy = kind.name === 'postgres' && other.name === 'sqlite'
@@ -75,7 +75,7 @@ describe.each(warehouses())('from $name', (kind) => {
       if (!isLossy || !changedByLoss.has(name)) expect(rows, name).toEqual(original[name])
     if (isLossy) expectLosses(original, copied)
     expect(await look(from)).toEqual(original)
-    if (other === kind && warehouses().length > 1) return
+    if (other === kind && dialectWarehouses().length > 1) return
     const returned = await copyInto(to, again)
     expect(returned).toMatchObject({ status: 'ok', quarantined: 0 })
     for (const [name, rows] of Object.entries(await look(again))) expect(rows, name).toEqual(copied[name])

@@ -15,16 +15,16 @@ import { sandboxOfFile } from '../../support/sandbox.js'
 import { refusal } from '../../support/server.js'
 import { through } from '../../support/through.js'
 import { keptWarehouse } from '../../support/upgrades.js'
-import { postgresUrl, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, postgresUrl, reopen, rowsOf } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
 await copySuite({ moments: 4 })
 
-describe.each(warehouses())('into $name', (kind) => {
+describe.each(dialectWarehouses())('into $name', (kind) => {
   let from: Address
   beforeAll(async () => {
-    from = await original(sandbox, warehouses()[0]!)
+    from = await original(sandbox, dialectWarehouses()[0]!)
   })
 
   it('is refused by every other command until it is complete', async () => {
@@ -56,7 +56,7 @@ describe.each(warehouses())('into $name', (kind) => {
     })
     expect(await refusal(early)).toMatchObject({ exitCode: 2 })
     await half.close()
-    const stranger = await original(sandbox, warehouses()[0]!)
+    const stranger = await original(sandbox, dialectWarehouses()[0]!)
     expect(await refusal(copyInto(stranger, to))).toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(/is an unfinished copy of sqlite:.*, expected a copy of sqlite:/),
@@ -92,7 +92,7 @@ describe.each(warehouses())('into $name', (kind) => {
     const empty = await reopen(newer, rich)
     await migrate(empty)
     await empty.close()
-    expect(await refusal(copyInto(await keptWarehouse(warehouses()[0]!), newer))).toMatchObject({
+    expect(await refusal(copyInto(await keptWarehouse(dialectWarehouses()[0]!), newer))).toMatchObject({
       exitCode: 2,
       message: expect.stringContaining('has newer tables than'),
     })
@@ -140,7 +140,7 @@ describe.each(warehouses())('into $name', (kind) => {
   })
 
   it('copies a warehouse of 0.2.0 as it is, and the next run upgrades it', async () => {
-    const from = await keptWarehouse(warehouses()[0]!)
+    const from = await keptWarehouse(dialectWarehouses()[0]!)
     const to = kind.address()
     expect(await copyInto(from, to)).toMatchObject({ status: 'ok', quarantined: 0 })
     const [mine, theirs] = [await reopen(from, rich), await reopen(to, rich)]
@@ -174,7 +174,7 @@ it.runIf(postgresUrl() !== '')('compares in the same order with a database of an
   const url = new URL(postgresUrl())
   url.pathname = `/${name}`
   const to = { url: url.href, schema: 'shopsync' }
-  const from = await original(sandbox, warehouses()[0]!)
+  const from = await original(sandbox, dialectWarehouses()[0]!)
   const warehouse = await reopen(from, rich)
   const words = ['a', 'B', 'c', '_', 'é', 'Z', '🛠', '\ue000', '']
   const drift = { resource: 'notes', kind: 'unknown_value', detail: '', tenant_id: 1 }

@@ -12,7 +12,7 @@ import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 interface Test {
   readonly unique?: { readonly arguments: { readonly column_name: string } }
@@ -47,7 +47,7 @@ const dictionary = describeModel(
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 5 })
 showTwice(sandbox)
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   const address = kind.address()
   let warehouse: Warehouse
   let sources: Sources['sources']

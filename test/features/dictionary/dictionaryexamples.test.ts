@@ -13,7 +13,7 @@ import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 const dictionary = describeModel(
   known.list.map(({ resource }) => resource),
@@ -33,7 +33,7 @@ const plain = (value: unknown): unknown => {
 
 const answers = new Map<string, Map<string, unknown>>()
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   const address = kind.address()
   let warehouse: Warehouse
   /** As a BI tool would query: the text as it is, with the schema in the search path if there are schemas. */
@@ -111,6 +111,6 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it.runIf(warehouses().length === 2)('gets the same answers from both', () => {
+it.runIf(dialectWarehouses().length === 2)('gets the same answers from both', () => {
   expect(answers.get('sqlite')).toEqual(answers.get('postgres'))
 })

@@ -15,7 +15,7 @@ import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
 import { prepareViews } from '../../support/views.js'
-import { reopen, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 const dictionary = describeModel(
   known.list.map(({ resource }) => resource),
@@ -41,7 +41,7 @@ const plain = (value: unknown): unknown =>
 const answers = new Map<string, unknown>()
 const metricsOf = new Map<string, unknown>()
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   const address = kind.address()
   let warehouse: Warehouse
   const ask = (sql: string): Promise<Row[]> =>
@@ -153,7 +153,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 })
 
-it.runIf(warehouses().length === 2)('both answer the same', () => {
+it.runIf(dialectWarehouses().length === 2)('both answer the same', () => {
   expect(answers.get('sqlite')).toEqual(answers.get('postgres'))
   expect(metricsOf.get('sqlite')).toEqual(metricsOf.get('postgres'))
 })

@@ -7,9 +7,9 @@ import { claimLease, wantLease } from '../../../src/engine/warehouse/lease.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute, resources } from '../../support/eventworld.js'
 import { until } from '../../support/scheduler.js'
-import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld
   beforeEach(async () => {
     world = await EventWorld.open(kind)

@@ -15,12 +15,12 @@ import { EventBench } from '../../support/events.js'
 import { model as compose } from '../../support/model.js'
 import type { Address } from '../../support/place.js'
 import { sync } from '../../support/run.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 const model = compose(resources)
 const besideTables = [inboxCare]
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(dialectWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   let warehouse: Warehouse
@@ -68,7 +68,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     expect(await tenants()).toEqual([])
   })
 
-  it.each(bothWarehouses())('copy to $name keeps reading while events come', async (other) => {
+  it.each(dialectWarehouses())('copy to $name keeps reading while events come', async (other) => {
     const copied = await reopen(other.address())
     await migrate(copied)
     const [tenant = 0] = sandbox.tenantIds
@@ -88,7 +88,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
     await copied.close()
   })
 
-  it.each(bothWarehouses())('copy to $name copies it, too', async (other) => {
+  it.each(dialectWarehouses())('copy to $name copies it, too', async (other) => {
     await warehouse.close()
     const to = other.address()
     const report = await copyInto(address, to, { besideTables, model })

@@ -10,7 +10,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
 import { EventBench, type TestEvent } from '../../support/events.js'
 import { type RunOptions, syncInOrder } from '../../support/run.js'
-import { bothWarehouses, contents, type Kind, open, rowsOf } from '../../support/warehouse.js'
+import { contents, dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
 
 const list = 'repair_orders'
 const resources = [list, 'payments', 'customers', 'notes', 'statuses']
@@ -117,7 +117,7 @@ class World {
   }
 }
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(dialectWarehouses())('on $name', (kind) => {
   const worlds: World[] = []
   afterEach(async () => {
     for (const world of worlds.splice(0)) await world.close()

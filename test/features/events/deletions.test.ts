@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pausesMs } from '../../../src/features/events/settling.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
-import { bothWarehouses, rowsOf } from '../../support/warehouse.js'
+import { rowsOf, warehouses } from '../../support/warehouse.js'
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld
   beforeEach(async () => {
     world = await EventWorld.open(kind, { repairOrders: 60 })

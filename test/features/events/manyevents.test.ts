@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
-import { bothWarehouses, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, rowsOf } from '../../support/warehouse.js'
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(dialectWarehouses())('on $name', (kind) => {
   let world: EventWorld
   afterEach(() => world.close())
 

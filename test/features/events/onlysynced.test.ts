@@ -1,9 +1,9 @@
 /** An event rings what is synced at the time of the ring, whatever was synced when it came. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EventWorld, list } from '../../support/eventworld.js'
-import { bothWarehouses } from '../../support/warehouse.js'
+import { warehouses } from '../../support/warehouse.js'
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld
   beforeEach(async () => {
     world = await EventWorld.open(kind)

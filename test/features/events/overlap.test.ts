@@ -14,7 +14,7 @@ import { EventBench } from '../../support/events.js'
 import { liveIds, only, reconcile } from '../../support/notes.js'
 import { type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const begin = '2026-03-01T00:00:00.000000Z'
 const clock = new HandClock(begin)
@@ -24,7 +24,7 @@ const later = (seconds: number): string => addMicros(begin, BigInt(seconds) * 1_
 /** The id of the record that becomes visible late. */
 const late = 900
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let warehouse: Warehouse
   let events: EventBench
   let resource = 'payments'

@@ -6,9 +6,9 @@ import { HandClock } from '../../support/clocks.js'
 import { EventBench } from '../../support/events.js'
 import { sync } from '../../support/run.js'
 import { until } from '../../support/scheduler.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let warehouse: Warehouse
   let events: EventBench

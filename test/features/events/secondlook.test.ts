@@ -8,7 +8,7 @@ import type { Page, Source } from '../../../src/engine/source/source.js'
 import { pausesMs } from '../../../src/features/events/settling.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
-import { bothWarehouses, rowsOf } from '../../support/warehouse.js'
+import { rowsOf, warehouses } from '../../support/warehouse.js'
 
 /** A source whose lists hide an existing record. */
 const hiding = (id: number) => (source: Source) =>
@@ -21,7 +21,7 @@ const hiding = (id: number) => (source: Source) =>
     return { ...shown, tokens: () => without(page.tokens() as unknown[]) } as Page
   })
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld
   beforeEach(async () => {
     world = await EventWorld.open(kind)

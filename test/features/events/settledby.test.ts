@@ -7,7 +7,7 @@ import type { ListRequest, Source } from '../../../src/engine/source/source.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list } from '../../support/eventworld.js'
 import { syncInOrder } from '../../support/run.js'
-import { bothWarehouses } from '../../support/warehouse.js'
+import { warehouses } from '../../support/warehouse.js'
 
 /** Does something when the nth response of the orders list has come, before the walk has seen it. */
 const during =
@@ -21,7 +21,7 @@ const during =
     })
   }
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let world: EventWorld
   beforeEach(async () => {
     world = await EventWorld.open(kind)

@@ -12,12 +12,12 @@ import { putEvents, putListener } from '../../support/inboxrows.js'
 import { metricsOf } from '../../support/metrics.js'
 import { sync } from '../../support/run.js'
 import { statusOf } from '../../support/status.js'
-import { bothWarehouses, open } from '../../support/warehouse.js'
+import { open, warehouses } from '../../support/warehouse.js'
 
 const noon = toMicros('2026-05-05T12:00:00.000000Z')
 const at = (seconds: number): string => fromMicros(noon + BigInt(Math.round(seconds * 1e6)))
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let warehouse: Warehouse
   let events: EventBench

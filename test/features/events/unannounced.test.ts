@@ -9,12 +9,12 @@ import { judgeUnannounced, readUnannounced } from '../../../src/features/events/
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { putEvents, putListener } from '../../support/inboxrows.js'
 import { depsOf, sync } from '../../support/run.js'
-import { bothWarehouses, open, rowsOf } from '../../support/warehouse.js'
+import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const minute = 60_000_000n
 const day = 1440n * minute
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let warehouse: Warehouse
   let inbox: Inbox

@@ -27,7 +27,7 @@ import { Metrics, metricsOf } from '../../support/metrics.js'
 import { type Place, place } from '../../support/place.js'
 import { closeAll } from '../../support/server.js'
 import { statusOf } from '../../support/status.js'
-import { bothWarehouses, type Kind, open } from '../../support/warehouse.js'
+import { type Kind, open, warehouses } from '../../support/warehouse.js'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -52,7 +52,7 @@ async function damage(kind: Kind, warehouse: Warehouse): Promise<() => Promise<v
   return () => rename('stolen', 'state')
 }
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   it('alerts, status and metrics go on without events that cannot be read, and name them', async () => {
     const sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }] })
     for (const resource of ['notes', 'payments'])
@@ -103,7 +103,7 @@ describe.each(bothWarehouses())('on $name', (kind) => {
 })
 
 test('a run ends as usual if the file of its events is damaged while it settles them', async () => {
-  const [kind] = bothWarehouses() as [Kind]
+  const [kind] = warehouses() as [Kind]
   const world = await EventWorld.open(kind)
   closers.push(() => world.close())
   const [order = 0] = world.orders
@@ -122,7 +122,7 @@ test('a run ends as usual if the file of its events is damaged while it settles 
 })
 
 test('the file of the events has the owner and the permissions of the warehouse, also if root makes it', async () => {
-  const [kind] = bothWarehouses() as [Kind]
+  const [kind] = warehouses() as [Kind]
   const warehouse = await open(kind)
   closers.push(() => warehouse.close())
   const file = warehouse.dialect.where.slice('sqlite:'.length)

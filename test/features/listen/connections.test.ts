@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Address } from '../../support/place.js'
 import { eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/receiver.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { reopen, warehouses } from '../../support/warehouse.js'
 
-const [kind] = bothWarehouses()
+const [kind] = warehouses()
 let address: Address
 let warehouse: Warehouse
 let receiver: TestReceiver

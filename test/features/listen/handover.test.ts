@@ -12,11 +12,11 @@ import { type Address, configure } from '../../support/place.js'
 import { spawned } from '../../support/process.js'
 import { eventBody } from '../../support/receiver.js'
 import { until } from '../../support/scheduler.js'
-import { bothWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen, rowsOf } from '../../support/warehouse.js'
 
 const resources = ['repair_orders', 'payments']
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(dialectWarehouses())('on $name', (kind) => {
   let sandbox: Sandbox
   let address: Address
   let config: string

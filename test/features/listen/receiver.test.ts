@@ -8,9 +8,9 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import type { Address } from '../../support/place.js'
 import { digest, eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/receiver.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { reopen, warehouses } from '../../support/warehouse.js'
 
-describe.each(bothWarehouses())('on $name', (kind) => {
+describe.each(warehouses())('on $name', (kind) => {
   let address: Address
   let warehouse: Warehouse
   let receiver: TestReceiver

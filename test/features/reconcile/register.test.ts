@@ -10,7 +10,7 @@ import { randomFrom } from '../../support/random.js'
 import { registersAgree } from '../../support/registers.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { open, rowsOf, warehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, open, rowsOf } from '../../support/warehouse.js'
 
 interface Differences {
   readonly deleted: number[]
@@ -65,7 +65,7 @@ async function isEqual(warehouse: Warehouse): Promise<boolean> {
   )
 }
 
-describe.each(warehouses())('$name', (kind) => {
+describe.each(dialectWarehouses())('$name', (kind) => {
   async function prepared(count: number): Promise<Warehouse> {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
@@ -120,7 +120,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   // What the counts miss, and what the register is for, doesn't depend on the database.
-  const once = it.runIf(kind.name === warehouses()[0]?.name)
+  const once = it.runIf(kind.name === dialectWarehouses()[0]?.name)
 
   once('without the register, pairs that cancel out are overlooked', async () => {
     const { equal, rounds } = await trials(6000, 8, { blind: true })

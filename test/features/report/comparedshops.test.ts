@@ -14,7 +14,7 @@ import { createSandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
 import { configure } from '../../support/place.js'
 import { scratch } from '../../support/scratch.js'
-import { bothWarehouses, type Kind, reopen } from '../../support/warehouse.js'
+import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
 
 const now = new Date()
 /** The month this many before the current one, as `YYYY-MM`. */
@@ -61,7 +61,7 @@ function recordOf({ shop, day, car }: Invoice, id: number): Record<string, unkno
   }
 }
 
-describe.each(bothWarehouses())('$name', (kind: Kind) => {
+describe.each(warehouses())('$name', (kind: Kind) => {
   let data: ReportData
   let page = ''
 

@@ -9,13 +9,13 @@ import { eventsText } from '../../../src/features/events/words.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
 import { HandClock } from '../../support/clocks.js'
 import { putEvents } from '../../support/inboxrows.js'
-import { bothWarehouses, reopen } from '../../support/warehouse.js'
+import { reopen, warehouses } from '../../support/warehouse.js'
 
 const clock = new HandClock('2026-03-04T12:00:00Z')
 const now = canonical('2026-03-04T12:00:00Z') ?? ''
 const hoursAgo = (hours: number): string => addMicros(now, BigInt(-hours * 3600) * 1_000_000n)
 
-bothWarehouses().forEach((kind) => {
+warehouses().forEach((kind) => {
   let warehouse: Warehouse
   let inbox: Inbox
   const closing: (() => unknown)[] = []

@@ -1,9 +1,9 @@
 /** Some hours of a few shops, with a window of a third of what hourly polling takes (test/long/playedday.test.ts plays a day). */
 import { expect, it } from 'vitest'
 import { type PlayedPolicy, playedTargets, playPolicy } from '../../support/playedfigures.js'
-import { bothWarehouses } from '../../support/warehouse.js'
+import { warehouses } from '../../support/warehouse.js'
 
-const [sqlite] = bothWarehouses()
+const [sqlite] = warehouses()
 const tenants = 8
 const limit = (tenants * 21) / 3
 const shops = {

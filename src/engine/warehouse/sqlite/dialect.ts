@@ -264,7 +264,10 @@ export function sqliteDialect(
     bulk: {
       backlog: 2,
       heapGrowth: 110,
-      warm: () => writer.warm(),
+      warm: () => {
+        // A thread that gets no page would start for nothing.
+        if (threadFrom < Number.POSITIVE_INFINITY) writer.warm()
+      },
       encode: (rows) => encode(rows, threadFrom),
       rows: rowsOf,
       pageOf: pageOfRows,
