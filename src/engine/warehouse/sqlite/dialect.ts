@@ -264,10 +264,8 @@ export function sqliteDialect(
     bulk: {
       backlog: 2,
       heapGrowth: 110,
-      warm: () => {
-        // A thread that gets no page would start for nothing.
-        if (threadFrom < Number.POSITIVE_INFINITY) writer.warm()
-      },
+      // A thread that gets no page would start for nothing.
+      warm: () => void (threadFrom < Number.POSITIVE_INFINITY && writer.warm()),
       encode: (rows) => encode(rows, threadFrom),
       rows: rowsOf,
       pageOf: pageOfRows,
