@@ -188,11 +188,12 @@ export class RangeWalk<P> {
     place.total = reading.total
     for await (const step of pages(list, place)) {
       await this.#step(reading, step)
+      if (step.is === 'next' && step.back) {
+        // Without a true total, a fall means nothing.
+        if (this.#isUncounted) place.next = step.page.page + 1
+        else this.#steppedBack(step.back)
+      }
       if (isOver()) return
-      if (step.is !== 'next' || !step.back) continue
-      // Without a true total, a fall means nothing.
-      if (this.#isUncounted) place.next = step.page.page + 1
-      else this.#steppedBack(step.back)
     }
   }
 
