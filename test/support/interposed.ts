@@ -2,10 +2,10 @@ import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 
 type Method = 'apply' | 'write' | 'transaction' | 'countRows'
 
-/** For each method, what stands in for it; it gets the sound one. */
+/** For each method, what replaces it; it gets the sound one. */
 type Replaced = { readonly [K in Method]?: (sound: Warehouse[K]) => Warehouse[K] }
 
-/** The warehouse with some of its methods replaced: for whoever holds it, also under a lease. */
+/** The warehouse with some of its methods replaced, under a lease too. */
 export const interposed = (warehouse: Warehouse, replaced: Replaced): Warehouse =>
   new Proxy(warehouse, {
     get: (target, name) => {

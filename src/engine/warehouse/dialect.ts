@@ -127,7 +127,7 @@ export interface DialectSql {
  * Rows in bulk. `R`: rows of one table in the form that the sessions take. `E`: the rows of a page as `encode` makes
  * them.
  */
-export interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
+interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
   /** How many pages may wait to be stored before no more are fetched: enough to keep the database busy. */
   readonly backlog: number
   /** By how many percent the heap may grow before a full collection: with two threads filling it, memory buys time. */
@@ -181,7 +181,7 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
 }
 
 /** The file or disk under the database, as far as this machine can see it. */
-export interface DatabaseFile {
+interface DatabaseFile {
   /** Whether the file has been replaced since it was opened, or is gone. */
   isGone(): boolean
   /**
