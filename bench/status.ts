@@ -6,7 +6,6 @@
  * from a sandbox: medians in milliseconds, next to those of `shopsync --version`, which only starts. Warehouses of
  * `--urls` are kept, and loaded if they are empty.
  */
-
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

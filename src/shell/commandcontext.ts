@@ -2,7 +2,6 @@
  * The parts that commands work with: configuration, model, log, warehouse, source. Each part is opened when a command
  * first uses it. withContext always closes all of them, the last one first.
  */
-
 import { basename } from 'node:path'
 import type { Logger } from 'pino'
 import { resources } from '../../schema/index.js'

@@ -1,5 +1,4 @@
 /** Rows are recomputed when their rule or their settings have changed: all of them, whatever kills the work. */
-
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'

@@ -1,5 +1,4 @@
 /** The circuit breaker: a response that would mean the loss of many records at once isn't trusted. */
-
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Rule, template } from '../../src/sandbox/index.js'

@@ -3,7 +3,6 @@
  * and watermark stay together, and once there is room, the next run ends equal to the source. The room is limited by a
  * maximum file size, which needs no permissions; test/laws/outage.test.ts fills a small disk if it may make one.
  */
-
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../src/engine/warehouse/migrate.js'

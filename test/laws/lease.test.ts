@@ -16,6 +16,8 @@ import { through } from '../support/through.js'
 import { bothWarehouses, open, reopen, rowsOf } from '../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
+const notes = known.byName.get('notes')!
+const ofNotes = { tenantId: 7, resource: 'notes' }
 
 /** Holds the first request for notes until it is released. */
 function hold(): { readonly reached: Promise<void>; readonly release: () => void } {
@@ -193,6 +195,23 @@ describe.each(bothWarehouses())('$name', (kind) => {
     }
     const warehouse = await open(kind)
     await expect(expiry(new Unfenced({ dialect: warehouse.dialect, model: known }))).rejects.toThrow()
+    await warehouse.close()
+  })
+
+  it('work that only reads cannot write', async () => {
+    const warehouse = await open(kind)
+    const reading = warehouse.reading()
+    const mark = warehouse.db.insertInto('sync_meta').values({ name: 'mark', value: 'x' }).compile()
+    await expect(reading.write([mark])).rejects.toThrow('only reads')
+    const page = warehouse.encode(
+      notes.flatten([template('notes', 1, '2026-01-01T00:00:00Z')], false),
+      ofNotes,
+    )
+    const batch = { ...ofNotes, page, syncedAt: '2026-01-02T00:00:00.000000Z', statements: [] }
+    await expect(reading.apply(batch)).rejects.toThrow('only reads')
+    expect(await rowsOf(warehouse, 'notes')).toEqual([])
+    expect((await rowsOf(warehouse, 'sync_meta')).some(({ name }) => name === 'mark')).toBe(false)
+    expect(await reading.countRows(notes.tables[0]!)).toBe(0)
     await warehouse.close()
   })
 

@@ -1,5 +1,4 @@
 /** The warehouse goes away, or runs out of room, in the middle of a run. */
-
 import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -2,7 +2,6 @@
  * The warehouse goes back to an earlier state, or is another one, in the middle of a run: the run notices before its next
  * commit, ends, and writes nothing into what is there now. The next run continues from what is stored.
  */
-
 import {
   copyFileSync,
   existsSync,

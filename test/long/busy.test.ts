@@ -1,5 +1,4 @@
 /** A warehouse that another program locks for a while: the sync waits. */
-
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'

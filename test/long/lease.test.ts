@@ -1,5 +1,4 @@
 /** A process that was stopped for longer than its lease lasts, and then continues, must not write. */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { migrate } from '../../src/engine/warehouse/migrate.js'

@@ -1,5 +1,4 @@
 /** Commands that only read or change what exists, on a path without a warehouse: a sentence, and nothing is created. */
-
 import { existsSync, readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plannedChanges } from '../../src/engine/warehouse/migrate.js'

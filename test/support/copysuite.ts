@@ -2,7 +2,6 @@
  * Interrupted copies: the law that test/features/copy/copying.test.ts tries at some moments, and test/long/copy.test.ts
  * at many.
  */
-
 import { beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'

@@ -5,7 +5,7 @@ import { Skip } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { epoch } from '../../src/engine/list/cutpoint.js'
 import type { ObservedRecord } from '../../src/engine/list/observed.js'
-import type { WalkPage } from '../../src/engine/list/types.js'
+import type { PageCommit, WalkPage, WalkPlan, WalkProgress } from '../../src/engine/list/types.js'
 import { randomFrom } from './random.js'
 
 export interface Live {
@@ -15,6 +15,31 @@ export interface Live {
 }
 
 export const text = (t: number): string => fromMicros(1_700_000_000_000_000n + BigInt(t))
+
+/** What the stored pages of a walk left for the next process. */
+export class Kept {
+  #progress: WalkProgress | null | undefined
+  readonly #parts = new Map<number, NonNullable<PageCommit['part']>>()
+
+  keep({ progress, part }: PageCommit): void {
+    if (progress !== undefined) this.#progress = progress
+    if (part) this.#parts.set(part.number, part)
+  }
+
+  /** Where a walk continues. Parts that no progress names belong to a commit that was not kept. */
+  get resume(): Pick<WalkPlan, 'resume'> {
+    const progress = this.#progress
+    if (!progress) return {}
+    const parts = [...this.#parts.values()].filter(({ number }) => number <= progress.part)
+    return {
+      resume: {
+        progress,
+        ids: parts.flatMap(({ ids }) => ids),
+        entered: parts.flatMap(({ entered }) => entered),
+      },
+    }
+  }
+}
 const timeOf = (t: string): number => Number(toMicros(t) - 1_700_000_000_000_000n)
 
 /** The source: a list that moves, and what the walk has stored of it. */

@@ -12,21 +12,12 @@ import { epoch, forever } from '../../src/engine/list/cutpoint.js'
 import type { ObservedRecord } from '../../src/engine/list/observed.js'
 import { RangeWalk } from '../../src/engine/list/range.js'
 import { TieWatch } from '../../src/engine/list/ties.js'
-import type {
-  List,
-  ListRange,
-  PageCommit,
-  Store,
-  WalkOutcome,
-  WalkPage,
-  WalkPlan,
-  WalkProgress,
-} from '../../src/engine/list/types.js'
+import type { List, ListRange, Store, WalkOutcome, WalkPage, WalkPlan } from '../../src/engine/list/types.js'
 import { Walk } from '../../src/engine/list/walk.js'
 import { readAuthorizations, readAuthorizationsAgain } from '../../src/engine/run/authorizations.js'
 import type { Page } from '../../src/engine/source/source.js'
 import { settled } from './clocks.js'
-import { Exchange, type Live, Paged, Steady, text, World } from './movinglist.js'
+import { Exchange, Kept, type Live, Paged, Steady, text, World } from './movinglist.js'
 import { randomFrom } from './random.js'
 
 type Tell = (line: string) => void
@@ -252,9 +243,7 @@ class PlayedList {
 const dies = new Error('the process dies')
 
 async function walk(list: PlayedList, plan: WalkPlan, tell: Tell): Promise<WalkOutcome> {
-  const kept: { progress?: WalkProgress | null; parts: Map<number, PageCommit['part']> } = {
-    parts: new Map(),
-  }
+  const kept = new Kept()
   const floor = plan.floor
   const walked: List<Live[]> = {
     fetch: (page, perPage) => list.fetch(floor, page, perPage),
@@ -262,20 +251,10 @@ async function walk(list: PlayedList, plan: WalkPlan, tell: Tell): Promise<WalkO
     readAhead: () => list.readAhead(),
     note: list.note,
   }
-  const store: Store<Live[]> = (page, commit) =>
-    list.store(page, commit, () => {
-      if (commit.progress !== undefined) kept.progress = commit.progress
-      if (commit.part) kept.parts.set(commit.part.number, commit.part)
-    })
+  const store: Store<Live[]> = (page, commit) => list.store(page, commit, () => kept.keep(commit))
   for (;;) {
-    const parts = [...kept.parts.values()].filter((part) => (part?.number ?? 0) <= (kept.progress?.part ?? 0))
-    const resume = kept.progress && {
-      progress: kept.progress,
-      ids: parts.flatMap((part) => part?.ids ?? []),
-      entered: parts.flatMap((part) => part?.entered ?? []),
-    }
     try {
-      return await new Walk(walked, store, { ...plan, ...(resume && { resume }) }).run()
+      return await new Walk(walked, store, { ...plan, ...kept.resume }).run()
     } catch (error) {
       if (error !== dies) throw error
       tell('killed')

@@ -2,7 +2,6 @@
  * Warehouses that a whole test run copies: migrated once, with the usual model. They are made in vitest's main process
  * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
-
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'

@@ -2,7 +2,6 @@
  * Makes one run of the sync in its own process, `node worker.js '{…}'`. The tests set the length of its lease and its
  * use of the writer thread here, because the program's configuration offers neither.
  */
-
 import { Stop } from '../../src/engine/base/errors.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'

@@ -3,7 +3,6 @@
  * that were cut short. The next run upgrades them; nothing is lost, nothing is read twice, and everything equals the
  * source.
  */
-
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'

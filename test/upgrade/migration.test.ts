@@ -2,7 +2,6 @@
  * The change of keys itself: what others have added to a table stays, or is reported; any interruption leaves the
  * warehouse as it was; older programs refuse the result.
  */
-
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'

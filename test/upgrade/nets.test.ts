@@ -2,7 +2,6 @@
  * Lines and services of an older warehouse get their computed values from the stored rows: without a request, whatever
  * kills the work. While it is running, the existing views stay as they were.
  */
-
 import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

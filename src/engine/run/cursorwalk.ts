@@ -152,7 +152,7 @@ export class CursorWalk implements CursorWork {
     await this.#settleWatermark()
     await this.#settleFloor()
     // For long walks only: an idle cursor must not pay for the preparation.
-    if (this.mode === 'full' || !state || (state.walk && !this.#isQuick)) warehouse.warm()
+    if (this.mode === 'full' || !state || (state.walk && !this.#isQuick)) warehouse.dialect.bulk.warm()
     const refill = this.#refill
     if (refill) this.cursor.note('Reading the whole list once', { reason: refill })
     const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }

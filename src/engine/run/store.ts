@@ -6,6 +6,7 @@ import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { inSpan } from '../base/trace.js'
 import type { Flattened } from '../model/flatten/batch.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import { type CursorKey, cursorColumns, demandLook } from '../warehouse/cursors.js'
 import type { Applied, EncodedPage, Origin } from '../warehouse/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
@@ -41,6 +42,7 @@ interface PageDetails {
 /** What stores the pages of a cursor: only the warehouse's lease, and nothing else of a run. */
 export interface Storing {
   readonly key: CursorKey
+  readonly resource: Pick<ResourceModel, 'tables'>
   readonly warehouse: Warehouse
   readonly observer: Pick<Observer, 'notice' | 'page'>
   readonly stats: TenantStats
@@ -80,7 +82,8 @@ export class PageStore {
     const { tenantId, resource } = key
     const site = { 'shopsync.tenant_id': String(tenantId), 'shopsync.resource': resource }
     const facts = { ...site, 'shopsync.records': records, 'shopsync.page': page ?? undefined }
-    const hasMovingRows = warehouse.hasMovingRows(resource)
+    // From record to record: see sharedrows.ts.
+    const hasMovingRows = this.cursor.resource.tables.some(({ moves }) => moves)
     const isMarked = !hasMovingRows || stats.touched(resource) !== undefined
     const applied = await inSpan('store', facts, async (tell) => {
       const done = await warehouse.apply({

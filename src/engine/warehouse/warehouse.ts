@@ -204,11 +204,6 @@ export class Warehouse implements Reader {
     return this.#opened.backlog
   }
 
-  /** Starts what a long load needs, while its first page is on the way. */
-  warm(): void {
-    this.dialect.bulk.warm()
-  }
-
   /**
    * Encodes a page into the form in which its dialect stores it, before the page waits for its turn: on Postgres, a
    * page of arrays instead of a hundred thousand small objects, which every collection would copy. Also computes what
@@ -222,11 +217,6 @@ export class Warehouse implements Reader {
     const derived = from.derived.length > 0 ? derivePage(from, page, context()) : new Map()
     const all = derived.size === 0 ? rows : new Map([...rows, ...derived])
     return { ...rest, rows: dialect.bulk.encode(all, this.model.tableByName) }
-  }
-
-  /** Whether rows of the resource's records move from record to record (sharedrows.ts). */
-  hasMovingRows(resource: string): boolean {
-    return this.#resource(resource).tables.some(({ moves }) => moves)
   }
 
   #resource(name: string): ResourceModel {
@@ -279,13 +269,14 @@ export class Warehouse implements Reader {
    * lease, it commits only while the lease is held.
    */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.trying(() =>
-      this.dialect.transaction(async (session) => {
+    return this.trying(async () => {
+      const fence = this.#fence
+      return this.dialect.transaction(async (session) => {
         const result = await work(session)
-        await checkFence(this.dialect, session, this.#fence)
+        await checkFence(this.dialect, session, fence)
         return result
-      }),
-    )
+      })
+    })
   }
 
   /** Reads, and repeats the read if the warehouse was away. */

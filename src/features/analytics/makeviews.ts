@@ -3,7 +3,6 @@
  * or configuration has changed. If a relation of the user's own has the same name, it is reported and left alone.
  * `migrate` calls this, and so does every command that writes, unless warehouse.autoMigrate is false.
  */
-
 import { createHash } from 'node:crypto'
 import { allSettled } from '../../engine/base/allsettled.js'
 import { Skip } from '../../engine/base/errors.js'

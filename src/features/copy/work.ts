@@ -2,7 +2,6 @@
  * Copies a whole warehouse into an empty one, of the same or the other kind: `shopsync copy`. Both leases are held
  * while the original is read as of one instant; the original is never changed.
  */
-
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/resourcemodel.js'

@@ -1,5 +1,4 @@
 /* `shopsync events list`: what was received, and its outcome. */
-
 import type { Int64 } from '../../../schema/resource.js'
 import { isNew } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'

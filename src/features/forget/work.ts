@@ -44,8 +44,9 @@ async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
   const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
   const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
   // Histories that were switched off aren't in the model, but still hold rows.
-  const all = new Set(ofTenants)
-  for (const name of historyNames(model)) if (await warehouse.has(name)) all.add(name)
+  const live = await warehouse.trying(() => warehouse.dialect.catalog.liveColumns())
+  const histories = historyNames(model).filter((name) => live.some(({ table }) => table === name))
+  const all = new Set([...ofTenants, ...histories])
   return [...all].sort((a, b) => rank(a) - rank(b))
 }
 

@@ -136,7 +136,7 @@ async function replayOne(
     const { fetched } = answer
     // The outcome shows what is left in quarantine; it doesn't have to be logged.
     const store = new PageStore(
-      { key, warehouse: run.warehouse, observer: {}, stats: new TenantStats() },
+      { key, resource, warehouse: run.warehouse, observer: {}, stats: new TenantStats() },
       'replay',
     )
     const { setAside } = await store.storeFlat(fetched)

@@ -2,7 +2,6 @@
  * The data of the operator's page, as plain values: src/features/report/read/readoperations.ts fills them, and
  * src/features/report/page/operationspage.ts shows them. Instants are canonical, in UTC.
  */
-
 import type { BelongsTo } from '../../shell/belongingwords.js'
 import type { Incident } from '../health/incident.js'
 import type { PastRun } from '../runs/work.js'

@@ -50,7 +50,7 @@ describe.each(others.map((r) => [r.name, r] as const))('%s', (_, resource) => {
           unstorable: expected.unstorable,
         })
       }),
-      { numRuns: 25 },
+      { numRuns: 60 },
     )
   })
 })

@@ -2,7 +2,6 @@
  * Lists that have to be read whole once, because tables that they fill were lost: after the rest of a run's work, and
  * continued if they are cut short. No watermark goes back meanwhile, and plan, status and report show the progress.
  */
-
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'

@@ -186,7 +186,7 @@ describe('JSON without rounding', () => {
         const isExact = mayRound(Buffer.from(source))
         expect(parsed(source)).toEqual(isExact ? read(source, asSent) : read(source))
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
   })
 
@@ -199,7 +199,7 @@ describe('JSON without rounding', () => {
         })
         if (wide) expect(mayRound(Buffer.from(source))).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
   })
 
@@ -219,7 +219,7 @@ describe('JSON without rounding', () => {
         // Anything that may be rounded is read exactly right away, so nothing odd is left.
         expect(parseJson(bytes).isOdd()).toBe(odd && !mayRound(bytes))
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
   })
 
@@ -233,7 +233,7 @@ describe('JSON without rounding', () => {
         })
         expect(mayRound(Buffer.from(source))).toBe(lossy)
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
   })
 
@@ -284,7 +284,7 @@ describe('JSON without rounding', () => {
       fc.property(broken, (source) => {
         expect(outcome(parsed, source) === 'refused').toBe(outcome(JSON.parse, source) === 'refused')
       }),
-      { numRuns: 1500 },
+      { numRuns: 5000 },
     )
   })
 
@@ -395,7 +395,7 @@ describe('numbers as they were sent', () => {
         const bytes = Buffer.from(source)
         expect(parseJson(bytes).tokens()).toEqual(read(source, asSent))
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
   })
 

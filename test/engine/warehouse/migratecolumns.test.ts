@@ -2,7 +2,6 @@
  * A column belongs to the configuration: promoting a field immediately moves its values from `_extra` into the column,
  * and reverting that moves them back, in batches that survive a kill. Field by field, the source agrees.
  */
-
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'

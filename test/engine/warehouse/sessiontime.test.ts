@@ -3,7 +3,6 @@
  * whatever the address says and whatever a pooler drops. Otherwise, the watermark would move into the future by an hour
  * per run.
  */
-
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'

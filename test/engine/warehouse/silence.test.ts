@@ -1,5 +1,4 @@
 /** A Postgres that goes silent: the run notices, and no wait ignores a signal. */
-
 import { connect, createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,4 @@
 /** Encrypted connections to a real Postgres: what each sslmode requires of the certificate, and what is reported. */
-
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wordsOf } from '../../../src/engine/base/errors.js'

@@ -2,7 +2,6 @@
  * A problem with one table only affects that table. What was added to a table, or removed from it, fails the cursors
  * that write to it, with the database's message and without customer data. The other cursors continue.
  */
-
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
 /** The writer thread stores what this thread would store, and an error comes back as it was. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'

@@ -2,7 +2,6 @@
  * Makes the views once, makes them again if something has changed, and never at the cost of a user's own relations. On
  * Postgres: who may make them and who may read them.
  */
-
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -3,7 +3,6 @@
  * that nobody would enter on purpose. A column declared as never null has no null there, every other one has some, and
  * keys are unique.
  */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'

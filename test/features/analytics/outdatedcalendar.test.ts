@@ -2,7 +2,6 @@
  * A calendar of other rules or another version: the views stay as they were until it is filled again, wherever the
  * upgrade is interrupted.
  */
-
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'

@@ -1,5 +1,4 @@
 /** A copy equals the original: every table, and every cursor's progress, on every kind of warehouse. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import { runVerify } from '../../../src/features/verify/work.js'

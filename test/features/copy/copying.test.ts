@@ -1,5 +1,4 @@
 /** An interrupted copy continues and equals the original in the end; an unsuitable target is refused and left alone. */
-
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,4 @@
 /** The sources for dbt: what they claim about the tables holds in real warehouses, queried as dbt would. */
-
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

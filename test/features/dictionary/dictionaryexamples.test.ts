@@ -2,7 +2,6 @@
  * The dictionary's queries run as they are on both kinds of warehouse, with the same results. Two tenants whose ids
  * collide, and orders that show the same service, reveal whether a query keeps them apart.
  */
-
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'

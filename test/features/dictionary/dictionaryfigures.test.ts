@@ -2,7 +2,6 @@
  * The dictionary's SQL of figures: it runs as it is on both kinds of warehouse, with the same results, which match
  * shop_months. What people type instead also runs, and returns something else.
  */
-
 import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { unitFactor } from '../../../schema/figure.js'

@@ -1,5 +1,4 @@
 /** What rings may use: the time between two of the same cursor, requests, the lease; and what a failing cursor may. */
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
 import { addLateness, type LatenessWay } from '../../../src/engine/warehouse/latenessrows.js'

@@ -1,5 +1,4 @@
 /** The inbox is separate from the warehouse: forget, adopt and copy must not leave it out. */
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'

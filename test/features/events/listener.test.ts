@@ -1,5 +1,4 @@
 /** The listener between its turns: what it does with events that come faster than it may claim the warehouse. */
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'

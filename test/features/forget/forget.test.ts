@@ -1,5 +1,4 @@
 /** Forget: nothing of a tenant is left, and everything of the others is. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimLease } from '../../../src/engine/warehouse/lease.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'

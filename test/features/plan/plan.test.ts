@@ -1,5 +1,4 @@
 /** Plan: what it says a run would cost is what it then costs, as long as the source doesn't change. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js'

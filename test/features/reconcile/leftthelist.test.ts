@@ -1,5 +1,4 @@
 /** Records that leave their list and its total and can still be read by id: archived ones. */
-
 import { describe, expect, it } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'

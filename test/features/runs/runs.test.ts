@@ -2,7 +2,6 @@
  * A history follows the configuration: runs write it while it is switched on, report when it is switched on or off,
  * send no extra requests for it, and never claim what came while it was off.
  */
-
 import { CompiledQuery } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'

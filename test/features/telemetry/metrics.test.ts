@@ -2,7 +2,6 @@
  * The metrics: what runs count is a lifetime total of the warehouse, whichever process ran them and however often their
  * end was recorded; the warehouse's current state is read again each time; and no label contains customer data.
  */
-
 import { afterEach, describe, expect, it } from 'vitest'
 import { Retry } from '../../../src/engine/base/errors.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'

@@ -1,5 +1,4 @@
 /** Erased data leaves nothing behind in the database's files. */
-
 import { existsSync, readFileSync } from 'node:fs'
 import BetterSqlite3 from 'better-sqlite3'
 import { sql } from 'kysely'

@@ -3,7 +3,6 @@
  * pages, so that one which has revealed a fault can be stored. Nothing here uses vitest: a law is loaded from a copy of
  * the program with a fault in it, and played there.
  */
-
 import type fc from 'fast-check'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../../src/engine/warehouse/openwarehouse.js'

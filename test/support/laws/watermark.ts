@@ -1,5 +1,4 @@
 /** Law 5: at every commit, every record at or before a committed watermark is in the warehouse. */
-
 import fc from 'fast-check'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'

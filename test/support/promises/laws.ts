@@ -2,7 +2,6 @@
  * The laws of the design, and what breaks each of them: one function of the program at a time, with a case stored in
  * test/laws/pins that has to reveal the fault. `npm run pins` searches for such cases.
  */
-
 import type * as books from '../../../src/engine/list/books.js'
 import type * as count from '../../../src/engine/list/count.js'
 import type * as evidence from '../../../src/engine/list/evidence.js'
