@@ -14,26 +14,28 @@ export type ProjectName = 'pure' | 'warehouse' | 'process'
 /** Run by their own configuration. */
 const apart = /^test\/(long|search|browser|clients|deploy|pooler|metrics)\//
 
-/** What a file loads when it is loaded itself, without type imports and dynamic imports. */
-const loadedBy = (file: string): string[] =>
-  [
-    ...withoutComments(textOf(file)).matchAll(/^(?:import|export)(?! type)(?:[^'"()]*? from)?\s*'([^']+)'/gm),
-  ].map((match) => match[1] ?? '')
+/** What a file loads when it is loaded itself, without type imports and dynamic imports: our files from the root, packages. */
+function loadedBy(file: string): string[] {
+  const text = withoutComments(textOf(file))
+  return [...text.matchAll(/^(?:import|export)(?! type)(?:[^'"()]*? from)?\s*'([^']+)'/gm)].flatMap(
+    ([, name = '']) => {
+      if (!name.startsWith('.')) return name
+      const target = relative(root, resolve(root, dirname(file), name)).replace(/\.js$/, '.ts')
+      return existsSync(join(root, target)) ? target : []
+    },
+  )
+}
 
 const loads = new Map<string, readonly string[]>()
 
 /** The files, by their paths from the root, and the packages that a file loads directly or indirectly. */
-function closure(file: string, found = new Set<string>()): Set<string> {
-  if (found.has(file)) return found
-  found.add(file)
-  const names = loads.get(file) ?? loadedBy(file)
-  loads.set(file, names)
-  for (const name of names) {
-    if (!name.startsWith('.')) found.add(name)
-    else {
-      const target = relative(root, resolve(root, dirname(file), name)).replace(/\.js$/, '.ts')
-      if (existsSync(join(root, target))) closure(target, found)
-    }
+function closure(file: string): Set<string> {
+  const found = new Set([file])
+  for (const one of found) {
+    if (!one.endsWith('.ts')) continue
+    const names = loads.get(one) ?? loadedBy(one)
+    loads.set(one, names)
+    for (const name of names) found.add(name)
   }
   return found
 }
