@@ -72,6 +72,8 @@ writeFileSync(`${dist}bin/LICENSES.txt`, licensesOf(output.flatMap(({ moduleIds 
 // Names all files by what they contain: what a warehouse remembers of one program doesn't count for another.
 const contents = createHash('sha256')
 for (const { fileName, code = '' } of output) contents.update(`${fileName}\n${code}\n`)
-writeFileSync(`${dist}bin/program.txt`, contents.digest('hex').slice(0, 20))
+const program = contents.digest('hex').slice(0, 20)
+// Beside the module that reads it, for the tests too: they run the compiled files.
+for (const folder of ['bin', 'src/shell']) writeFileSync(`${dist}${folder}/program.txt`, program)
 copyFileSync(fileURLToPath(new URL('start.mjs', import.meta.url)), `${dist}bin/shopsync.js`)
 chmodSync(`${dist}bin/shopsync.js`, 0o755)

@@ -65,6 +65,8 @@ interface Planned {
   row: JobRow
   /** When a job that found the warehouse locked is tried again. */
   again?: string
+  /** When a plan for this instant was last found possible: it stays so, until the clock is set back. */
+  sound?: { readonly due: string; readonly at: string }
 }
 
 /** When a job is due. */
@@ -139,10 +141,20 @@ export class Schedule {
     for (const name of this.#planned.keys()) if (!names.has(name)) this.#planned.delete(name)
     for (const job of jobs) {
       const known = this.#planned.get(job.name)
-      const isKept = known?.job.schedule === job.schedule && !isVoid(known.instants, dueAt(known), this.#now)
+      const isKept = known?.job.schedule === job.schedule && this.#isSound(known)
       if (known && isKept) known.job = job
       else await this.#planAnew(job, known?.row ?? (await this.#storedRows()).get(job.name))
     }
+  }
+
+  #isSound(known: Planned): boolean {
+    const [due, now] = [dueAt(known), this.#now]
+    const { sound } = known
+    if (sound?.due !== due || now < sound.at) {
+      if (isVoid(known.instants, due, now)) return false
+      known.sound = { due, at: now }
+    }
+    return true
   }
 
   async #storedRows(): Promise<Map<string, JobRow>> {
