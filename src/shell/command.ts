@@ -280,6 +280,8 @@ export interface Feature {
     choice: CursorChoice,
     place?: RoundPlace,
   ): Promise<ChooseRound>
+  /** In how many milliseconds a change to each resource must be in the warehouse; undefined without targets. */
+  targetTimes?(config: Config): Promise<((resource: string) => number) | undefined>
   /** Its tables alongside those of the warehouse: erased, emptied and copied with them. */
   besideTables?(): Promise<BesideTables>
   /** What follows work that writes, unless a signal ended it: people are notified, files are written. */

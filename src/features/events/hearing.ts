@@ -8,12 +8,12 @@ import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
-import { Inbox, listenedTo } from '../events/inbox.js'
-import { Listener } from '../events/listener.js'
-import type { EventSettings } from '../events/settings.js'
-import { judgeUnannounced } from '../events/unannounced.js'
-import { timesIn } from '../targets/settings.js'
+import { targetTimesOf } from '../../shell/features.js'
+import { Inbox, listenedTo } from './inbox.js'
+import { Listener } from './listener.js'
 import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
+import type { EventSettings } from './settings.js'
+import { judgeUnannounced } from './unannounced.js'
 
 /** Milliseconds between two checks of what is synced. */
 const betweenLooks = 10_000
@@ -101,7 +101,8 @@ export class Hearing {
     const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
     context.onClose(() => inbox.close())
     await checkInbox(inbox, listenedTo(deps.source.address))
-    const ringing = { ...settings, targetOf: timesIn(context.config) }
+    const targetOf = await targetTimesOf(invocation.features, context.config)
+    const ringing = { ...settings, targetOf }
     const listener = rings ? new Listener({ deps, inbox, settings: ringing, log, superseded }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))

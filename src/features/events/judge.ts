@@ -1,7 +1,7 @@
 /* What happens to a received event: which cursors it makes due, or why none. */
 import type { Int64 } from '../../../schema/resource.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
-import type { eventTables } from '../events/tables.js'
+import type { eventTables } from './tables.js'
 import type { ReceiverCall, SyncedNow } from './threadmessages.js'
 import type { ReceivedEvent } from './understand.js'
 

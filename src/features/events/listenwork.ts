@@ -4,9 +4,9 @@ import { Stop } from '../../engine/base/errors.js'
 import type { CommandContext } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import type { Opening } from '../../shell/stayup.js'
-import { type EventSettings, eventSettings } from '../events/settings.js'
 import { Hearing } from './hearing.js'
 import { ReplacementWatch } from './replaced.js'
+import { type EventSettings, eventSettings } from './settings.js'
 
 type Flags = Readonly<Record<string, unknown>>
 

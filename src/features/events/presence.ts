@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import type { Clock } from '../../engine/base/clock.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { Inbox } from '../events/inbox.js'
+import type { Inbox } from './inbox.js'
 import type { Intake } from './intake.js'
 
 /** Milliseconds between two signs of life, and while something is wrong. */
