@@ -4,6 +4,7 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { resources } from '../../../schema/index.js'
+import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { EventDb } from './tables.js'
 
@@ -13,6 +14,28 @@ export const settleRanges = [0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600] as con
 
 /** What is counted of events over the lifetime of the warehouse. */
 export const lifetimeMetrics = ['received', 'settled', 'accept_seconds', 'settle_seconds'] as const
+
+/**
+ * What is counted of changes that no event announced (unannounced.ts): two totals per day and resource, and how far each
+ * cursor was judged, in microseconds.
+ */
+export const judgedMetrics = {
+  changes: 'changes',
+  unannounced: 'unannounced',
+  judged: 'judged_through',
+} as const
+
+/** Deletes everything stored about a forgotten tenant: how far its cursors were judged. */
+export const forgetJudged = (db: EventDb, tenantId: Int64): CompiledQuery =>
+  db
+    .deleteFrom('sync_event_counts')
+    .where('metric', '=', judgedMetrics.judged)
+    .where('labels', 'like', `%"tenant":"${tenantId}"}`)
+    .compile()
+
+/** Deletes what was judged of a former source. */
+export const emptyJudged = (db: EventDb): CompiledQuery =>
+  db.deleteFrom('sync_event_counts').where('metric', 'in', Object.values(judgedMetrics)).compile()
 
 /** The part of a histogram that contains the sum of its seconds, in microseconds. */
 const secondsPart = 'sum'

@@ -1,20 +1,23 @@
 /*
- * The inbox: events are stored here from the moment they are answered until a walk settles them. It is written at any
- * moment without the lease, and what it has accepted must be on disk. It contains nothing personal: ids and times.
+ * The inbox: events are stored here from the moment they are answered until a walk settles them. It is a warehouse of
+ * three tables beside the other one, written at any moment without the lease, and what it has accepted must be on disk.
+ * It contains nothing personal: ids and times.
  */
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { type Clock, systemClock } from '../../engine/base/clock.js'
+import type { Clock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
 import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
 import type { RowsOf } from '../../engine/model/statetable.js'
-import { missing } from '../../engine/warehouse/ddl.js'
-import type { Dialect, Traces } from '../../engine/warehouse/dialect.js'
-import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
+import { makeMissing } from '../../engine/warehouse/ddl.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { BesideWarehouse } from '../../shell/command.js'
+import { emptyJudged, forgetJudged } from './counts.js'
 import { type EventDb, eventTables, withEvents } from './tables.js'
 
 type EventTable = RowsOf<typeof eventTables>['sync_events']
@@ -32,19 +35,26 @@ interface InboxOptions {
   readonly signal?: AbortSignal
 }
 
-export class Inbox {
-  readonly #policy: RetryPolicy
+const model: Model = {
+  ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
+  ...{ state: asTables(eventTables), tableByName: new Map() },
+}
+
+export class Inbox extends Warehouse implements BesideWarehouse {
+  /** The one that is open now. */
+  #dialect: Dialect
   /** What failed here and not in the warehouse. */
   readonly #failures = new WeakSet<object>()
   #reopening: Promise<void> | undefined
 
   private constructor(
-    private dialect: Dialect,
+    dialect: Dialect,
     private readonly warehouse: Opened,
     private readonly reopen: () => Promise<Dialect | undefined>,
-    { clock = systemClock, signal }: InboxOptions,
+    options: InboxOptions,
   ) {
-    this.#policy = new RetryPolicy({ clock, classify: (error) => this.dialect.classify(error), signal })
+    super({ ...options, dialect, model })
+    this.#dialect = dialect
   }
 
   /** Makes the inbox if it is missing, and upgrades it: only a receiver of events does this. */
@@ -52,7 +62,7 @@ export class Inbox {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
       if (!dialect) throw new Bug('The inbox was not created')
-      await makeTables(dialect)
+      await dialect.transaction((session) => makeMissing(dialect, session, model.state, { isStrict: false }))
       return dialect
     }
     return new Inbox(await open(), warehouse, open, options)
@@ -68,42 +78,27 @@ export class Inbox {
     return dialect && new Inbox(dialect, warehouse, open, options)
   }
 
-  /** For people; never contains a password. */
-  get where(): string {
-    return this.dialect.where
-  }
-
   /** Whether only this inbox failed, and the warehouse, which is another file, did not: no run ends because of it. */
   isOwn(error: unknown): boolean {
     return error instanceof Error && this.#failures.has(error)
   }
 
-  get db(): EventDb {
+  override get dialect(): Dialect {
+    return this.#dialect
+  }
+
+  override get db(): EventDb {
     return withEvents(this.dialect.db)
   }
 
-  read<T>(work: (db: EventDb) => Promise<T>): Promise<T> {
-    return this.#trying(() => work(this.db))
-  }
-
-  /** Runs work in one transaction that survives a power cut. Retries if the database was down. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#trying(() => this.dialect.transaction(work))
-  }
-
-  /** Writes in one transaction; returns the number of affected rows. */
-  write(statements: readonly CompiledQuery[]): Promise<number> {
-    return this.transaction(async (session) => {
-      let affected = 0
-      for (const statement of statements) affected += (await session.run(statement)).affected
-      return affected
-    })
+  override read<T>(work: (db: EventDb) => Promise<T>): Promise<T> {
+    return this.trying(() => work(this.db))
   }
 
   /** Someone may have removed its file: later writes must not go into a file without a name. */
-  async #trying<T>(work: () => Promise<T>): Promise<T> {
+  override async trying<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#policy.trying(async () => {
+      return await this.retryPolicy.trying(async () => {
         if (this.dialect.file.isGone()) {
           this.#reopening ??= this.#reopen().finally(() => {
             this.#reopening = undefined
@@ -122,7 +117,7 @@ export class Inbox {
     const gone = this.dialect
     const dialect = await this.reopen()
     if (!dialect) return
-    this.dialect = dialect
+    this.#dialect = dialect
     await gone.close()
   }
 
@@ -156,11 +151,6 @@ export class Inbox {
       .compile()
   }
 
-  /** Free bytes where the inbox is stored; undefined if unknown. */
-  room(): Promise<number | undefined> {
-    return this.dialect.file.room()
-  }
-
   /** The source of the most recent events; undefined if there were none. */
   async source(): Promise<string | undefined> {
     const row = await this.read((db) =>
@@ -178,13 +168,18 @@ export class Inbox {
     ])
   }
 
-  /** Runs work that deletes events for good, and removes their traces from the database's files. */
-  erase(work: () => Promise<void>): Promise<Traces> {
-    return this.dialect.erase(Object.keys(eventTables), work)
+  forgetting(tenantId: Int64): CompiledQuery[] {
+    return [forgetJudged(this.db, tenantId)]
   }
 
-  close(): Promise<void> {
-    return this.dialect.close()
+  /** Events of the old source refer to the new one's records by the same ids. Counts stay. */
+  adopting(to: SourceAddress, sameData: boolean): CompiledQuery[] {
+    const { db } = this
+    const heard = db
+      .updateTable('sync_listeners')
+      .set({ source: listenedTo(to) })
+      .compile()
+    return sameData ? [heard] : [heard, db.deleteFrom('sync_events').compile(), emptyJudged(db)]
   }
 }
 
@@ -209,15 +204,3 @@ export async function forgottenAmong(
 }
 
 const place = { name: 'events', table: 'sync_events' } as const
-
-async function makeTables(dialect: Dialect): Promise<void> {
-  await dialect.transaction(async (session) => {
-    await dialect.catalog.prepare(session)
-    const live = await dialect.catalog.liveColumns()
-    const changes = await missing(
-      { dialect, live, isStrict: false, ask: (query) => session.run(query) },
-      asTables(eventTables),
-    )
-    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
-  })
-}

@@ -99,7 +99,7 @@ export class Presence {
   }
 
   async #measure(): Promise<void> {
-    const room = await this.inbox.room()
+    const room = await this.inbox.dialect.file.room()
     if (room !== undefined && room < leastRoom) this.#measured = 'disk_full'
     else this.#measured = (await this.#waiting()) >= mostWaiting ? 'backlog' : undefined
   }
