@@ -11,18 +11,15 @@ import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
-import type { RowsOf } from '../../engine/model/statetable.js'
 import { makeMissing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { BesideWarehouse } from '../../shell/command.js'
-import { emptyJudged, forgetJudged } from './counts.js'
-import { type EventDb, eventTables, withEvents } from './tables.js'
+import { judgedMetrics } from './counts.js'
+import { type EventDb, type EventRow, eventTables, withEvents } from './tables.js'
 
-type EventTable = RowsOf<typeof eventTables>['sync_events']
-type EventKey = (typeof eventTables)['sync_events']['key'][number]
-export type Delivered = Pick<EventTable, EventKey | 'deliveries'>
+export type Delivered = Pick<EventRow, (typeof eventTables)['sync_events']['key'][number] | 'deliveries'>
 
 /** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
@@ -125,7 +122,7 @@ export class Inbox extends Warehouse implements BesideWarehouse {
    * Stores events, each of them once, except those of forgotten tenants; returns how often each stored one has been
    * received so far. Then runs the other statements.
    */
-  insert(rows: readonly Insertable<EventTable>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
+  insert(rows: readonly Insertable<EventRow>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
     return this.transaction(async (session) => {
       const tenants = rows.map(({ tenant_id }) => tenant_id)
       const forgotten = await forgottenAmong(tenants, this.warehouse.dialect, session)
@@ -137,7 +134,7 @@ export class Inbox extends Warehouse implements BesideWarehouse {
     })
   }
 
-  #insertion(rows: readonly Insertable<EventTable>[]): CompiledQuery<Delivered> {
+  #insertion(rows: readonly Insertable<EventRow>[]): CompiledQuery<Delivered> {
     const { key } = eventTables.sync_events
     return this.db
       .insertInto('sync_events')
@@ -168,8 +165,15 @@ export class Inbox extends Warehouse implements BesideWarehouse {
     ])
   }
 
+  /** How far its cursors were judged. */
   forgetting(tenantId: Int64): CompiledQuery[] {
-    return [forgetJudged(this.db, tenantId)]
+    return [
+      this.db
+        .deleteFrom('sync_event_counts')
+        .where('metric', '=', judgedMetrics.judged)
+        .where('labels', 'like', `%"tenant":"${tenantId}"}`)
+        .compile(),
+    ]
   }
 
   /** Events of the old source refer to the new one's records by the same ids. Counts stay. */
@@ -179,7 +183,9 @@ export class Inbox extends Warehouse implements BesideWarehouse {
       .updateTable('sync_listeners')
       .set({ source: listenedTo(to) })
       .compile()
-    return sameData ? [heard] : [heard, db.deleteFrom('sync_events').compile(), emptyJudged(db)]
+    if (sameData) return [heard]
+    const judged = db.deleteFrom('sync_event_counts').where('metric', 'in', Object.values(judgedMetrics))
+    return [heard, db.deleteFrom('sync_events').compile(), judged.compile()]
   }
 }
 

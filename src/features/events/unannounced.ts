@@ -145,17 +145,16 @@ async function readListened(inbox: Inbox): Promise<Listened> {
   )
 }
 
-interface Stretch extends CursorKey {
-  /** After `from`, up to `through`. */
-  readonly from: string
-  readonly through: string
-  readonly listened: Listened
-}
-
+/** Judges what changed after `from`, up to `through`. */
 async function judgeCursor(
   { warehouse, inbox }: Judging,
   resource: ResourceModel,
-  { tenantId, from, through, listened }: Stretch,
+  {
+    tenantId,
+    from,
+    through,
+    listened,
+  }: CursorKey & { readonly from: string; readonly through: string; readonly listened: Listened },
 ): Promise<EventCounts> {
   const counts = new EventCounts()
   const { name } = resource

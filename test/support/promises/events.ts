@@ -102,7 +102,7 @@ export const events: readonly Promised[] = [
     broken: 'requests nothing by id',
     breakage: breaking<typeof notlisted>('src/features/events/notlisted.ts').function(
       'askUnlisted',
-      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, open: new Map() }),
+      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: [...rows], open: new Map() }),
     ),
     test: secondLook,
     name: 'a list that hides a record',
