@@ -7,12 +7,12 @@ import { copyCommand } from './features/copy/command.js'
 import { demoCommand } from './features/demo/command.js'
 import { dictionaryCommand } from './features/dictionary/command.js'
 import { events } from './features/events/feature.js'
+import { listen } from './features/events/listencommand.js'
 import { forgetCommand } from './features/forget/command.js'
 import { alerts, metrics, status } from './features/health/feature.js'
 import { initCommand } from './features/init/command.js'
 import { jobs } from './features/jobs/command.js'
 import { runCommand } from './features/jobs/runcommand.js'
-import { listen } from './features/listen/command.js'
 import { migrateCommand } from './features/migrate/command.js'
 import { plan } from './features/plan/command.js'
 import { quarantineCommand } from './features/quarantine/command.js'
@@ -27,6 +27,10 @@ import { polling, targets } from './features/targets/feature.js'
 import { verify } from './features/verify/command.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
+
+/** For those who hear the source, which targets build upon. */
+const targetTimes: Feature['targetTimes'] = async (config) =>
+  (await import('./features/targets/settings.js')).timesIn(config)
 
 /** Every feature, in the order in which the help lists the commands. */
 export const features: readonly Feature[] = [
@@ -48,7 +52,7 @@ export const features: readonly Feature[] = [
   listen,
   jobs,
   events,
-  targets,
+  { ...targets, targetTimes },
   polling,
   metrics,
   snapshot,

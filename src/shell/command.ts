@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely'
 import type { Logger } from 'pino'
 import type { z } from 'zod'
 import type { Int64 } from '../../schema/resource.js'
@@ -211,31 +212,20 @@ export interface StepKind {
   prepare(context: CommandContext, step: StepSettings & StepPlace, tell: TellStep): Promise<JobWork> | JobWork
 }
 
-/** A tenant's rows that were erased. `left`: why traces remain in the database's files; null if none do. */
-export interface ErasedBeside {
-  readonly table: string
-  readonly rows: number
-  readonly left: string | null
+/** A small warehouse that a feature keeps beside the main one. */
+export interface BesideWarehouse extends Warehouse {
+  /** Deletes what names a tenant without a column of its own. */
+  forgetting(tenantId: Int64): CompiledQuery[]
+  /** It now belongs to another source. The records are the same ones, or different ones with the same ids. */
+  adopting(to: SourceAddress, sameData: boolean): CompiledQuery[]
 }
 
-/** A table that was copied and compared. `digest`: SHA-256 of its rows. */
-export interface CopiedBeside {
-  readonly table: string
-  readonly rows: number
-  readonly digest: string
-}
-
-type Opened = Pick<Warehouse, 'dialect'>
-
-/** Tables that a feature keeps alongside those of the warehouse, once it has created them. */
-export interface BesideTables {
-  readonly names: readonly string[]
-  eraseTenant(warehouse: Opened, tenantId: Int64): Promise<ErasedBeside | undefined>
-  /**
-   * The warehouse now belongs to another source. Its records are the same ones, or different ones with the same ids.
-   */
-  adopt(warehouse: Opened, to: SourceAddress, sameData: boolean): Promise<void>
-  copy(from: Opened, to: Opened): Promise<readonly CopiedBeside[]>
+/** How it is opened, beside a main warehouse. */
+export interface Besides {
+  /** undefined if it was never made. */
+  there(main: Pick<Warehouse, 'dialect'>): Promise<BesideWarehouse | undefined>
+  /** Makes it if it is missing. */
+  open(main: Pick<Warehouse, 'dialect'>): Promise<BesideWarehouse>
 }
 
 /**
@@ -280,8 +270,10 @@ export interface Feature {
     choice: CursorChoice,
     place?: RoundPlace,
   ): Promise<ChooseRound>
-  /** Its tables alongside those of the warehouse: erased, emptied and copied with them. */
-  besideTables?(): Promise<BesideTables>
+  /** In how many milliseconds a change to each resource must be in the warehouse; undefined without targets. */
+  targetTimes?(config: Config): Promise<((resource: string) => number) | undefined>
+  /** Its warehouse beside the main one: erased, emptied and copied with it. */
+  besides?(): Promise<Besides>
   /** What follows work that writes, unless a signal ended it: people are notified, files are written. */
   afterWork?(context: CommandContext, ended: FinishedWork): Promise<void>
   /** What a long-running program that receives events does once a minute, since no run may ever end there. */

@@ -1,7 +1,9 @@
 import { Bug } from '../engine/base/errors.js'
+import type { Config } from '../engine/config/config.js'
 import type { ConfigSection } from '../engine/config/section.js'
 import type { StateTables } from '../engine/model/statetable.js'
-import type { BesideTables, Command, Feature, StepKind } from './command.js'
+import type { Warehouse } from '../engine/warehouse/warehouse.js'
+import type { Besides, BesideWarehouse, Command, Feature, StepKind } from './command.js'
 
 /* What the list of features adds up to. */
 
@@ -21,6 +23,13 @@ export const dueRound: NonNullable<Feature['dueRound']> = (mode, context, ...cho
   return feature.dueRound(mode, context, ...chosen)
 }
 
+/** In how many milliseconds a change to each resource must be in the warehouse; undefined without targets. */
+export const targetTimesOf = async (
+  features: readonly Feature[],
+  config: Config,
+): ReturnType<NonNullable<Feature['targetTimes']>> =>
+  features.find(({ targetTimes }) => targetTimes)?.targetTimes?.(config)
+
 export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
   Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))
 
@@ -30,6 +39,22 @@ export const stepsOf = (features: readonly Feature[]): Promise<StepKind[]> =>
 export const stateTablesOf = (features: readonly Feature[]): Promise<StateTables[]> =>
   Promise.all(features.flatMap(({ tables }) => tables?.() ?? []))
 
-/** The tables that features keep alongside those of the warehouse. */
-export const besideTablesOf = (features: readonly Feature[]): Promise<BesideTables[]> =>
-  Promise.all(features.flatMap(({ besideTables }) => besideTables?.() ?? []))
+/** The warehouses that features keep beside the main one. */
+export const besidesOf = (features: readonly Feature[]): Promise<Besides[]> =>
+  Promise.all(features.flatMap(({ besides }) => besides?.() ?? []))
+
+/** Works on each of them that exists, and closes it. */
+export async function eachBeside(
+  besides: readonly Besides[],
+  main: Pick<Warehouse, 'dialect'>,
+  work: (beside: BesideWarehouse, how: Besides) => Promise<unknown>,
+): Promise<void> {
+  for (const how of besides) {
+    const beside = await how.there(main)
+    try {
+      if (beside) await work(beside, how)
+    } finally {
+      await beside?.close()
+    }
+  }
+}

@@ -4,10 +4,10 @@ import { addMicros, canonical, fromMicros } from '../../src/engine/base/timestam
 import { Secret } from '../../src/engine/config/secret.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import type { Inbox } from '../../src/features/events/inbox.js'
+import { judge } from '../../src/features/events/judge.js'
+import { receiverCall, syncedNow } from '../../src/features/events/receiver.js'
 import { eventSettings } from '../../src/features/events/settings.js'
-import { judge } from '../../src/features/listen/judge.js'
-import { receiverCall, syncedNow } from '../../src/features/listen/receiver.js'
-import type { ReceivedEvent } from '../../src/features/listen/understand.js'
+import type { ReceivedEvent } from '../../src/features/events/understand.js'
 import type { Store, StoreChange } from '../../src/sandbox/index.js'
 import { known } from './run.js'
 

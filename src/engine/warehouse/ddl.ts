@@ -8,6 +8,7 @@ import type { Column, Table } from '../model/table.js'
 import type { Change } from './change.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
 import { type Ask, isKeyed, keyChange } from './keychange.js'
+import type { Session } from './transaction.js'
 
 /** Whether no version of shopsync has ever created its tables here. */
 export const isNewWarehouse = (changes: readonly Change[]): boolean =>
@@ -177,4 +178,17 @@ export async function missing(comparison: Comparison, tables: readonly Table[]):
       )
   }
   return changes
+}
+
+/** Makes what the tables lack. It is looked for in the transaction that makes it, which keeps other migrations out. */
+export async function makeMissing(
+  dialect: Dialect,
+  session: Session,
+  tables: readonly Table[],
+  { isStrict }: Pick<Comparison, 'isStrict'>,
+): Promise<void> {
+  await dialect.catalog.prepare(session)
+  const live = await dialect.catalog.liveColumns()
+  const changes = await missing({ dialect, live, isStrict, ask: (query) => session.run(query) }, tables)
+  for (const { statements } of changes) for (const statement of statements) await session.run(statement)
 }

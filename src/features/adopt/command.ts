@@ -1,5 +1,5 @@
 import type { Command } from '../../shell/command.js'
-import { besideTablesOf } from '../../shell/features.js'
+import { besidesOf } from '../../shell/features.js'
 
 export const adoptCommand: Command = {
   name: 'adopt',
@@ -48,9 +48,9 @@ The next sync then walks everything, and reconcile --full finds the rows that th
         invocation.signals.resumesAt = () => 'nothing was changed'
         await confirmTyped(name, { question: adoptQuestion(plan, name), undone, signal, io })
       }
-      const besideTables = await besideTablesOf(invocation.features)
+      const besides = await besidesOf(invocation.features)
       const { clock } = context
-      const done = plan.changed ? await adopt({ warehouse, clock, besideTables }, to, sameData) : plan
+      const done = plan.changed ? await adopt({ warehouse, clock, besides }, to, sameData) : plan
       await out.answer(done, adoptText(done))
       return 0
     })

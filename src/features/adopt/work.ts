@@ -13,7 +13,8 @@ import {
   storeSourceIdentity,
 } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { BesideTables } from '../../shell/command.js'
+import type { Besides } from '../../shell/command.js'
+import { eachBeside } from '../../shell/features.js'
 
 /** The JSON document of `adopt`. */
 export interface Adopted {
@@ -54,7 +55,7 @@ export async function planAdoption(
  */
 export async function adopt(
   deps: Pick<Dependencies, 'warehouse' | 'clock' | 'leaseMs'> & {
-    readonly besideTables?: readonly BesideTables[]
+    readonly besides?: readonly Besides[]
   },
   to: SourceAddress,
   sameData: boolean,
@@ -85,8 +86,8 @@ export async function adopt(
           .where('name', '=', sourceRow)
           .compile(),
       ]
-  // Nothing of the old source may survive in these tables. An adoption that is interrupted is repeated.
-  for (const tables of deps.besideTables ?? []) await tables.adopt(deps.warehouse, to, sameData)
+  // Nothing of the old source may survive there. An adoption that is interrupted is repeated.
+  await eachBeside(deps.besides ?? [], warehouse, (beside) => beside.write(beside.adopting(to, sameData)))
   await warehouse.write([...dropped, storeSourceIdentity(warehouse, to, now(deps))])
   lease.throwIfLost()
   return plan

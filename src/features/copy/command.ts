@@ -1,5 +1,5 @@
 import type { Command } from '../../shell/command.js'
-import { besideTablesOf } from '../../shell/features.js'
+import { besidesOf } from '../../shell/features.js'
 
 export const copyCommand: Command = {
   name: 'copy',
@@ -56,13 +56,13 @@ request.`,
       let last: Parameters<typeof copyStep>[0] | undefined
       signals.resumesAt = () => copyResumption(last)
       const began = performance.now()
-      const besideTables = await besideTablesOf(invocation.features)
+      const besides = await besidesOf(invocation.features)
       const report = await shown(context, { what: 'looking at both sides' }, (observer) =>
         copyWarehouse({
           model,
           clock,
           signal,
-          besideTables,
+          besides,
           openSource: () => open({ url: url.reveal(), schema, existing: true }),
           openTarget: (how) => open({ url: to.url.reveal(), schema: to.schema, ...how }),
           onProgress: (progress) => {

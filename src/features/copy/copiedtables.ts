@@ -14,8 +14,11 @@ export interface CopiedTables {
   readonly leftOut: readonly string[]
 }
 
-/** What the warehouse makes again by itself: the lease, and a table that gives views their types. */
-const madeAnew: ReadonlySet<string> = new Set(['sync_lease', 'report_types'])
+/**
+ * What the warehouse makes again by itself: the lease, a table that gives views their types, and who listens: nobody to
+ * the copy.
+ */
+const madeAnew: ReadonlySet<string> = new Set(['sync_lease', 'report_types', 'sync_listeners'])
 
 /** Every table that any configuration of these resources could have made. */
 function everyTable({ list, tables, state }: Model): Table[] {

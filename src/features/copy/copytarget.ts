@@ -11,7 +11,7 @@ import { Stop } from '../../engine/base/errors.js'
 import { count, plural } from '../../engine/base/format.js'
 import type { Table } from '../../engine/model/table.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { missing } from '../../engine/warehouse/ddl.js'
+import { makeMissing, missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { copyMark, type UnfinishedCopy, unfinishedCopy } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -129,19 +129,8 @@ export async function makeIndexes(
 export const makeTables = (target: Warehouse, tables: readonly Table[]): Promise<void> =>
   make(target, tables.map(bare))
 
-/** It checks what is missing inside the transaction that makes it, which may be retried. */
-function make(target: Warehouse, tables: readonly Table[]): Promise<void> {
-  const { dialect } = target
-  return target.transaction(async (session) => {
-    await dialect.catalog.prepare(session)
-    const live = await dialect.catalog.liveColumns()
-    const changes = await missing(
-      { dialect, live, isStrict: true, ask: (query) => session.run(query) },
-      tables,
-    )
-    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
-  })
-}
+const make = (target: Warehouse, tables: readonly Table[]): Promise<void> =>
+  target.transaction((session) => makeMissing(target.dialect, session, tables, { isStrict: true }))
 
 /** The tables needed for the lease and the mark. */
 export const firstTables = ({ tables }: Warehouse): Table[] =>

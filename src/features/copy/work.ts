@@ -12,7 +12,8 @@ import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { BesideTables } from '../../shell/command.js'
+import type { Besides, BesideWarehouse } from '../../shell/command.js'
+import { eachBeside } from '../../shell/features.js'
 import { type ConversionError, ConversionErrors } from './conversionerrors.js'
 import { type CopiedTables, copiedTables } from './copiedtables.js'
 import { compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
@@ -45,8 +46,8 @@ export interface CopyDependencies {
   readonly openSource: () => Promise<Warehouse>
   /** The same for the copy. `existing`: if it is missing, it isn't created. */
   readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
-  /** Tables that features keep besides those of a warehouse. */
-  readonly besideTables?: readonly BesideTables[]
+  /** Warehouses that features keep beside the original. */
+  readonly besides?: readonly Besides[]
   readonly onProgress?: (progress: CopyProgress) => void
   readonly signal: AbortSignal
   readonly leaseMs?: number
@@ -152,8 +153,11 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   // Checked again while holding the lease: another program may have started to fill it meanwhile.
   await checkTarget(target, from)
   await target.write([markUnfinished(target, { from, since: now(deps) })])
-  const { besideTables = [] } = deps
-  const apart = new Set(besideTables.flatMap(({ names }) => names))
+  const { besides = [] } = deps
+  const apart = new Set<string>()
+  await eachBeside(besides, source, async ({ tables }) => {
+    for (const { name } of tables) apart.add(name)
+  })
   const known = await copiedTables(source.dialect, deps.model, apart)
   // Rows that can't be seen aren't copied either, and both sides would count as equal.
   await source.interfered.refuseHidden(known.tables.map(({ name }) => name))
@@ -166,10 +170,9 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       const copying: Copying = { ...deps, ...known, target, source: held, counts }
       await copyTables(copying, found)
       const compared = await compare(copying, found)
-      for (const beside of besideTables) {
-        const copied = await beside.copy(source, target)
-        compared.tables.push(...copied.map((table) => ({ ...table, equal: true })))
-      }
+      await eachBeside(besides, source, async (beside, how) => {
+        compared.tables.push(...(await copyBeside(copying, beside, () => how.open(target))))
+      })
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
         await target.trying(() => target.dialect.bulk.optimize(known.tables))
@@ -182,6 +185,26 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
     }),
   )
 }
+
+/** Copies a warehouse beside the original, as of one instant: what it gets meanwhile is in neither count. */
+const copyBeside = (
+  { onProgress: _, ...copying }: Copying,
+  from: BesideWarehouse,
+  open: () => Promise<BesideWarehouse>,
+): Promise<readonly ComparedTable[]> =>
+  opening(async (closing) => {
+    const [target, found] = [closing(await open()), closing(await open())]
+    const { tables } = await copiedTables(from.dialect, from.model, new Set())
+    await from.interfered.refuseHidden(tables.map(({ name }) => name))
+    return from.read(() =>
+      from.dialect.atOneInstant(async ({ db }) => {
+        const source = { dialect: from.dialect, db }
+        const beside = { ...copying, tables, source, counts: await rowCounts(db, tables) }
+        await copyEach({ ...beside, target }, found)
+        return (await compare(beside, found)).tables
+      }),
+    )
+  })
 
 /** Reports the rows of one table after the other. */
 function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass']) {
@@ -205,15 +228,20 @@ function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass'])
 }
 
 async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
+  const { tables, target } = copying
+  await makeTables(target, tables)
+  await copyEach(copying, before)
+  await makeIndexes(target, tables, copying)
+}
+
+async function copyEach(copying: Copying, before: Warehouse): Promise<void> {
   const { tables, counts, target, source, signal } = copying
   const progress = progressOf(copying, 'copying')
-  await makeTables(target, tables)
   for (const table of tables) {
     const onRows = (rows: number): void => progress.rows(table, rows)
     await copyTable(table, counts.get(table.name) ?? 0, { source, target, before, onRows, signal })
     progress.done(table)
   }
-  await makeIndexes(target, tables, copying)
 }
 
 /** Quarantine first: the copy's own entries are added while the other tables are compared. */

@@ -5,8 +5,8 @@ import { rootTable } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Sandbox, StoreChange } from '../../sandbox/index.js'
 import type { CommandContext } from '../../shell/command.js'
+import { Hearing } from '../events/hearing.js'
 import { eventSettings } from '../events/settings.js'
-import { Hearing } from '../listen/hearing.js'
 
 export interface HeardChange {
   /** From the change to its row; undefined if it didn't come in time. */

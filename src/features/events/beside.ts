@@ -1,11 +1,11 @@
 /* Rings alongside the planned work of a run: while it holds the lease, nobody else can ring. */
-import { isExpected } from '../../engine/base/errors.js'
+import { describeError, isExpected } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { BesideWork, PlannedWork, WritingRun } from '../../engine/run/runcontext.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { Inbox } from './inbox.js'
-import { Ringing, textOf } from './ringing.js'
+import { Ringing } from './ringing.js'
 import { RingMemory, type RingSettings } from './ringmemory.js'
 import { eventSettings } from './settings.js'
 import { beforeWalk } from './settling.js'
@@ -24,7 +24,7 @@ export async function besideRunsOf(
     (error: unknown) => {
       // A run fetches everything that events could: it doesn't fail if it can't read them.
       if (!isExpected(error)) throw error
-      log.warn({ error: textOf(error) }, 'Could not open the received events; they wait')
+      log.warn({ error: describeError(error) }, 'Could not open the received events; they wait')
       return undefined
     },
   )
@@ -62,7 +62,7 @@ class Beside implements AsyncDisposable {
     this.#going = this.#goOn().catch((error: unknown) => {
       // The planned work has the same problem and reports it; events wait for the next process that rings.
       run.observer.warning?.('Cursors that events made due are left for the next run', {
-        error: textOf(error),
+        error: describeError(error),
       })
     })
   }

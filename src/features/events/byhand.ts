@@ -1,6 +1,7 @@
 /* `shopsync events ring`: makes lists due as an event would, and waits until they have been read. */
 import { randomUUID } from 'node:crypto'
 import { Stop } from '../../engine/base/errors.js'
+import { count, plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/cursors.js'
 import { LeaseHeld } from '../../engine/warehouse/lease.js'
@@ -16,7 +17,7 @@ const patience = 60_000
 const betweenLooks = 500
 
 /** The JSON document of `events ring`. */
-export interface RungByHand {
+interface RungByHand {
   /** How many lists were made due. */
   readonly rung: number
   /** How many of them a walk has read since. */
@@ -87,4 +88,12 @@ async function readRung(inbox: Inbox, eventId: string): Promise<RungByHand> {
   )
   const inState = (wanted: string): number => rows.filter(({ state }) => state === wanted).length
   return { rung: rows.length, settled: inState('settled'), waiting: inState('waiting') }
+}
+
+export function rungText({ rung, settled, waiting }: RungByHand): string {
+  if (rung === 0) return 'No list was made due: the flags choose no list that is synced.'
+  if (settled === rung) return `${plural(rung, 'list')} made due and read.`
+  const made = `${plural(rung, 'list')} made due, ${count(settled)} read`
+  if (waiting === 0) return `${made}; the others were not: shopsync events list`
+  return `${made}; ${count(waiting)} still wait: shopsync events list --state waiting`
 }

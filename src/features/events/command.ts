@@ -58,9 +58,8 @@ function refuseForeignFlags(options: Invocation['options']): void {
 }
 
 async function list(context: CommandContext): Promise<number> {
-  const [{ listEvents }, { eventsText, nobodyListened }, { sinceFlag }] = await Promise.all([
+  const [{ eventsText, listEvents, nobodyListened }, { sinceFlag }] = await Promise.all([
     import('./eventlist.js'),
-    import('./words.js'),
     import('../../shell/momentflag.js'),
   ])
   const { options, out } = context.invocation
@@ -80,7 +79,7 @@ async function list(context: CommandContext): Promise<number> {
 }
 
 async function ring(context: CommandContext): Promise<number> {
-  const [{ ringByHand }, { rungText }] = await Promise.all([import('./byhand.js'), import('./words.js')])
+  const { ringByHand, rungText } = await import('./byhand.js')
   const { out } = context.invocation
   await context.refuseUnknown()
   const rung = await ringByHand(context)

@@ -4,34 +4,37 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { resources } from '../../../schema/index.js'
-import { toMicros } from '../../engine/base/timestamp.js'
+import type { CounterEntry } from '../../engine/warehouse/counters.js'
 import type { EventDb } from './tables.js'
 
 /** Upper bounds of a histogram's ranges, in seconds; beyond the last one: `+Inf`. */
 export const acceptRanges = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const
 export const settleRanges = [0.5, 1, 2, 3, 5, 10, 30, 60, 300, 900, 3600] as const
 
-/** What is counted of events over the lifetime of the warehouse. */
-export const lifetimeMetrics = ['received', 'settled', 'accept_seconds', 'settle_seconds'] as const
+/**
+ * What is counted of changes that no event announced (unannounced.ts): two totals per day and resource, and how far each
+ * cursor was judged, in microseconds.
+ */
+export const judgedMetrics = {
+  changes: 'changes',
+  unannounced: 'unannounced',
+  judged: 'judged_through',
+} as const
 
 /** The part of a histogram that contains the sum of its seconds, in microseconds. */
 const secondsPart = 'sum'
 export const beyond = '+Inf'
 
-type Labels = Readonly<Record<string, string>>
-
-interface Count {
-  readonly metric: string
-  /** JSON. */
-  readonly labels: string
-  readonly part: string
-  readonly value: number
-}
+/**
+ * A row as it is stored: in rows of earlier versions, the labels have the order in which they were given, not that of
+ * `sync_counters`. Another order would begin a second total of the same labels.
+ */
+type Count = Omit<CounterEntry, 'labels'> & { readonly labels: string }
 
 export class EventCounts {
   #counts = new Map<string, { -readonly [K in keyof Count]: Count[K] }>()
 
-  add(metric: string, labels: Labels, more = 1, part = ''): void {
+  add(metric: string, labels: CounterEntry['labels'], more = 1, part = ''): void {
     const text = JSON.stringify(labels)
     const key = `${metric} ${text} ${part}`
     const count = this.#counts.get(key)
@@ -59,7 +62,7 @@ export class EventCounts {
   /** Adds back what could not be written. */
   giveBack(counts: readonly Count[]): void {
     for (const { metric, labels, part, value } of counts)
-      this.add(metric, JSON.parse(labels) as Labels, value, part)
+      this.add(metric, JSON.parse(labels) as CounterEntry['labels'], value, part)
   }
 }
 
@@ -81,29 +84,3 @@ export const writeEventCounts = (db: EventDb, counts: readonly Count[]): Compile
 /** Whether an event makes its own cursor due, rather than one of `events.also`. A ring by hand isn't an event. */
 export const isOwnEvent = (type: string | null, resource: string): boolean =>
   type !== null && resources[resource]?.entity === type
-
-interface SettledRow {
-  readonly type: string | null
-  readonly received_at: string | null
-}
-
-/** Counts events of one cursor settled at that time. Called only in the transaction that settles them. */
-export function countSettled(
-  db: EventDb,
-  rows: readonly SettledRow[],
-  { resource, state, at }: { readonly resource: string; readonly state: string; readonly at: string },
-): CompiledQuery[] {
-  const counts = new EventCounts()
-  for (const { type, received_at } of rows) {
-    if (type === null || type === '') continue
-    counts.add('settled', { resource, state })
-    // The receiver may be another machine whose clock is ahead.
-    if (received_at !== null && isOwnEvent(type, resource))
-      counts.observe(
-        'settle_seconds',
-        Math.max(0, Number(toMicros(at) - toMicros(received_at)) / 1e6),
-        settleRanges,
-      )
-  }
-  return writeEventCounts(db, counts.take())
-}

@@ -14,26 +14,13 @@ import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { markDeleted } from '../../engine/run/tombstone.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import type { EventRow } from './waiting.js'
+import type { EventRow } from './tables.js'
 
 /**
  * The guard counts deletions over this period together, in microseconds: one by one, no event would ever look like a
  * landslide.
  */
 const hour = 3_600_000_000n
-
-interface AskedDeletions {
-  /** Events whose records aren't in the warehouse, or are already marked as deleted. */
-  readonly notLive: readonly EventRow[]
-  /** Events whose records were marked as deleted. */
-  readonly deleted: readonly EventRow[]
-  /** Events whose records seem to be gone, but were left alone. */
-  readonly left?: { readonly rows: readonly EventRow[]; readonly reason: string }
-  /** Events whose records still exist. */
-  readonly exists: readonly EventRow[]
-  /** Events about whose records the source gave no answer, or one that says nothing about them: by reason. */
-  readonly open: OpenEvents
-}
 
 /** Events whose records were requested without learning anything about them, and the reason that is shown. */
 export type OpenEvents = ReadonlyMap<EventRow, string>
@@ -66,8 +53,18 @@ export class DeletedEvents {
     return rows.filter(({ record_id }) => live.has(record_id))
   }
 
-  /** Queries the source about the records of these events, and marks those that are gone as deleted. */
-  async ask(rows: readonly EventRow[]): Promise<AskedDeletions> {
+  /**
+   * Queries the source about the records of these events, and marks those that are gone as deleted. `notLive`: events whose
+   * records aren't in the warehouse, or are already marked; `left`: whose records seem to be gone, but were left alone;
+   * `exists`: whose records still exist; `open`: about whose records the source gave no answer, or one that says nothing.
+   */
+  async ask(rows: readonly EventRow[]): Promise<{
+    readonly notLive: readonly EventRow[]
+    readonly deleted: readonly EventRow[]
+    readonly left?: { readonly rows: readonly EventRow[]; readonly reason: string }
+    readonly exists: readonly EventRow[]
+    readonly open: OpenEvents
+  }> {
     const live = await this.#live(recordsOf(rows))
     const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))
     const notLive = rows.filter(({ record_id }) => !live.has(record_id))

@@ -1,11 +1,15 @@
 /* `shopsync events list`: what was received, and its outcome. */
 import type { Int64 } from '../../../schema/resource.js'
+import { atSecond, count, span } from '../../engine/base/format.js'
 import { isNew } from '../../engine/warehouse/migrate.js'
 import type { CommandContext } from '../../shell/command.js'
+import { plainTerminal, type Terminal } from '../../shell/terminal.js'
+import { right, table, unbroken } from '../../shell/texttable.js'
+import { secondsBetween } from './eventview.js'
 import { Inbox } from './inbox.js'
 
 /** The JSON of one event: the columns of sync_events. */
-export interface ListedEvent {
+interface ListedEvent {
   readonly tenant_id: Int64
   readonly event_id: string
   readonly resource: string
@@ -62,5 +66,45 @@ export async function listEvents(
       .orderBy('resource')
       .limit(last)
       .execute(),
+  )
+}
+
+export const nobodyListened =
+  'Nobody has received events for this warehouse yet. Type shopsync listen; docs/webhooks.md explains how to register it with the source'
+
+const kindOf = ({ type, action }: ListedEvent): string => (type === '' ? 'by hand' : `${type} ${action}`)
+
+function tookOf({ received_at, settled_at }: ListedEvent): string {
+  const seconds = secondsBetween(received_at, settled_at)
+  return seconds === null ? '' : span(seconds * 1000)
+}
+
+const stateOf = ({ state, reason }: ListedEvent): string =>
+  reason === null ? `${state}` : `${state}: ${reason}`
+
+export function eventsText(events: readonly ListedEvent[], terminal: Terminal = plainTerminal): string {
+  if (events.length === 0) return 'No events found.'
+  return table(
+    [
+      unbroken('received'),
+      right('tenant'),
+      'list',
+      'event',
+      right('record'),
+      'state',
+      right('after', { spare: 1 }),
+      right('times', { spare: 2 }),
+    ],
+    events.map((event) => [
+      event.received_at === null ? '' : atSecond(event.received_at),
+      String(event.tenant_id),
+      event.resource,
+      kindOf(event),
+      String(event.record_id ?? ''),
+      stateOf(event),
+      tookOf(event),
+      count(event.deliveries ?? 1),
+    ]),
+    terminal,
   )
 }

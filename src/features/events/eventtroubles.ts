@@ -36,23 +36,21 @@ export interface EventTroubles {
   readonly left: readonly OddEvents[]
 }
 
-interface EventLimits {
-  readonly nowMicros: bigint
-  /** Milliseconds after `due_at`. */
-  readonly lateAfterMs: number
-  /** How many milliseconds an event left to the next run may wait for it. */
-  readonly runAfterMs: number
-}
-
 const dayMs = 86_400_000
 
-/** undefined if events have never been received here. */
+/**
+ * undefined if events have never been received here. `lateAfterMs`: after `due_at`; `runAfterMs`: how long an event left
+ * to the next run may wait for it.
+ */
 export const readEventTroubles = (
   warehouse: Warehouse,
-  limits: EventLimits,
+  {
+    nowMicros,
+    lateAfterMs,
+    runAfterMs,
+  }: { readonly nowMicros: bigint; readonly lateAfterMs: number; readonly runAfterMs: number },
 ): Promise<EventTroubles | UnreadableInbox | undefined> =>
   watchInbox(warehouse, async (inbox) => {
-    const { nowMicros, lateAfterMs, runAfterMs } = limits
     const ago = (milliseconds: number): string =>
       addMicros(fromMicros(nowMicros), BigInt(milliseconds) * -1000n)
     const listeners = await readListeners(inbox, nowMicros)

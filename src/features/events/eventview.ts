@@ -7,11 +7,10 @@ import { since } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
 import type { CounterEntry } from '../../engine/warehouse/counters.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { isOwnEvent, lifetimeMetrics } from './counts.js'
+import { isOwnEvent } from './counts.js'
 import type { Inbox } from './inbox.js'
 import type { EventDb } from './tables.js'
 import { readUnannounced, type Unannounced } from './unannounced.js'
-import { oldestWaiting } from './waiting.js'
 import { type UnreadableInbox, watchInbox } from './watchinbox.js'
 
 /** A program that receives or received events. */
@@ -220,6 +219,9 @@ export async function lastEventOf(
   return rows.find(({ type }) => isOwnEvent(type, resource)) ?? null
 }
 
+/** What is counted of events over the lifetime of the warehouse. */
+const lifetimeMetrics = ['received', 'settled', 'accept_seconds', 'settle_seconds'] as const
+
 /** What the metrics show. */
 export interface EventTotals {
   /** Rows of sync_event_counts: those of lifetimeMetrics. */
@@ -248,11 +250,13 @@ export const readEventTotals = (
     const waiting = await inbox.read((db) =>
       db
         .selectFrom('sync_events')
-        .select((eb) => eb.fn.countAll<Int64>().as('n'))
+        .select((eb) => [
+          eb.fn.countAll<Int64>().as('n'),
+          eb.fn.min<string | null>('received_at').as('oldest'),
+        ])
         .where('state', '=', 'waiting')
         .executeTakeFirst(),
     )
-    const oldest = await oldestWaiting(inbox)
     const now = fromMicros(nowMicros)
     return {
       counts: rows.map(({ metric, labels, part, value }) => ({
@@ -260,7 +264,7 @@ export const readEventTotals = (
         labels: JSON.parse(labels) as CounterEntry['labels'],
       })),
       waiting: Number(waiting?.n ?? 0),
-      oldestSeconds: secondsBetween(oldest, now) ?? 0,
+      oldestSeconds: secondsBetween(waiting?.oldest ?? null, now) ?? 0,
       unannounced: await readUnannounced(inbox, now),
     }
   })

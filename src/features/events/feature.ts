@@ -4,6 +4,6 @@ import { eventsCommand } from './command.js'
 export const events: Feature = {
   command: eventsCommand,
   settings: async () => (await import('./settings.js')).eventSection,
-  besideTables: async () => (await import('./care.js')).inboxCare,
+  besides: async () => (await import('./inbox.js')).Inbox,
   besideWork: async (context, warehouse) => (await import('./beside.js')).besideRunsOf(context, warehouse),
 }

@@ -1,25 +1,25 @@
 /*
- * The inbox: events are stored here from the moment they are answered until a walk settles them. It is written at any
- * moment without the lease, and what it has accepted must be on disk. It contains nothing personal: ids and times.
+ * The inbox: events are stored here from the moment they are answered until a walk settles them. It is a warehouse of
+ * three tables beside the other one, written at any moment without the lease, and what it has accepted must be on disk.
+ * It contains nothing personal: ids and times.
  */
 import { type CompiledQuery, type Insertable, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import { type Clock, systemClock } from '../../engine/base/clock.js'
+import type { Clock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
 import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
-import type { RowsOf } from '../../engine/model/statetable.js'
-import { missing } from '../../engine/warehouse/ddl.js'
-import type { Dialect, Traces } from '../../engine/warehouse/dialect.js'
-import { RetryPolicy } from '../../engine/warehouse/retrypolicy.js'
+import { makeMissing } from '../../engine/warehouse/ddl.js'
+import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
-import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type EventDb, eventTables, withEvents } from './tables.js'
+import { Warehouse } from '../../engine/warehouse/warehouse.js'
+import type { BesideWarehouse } from '../../shell/command.js'
+import { judgedMetrics } from './counts.js'
+import { type EventDb, type EventRow, eventTables, withEvents } from './tables.js'
 
-type EventTable = RowsOf<typeof eventTables>['sync_events']
-type EventKey = (typeof eventTables)['sync_events']['key'][number]
-export type Delivered = Pick<EventTable, EventKey | 'deliveries'>
+export type Delivered = Pick<EventRow, (typeof eventTables)['sync_events']['key'][number] | 'deliveries'>
 
 /** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
@@ -32,19 +32,26 @@ interface InboxOptions {
   readonly signal?: AbortSignal
 }
 
-export class Inbox {
-  readonly #policy: RetryPolicy
+const model: Model = {
+  ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
+  ...{ state: asTables(eventTables), tableByName: new Map() },
+}
+
+export class Inbox extends Warehouse implements BesideWarehouse {
+  /** The one that is open now. */
+  #dialect: Dialect
   /** What failed here and not in the warehouse. */
   readonly #failures = new WeakSet<object>()
   #reopening: Promise<void> | undefined
 
   private constructor(
-    private dialect: Dialect,
+    dialect: Dialect,
     private readonly warehouse: Opened,
     private readonly reopen: () => Promise<Dialect | undefined>,
-    { clock = systemClock, signal }: InboxOptions,
+    options: InboxOptions,
   ) {
-    this.#policy = new RetryPolicy({ clock, classify: (error) => this.dialect.classify(error), signal })
+    super({ ...options, dialect, model })
+    this.#dialect = dialect
   }
 
   /** Makes the inbox if it is missing, and upgrades it: only a receiver of events does this. */
@@ -52,7 +59,7 @@ export class Inbox {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
       if (!dialect) throw new Bug('The inbox was not created')
-      await makeTables(dialect)
+      await dialect.transaction((session) => makeMissing(dialect, session, model.state, { isStrict: false }))
       return dialect
     }
     return new Inbox(await open(), warehouse, open, options)
@@ -68,42 +75,27 @@ export class Inbox {
     return dialect && new Inbox(dialect, warehouse, open, options)
   }
 
-  /** For people; never contains a password. */
-  get where(): string {
-    return this.dialect.where
-  }
-
   /** Whether only this inbox failed, and the warehouse, which is another file, did not: no run ends because of it. */
   isOwn(error: unknown): boolean {
     return error instanceof Error && this.#failures.has(error)
   }
 
-  get db(): EventDb {
+  override get dialect(): Dialect {
+    return this.#dialect
+  }
+
+  override get db(): EventDb {
     return withEvents(this.dialect.db)
   }
 
-  read<T>(work: (db: EventDb) => Promise<T>): Promise<T> {
-    return this.#trying(() => work(this.db))
-  }
-
-  /** Runs work in one transaction that survives a power cut. Retries if the database was down. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#trying(() => this.dialect.transaction(work))
-  }
-
-  /** Writes in one transaction; returns the number of affected rows. */
-  write(statements: readonly CompiledQuery[]): Promise<number> {
-    return this.transaction(async (session) => {
-      let affected = 0
-      for (const statement of statements) affected += (await session.run(statement)).affected
-      return affected
-    })
+  override read<T>(work: (db: EventDb) => Promise<T>): Promise<T> {
+    return this.trying(() => work(this.db))
   }
 
   /** Someone may have removed its file: later writes must not go into a file without a name. */
-  async #trying<T>(work: () => Promise<T>): Promise<T> {
+  override async trying<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#policy.trying(async () => {
+      return await this.retryPolicy.trying(async () => {
         if (this.dialect.file.isGone()) {
           this.#reopening ??= this.#reopen().finally(() => {
             this.#reopening = undefined
@@ -122,7 +114,7 @@ export class Inbox {
     const gone = this.dialect
     const dialect = await this.reopen()
     if (!dialect) return
-    this.dialect = dialect
+    this.#dialect = dialect
     await gone.close()
   }
 
@@ -130,7 +122,7 @@ export class Inbox {
    * Stores events, each of them once, except those of forgotten tenants; returns how often each stored one has been
    * received so far. Then runs the other statements.
    */
-  insert(rows: readonly Insertable<EventTable>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
+  insert(rows: readonly Insertable<EventRow>[], more: readonly CompiledQuery[]): Promise<Delivered[]> {
     return this.transaction(async (session) => {
       const tenants = rows.map(({ tenant_id }) => tenant_id)
       const forgotten = await forgottenAmong(tenants, this.warehouse.dialect, session)
@@ -142,7 +134,7 @@ export class Inbox {
     })
   }
 
-  #insertion(rows: readonly Insertable<EventTable>[]): CompiledQuery<Delivered> {
+  #insertion(rows: readonly Insertable<EventRow>[]): CompiledQuery<Delivered> {
     const { key } = eventTables.sync_events
     return this.db
       .insertInto('sync_events')
@@ -154,11 +146,6 @@ export class Inbox {
       )
       .returning([...key, 'deliveries'])
       .compile()
-  }
-
-  /** Free bytes where the inbox is stored; undefined if unknown. */
-  room(): Promise<number | undefined> {
-    return this.dialect.file.room()
   }
 
   /** The source of the most recent events; undefined if there were none. */
@@ -178,13 +165,27 @@ export class Inbox {
     ])
   }
 
-  /** Runs work that deletes events for good, and removes their traces from the database's files. */
-  erase(work: () => Promise<void>): Promise<Traces> {
-    return this.dialect.erase(Object.keys(eventTables), work)
+  /** How far its cursors were judged. */
+  forgetting(tenantId: Int64): CompiledQuery[] {
+    return [
+      this.db
+        .deleteFrom('sync_event_counts')
+        .where('metric', '=', judgedMetrics.judged)
+        .where('labels', 'like', `%"tenant":"${tenantId}"}`)
+        .compile(),
+    ]
   }
 
-  close(): Promise<void> {
-    return this.dialect.close()
+  /** Events of the old source refer to the new one's records by the same ids. Counts stay. */
+  adopting(to: SourceAddress, sameData: boolean): CompiledQuery[] {
+    const { db } = this
+    const heard = db
+      .updateTable('sync_listeners')
+      .set({ source: listenedTo(to) })
+      .compile()
+    if (sameData) return [heard]
+    const judged = db.deleteFrom('sync_event_counts').where('metric', 'in', Object.values(judgedMetrics))
+    return [heard, db.deleteFrom('sync_events').compile(), judged.compile()]
   }
 }
 
@@ -209,15 +210,3 @@ export async function forgottenAmong(
 }
 
 const place = { name: 'events', table: 'sync_events' } as const
-
-async function makeTables(dialect: Dialect): Promise<void> {
-  await dialect.transaction(async (session) => {
-    await dialect.catalog.prepare(session)
-    const live = await dialect.catalog.liveColumns()
-    const changes = await missing(
-      { dialect, live, isStrict: false, ask: (query) => session.run(query) },
-      asTables(eventTables),
-    )
-    for (const { statements } of changes) for (const statement of statements) await session.run(statement)
-  })
-}

@@ -1,35 +1,97 @@
 /*
- * Records that an event announced and five walks did not show: each is requested by id, once. The result is stored like
- * any record and counts as late, so walks go back further from then on.
+ * Announced records that a walk has not left in the warehouse as events announced them. Those that five walks did not
+ * show are requested by id, once. The result is stored like any record and counts as late, so walks go back further from
+ * then on.
  */
-
+import type { Int64 } from '../../../schema/resource.js'
+import { inParts } from '../../engine/base/parts.js'
+import { toMicros } from '../../engine/base/timestamp.js'
 import { byIdOf } from '../../engine/run/byid.js'
 import { flatList } from '../../engine/run/cursorlist.js'
 import { lastWalkedAt } from '../../engine/run/freshness.js'
 import { LatenessMeter } from '../../engine/run/lateness.js'
 import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
+import { rootTable } from '../../engine/warehouse/database.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import { type OpenEvents, openEvents } from './deletedevents.js'
-import { type EventRow, isOlder } from './waiting.js'
+import type { EventRow } from './tables.js'
+import { isOlder } from './waiting.js'
 
-interface Asked {
-  /** Events whose record doesn't exist. */
-  readonly absent: EventRow[]
-  /** Events whose record was fetched in the announced version or a newer one. */
-  readonly stored: readonly EventRow[]
-  /** Events whose record was fetched in an older version: only the event has seen the announced one. */
-  readonly unseen: readonly EventRow[]
-  /** Events about whose record the answer says nothing: it is refused, for example. */
-  readonly open: OpenEvents
+/** How far ahead of the source's clock an announced version may be. Beyond that, it means nothing. */
+const aheadMicros = 60_000_000n
+
+/** The events whose record the walk has not left at the announced version or a newer one. */
+export async function unseenOf(cursor: CursorRun, announced: readonly EventRow[]): Promise<EventRow[]> {
+  const witnesses = announced.filter((row) => isWitness(cursor, row))
+  if (witnesses.length === 0) return []
+  const ids = [...new Set(witnesses.map(({ record_id: id }) => id))]
+  const kept = await keptOf(cursor, ids)
+  const held = await inQuarantine(cursor, ids)
+  return witnesses.filter(({ record_id: id, version }) => {
+    const row = kept.get(id)
+    if (held.has(id) || row?.isDeleted) return false
+    return row === undefined || isOlder(row.updatedAt, version ?? '')
+  })
 }
 
-/** `floor`: where the last walk started. The walk should have shown anything stamped later. */
-export async function askUnlisted(
-  cursor: CursorRun,
-  floor: string,
-  rows: readonly EventRow[],
-): Promise<Asked> {
+function isWitness({ source, run }: CursorRun, { version }: EventRow): boolean {
+  if (version === null) return false
+  const { serverTime } = source.stats()
+  const now = serverTime === undefined ? run.clock.nowMicros() : BigInt(Math.ceil(serverTime)) * 1000n
+  return toMicros(version) <= now + aheadMicros
+}
+
+async function keptOf(
+  { warehouse, root, tenantId }: CursorRun,
+  ids: readonly Int64[],
+): Promise<Map<Int64, { updatedAt: string; isDeleted: boolean }>> {
+  const found = new Map<Int64, { updatedAt: string; isDeleted: boolean }>()
+  for (const part of inParts(ids)) {
+    const rows = await warehouse.read((db) =>
+      db
+        .selectFrom(rootTable(root))
+        .select(['id', 'updated_at', '_deleted_at'])
+        .where('tenant_id', '=', tenantId)
+        .where('id', 'in', part)
+        .execute(),
+    )
+    for (const { id, updated_at, _deleted_at } of rows)
+      found.set(id, { updatedAt: updated_at, isDeleted: _deleted_at !== null })
+  }
+  return found
+}
+
+/** Records that could not be stored completely. */
+async function inQuarantine(
+  { warehouse, key }: CursorRun,
+  ids: readonly Int64[],
+): Promise<ReadonlySet<Int64>> {
+  const byText = new Map(ids.map((id) => [String(id), id]))
+  const found = new Set<Int64>()
+  for (const part of inParts([...byText.keys()])) {
+    const rows = await warehouse.read((db) =>
+      db
+        .selectFrom('sync_quarantine')
+        .select('record_id')
+        .where('tenant_id', '=', key.tenantId)
+        .where('resource', '=', key.resource)
+        .where('path', '=', '')
+        .where('record_id', 'in', part)
+        .execute(),
+    )
+    for (const { record_id } of rows) found.add(byText.get(record_id) ?? 0)
+  }
+  return found
+}
+
+/**
+ * Asks for the records of these events. `absent`: events whose record doesn't exist. `stored`: those whose record was
+ * fetched in the announced version or a newer one; `unseen`: in an older one, so only the event has seen the announced
+ * one. `open`: the answer says nothing about the record, as when it is refused. `floor`: where the last walk started. The
+ * walk should have shown anything stamped later.
+ */
+export async function askUnlisted(cursor: CursorRun, floor: string, rows: readonly EventRow[]) {
   const store = new PageStore(cursor, 'webhook')
   const [absent, stored]: [EventRow[], EventRow[]] = [[], []]
   const unseen: EventRow[] = []
@@ -64,7 +126,7 @@ export async function askUnlisted(
     cursor.warn('Events announced records that the list does not show; they were fetched by id and stored', {
       records: stored.map(({ record_id }) => record_id),
     })
-  return { absent, stored, unseen, open: new Map(open) }
+  return { absent, stored, unseen, open: new Map(open) satisfies OpenEvents }
 }
 
 async function countLate(

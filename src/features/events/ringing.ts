@@ -2,7 +2,7 @@
  * Rings: works on the cursors that events have made due. The holder of the lease does this: a run alongside its planned
  * work (beside.ts), or the listener in its turn (turn.ts).
  */
-import { describeError, errorFields, Stop } from '../../engine/base/errors.js'
+import { errorFields, Stop } from '../../engine/base/errors.js'
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { withSharedLook } from '../../engine/run/askshared.js'
 import { type Begin, workOnCursor } from '../../engine/run/cursor.js'
@@ -270,5 +270,3 @@ export class Ringing implements AsyncDisposable {
 
 const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
   watermark !== null || lastSuccessAt !== null
-
-export const textOf = (error: unknown): string => describeError(error)

@@ -9,11 +9,9 @@ import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
 import { DeletedEvents, isOpenReason, type OpenEvents, openEvents } from './deletedevents.js'
 import type { Inbox } from './inbox.js'
-import { askUnlisted } from './notlisted.js'
-import { unseenOf } from './unseen.js'
-import { type EventRow, type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './waiting.js'
-
-type Cursor = CursorRun
+import { askUnlisted, unseenOf } from './notlisted.js'
+import type { EventRow } from './tables.js'
+import { type Settled, settleEvents, voidFrom, waitAgain, waitingOf } from './waiting.js'
 
 /** Milliseconds until a walk looks again for an announced record that isn't there: a replica may lag. */
 export const pausesMs = [5_000, 30_000, 120_000, 600_000] as const
@@ -35,7 +33,7 @@ const unlimited: AskingLimits = { room: () => Number.POSITIVE_INFINITY, failed: 
  */
 export async function beforeWalk(
   inbox: Inbox,
-  cursor: Cursor,
+  cursor: CursorRun,
   limits = unlimited,
 ): Promise<AfterWalk | undefined> {
   const begunAt = cursor.now()
@@ -59,14 +57,8 @@ export async function beforeWalk(
   }
 }
 
-const tellTrouble = ({ warn }: Cursor, error: unknown): void =>
+const tellTrouble = ({ warn }: CursorRun, error: unknown): void =>
   warn('What events announced could not be settled; a later walk tries again', { ...errorFields(error) })
-
-/** Where a walk started: in the list, and in time. */
-interface WalkBegan {
-  readonly begunAt: string
-  readonly floor: string
-}
 
 /** A busy cursor is walked every few seconds: these walks leave out events that wait for a later check. */
 const isDue = ({ due_at, tries }: EventRow, at: string): boolean =>
@@ -82,8 +74,9 @@ const isLastTry = (reason: string, row: EventRow): boolean => triesFor(reason, r
 class Settling {
   constructor(
     private readonly inbox: Inbox,
-    private readonly cursor: Cursor,
-    private readonly began: WalkBegan,
+    private readonly cursor: CursorRun,
+    /** Where the walk started: in time, and in the list. */
+    private readonly began: { readonly begunAt: string; readonly floor: string },
     private readonly limits: AskingLimits,
   ) {}
 

@@ -18,7 +18,7 @@ import { type CursorKey, cursorName, readCursors } from '../../engine/warehouse/
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { EventCounts, isOwnEvent, writeEventCounts } from './counts.js'
+import { EventCounts, isOwnEvent, judgedMetrics, writeEventCounts } from './counts.js'
 import type { Inbox } from './inbox.js'
 import { readSynced } from './synced.js'
 import type { EventDb } from './tables.js'
@@ -33,12 +33,7 @@ export interface Unannounced {
   readonly unannounced: number
 }
 
-/**
- * Metrics of sync_event_counts: two totals per day and resource, and how far each cursor was judged, in microseconds.
- */
-const changes = 'changes'
-const unannounced = 'unannounced'
-const judged = 'judged_through'
+const { changes, unannounced, judged } = judgedMetrics
 
 const minute = 60_000_000n
 /** How long an event has to arrive. */
@@ -80,17 +75,6 @@ export async function readUnannounced(inbox: Inbox, now: string): Promise<Unanno
     .map(([resource, sum]) => ({ resource, ...sum }))
     .sort((a, b) => (a.resource < b.resource ? -1 : 1))
 }
-
-/** Deletes everything stored about a forgotten tenant or a former source. */
-export const forgetJudged = (db: EventDb, tenantId: Int64): CompiledQuery =>
-  db
-    .deleteFrom('sync_event_counts')
-    .where('metric', '=', judged)
-    .where('labels', 'like', `%"tenant":"${tenantId}"}`)
-    .compile()
-
-export const emptyJudged = (db: EventDb): CompiledQuery =>
-  db.deleteFrom('sync_event_counts').where('metric', 'in', [judged, changes, unannounced]).compile()
 
 interface Judging {
   readonly config: Pick<Config, 'sync'>
@@ -161,17 +145,16 @@ async function readListened(inbox: Inbox): Promise<Listened> {
   )
 }
 
-interface Stretch extends CursorKey {
-  /** After `from`, up to `through`. */
-  readonly from: string
-  readonly through: string
-  readonly listened: Listened
-}
-
+/** Judges what changed after `from`, up to `through`. */
 async function judgeCursor(
   { warehouse, inbox }: Judging,
   resource: ResourceModel,
-  { tenantId, from, through, listened }: Stretch,
+  {
+    tenantId,
+    from,
+    through,
+    listened,
+  }: CursorKey & { readonly from: string; readonly through: string; readonly listened: Listened },
 ): Promise<EventCounts> {
   const counts = new EventCounts()
   const { name } = resource

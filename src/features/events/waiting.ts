@@ -1,16 +1,11 @@
 /* The waiting events, as rings and walks query them. */
 import { type CompiledQuery, type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
 import { inParts } from '../../engine/base/parts.js'
-import { addMicros } from '../../engine/base/timestamp.js'
-import type { RowsOf } from '../../engine/model/statetable.js'
+import { addMicros, toMicros } from '../../engine/base/timestamp.js'
 import { type CursorKey, cursorName } from '../../engine/warehouse/cursors.js'
-import { countSettled, isOwnEvent } from './counts.js'
+import { EventCounts, isOwnEvent, settleRanges, writeEventCounts } from './counts.js'
 import type { Inbox } from './inbox.js'
-import type { EventDb, eventTables } from './tables.js'
-
-/** An event of a cursor. */
-export type EventRow = RowsOf<typeof eventTables>['sync_events']
+import type { EventDb, EventRow } from './tables.js'
 
 /** The outcome of an event. */
 export interface Settled {
@@ -53,7 +48,7 @@ export const voidFrom = (now: string): string => addMicros(now, longestPause)
 
 /** Whether an event is due. One that was never looked for is due at once: its receiver's clock may differ. */
 export const isDueNow = (
-  eb: ExpressionBuilder<RowsOf<typeof eventTables>, 'sync_events'>,
+  eb: ExpressionBuilder<{ readonly sync_events: EventRow }, 'sync_events'>,
   now: string,
 ): Expression<SqlBool> =>
   eb.or([
@@ -112,12 +107,6 @@ async function leftToRun(inbox: Inbox): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ tenant_id: tenantId, resource }) => cursorName({ tenantId, resource })))
 }
 
-interface Settlement extends Settled {
-  readonly runId: string | null
-  /** Canonical timestamp. */
-  readonly at: string
-}
-
 /**
  * The ids alone name events of other records and cursors, too, but the index of the key finds them. The rest is written
  * in a way that no other index has: a database may otherwise read all that waits for the cursor, for each statement.
@@ -139,11 +128,11 @@ const wholeKey = sql<string>`record_id || ' ' || action || ' ' || type || ' ' ||
 const wholeKeyOf = ({ record_id, action, type, resource, event_id }: EventRow): string =>
   `${record_id} ${action} ${type} ${resource} ${event_id}`
 
-/** Settles events of one cursor, and counts them. */
+/** Settles events of one cursor, and counts them. `at`: canonical timestamp. */
 export async function settleEvents(
   inbox: Inbox,
   rows: readonly EventRow[],
-  { state, reason, runId, at }: Settlement,
+  { state, reason, runId, at }: Settled & { readonly runId: string | null; readonly at: string },
 ): Promise<void> {
   const [first] = rows
   if (!first) return
@@ -155,21 +144,40 @@ export async function settleEvents(
   }
 }
 
-type SettleStatement = CompiledQuery<{ type: string | null; received_at: string | null }>
-
 /**
  * Events that someone else has settled meanwhile aren't among the rows returned by the statement, so they aren't
  * counted twice.
  */
 const settleCounted = (
   inbox: Inbox,
-  settle: SettleStatement,
+  settle: CompiledQuery<Pick<EventRow, 'type' | 'received_at'>>,
   how: { readonly resource: string; readonly state: Settled['state']; readonly at: string },
 ): Promise<void> =>
   inbox.transaction(async (session) => {
     const { rows } = await session.run(settle)
-    for (const statement of countSettled(inbox.db, rows, how)) await session.run(statement)
+    const counts = countsOf(rows, how).take()
+    for (const statement of writeEventCounts(inbox.db, counts)) await session.run(statement)
   })
+
+/** What is counted of events of one cursor that are settled at that time. */
+function countsOf(
+  rows: readonly Pick<EventRow, 'type' | 'received_at'>[],
+  { resource, state, at }: Parameters<typeof settleCounted>[2],
+): EventCounts {
+  const counts = new EventCounts()
+  for (const { type, received_at } of rows) {
+    if (type === null || type === '') continue
+    counts.add('settled', { resource, state })
+    // The receiver may be another machine whose clock is ahead.
+    if (received_at !== null && isOwnEvent(type, resource))
+      counts.observe(
+        'settle_seconds',
+        Math.max(0, Number(toMicros(at) - toMicros(received_at)) / 1e6),
+        settleRanges,
+      )
+  }
+  return counts
+}
 
 /** Lets events of one cursor wait for a later walk. */
 export async function waitAgain(
@@ -200,19 +208,6 @@ export const ignoreEvents = (
     .returning(['type', 'received_at'])
     .compile()
   return settleCounted(inbox, ignore, { resource, state: 'ignored', at })
-}
-
-/** Whether anything waits, for one tenant if one is given. */
-export const oldestWaiting = async (inbox: Inbox, tenantId?: Int64): Promise<string | null> => {
-  const row = await inbox.read((db) =>
-    db
-      .selectFrom('sync_events')
-      .select((eb) => eb.fn.min<string | null>('received_at').as('at'))
-      .where('state', '=', 'waiting')
-      .$if(tenantId !== undefined, (query) => query.where('tenant_id', '=', tenantId ?? 0))
-      .executeTakeFirst(),
-  )
-  return row?.at ?? null
 }
 
 /** How many digits of a canonical timestamp's fraction are significant. */

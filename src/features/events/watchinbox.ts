@@ -3,22 +3,6 @@ import { isExpected } from '../../engine/base/errors.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { Inbox } from './inbox.js'
 
-type Opened = Pick<Warehouse, 'dialect'>
-
-/** Runs the work with the inbox; undefined if events have never been received here. */
-export async function withInboxThere<T>(
-  warehouse: Opened,
-  work: (inbox: Inbox) => Promise<T>,
-): Promise<T | undefined> {
-  const inbox = await Inbox.there(warehouse)
-  if (!inbox) return undefined
-  try {
-    return await work(inbox)
-  } finally {
-    await inbox.close()
-  }
-}
-
 /** The inbox is there and can't be read: it is damaged, belongs to another user, or lacks a right. */
 export interface UnreadableInbox {
   readonly unreadable: string
@@ -32,11 +16,12 @@ export const isUnreadable = (found: object): found is UnreadableInbox => 'unread
  * all else is shown. undefined if events have never been received here.
  */
 export async function watchInbox<T extends object>(
-  warehouse: Opened,
+  warehouse: Pick<Warehouse, 'dialect'>,
   work: (inbox: Inbox) => Promise<T>,
 ): Promise<T | UnreadableInbox | undefined> {
   try {
-    return await withInboxThere(warehouse, work)
+    const inbox = await Inbox.there(warehouse)
+    return await (inbox && work(inbox).finally(() => inbox.close()))
   } catch (error) {
     if (!isExpected(error)) throw error
     return {

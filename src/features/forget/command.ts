@@ -1,6 +1,6 @@
 import { Stop } from '../../engine/base/errors.js'
 import type { Command } from '../../shell/command.js'
-import { besideTablesOf } from '../../shell/features.js'
+import { besidesOf } from '../../shell/features.js'
 import { listOf } from '../../shell/flags.js'
 
 export const forgetCommand: Command = {
@@ -71,8 +71,8 @@ if it is granted.`,
       invocation.signals.resumesAt = () =>
         'part of the tenant may be erased already; the same command again erases the rest'
       const tellThatItIsOver = await farewell(context, warehouse, tenantId)
-      const besideTables = await besideTablesOf(invocation.features)
-      const gone = await forgetTenant({ warehouse, model, clock, signal, besideTables }, tenantId)
+      const besides = await besidesOf(invocation.features)
+      const gone = await forgetTenant({ warehouse, model, clock, signal, besides }, tenantId)
       await out.answer(gone, forgetText(gone))
       await tellThatItIsOver()
       await writeMetrics(context)

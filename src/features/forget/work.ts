@@ -1,9 +1,11 @@
+import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
 import { historyNames } from '../../engine/model/registry.js'
 import type { Table } from '../../engine/model/table.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
+import type { Traces } from '../../engine/warehouse/dialect.js'
 import { notRemoved } from '../../engine/warehouse/interference.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import {
@@ -14,7 +16,8 @@ import {
   tenantsWithTraces,
 } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { BesideTables, ErasedBeside } from '../../shell/command.js'
+import type { Besides } from '../../shell/command.js'
+import { eachBeside } from '../../shell/features.js'
 
 /** What was erased. */
 export interface Forgotten {
@@ -29,9 +32,12 @@ export interface Forgotten {
 
 type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
-  /** Tables that features keep besides those of the warehouse. */
-  readonly besideTables?: readonly BesideTables[]
+  /** Warehouses that features keep beside this one. */
+  readonly besides?: readonly Besides[]
 }
+
+const isOfTenants = ({ name: table, columns }: Table): boolean =>
+  table !== 'sync_forgotten' && columns.some(({ name }) => name === 'tenant_id')
 
 /**
  * The tables with rows of a tenant, in the order in which they are emptied. Those with its cursors' progress come
@@ -39,8 +45,6 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
  */
 async function tablesInOrder({ warehouse, model }: Needs): Promise<string[]> {
   const resource = new Set(model.tables.map(({ name }) => name))
-  const isOfTenants = ({ name: table, columns }: Table): boolean =>
-    table !== 'sync_forgotten' && columns.some(({ name }) => name === 'tenant_id')
   const ofTenants = warehouse.tables.filter(isOfTenants).map(({ name }) => name)
   const rank = (name: string): number => (name === 'tenants' ? 2 : resource.has(name) ? 1 : 0)
   // Histories that were switched off aren't in the model, but still hold rows.
@@ -82,25 +86,47 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
   const others = (await tenantsWithTraces(warehouse)).filter((id) => id !== String(tenantId))
   const all = [...others, String(tenantId)]
   await warehouse.write([rememberTraces(db, all), rememberForgotten(db, tenantId, now(deps))])
-  const order = await tablesInOrder(deps)
+  const erased = await erase(warehouse, await tablesInOrder(deps), { tenantId, signal })
+  const tables = [...erased.tables]
+  let { left } = erased
+  await eachBeside(deps.besides ?? [], warehouse, async (beside) => {
+    const order = beside.tables.filter(isOfTenants).map(({ name }) => name)
+    const also = { names: beside.tables.map(({ name }) => name), statements: beside.forgetting(tenantId) }
+    const gone = await erase(beside, order, { tenantId, signal, also })
+    tables.push(...gone.tables)
+    left ??= gone.left
+  })
+  if (left === null) await warehouse.write([rememberTraces(db, others)])
+  lease.throwIfLost()
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere: erased.elsewhere }
+}
+
+interface Erasing {
+  readonly tenantId: Int64
+  readonly signal: AbortSignal | undefined
+  /** What names the tenant without a column of its own, and the tables in which traces may be. */
+  readonly also?: { readonly names: readonly string[]; readonly statements: readonly CompiledQuery[] }
+}
+
+/** Erases a tenant's rows of these tables, and their traces. */
+async function erase(
+  warehouse: Warehouse,
+  order: readonly string[],
+  { tenantId, signal, also }: Erasing,
+): Promise<Traces & Pick<Forgotten, 'tables'>> {
   // Rows that can't be seen aren't deleted either.
   await warehouse.interfered.refuseHidden(order)
   const tables: { table: string; rows: number }[] = []
-  const remove = async (): Promise<void> => {
+  const traces = await warehouse.dialect.erase(also?.names ?? order, async () => {
     for (const name of order) {
       signal?.throwIfAborted()
       const rows = await emptied(warehouse, name, tenantId)
       if (rows > 0) tables.push({ table: name, rows })
     }
-  }
-  const { left: leftHere, elsewhere } = await deps.warehouse.dialect.erase(order, remove)
-  const beside = await eraseBeside(deps, tenantId)
-  tables.push(...beside.flatMap(({ table, rows }) => (rows > 0 ? [{ table, rows }] : [])))
-  const left = leftHere ?? beside.find((erased) => erased.left !== null)?.left ?? null
-  if (left === null) await warehouse.write([rememberTraces(db, others)])
-  lease.throwIfLost()
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
-  return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere }
+    if (also) await warehouse.write(also.statements)
+  })
+  return { ...traces, tables }
 }
 
 /** Erases a tenant's rows of a table. A trigger may keep some without an error, and then the tenant isn't forgotten. */
@@ -115,18 +141,6 @@ async function emptied(warehouse: Warehouse, name: string, tenantId: Int64): Pro
     if (Number(left?.n ?? 0) > 0) throw notRemoved(where, name, Number(left?.n))
     return affected
   })
-}
-
-async function eraseBeside(
-  { warehouse, besideTables = [] }: Needs,
-  tenantId: Int64,
-): Promise<readonly ErasedBeside[]> {
-  const erased: ErasedBeside[] = []
-  for (const tables of besideTables) {
-    const one = await tables.eraseTenant(warehouse, tenantId)
-    if (one) erased.push(one)
-  }
-  return erased
 }
 
 /** The JSON document of `forget --lift`. */

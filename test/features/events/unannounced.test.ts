@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { inboxCare } from '../../../src/features/events/care.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { judgeUnannounced, readUnannounced } from '../../../src/features/events/unannounced.js'
+import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { putEvents, putListener } from '../../support/inboxrows.js'
 import { depsOf, sync } from '../../support/run.js'
@@ -126,7 +126,9 @@ describe.each(warehouses())('on $name', (kind) => {
     }
     const [first = 0, second = 0] = sandbox.tenantIds
     expect(await tenants()).toEqual([first, second].map(String).sort())
-    await inboxCare.eraseTenant(warehouse, first)
+    const { deps, close } = await depsOf(sandbox, warehouse)
+    await forgetTenant({ ...deps, besides: [Inbox] }, first)
+    await close()
     expect(await tenants()).toEqual([String(second)])
   })
 })

@@ -1,7 +1,7 @@
 /** A tenant that is forgotten while its events arrive: nothing of them stays. */
 import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { inboxCare } from '../../../src/features/events/care.js'
+import { Inbox } from '../../../src/features/events/inbox.js'
 import { forgetText } from '../../../src/features/forget/words.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
 import { createSandbox } from '../../../src/sandbox/index.js'
@@ -29,7 +29,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     // Nobody tells this receiver that the tenant is forgotten.
     const receiver = await TestReceiver.open(address, warehouse, { synced: syncedTenants(101, 102) })
     const { deps, close } = await depsOf(shops, warehouse)
-    const forget = () => forgetTenant({ ...deps, besideTables: [inboxCare] }, 101)
+    const forget = () => forgetTenant({ ...deps, besides: [Inbox] }, 101)
     const kept: string[] = []
     const post = async (): Promise<string> => {
       const { status, text } = await receiver.send(eventBody({ id: `${mark} ${kept.length}` }))

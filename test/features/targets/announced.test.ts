@@ -2,10 +2,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { addMicros, canonical } from '../../../src/engine/base/timestamp.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import type { ListedEvent } from '../../../src/features/events/eventlist.js'
+import { eventsText } from '../../../src/features/events/eventlist.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import { dueCursors } from '../../../src/features/events/waiting.js'
-import { eventsText } from '../../../src/features/events/words.js'
 import { Announcements, type InboxNeeds } from '../../../src/features/targets/announced.js'
 import { HandClock } from '../../support/clocks.js'
 import { putEvents } from '../../support/inboxrows.js'
@@ -73,7 +72,7 @@ warehouses().forEach((kind) => {
     expect(await dueCursors(inbox, now)).toMatchObject([{ announced: 1 }])
     const rows = await inbox.read((db) => db.selectFrom('sync_events').selectAll().execute())
     const settled = rows.map((row) => ({ ...row, state: 'settled', settled_at: now }))
-    expect(eventsText(settled as unknown as ListedEvent[])).not.toMatch(/-\d+ (s|min|h)/)
+    expect(eventsText(settled as unknown as Parameters<typeof eventsText>[0])).not.toMatch(/-\d+ (s|min|h)/)
     // Nothing that waits is removed, whatever its times are.
     await inbox.prune(hoursAgo(-48))
     expect(await waiting()).toMatchObject({ '101 repair_orders': { count: 1 } })

@@ -14,15 +14,15 @@ import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
 import type * as deletions from '../../../src/features/events/deletedevents.js'
 import type * as inboxes from '../../../src/features/events/inbox.js'
+import type * as intake from '../../../src/features/events/intake.js'
 import type * as listeners from '../../../src/features/events/listener.js'
 import type * as notlisted from '../../../src/features/events/notlisted.js'
 import type * as rings from '../../../src/features/events/ringmemory.js'
 import type * as shares from '../../../src/features/events/ringshare.js'
+import type * as secrets from '../../../src/features/events/secretcheck.js'
 import type * as settling from '../../../src/features/events/settling.js'
 import type * as synced from '../../../src/features/events/synced.js'
 import type * as waiting from '../../../src/features/events/waiting.js'
-import type * as intake from '../../../src/features/listen/intake.js'
-import type * as secrets from '../../../src/features/listen/secretcheck.js'
 import type * as room from '../../../src/shell/connectionroom.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
@@ -41,7 +41,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'an answered event is on disk',
     broken: 'answers before the commit',
-    breakage: breaking<typeof intake>('src/features/listen/intake.ts').method(
+    breakage: breaking<typeof intake>('src/features/events/intake.ts').method(
       'Intake',
       'store',
       (sound) =>
@@ -102,7 +102,7 @@ export const events: readonly Promised[] = [
     broken: 'requests nothing by id',
     breakage: breaking<typeof notlisted>('src/features/events/notlisted.ts').function(
       'askUnlisted',
-      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: rows, open: new Map() }),
+      () => async (_cursor, _floor, rows) => ({ absent: [], stored: [], unseen: [...rows], open: new Map() }),
     ),
     test: secondLook,
     name: 'a list that hides a record',
@@ -186,7 +186,7 @@ export const events: readonly Promised[] = [
   {
     promise: 'events stay in one environment',
     broken: 'accepts any secret',
-    breakage: breaking<typeof secrets>('src/features/listen/secretcheck.ts').method(
+    breakage: breaking<typeof secrets>('src/features/events/secretcheck.ts').method(
       'SecretCheck',
       'isRight',
       () => () => true,

@@ -1,12 +1,11 @@
 /* What happens to a received event: which cursors it makes due, or why none. */
 import type { Int64 } from '../../../schema/resource.js'
-import type { RowsOf } from '../../engine/model/statetable.js'
-import type { eventTables } from '../events/tables.js'
+import type { EventRow } from './tables.js'
 import type { ReceiverCall, SyncedNow } from './threadmessages.js'
 import type { ReceivedEvent } from './understand.js'
 
 export type EventRowToStore = Pick<
-  RowsOf<typeof eventTables>['sync_events'],
+  EventRow,
   'tenant_id' | 'event_id' | 'resource' | 'type' | 'action' | 'record_id' | 'version' | 'triggered_at'
 > & {
   readonly received_at: string
@@ -16,11 +15,9 @@ export type EventRowToStore = Pick<
   readonly settled_at: string | null
 }
 
-/** The outcome of an event, as it is counted. */
-type Judgement = 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
-
 interface Judged {
-  readonly judgement: Judgement
+  /** The outcome of an event, as it is counted. */
+  readonly judgement: 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
   readonly rows: readonly EventRowToStore[]
 }
 

@@ -3,10 +3,10 @@
  * is on disk and not before: the source may never send it again.
  */
 import { describeError } from '../../engine/base/errors.js'
-import { type EventCounts, writeEventCounts } from '../events/counts.js'
-import type { Delivered, Inbox } from '../events/inbox.js'
-import { eventTables } from '../events/tables.js'
+import { type EventCounts, writeEventCounts } from './counts.js'
+import type { Delivered, Inbox } from './inbox.js'
 import type { EventRowToStore } from './judge.js'
+import { eventTables } from './tables.js'
 
 /** How many milliseconds a commit waits for more events. */
 const gather = 5

@@ -17,15 +17,9 @@ export interface TlsFiles {
   readonly key: string
 }
 
-/** Where the inbox is. */
-interface InboxPlace {
-  readonly url: string
-  readonly schema: string
-  readonly pooler: boolean
-}
-
 export interface ReceiverCall {
-  readonly place: InboxPlace
+  /** Where the warehouse is. */
+  readonly place: { readonly url: string; readonly schema: string; readonly pooler: boolean }
   readonly host: string
   readonly port: number
   readonly path: string

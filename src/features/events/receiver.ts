@@ -9,9 +9,9 @@ import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { knownTenants, readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { listenedTo } from '../events/inbox.js'
-import type { EventSettings } from '../events/settings.js'
-import { readSynced } from '../events/synced.js'
+import { listenedTo } from './inbox.js'
+import type { EventSettings } from './settings.js'
+import { readSynced } from './synced.js'
 import type { FromThread, ReceiverCall, SyncedNow, ToThread } from './threadmessages.js'
 
 /** Next to entry.ts, which a bundle of the program puts next to this file. */

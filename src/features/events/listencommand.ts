@@ -32,7 +32,7 @@ Events can get lost on the way: keep the hourly and the nightly job.`,
   run: async (invocation) => {
     const [{ stayUp }, { listenUntilEnd }] = await Promise.all([
       import('../../shell/stayup.js'),
-      import('./work.js'),
+      import('./hearing.js'),
     ])
     return stayUp(invocation, listenUntilEnd)
   },

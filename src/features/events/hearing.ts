@@ -2,18 +2,22 @@
  * Hearing the source: the receiver in its thread, and the listener that takes turns. `listen` does only this;
  * `schedule` does it alongside its jobs.
  */
+import { once } from 'node:events'
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
-import { Inbox, listenedTo } from '../events/inbox.js'
-import { Listener } from '../events/listener.js'
-import type { EventSettings } from '../events/settings.js'
-import { judgeUnannounced } from '../events/unannounced.js'
-import { timesIn } from '../targets/settings.js'
+import { targetTimesOf } from '../../shell/features.js'
+import { wholeNumber } from '../../shell/flags.js'
+import type { Opening } from '../../shell/stayup.js'
+import { Inbox, listenedTo } from './inbox.js'
+import { Listener } from './listener.js'
 import { type RunningReceiver, receiverCall, startReceiver, syncedNow } from './receiver.js'
+import { ReplacementWatch } from './replaced.js'
+import { type EventSettings, eventSettings } from './settings.js'
+import { judgeUnannounced } from './unannounced.js'
 
 /** Milliseconds between two checks of what is synced. */
 const betweenLooks = 10_000
@@ -101,7 +105,8 @@ export class Hearing {
     const inbox = await Inbox.open(warehouse, { clock, signal: invocation.signals.signal })
     context.onClose(() => inbox.close())
     await checkInbox(inbox, listenedTo(deps.source.address))
-    const ringing = { ...settings, targetOf: timesIn(context.config) }
+    const targetOf = await targetTimesOf(invocation.features, context.config)
+    const ringing = { ...settings, targetOf }
     const listener = rings ? new Listener({ deps, inbox, settings: ringing, log, superseded }) : undefined
     const parts = { context, warehouse, inbox, settings, listener }
     return new Hearing(parts, await start(parts))
@@ -225,4 +230,51 @@ async function start({ context, warehouse, settings, listener }: Parts): Promise
     unknownTenant: () => listener?.askAuthorizations(),
     log: (level, message, fields) => log[level](fields, message),
   })
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** The configured settings, overridden by the flags. */
+function settingsBy(
+  flags: CommandContext['invocation']['options'],
+  configured: EventSettings,
+): EventSettings {
+  const port = wholeNumber('--port', flags['port'], { to: 65_535, example: 8787 })
+  const [cert, key] = [text(flags['tlsCert']), text(flags['tlsKey'])]
+  if ((cert === undefined) !== (key === undefined))
+    throw new Stop(`Found --tls-${cert === undefined ? 'key' : 'cert'} only, expected both files`, {
+      exitCode: 2,
+      hint: 'Type --tls-cert FILE --tls-key FILE',
+    })
+  const tls = cert !== undefined && key !== undefined ? { cert, key } : configured.tls
+  return { ...configured, host: text(flags['host']) ?? configured.host, port: port ?? configured.port, tls }
+}
+
+/** `shopsync listen`: receives events and rings, until a signal comes. */
+export async function listenUntilEnd(context: CommandContext, opening: Opening): Promise<number> {
+  const { invocation, config, clock } = context
+  const { options, signals } = invocation
+  const given = settingsBy(options, eventSettings(config))
+  const settings = { ...given, port: opening.port('events', given.port) }
+  signals.expected = true
+  const warehouse = await opening.warehouse()
+  const rings = options['ring'] !== false
+  const watch = new ReplacementWatch(warehouse, clock, signals.signal)
+  let hearing: Hearing | undefined
+  try {
+    const superseded = (error: Error): void => watch.superseded(error)
+    hearing = await Hearing.open(context, warehouse, { settings, rings, superseded })
+    const { url } = hearing
+    await opening.isUp(
+      { url, pid: process.pid, rings },
+      `Events are received at ${url}${rings ? '' : ' and only stored'}. Stop with Ctrl-C.`,
+      { events: url },
+    )
+    if (!watch.signal.aborted) await once(watch.signal, 'abort')
+    await watch.throwIfReplaced()
+  } finally {
+    watch.close()
+    await hearing?.close()
+  }
+  return 0
 }

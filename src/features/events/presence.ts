@@ -5,8 +5,9 @@
 import { hostname } from 'node:os'
 import type { Clock } from '../../engine/base/clock.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { Inbox } from '../events/inbox.js'
+import type { Inbox } from './inbox.js'
 import type { Intake } from './intake.js'
+import type { ReceiverCall } from './threadmessages.js'
 
 /** Milliseconds between two signs of life, and while something is wrong. */
 const beat = 10_000
@@ -20,12 +21,6 @@ const mostWaiting = 200_000
 export type Refusing = 'database' | 'disk_full' | 'backlog'
 /** A problem that needs attention although events are accepted. */
 export type Troubled = 'certificate' | 'wrong_secret' | 'turns'
-
-interface ListenerFacts {
-  readonly listenerId: string
-  readonly address: string
-  readonly source: string
-}
 
 export class Presence {
   #written: Refusing | undefined
@@ -53,7 +48,11 @@ export class Presence {
     this.#written = error === undefined ? undefined : 'database'
   }
 
-  async begin({ listenerId, address, source }: ListenerFacts): Promise<void> {
+  async begin({
+    listenerId,
+    address,
+    source,
+  }: Pick<ReceiverCall, 'listenerId' | 'source'> & { readonly address: string }): Promise<void> {
     const now = this.#now()
     await this.#measure()
     await this.intake.write([
@@ -99,7 +98,7 @@ export class Presence {
   }
 
   async #measure(): Promise<void> {
-    const room = await this.inbox.room()
+    const room = await this.inbox.dialect.file.room()
     if (room !== undefined && room < leastRoom) this.#measured = 'disk_full'
     else this.#measured = (await this.#waiting()) >= mostWaiting ? 'backlog' : undefined
   }
