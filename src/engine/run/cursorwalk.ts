@@ -10,7 +10,7 @@ import { type Evidence, movesWatermark } from '../list/verdict.js'
 import { Walk } from '../list/walk.js'
 import { Flow } from '../source/rate/flow.js'
 import { moveCursor, type WalkSlot } from '../warehouse/cursors.js'
-import type { EncodedPage } from '../warehouse/versionbatch.js'
+import type { EncodedPage, Fetched } from '../warehouse/versionbatch.js'
 import { CursorList } from './cursorlist.js'
 import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { Freshness } from './freshness.js'
@@ -29,7 +29,7 @@ import {
 } from './resumecursor.js'
 import { beyondHoles, retryHole, tryLarger, withReadable } from './retryhole.js'
 import { believedWatermark, plannedWatermark, warnOfStamps } from './stampsahead.js'
-import { type Fetched, PageStore } from './store.js'
+import { PageStore } from './store.js'
 import type { CursorRun } from './tenant.js'
 import {
   giveUp,

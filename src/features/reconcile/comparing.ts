@@ -20,11 +20,10 @@ import type { CursorList } from '../../engine/run/cursorlist.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import type { Note } from '../../engine/run/runreport.js'
 import { differingText } from '../../engine/run/sourceregression.js'
-import type { Fetched } from '../../engine/run/store.js'
 import { now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
-import type { Version } from '../../engine/warehouse/versionbatch.js'
+import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
 import { reviveShown } from './shownislive.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */

@@ -24,11 +24,12 @@ import { LiveRows } from '../../engine/run/liverows.js'
 import { RegisterCheck, trimRequests } from '../../engine/run/registercheck.js'
 import type { Note, Reconciled } from '../../engine/run/runreport.js'
 import { answersApart, followBack, OlderRows } from '../../engine/run/sourceregression.js'
-import { type Fetched, PageStore } from '../../engine/run/store.js'
+import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import { isListedAfter, listedVersion } from '../../engine/warehouse/unlisted.js'
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
 import {
   beforeAllText,
   type ComparedCursor,
