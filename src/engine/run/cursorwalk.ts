@@ -38,7 +38,7 @@ import {
   plannedAfter,
   type WalkUnderWay,
   watermarkAfter,
-} from './walkend.js'
+} from './walkstore.js'
 
 export class CursorWalk implements CursorWork {
   #floor: string
