@@ -7,15 +7,13 @@ import { memoryOf, usualPage } from '../list/memory.js'
 import { pageSizes, sizesUpTo, smallestReadable } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
 import type { FlatPage, PageNumbers } from '../model/flatten/batch.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import type { Flow } from '../source/rate/flow.js'
 import type { ListRequest, Page, Priority, Source } from '../source/source.js'
-import type { CursorState } from '../warehouse/cursors.js'
 import type { Fetched } from '../warehouse/versionbatch.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
 import { type AnswerById, answerOfFailure, otherThan } from './answerbyid.js'
 import { isolate, mayBeOfRecords, mayBeOfSize, withHoles } from './isolate.js'
 import { recordsObservedIn } from './observe.js'
-import type { CursorTask, Run } from './tenant.js'
 
 interface ListOptions {
   readonly priority: Priority
@@ -30,12 +28,14 @@ interface FetchOptions {
   readonly flow?: Flow | undefined
 }
 
-interface ListedCursor extends CursorTask {
+interface ListedCursor {
+  readonly tenantId: Int64
+  readonly resource: ResourceModel
   readonly source: Source
   readonly signal: AbortSignal
-  readonly warehouse: Pick<Warehouse, 'numbers'>
-  readonly run?: Pick<Run, 'pageSizes'>
-  readonly state?: Pick<CursorState, 'remembered'> | undefined
+  readonly warehouse: { readonly numbers: PageNumbers['form'] }
+  readonly run?: { readonly pageSizes?: readonly number[] }
+  readonly state?: { readonly remembered?: unknown } | undefined
 }
 
 /** One cursor's list whose pages are compared, or only encoded when they are stored. */

@@ -5,6 +5,7 @@
 import type * as books from '../../../src/engine/list/books.js'
 import type * as count from '../../../src/engine/list/count.js'
 import type * as evidence from '../../../src/engine/list/evidence.js'
+import type * as memory from '../../../src/engine/list/memory.js'
 import type * as olderpart from '../../../src/engine/list/olderpart.js'
 import type { Balance, Counted } from '../../../src/engine/list/standing.js'
 import type * as ties from '../../../src/engine/list/ties.js'
@@ -197,7 +198,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...cost,
     broken: 'reads the whole list in each run',
-    breakage: breaking<typeof ends>('src/engine/run/walkstore.ts').function(
+    breakage: breaking<typeof memory>('src/engine/list/memory.ts').function(
       'isSearchDue',
       () => async () => true,
     ),
