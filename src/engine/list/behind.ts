@@ -112,6 +112,8 @@ export async function fetchPage<P>(
 
 /** Where a plain reading of a list begins: see plain.ts. */
 export interface PlainBegin<P> {
+  /** Why a list is read this way: it isn't newest first, or it has no reliable total. */
+  readonly cause: 'order' | 'no_count'
   /** A walk that found its list longer than the total continues where it stopped. */
   readonly from: number
   /** The pages from there on that have already arrived. */
@@ -122,3 +124,8 @@ export interface PlainBegin<P> {
   /** Records of the earlier pages. */
   readonly seen?: Seen
 }
+
+/** A plain reading of the whole list. */
+export const fromFirstPage = <P>(cause: PlainBegin<P>['cause'], perPage: number): PlainBegin<P> => ({
+  ...{ cause, from: 1, pages: [], perPage },
+})

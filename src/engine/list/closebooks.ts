@@ -34,7 +34,8 @@ export async function lookPast<P>(
     () => seen,
     (page) => reading.isShownAgain(page),
   )
-  if (next?.isPastEnd) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
+  if (next?.isPastEnd)
+    return { cause: 'no_count', from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
   if (!next) {
     walk.search.isEndSeen = true
     return undefined

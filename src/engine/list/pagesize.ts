@@ -84,6 +84,11 @@ export class PageSize {
     return this.#most === undefined ? this.usual : sizesUpTo(this.#most, this.usual)
   }
 
+  /** The size of a reading, by its number from 1. */
+  of(number: number): number {
+    return this.sizes[(number - 1) % this.sizes.length] ?? 100
+  }
+
   /** The size at which a page is full. undefined if no page has shown yet that the source serves less. */
   get most(): number | undefined {
     return this.#most

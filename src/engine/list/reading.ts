@@ -7,6 +7,7 @@ import { Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
 import {
   fetchPage,
+  fromFirstPage,
   goesPastEnd,
   isMoreThanCounted,
   isNews,
@@ -109,8 +110,9 @@ export class Reading<P> {
     const { perPage, own } = this
     // If the list has moved, records may have slipped past the earlier pages.
     if (this.hasSteppedBack || this.isResumed || this.#pastEnd < this.#deepest)
-      return { from: 1, pages: [], perPage }
-    return { from: this.#pastEnd + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
+      return fromFirstPage('no_count', perPage)
+    const begin = fromFirstPage<P>('no_count', perPage)
+    return { ...begin, from: this.#pastEnd + 1, ceiling: own.ceiling, seen: this.seen }
   }
 
   /**

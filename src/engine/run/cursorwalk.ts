@@ -9,7 +9,7 @@ import { isWholeFrom } from '../list/cutpoint.js'
 import { isSearchDue, knownOf, type Memory, memoryOf, recalled } from '../list/memory.js'
 import type { List, PageCommit, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
 import { type Evidence, movesWatermark } from '../list/verdict.js'
-import { Walk } from '../list/walk.js'
+import { walk } from '../list/walk.js'
 import type { Flow } from '../source/rate/flow.js'
 import type { EncodedPage, Fetched } from '../warehouse/versionbatch.js'
 import type { CursorList } from './cursorlist.js'
@@ -165,11 +165,13 @@ export class CursorWalk implements CursorWork {
 
   async #walk(begun: Pick<BegunWalk, 'refill' | 'isSecond'>) {
     const { list, store, overlapMs } = this.cursor
-    const walk = { floor: this.#floor, mode: this.mode, isQuick: this.#isQuick, ...begun }
-    const left = await store.open(walk)
+    const left = await store.open({
+      ...{ floor: this.#floor, mode: this.mode, isQuick: this.#isQuick },
+      ...begun,
+    })
     const usual = walkPlan(list.pageSizes, this.#floor, overlapMs)
     const plan = { ...usual, known: knownOf(this.#memory), looksAgain: isWholeFrom(this.#floor), ...left }
-    const outcome = await new Walk(this.#list, this.#store, plan).run()
+    const outcome = await walk(this.#list, this.#store, plan)
     this.evidence = outcome.evidence
     const isResumed = left.resume !== undefined
     if (movesWatermark(outcome)) {
