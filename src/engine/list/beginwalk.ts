@@ -1,6 +1,6 @@
 /** How a reading begins: with the first page of the list, or where an earlier process stopped. */
 import { countAnomalies } from './anomalies.js'
-import { isMoreThanCounted, lookBehind, type NextPage, type Seen } from './behind.js'
+import { isMoreThanCounted, lookBehind, type Seen } from './behind.js'
 import { Book } from './books.js'
 import { believedUntil, ceilingOf } from './clocks.js'
 import { areTied } from './ids.js'
@@ -120,11 +120,7 @@ const seenOn = <P>({ observed, total }: WalkPage<P>, second: WalkPage<P>): Seen 
 }
 
 /** The second page, if the first may not be everything and the list continues. */
-async function nextOf<P>(
-  walk: WalkState<P>,
-  first: WalkPage<P>,
-  perPage: number,
-): Promise<NextPage<P> | undefined> {
+async function nextOf<P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number) {
   if (!mayGoOn(walk, first, perPage)) return undefined
   const size = Math.min(perPage, first.records)
   const repeats = new Repeats()

@@ -60,23 +60,17 @@ export function isMoreThanCounted<P>({ total, observed }: WalkPage<P>): boolean 
   return ids.size - countAnomalies(ids).repeated > total
 }
 
-/** A page past the end, which shows that the list continues or has moved. */
-export interface NextPage<P> {
-  readonly page: WalkPage<P>
-  /** It shows records that its total leaves out, so the total is wrong. */
-  readonly isPastEnd: boolean
-}
-
 /**
- * Requests the page past the end. undefined if it shows nothing new and the list has ended. `isShownAgain`: some
- * sources answer with the last page of the list again, or with the first.
+ * Requests the page past the end. undefined if it shows nothing new and the list has ended. `isPastEnd`: it shows
+ * records that its total leaves out, so the total is wrong. `isShownAgain`: some sources answer with the last page of
+ * the list again, or with the first.
  */
 export async function lookBehind<P>(
   list: Pick<List<P>, 'fetch'>,
   { page: number, perPage }: { readonly page: number; readonly perPage: number },
   seenBefore: (page: WalkPage<P>) => Seen,
   isShownAgain: (page: WalkPage<P>) => boolean,
-): Promise<NextPage<P> | undefined> {
+): Promise<{ readonly page: WalkPage<P>; readonly isPastEnd: boolean } | undefined> {
   const look = (): Promise<WalkPage<P> | undefined> => pageBehind(list.fetch(number, perPage))
   let page = await look()
   // A record may arrive between the source's query for the page and its count, so a single such response is a slip.

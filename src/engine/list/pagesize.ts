@@ -43,8 +43,6 @@ export function sizesUpTo(most: number, usual: readonly number[] = pageSizes): r
  */
 const smallestLimit = 0.1
 
-type FirstPage = Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>
-
 /**
  * The page size according to the first page: the number of records it shows, if that is fewer than requested while the
  * source counts more or doesn't count. A wrong guess costs requests and loses nothing, because the list is then
@@ -52,7 +50,7 @@ type FirstPage = Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>
  * short.
  */
 export function servedSize(
-  { total, records, isUncounted }: FirstPage,
+  { total, records, isUncounted }: Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>,
   perPage: number,
   hidden = 0,
 ): number | undefined {

@@ -23,7 +23,7 @@ import type { Place } from './olderpart.js'
 import { type ListPlace, type ListStep, type PageStep, pages, placeAt, type StepBack } from './pages.js'
 import { Repeats } from './pagesize.js'
 import { edgesOf } from './ties.js'
-import type { PageCommit, WalkPage, WalkProgress } from './types.js'
+import type { Commit, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
@@ -207,7 +207,7 @@ export class Reading<P> {
   }
 
   /** What commits with a page. */
-  commit(fresh: readonly Int64[]): PageCommit {
+  commit(fresh: readonly Int64[]): Commit {
     return this.#progress?.commit(fresh) ?? {}
   }
 

@@ -5,11 +5,11 @@
 import { openReading } from './beginwalk.js'
 import { fromFirstPage, type PlainBegin } from './behind.js'
 import type { Book } from './books.js'
-import { closeReading, lookPast, readZone } from './closebooks.js'
+import { closeReading, lookPast } from './closebooks.js'
 import { isOpen, judgeReading, numbersOf } from './evidence.js'
 import { readPlainly, readUnsteady } from './plain.js'
 import { Reading } from './reading.js'
-import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from './types.js'
+import type { List, Store, WalkOutcome, WalkPlan } from './types.js'
 import { movesWatermark } from './verdict.js'
 import { mayReadOn, WalkState } from './walkstate.js'
 
@@ -91,13 +91,13 @@ async function close<P>(reading: Reading<P>): Promise<WalkOutcome> {
   // A response with more than its total counts ended the reading but was a slip: the list is read again.
   if (reading.readPastEnd) return moving(reading)
   if (reading.isAbandoned) return readUnsteady(walk, reading.own)
-  let last = await lastPage(reading)
+  let last = await closeReading(reading)
   if (last && isOpen(reading) && lacksEnd(reading)) {
     await walk.store(last, {})
     const { distinct } = reading.own.balance()
     const beyond = await readPast(reading, reading.lastPage + 1)
     if (beyond) return readPlainly(walk, beyond)
-    if (reading.own.balance().distinct > distinct) last = await lastPage(reading)
+    if (reading.own.balance().distinct > distinct) last = await closeReading(reading)
   }
   if (last && ((await reading.isPastEndStill()) || reading.isMoreThanCounted)) {
     await walk.store(last, {})
@@ -107,12 +107,6 @@ async function close<P>(reading: Reading<P>): Promise<WalkOutcome> {
   const outcome = judgeReading(reading, !mayReadAgain(reading, reading.joint))
   await walk.store(last, movesWatermark(outcome) ? { progress: null, outcome } : {})
   return outcome
-}
-
-/** The last page, which isn't stored yet. undefined if the list never stopped changing. */
-async function lastPage<P>(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
-  const closing = await closeReading(reading)
-  return closing && readZone(reading, closing)
 }
 
 /** Whether records are counted but not seen, and the place past the end hasn't been checked for them. */

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Clocks } from '../list/clocks.js'
 import { isWholeFrom } from '../list/cutpoint.js'
 import { isSearchDue, knownOf, type Memory, memoryOf, recalled } from '../list/memory.js'
-import type { List, PageCommit, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
+import type { Commit, List, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
 import { type Evidence, movesWatermark } from '../list/verdict.js'
 import { walk } from '../list/walk.js'
 import type { Flow } from '../source/rate/flow.js'
@@ -49,7 +49,7 @@ export interface WalkStore {
   /** Takes the clocks of a response. */
   answered(clocks: Clocks): void
   /** Stores a page with its commit in one transaction, and with what is remembered about the list, if that changed. */
-  store(page: WalkPage<Fetched<EncodedPage>>, commit: PageCommit, memory?: Memory): ReturnType<Store<unknown>>
+  store(page: WalkPage<Fetched<EncodedPage>>, commit: Commit, memory?: Memory): ReturnType<Store<unknown>>
   /** The walk has moved the watermark. Returns how many records have older versions than their rows. */
   close(outcome: WalkOutcome, memory: Memory): Promise<number>
   /** The books don't close: rows that arrived stay, the watermark doesn't move, and the next run begins a new walk. */

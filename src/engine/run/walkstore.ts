@@ -9,7 +9,7 @@ import type { Clocks } from '../list/clocks.js'
 import { isWholeFrom } from '../list/cutpoint.js'
 import { decodeIds, encodeIds } from '../list/idset.js'
 import { type Memory, storedMemory } from '../list/memory.js'
-import type { PageCommit, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
+import type { Commit, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
 import {
   endRefill,
   forgetWalkParts,
@@ -65,7 +65,7 @@ export const plannedAfter = (
  */
 export function pageStatements(
   walk: WalkUnderWay,
-  { progress, part, outcome }: PageCommit,
+  { progress, part, outcome }: Commit,
   memory?: Memory,
 ): CompiledQuery[] {
   const { db } = walk.cursor.warehouse
@@ -193,7 +193,7 @@ export class WarehouseStore implements WalkStore {
 
   async store(
     page: WalkPage<Fetched<EncodedPage>>,
-    commit: PageCommit,
+    commit: Commit,
     memory?: Memory,
   ): Promise<(id: Int64) => string | undefined> {
     const { payload, total, clocks } = page
