@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Derived } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
-import type { Flattened } from '../../src/engine/model/flatten/batch.js'
+import type { FlatPage } from '../../src/engine/model/flatten/batch.js'
 import { derivePage } from '../../src/engine/model/flatten/derivedvalues.js'
 import { usualRules } from '../../src/engine/warehouse/learnedrules.js'
 import type { Session } from '../../src/engine/warehouse/transaction.js'
@@ -31,7 +31,7 @@ const resource = known.byName.get('repair_orders')!
 const [totals] = resource.derived
 
 /** Whether the rows of a kind have these values at the end of their tuples. */
-const hasNets = (page: Flattened, kind: string, wanted: readonly (readonly unknown[])[]): boolean => {
+const hasNets = (page: FlatPage, kind: string, wanted: readonly (readonly unknown[])[]): boolean => {
   const tuples = page.rows.get(`repair_order_${kind}`) ?? []
   const width = wanted[0]?.length ?? 0
   return isDeepStrictEqual(

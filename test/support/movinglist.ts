@@ -5,7 +5,7 @@ import { Skip } from '../../src/engine/base/errors.js'
 import { fromMicros, toMicros } from '../../src/engine/base/timestamp.js'
 import { epoch } from '../../src/engine/list/cutpoint.js'
 import type { ObservedRecord } from '../../src/engine/list/observed.js'
-import type { PageCommit, WalkPage, WalkPlan, WalkProgress } from '../../src/engine/list/types.js'
+import type { Commit, WalkPage, WalkPlan, WalkProgress } from '../../src/engine/list/types.js'
 import { randomFrom } from './random.js'
 
 export interface Live {
@@ -19,9 +19,9 @@ export const text = (t: number): string => fromMicros(1_700_000_000_000_000n + B
 /** What the stored pages of a walk left for the next process. */
 export class Kept {
   #progress: WalkProgress | null | undefined
-  readonly #parts = new Map<number, NonNullable<PageCommit['part']>>()
+  readonly #parts = new Map<number, NonNullable<Commit['part']>>()
 
-  keep({ progress, part }: PageCommit): void {
+  keep({ progress, part }: Commit): void {
     if (progress !== undefined) this.#progress = progress
     if (part) this.#parts.set(part.number, part)
   }

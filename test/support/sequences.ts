@@ -13,7 +13,7 @@ import type { ObservedRecord } from '../../src/engine/list/observed.js'
 import { RangeWalk } from '../../src/engine/list/range.js'
 import { TieWatch } from '../../src/engine/list/ties.js'
 import type { List, ListRange, Store, WalkOutcome, WalkPage, WalkPlan } from '../../src/engine/list/types.js'
-import { Walk } from '../../src/engine/list/walk.js'
+import { walk as readWalk } from '../../src/engine/list/walk.js'
 import { readAuthorizations, readAuthorizationsAgain } from '../../src/engine/run/authorizations.js'
 import type { Page } from '../../src/engine/source/source.js'
 import { settled } from './clocks.js'
@@ -254,7 +254,7 @@ async function walk(list: PlayedList, plan: WalkPlan, tell: Tell): Promise<WalkO
   const store: Store<Live[]> = (page, commit) => list.store(page, commit, () => kept.keep(commit))
   for (;;) {
     try {
-      return await new Walk(walked, store, { ...plan, ...kept.resume }).run()
+      return await readWalk(walked, store, { ...plan, ...kept.resume })
     } catch (error) {
       if (error !== dies) throw error
       tell('killed')

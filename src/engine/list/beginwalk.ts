@@ -1,6 +1,6 @@
 /** How a reading begins: with the first page of the list, or where an earlier process stopped. */
 import { countAnomalies } from './anomalies.js'
-import { isMoreThanCounted, lookBehind, type NextPage, type Seen } from './behind.js'
+import { isMoreThanCounted, lookBehind, type Seen } from './behind.js'
 import { Book } from './books.js'
 import { believedUntil, ceilingOf } from './clocks.js'
 import { areTied } from './ids.js'
@@ -14,10 +14,24 @@ import { reached } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
 /**
+ * Opens a reading: where an earlier process stopped, or with the first page. Returns the outcome if that is the whole
+ * list, or if the list can only be read plainly.
+ */
+export async function openReading<P>(
+  walk: WalkState<P>,
+  number: number,
+  perPage: number,
+  joint: Book | undefined,
+): Promise<Reading<P> | WalkOutcome> {
+  const resumed = number === 1 ? await resumeReading(walk, perPage) : undefined
+  return resumed ?? beginReading(walk, number, perPage, joint)
+}
+
+/**
  * Begins a reading with the first page. A list of one page needs no reading: the page is
  * its own proof, and this returns the outcome. If the page is full, the page after it must show nothing new.
  */
-export async function beginReading<P>(
+async function beginReading<P>(
   walk: WalkState<P>,
   number: number,
   perPage: number,
@@ -25,7 +39,7 @@ export async function beginReading<P>(
 ): Promise<Reading<P> | WalkOutcome> {
   const { known, expected = 0, looksAgain } = walk.plan
   const first = await firstPage(walk, perPage)
-  if (first.isUncounted) return readPlainly(walk, 'no_count', { from: 1, pages: [first], perPage })
+  if (first.isUncounted) return readPlainly(walk, { cause: 'no_count', from: 1, pages: [first], perPage })
   // A total that is known to be wrong says nothing about what has vanished.
   if (!known?.isUncounted) refuseLoss(first.total, expected, 'rows')
   walk.size.watch(first)
@@ -39,10 +53,11 @@ export async function beginReading<P>(
   const size = sizeOf(walk, first, perPage)
   if (next?.isPastEnd && size < perPage) walk.size.learn(size)
   const begin = { from: 1, pages: next ? [first, next.page] : [first], perPage: size }
-  if (isFalse) return readPlainly(walk, 'no_count', begin)
+  if (isFalse) return readPlainly(walk, { cause: 'no_count', ...begin })
   // The books of such a list can't close. A load of the whole list checks again whether they do by now.
-  if ((known?.isUnsteady || known?.isUncounted) && !looksAgain) return readPlainly(walk, 'no_count', begin)
-  if (isOutOfOrder(first.observed)) return readPlainly(walk, 'order', begin)
+  if ((known?.isUnsteady || known?.isUncounted) && !looksAgain)
+    return readPlainly(walk, { cause: 'no_count', ...begin })
+  if (isOutOfOrder(first.observed)) return readPlainly(walk, { cause: 'order', ...begin })
   return opened(walk, first, { number, perPage: size, joint, second: next?.page })
 }
 
@@ -105,11 +120,7 @@ const seenOn = <P>({ observed, total }: WalkPage<P>, second: WalkPage<P>): Seen 
 }
 
 /** The second page, if the first may not be everything and the list continues. */
-async function nextOf<P>(
-  walk: WalkState<P>,
-  first: WalkPage<P>,
-  perPage: number,
-): Promise<NextPage<P> | undefined> {
+async function nextOf<P>(walk: WalkState<P>, first: WalkPage<P>, perPage: number) {
   if (!mayGoOn(walk, first, perPage)) return undefined
   const size = Math.min(perPage, first.records)
   const repeats = new Repeats()
@@ -155,7 +166,7 @@ async function single<P>(walk: WalkState<P>, page: WalkPage<P>, number: number):
  * Resumes the reading of an earlier process where it stopped. undefined: there is none to resume, or so
  * many records are gone that a new walk is safer.
  */
-export async function resumeReading<P>(walk: WalkState<P>, usual: number): Promise<Reading<P> | undefined> {
+async function resumeReading<P>(walk: WalkState<P>, usual: number): Promise<Reading<P> | undefined> {
   const { list, plan } = walk
   const { floor, nextFloor } = plan
   if (plan.resume?.progress.floor !== floor) return undefined

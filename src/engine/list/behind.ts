@@ -60,23 +60,17 @@ export function isMoreThanCounted<P>({ total, observed }: WalkPage<P>): boolean 
   return ids.size - countAnomalies(ids).repeated > total
 }
 
-/** A page past the end, which shows that the list continues or has moved. */
-export interface NextPage<P> {
-  readonly page: WalkPage<P>
-  /** It shows records that its total leaves out, so the total is wrong. */
-  readonly isPastEnd: boolean
-}
-
 /**
- * Requests the page past the end. undefined if it shows nothing new and the list has ended. `isShownAgain`: some
- * sources answer with the last page of the list again, or with the first.
+ * Requests the page past the end. undefined if it shows nothing new and the list has ended. `isPastEnd`: it shows
+ * records that its total leaves out, so the total is wrong. `isShownAgain`: some sources answer with the last page of
+ * the list again, or with the first.
  */
 export async function lookBehind<P>(
   list: Pick<List<P>, 'fetch'>,
   { page: number, perPage }: { readonly page: number; readonly perPage: number },
   seenBefore: (page: WalkPage<P>) => Seen,
   isShownAgain: (page: WalkPage<P>) => boolean,
-): Promise<NextPage<P> | undefined> {
+): Promise<{ readonly page: WalkPage<P>; readonly isPastEnd: boolean } | undefined> {
   const look = (): Promise<WalkPage<P> | undefined> => pageBehind(list.fetch(number, perPage))
   let page = await look()
   // A record may arrive between the source's query for the page and its count, so a single such response is a slip.
@@ -112,6 +106,8 @@ export async function fetchPage<P>(
 
 /** Where a plain reading of a list begins: see plain.ts. */
 export interface PlainBegin<P> {
+  /** Why a list is read this way: it isn't newest first, or it has no reliable total. */
+  readonly cause: 'order' | 'no_count'
   /** A walk that found its list longer than the total continues where it stopped. */
   readonly from: number
   /** The pages from there on that have already arrived. */
@@ -122,3 +118,8 @@ export interface PlainBegin<P> {
   /** Records of the earlier pages. */
   readonly seen?: Seen
 }
+
+/** A plain reading of the whole list. */
+export const fromFirstPage = <P>(cause: PlainBegin<P>['cause'], perPage: number): PlainBegin<P> => ({
+  ...{ cause, from: 1, pages: [], perPage },
+})

@@ -34,7 +34,8 @@ export async function lookPast<P>(
     () => seen,
     (page) => reading.isShownAgain(page),
   )
-  if (next?.isPastEnd) return { from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
+  if (next?.isPastEnd)
+    return { cause: 'no_count', from: behind, pages: [next.page], perPage, ceiling: own.ceiling, seen }
   if (!next) {
     walk.search.isEndSeen = true
     return undefined
@@ -44,21 +45,16 @@ export async function lookPast<P>(
   return 'more'
 }
 
-/** The first page of the list, requested after all others. `fresh`: records that no earlier page showed. */
-interface ClosingPage<P> {
-  readonly page: WalkPage<P>
-  readonly fresh: number
-}
-
 /** How many times to request the first page again while it keeps showing newer records. */
 const closingRounds = 12
 
 /**
  * Closes the books: requests the first page again until it shows nothing newer than the earlier pages, and reads newer
- * records down to the newest one already seen. That takes one request if nothing moved, two if something did. Returns
- * the last page, which isn't stored yet. undefined if the list never stopped changing.
+ * records down to the newest one already seen. That takes one request if nothing moved, two if something did. Then reads
+ * a late zone of more than a page again. Returns the last page, which isn't stored yet. undefined if the list never
+ * stopped changing.
  */
-export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<P> | undefined> {
+export async function closeReading<P>(reading: Reading<P>): Promise<WalkPage<P> | undefined> {
   const { walk, books, perPage } = reading
   for (let round = 0; round < closingRounds; round++) {
     const page = await reading.fetch(1, perPage)
@@ -66,7 +62,7 @@ export async function closeReading<P>(reading: Reading<P>): Promise<ClosingPage<
     const limit = sourceTime(page.clocks)
     const isNewer = (time: string): boolean => time > seen && time <= limit
     const hasNews = page.observed.some((s) => isNewer(s.updatedAt) || books.some((book) => book.isNews(s)))
-    if (!hasNews) return { page, fresh: enterLast(reading, page) }
+    if (!hasNews) return readZone(reading, page, enterLast(reading, page))
     await enterTop(reading, page)
     if (!page.observed.some(({ updatedAt }) => updatedAt < seen))
       await readTop(reading, seen, page.totalPages)
@@ -116,15 +112,16 @@ const enough = 3
 /**
  * Tells the books whether the zone agrees with what was seen. A record that slipped or came late while the zone was
  * read the first time shows up now (docs/architecture.md, Why a walk can be complete). The zone's first page is the one
- * that closed the reading. Returns the last page, which isn't stored yet.
+ * that closed the reading, which showed `unseen` records that no earlier page had. Returns the last page, which isn't
+ * stored yet.
  */
-export async function readZone<P>(reading: Reading<P>, closing: ClosingPage<P>): Promise<WalkPage<P>> {
+async function readZone<P>(reading: Reading<P>, closing: WalkPage<P>, unseen: number): Promise<WalkPage<P>> {
   const books = reading.books.filter((book) => book.needsZone && !book.isShort)
   const from = books.reduce(
     (low, { lateFrom }) => (lateFrom < low ? lateFrom : low),
     books[0]?.lateFrom ?? '',
   )
-  let { page, fresh } = closing
+  let [page, fresh] = [closing, unseen]
   let quiet = 0
   for (let attempt = 1; books.length > 0 && attempt <= attempts; attempt++) {
     const zone = await readOnce(reading, page, from)

@@ -48,7 +48,17 @@ export const storedMemory = (memory: Memory): Memory | null =>
 export const memoryOf = (remembered: unknown): Memory => (remembered as Memory | null | undefined) ?? {}
 
 /** A list of at most this many pages is searched again once a day for what it counts but doesn't show. */
-export const mostSearchedPages = 50
+const mostSearchedPages = 50
+
+/** Once a day, a short list is searched for what it counts but doesn't show, in one reading of the whole list. */
+export async function isSearchDue(
+  { surplus }: Memory,
+  today: string,
+  rows: () => Promise<number>,
+): Promise<boolean> {
+  if (!surplus || surplus.searchedOn === today) return false
+  return (await rows()) <= mostSearchedPages * 100
+}
 
 export const hiddenIn = ({ surplus }: Memory): number => (surplus ? surplus.total - surplus.shown : 0)
 

@@ -43,8 +43,6 @@ export function sizesUpTo(most: number, usual: readonly number[] = pageSizes): r
  */
 const smallestLimit = 0.1
 
-type FirstPage = Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>
-
 /**
  * The page size according to the first page: the number of records it shows, if that is fewer than requested while the
  * source counts more or doesn't count. A wrong guess costs requests and loses nothing, because the list is then
@@ -52,7 +50,7 @@ type FirstPage = Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>
  * short.
  */
 export function servedSize(
-  { total, records, isUncounted }: FirstPage,
+  { total, records, isUncounted }: Pick<WalkPage<unknown>, 'total' | 'records' | 'isUncounted'>,
   perPage: number,
   hidden = 0,
 ): number | undefined {
@@ -82,6 +80,11 @@ export class PageSize {
   /** The sizes of the readings. */
   get sizes(): readonly number[] {
     return this.#most === undefined ? this.usual : sizesUpTo(this.#most, this.usual)
+  }
+
+  /** The size of a reading, by its number from 1. */
+  of(number: number): number {
+    return this.sizes[(number - 1) % this.sizes.length] ?? 100
   }
 
   /** The size at which a page is full. undefined if no page has shown yet that the source serves less. */

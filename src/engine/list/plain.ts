@@ -4,7 +4,7 @@
  */
 
 import { Bug } from '../base/errors.js'
-import { goesPastEnd, type PlainBegin, pageBehind } from './behind.js'
+import { fromFirstPage, goesPastEnd, type PlainBegin, pageBehind } from './behind.js'
 import type { Book } from './books.js'
 import { ceilingOf } from './clocks.js'
 import { isKnownMismatch, isSameList, type StillList } from './countmismatch.js'
@@ -14,9 +14,6 @@ import { Repeats, servedSize } from './pagesize.js'
 import type { WalkOutcome, WalkPage } from './types.js'
 import { type Basis, movesWatermark } from './verdict.js'
 import { mayReadOn, type WalkState } from './walkstate.js'
-
-/** Why a list is read this way: it isn't newest first, or it has no reliable total. */
-type PlainCause = 'order' | 'no_count'
 
 /** One reading, after its last page. */
 interface PlainReading<P> {
@@ -72,7 +69,7 @@ class PlainWalk<P> {
 
   constructor(
     private readonly walk: WalkState<P>,
-    private cause: PlainCause,
+    private cause: PlainBegin<P>['cause'],
   ) {
     this.#isUnordered = cause === 'order'
   }
@@ -84,8 +81,7 @@ class PlainWalk<P> {
     let read: Ids | undefined
     let outcome: WalkOutcome | undefined
     for (let i = 0; this.#mayRead(i, outcome); i++) {
-      const perPage = size.sizes[i % size.sizes.length] ?? begin.perPage
-      const reading = await this.#read(i === 0 ? begin : { from: 1, pages: [], perPage })
+      const reading = await this.#read(i === 0 ? begin : fromFirstPage(this.cause, size.of(i + 1)))
       const now = reading.isSteady ? reading.ids.numbers(reading.last.total) : undefined
       outcome = this.#judge(reading, now, { ...(before && { still: before }), ...(read && { ids: read }) })
       const isDone = movesWatermark(outcome)
@@ -109,9 +105,9 @@ class PlainWalk<P> {
     const { store, size } = this.walk
     const [first = 100, second = first] = size.sizes
     this.#ceiling = ceiling
-    const one = await this.#read({ from: 1, pages: [], perPage: first })
+    const one = await this.#read(fromFirstPage(this.cause, first))
     await store(one.last, { progress: null })
-    const two = await this.#read({ from: 1, pages: [], perPage: second })
+    const two = await this.#read(fromFirstPage(this.cause, second))
     const isStill = one.ids.versions === two.ids.versions && !(one.isSteady && two.isSteady)
     const isTold = isStill && one.isEnded && two.isEnded
     const basis = { by: 'end', mayHide: false } as const
@@ -239,11 +235,8 @@ class PlainWalk<P> {
   }
 }
 
-export const readPlainly = <P>(
-  walk: WalkState<P>,
-  cause: PlainCause,
-  begin: PlainBegin<P>,
-): Promise<WalkOutcome> => new PlainWalk(walk, cause).run(begin)
+export const readPlainly = <P>(walk: WalkState<P>, begin: PlainBegin<P>): Promise<WalkOutcome> =>
+  new PlainWalk(walk, begin.cause).run(begin)
 
 /**
  * Whether a list whose books don't close stays the same while its total changes: two readings to its end show the same

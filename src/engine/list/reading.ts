@@ -7,6 +7,7 @@ import { Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
 import {
   fetchPage,
+  fromFirstPage,
   goesPastEnd,
   isMoreThanCounted,
   isNews,
@@ -22,7 +23,7 @@ import type { Place } from './olderpart.js'
 import { type ListPlace, type ListStep, type PageStep, pages, placeAt, type StepBack } from './pages.js'
 import { Repeats } from './pagesize.js'
 import { edgesOf } from './ties.js'
-import type { PageCommit, WalkPage, WalkProgress } from './types.js'
+import type { Commit, WalkPage, WalkProgress } from './types.js'
 import { Progress } from './walkprogress.js'
 import type { WalkState } from './walkstate.js'
 
@@ -109,8 +110,9 @@ export class Reading<P> {
     const { perPage, own } = this
     // If the list has moved, records may have slipped past the earlier pages.
     if (this.hasSteppedBack || this.isResumed || this.#pastEnd < this.#deepest)
-      return { from: 1, pages: [], perPage }
-    return { from: this.#pastEnd + 1, pages: [], perPage, ceiling: own.ceiling, seen: this.seen }
+      return fromFirstPage('no_count', perPage)
+    const begin = fromFirstPage<P>('no_count', perPage)
+    return { ...begin, from: this.#pastEnd + 1, ceiling: own.ceiling, seen: this.seen }
   }
 
   /**
@@ -205,7 +207,7 @@ export class Reading<P> {
   }
 
   /** What commits with a page. */
-  commit(fresh: readonly Int64[]): PageCommit {
+  commit(fresh: readonly Int64[]): Commit {
     return this.#progress?.commit(fresh) ?? {}
   }
 

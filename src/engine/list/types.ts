@@ -78,7 +78,7 @@ export interface WalkProgress {
 }
 
 /** The state of a walk that commits in the transaction of a page. */
-export interface PageCommit {
+export interface Commit {
   /** null: the walk is over. undefined: the stored progress doesn't change. */
   readonly progress?: WalkProgress | null
   /** New ids of this page, and ids of earlier pages that entered the list. Kept until the walk is over. */
@@ -124,7 +124,7 @@ export interface List<P> {
 }
 
 /** Stores a page with its commit in one transaction. Returns the versions that the warehouse had before, by id. */
-export type Store<P> = (page: WalkPage<P>, commit: PageCommit) => Promise<(id: Int64) => string | undefined>
+export type Store<P> = (page: WalkPage<P>, commit: Commit) => Promise<(id: Int64) => string | undefined>
 
 export interface WalkPlan {
   readonly floor: string

@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Book } from './books.js'
 import { oldest } from './observed.js'
-import type { ListHead, PageCommit, WalkPage, WalkProgress } from './types.js'
+import type { Commit, ListHead, WalkPage, WalkProgress } from './types.js'
 
 /** How far a walk had come when it was cut short. `tied`: it isn't known which ties an unfinished burst hid. */
 export function reached({ ahead, ...progress }: WalkProgress, head: ListHead): WalkProgress {
@@ -57,7 +57,7 @@ export class Progress {
     this.#entered.push(...ids)
   }
 
-  commit(ids: readonly Int64[]): PageCommit {
+  commit(ids: readonly Int64[]): Commit {
     const number = ++this.#part
     const part = { number, ids, entered: this.#entered.splice(0) }
     if (!this.#reached) return { part }

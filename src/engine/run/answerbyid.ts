@@ -6,10 +6,10 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { Skip } from '../base/errors.js'
 import { isJsonObject, kindOf } from '../base/jsonkind.js'
-import type { Flattened } from '../model/flatten/batch.js'
+import type { FlatPage } from '../model/flatten/batch.js'
+import type { Fetched } from '../warehouse/versionbatch.js'
 import { mayBeOfRecords } from './isolate.js'
 import { recordKey } from './observe.js'
-import type { Fetched, FlatPage } from './store.js'
 
 /** An answer that says nothing about the record. `found`: what it was, for people; never its content. */
 export type UnclearAnswer =
@@ -22,7 +22,7 @@ export type UnclearAnswer =
   /** The record breaks its response, as it may break its page. */
   | { readonly kind: 'unread'; readonly found: string; readonly error: Skip }
 
-export type AnswerById<P extends FlatPage = Flattened> =
+export type AnswerById<P extends FlatPage<unknown> = FlatPage> =
   | { readonly kind: 'record'; readonly fetched: Fetched<P> }
   | { readonly kind: 'gone' }
   | UnclearAnswer

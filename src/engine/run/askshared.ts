@@ -16,7 +16,7 @@ import {
   type SharingPair,
   storeShared,
 } from '../warehouse/sharedrows.js'
-import type { Version } from '../warehouse/versionbatch.js'
+import type { Fetched, Version } from '../warehouse/versionbatch.js'
 import { byIdOf } from './byid.js'
 import { Confirmation } from './confirm.js'
 import { type CursorList, flatList } from './cursorlist.js'
@@ -25,7 +25,7 @@ import { DeletionGuard, deletionLimit } from './deletionguard.js'
 import { LiveRows } from './liverows.js'
 import { mostTouched } from './runstats.js'
 import { answersApart, askForRegressions, differingText, followBack } from './sourceregression.js'
-import { type Fetched, PageStore } from './store.js'
+import { PageStore } from './store.js'
 import type { CursorRun } from './tenant.js'
 import { type GoneRow, markDeleted } from './tombstone.js'
 

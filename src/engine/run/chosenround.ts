@@ -5,8 +5,8 @@
 import { type CursorState, readCursorsOf } from '../warehouse/cursors.js'
 import { readMeta, storeMeta } from '../warehouse/meta.js'
 import { lastAuthorizations, readGranted } from '../warehouse/tenants.js'
+import { limitedRequests } from './aroundsource.js'
 import { type Authorizations, firstAuthorizations } from './askauthorizations.js'
-import { CountedRequests } from './countedrequests.js'
 import type { ChosenCursors, CursorEnd } from './cursor.js'
 import { endingOf, timeLimit } from './ending.js'
 import type { WritingRun } from './runcontext.js'
@@ -121,8 +121,7 @@ export async function workOnRound(
   const ends = await beside(timed, async () => {
     const done = tasks.length > 0 ? await work(timed, { tasks, left: [] }) : []
     if (!limited || limited.tasks.length === 0 || limit.signal.aborted) return done
-    const source = CountedRequests.of(run.source, limited.requests, limit.signal)
-    const few: WritingRun = { ...timed, source, signal: source.signal }
+    const few: WritingRun = { ...timed, ...limitedRequests(run.source, limited.requests, limit.signal) }
     return [...done, ...(await work(few, { tasks: limited.tasks, left: [] }))]
   })
   // What the round didn't reach waits for the next one; that is by design.

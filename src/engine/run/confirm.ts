@@ -9,11 +9,11 @@ import { cutBefore, cutPoint, epoch } from '../list/cutpoint.js'
 import { largestOf } from '../list/pagesize.js'
 import { RangeWalk } from '../list/range.js'
 import type { List, WalkPage } from '../list/types.js'
+import type { Fetched } from '../warehouse/versionbatch.js'
 import type { UnclearAnswer } from './answerbyid.js'
 import type { ById } from './byid.js'
 import type { CursorList } from './cursorlist.js'
 import type { Note } from './runreport.js'
-import type { Fetched } from './store.js'
 import type { GoneRow } from './tombstone.js'
 
 /** The records that these answers show. */

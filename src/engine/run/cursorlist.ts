@@ -6,16 +6,14 @@ import { cutPoint, epoch, unfiltered } from '../list/cutpoint.js'
 import { memoryOf, usualPage } from '../list/memory.js'
 import { pageSizes, sizesUpTo, smallestReadable } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
-import type { Flattened, PageNumbers } from '../model/flatten/batch.js'
+import type { FlatPage, PageNumbers } from '../model/flatten/batch.js'
+import type { ResourceModel } from '../model/resourcemodel.js'
 import type { Flow } from '../source/rate/flow.js'
 import type { ListRequest, Page, Priority, Source } from '../source/source.js'
-import type { CursorState } from '../warehouse/cursors.js'
-import type { Warehouse } from '../warehouse/warehouse.js'
+import type { Fetched } from '../warehouse/versionbatch.js'
 import { type AnswerById, answerOfFailure, otherThan } from './answerbyid.js'
 import { isolate, mayBeOfRecords, mayBeOfSize, withHoles } from './isolate.js'
 import { recordsObservedIn } from './observe.js'
-import type { Fetched, FlatPage } from './store.js'
-import type { CursorTask, Run } from './tenant.js'
 
 interface ListOptions {
   readonly priority: Priority
@@ -30,16 +28,18 @@ interface FetchOptions {
   readonly flow?: Flow | undefined
 }
 
-interface ListedCursor extends CursorTask {
+interface ListedCursor {
+  readonly tenantId: Int64
+  readonly resource: ResourceModel
   readonly source: Source
   readonly signal: AbortSignal
-  readonly warehouse: Pick<Warehouse, 'numbers'>
-  readonly run?: Pick<Run, 'pageSizes'>
-  readonly state?: Pick<CursorState, 'remembered'> | undefined
+  readonly warehouse: { readonly numbers: PageNumbers['form'] }
+  readonly run?: { readonly pageSizes?: readonly number[] }
+  readonly state?: { readonly remembered?: unknown } | undefined
 }
 
 /** One cursor's list whose pages are compared, or only encoded when they are stored. */
-export const flatList = (cursor: ListedCursor, priority: Priority, flow?: Flow): CursorList<Flattened> =>
+export const flatList = (cursor: ListedCursor, priority: Priority, flow?: Flow): CursorList<FlatPage> =>
   new CursorList(cursor, { priority, ...(flow && { flow }) }, (flattened) => flattened)
 
 /** The first year that no timestamp can express. */
@@ -52,7 +52,7 @@ export function clocksOf({ serverDate, startedAt }: Pick<Page, 'serverDate' | 's
 }
 
 /** One cursor's list at the source: its pages, its counts, and single records. */
-export class CursorList<P extends FlatPage = Flattened> {
+export class CursorList<P extends FlatPage<unknown> = FlatPage> {
   records = 0
   /** A record that the list showed on its last page. */
   probeId: Int64 | undefined
@@ -75,7 +75,7 @@ export class CursorList<P extends FlatPage = Flattened> {
      * Runs on each page before a promise holds it: otherwise the tuples of a waiting page would be copied again and
      * again.
      */
-    private readonly form: (flattened: Flattened) => P,
+    private readonly form: (flattened: FlatPage) => P,
   ) {
     this.readable = memoryOf(cursor.state?.remembered).readable?.size
   }
@@ -196,7 +196,7 @@ export class CursorList<P extends FlatPage = Flattened> {
     const kept = wanted ? records.filter(wanted) : records
     const isPart = kept.length < records.length
     const isKept = new Set(kept)
-    const part = (): Flattened =>
+    const part = (): FlatPage =>
       resource.flatten(kept, careful, {
         ...numbers,
         tokens: () => answer.tokens().filter((_, i) => isKept.has(records[i])),

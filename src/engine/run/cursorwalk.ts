@@ -1,56 +1,81 @@
 /*
- * The incremental walk of one cursor: joins the API's list, the walk that judges it, and the warehouse. Used by `sync`,
- * `sync --full`, and `reconcile`, which walks before it compares.
+ * The incremental walk of one cursor: where it begins, what it remembers about the list, and whether another walk has to
+ * follow. It reads a list and stores into a WalkStore, and knows nothing else of the run (listwalk.ts joins them).
+ * Used by `sync`, `sync --full`, and `reconcile`, which walks before it compares.
  */
 import type { Int64 } from '../../../schema/resource.js'
+import type { Clocks } from '../list/clocks.js'
 import { isWholeFrom } from '../list/cutpoint.js'
-import { knownOf, type Memory, memoryOf, recalled, storedMemory } from '../list/memory.js'
-import type { List, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
+import { isSearchDue, knownOf, type Memory, memoryOf, recalled } from '../list/memory.js'
+import type { Commit, List, Store, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
 import { type Evidence, movesWatermark } from '../list/verdict.js'
-import { Walk } from '../list/walk.js'
-import { Flow } from '../source/rate/flow.js'
-import { moveCursor, type WalkSlot } from '../warehouse/cursors.js'
-import type { EncodedPage } from '../warehouse/versionbatch.js'
-import { CursorList } from './cursorlist.js'
-import type { CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
-import { Freshness } from './freshness.js'
-import { overlapOf } from './lateness.js'
+import { walk } from '../list/walk.js'
+import type { Flow } from '../source/rate/flow.js'
+import type { EncodedPage, Fetched } from '../warehouse/versionbatch.js'
+import type { CursorList } from './cursorlist.js'
+import type { Counts, CursorProgress, CursorResult, CursorWork } from './cursorwork.js'
 import { sourceRegression } from './olderversions.js'
 import {
   type AskedWalk,
+  type BegunWalk,
   floorOf,
+  type Interrupted,
   isQuick,
-  quickFloor,
   refillOf,
-  resumable,
   type WalkMode,
   walkMode,
   walkPlan,
 } from './resumecursor.js'
 import { beyondHoles, retryHole, tryLarger, withReadable } from './retryhole.js'
-import { believedWatermark, plannedWatermark, warnOfStamps } from './stampsahead.js'
-import { type Fetched, PageStore } from './store.js'
-import type { CursorRun } from './tenant.js'
-import {
-  giveUp,
-  isSearchDue,
-  pageStatements,
-  plannedAfter,
-  type WalkUnderWay,
-  watermarkAfter,
-} from './walkend.js'
+import type { Note } from './runreport.js'
+
+/** What the warehouse has for the walks of a cursor, and where their pages go. */
+export interface WalkStore {
+  /** What the pages have added so far. */
+  readonly counts: Counts
+  /** The watermark, and that of planned walks (`CursorState.plannedWatermark`). They move when a walk ends. */
+  readonly watermark: string | null
+  readonly planned: string | null
+  /** When the last walk began. null if unknown. */
+  readonly walkedAt: string | null
+  /** Records for which the last walk met an older version than their row. */
+  readonly older: ReadonlySet<Int64>
+  /** Finds the stored watermarks that can be trusted. `ask`: requests the clocks. */
+  believe(ask: () => Promise<Clocks | undefined>): Promise<void>
+  /** Live rows of the list. */
+  countRows(): Promise<number>
+  /** Begins a walk. Returns what an earlier process left of it, and the rows that it has to find again. */
+  open(walk: BegunWalk): Promise<Pick<WalkPlan, 'resume' | 'expected'>>
+  /** Takes the clocks of a response. */
+  answered(clocks: Clocks): void
+  /** Stores a page with its commit in one transaction, and with what is remembered about the list, if that changed. */
+  store(page: WalkPage<Fetched<EncodedPage>>, commit: Commit, memory?: Memory): ReturnType<Store<unknown>>
+  /** The walk has moved the watermark. Returns how many records have older versions than their rows. */
+  close(outcome: WalkOutcome, memory: Memory): Promise<number>
+  /** The books don't close: rows that arrived stay, the watermark doesn't move, and the next run begins a new walk. */
+  giveUp(outcome: WalkOutcome): Promise<void>
+}
+
+/** A cursor, as its walk knows it. */
+interface WalkedCursor {
+  readonly asked: AskedWalk
+  readonly state: (Interrupted & { readonly remembered?: unknown }) | undefined
+  readonly list: CursorList<EncodedPage>
+  readonly flow: Flow
+  readonly store: WalkStore
+  /** How far before its watermark a planned walk begins, and a quick one, in milliseconds. */
+  readonly overlapMs: number
+  readonly quickOverlapMs: number
+  now(): string
+  readonly note: Note
+}
 
 export class CursorWalk implements CursorWork {
-  #floor: string
-  #before: string | null
-  #watermark: string | null
-  /** See `CursorState.plannedWatermark`. */
-  planned: string | null
-  readonly #list: CursorList<EncodedPage>
-  readonly #flow: Flow
-  readonly #startedAt: string
+  readonly mode: WalkMode
+  /** See `AskedWalk`. */
+  readonly #isQuick: boolean
   readonly #today: string
-  readonly #store: PageStore
+  #floor = ''
   #memory: Memory
   /** A hole has closed. Until the walk ends, the cursor remembers it, so that a killed walk is followed by another. */
   #isClosing = false
@@ -58,88 +83,23 @@ export class CursorWalk implements CursorWork {
   #committed: WalkOutcome | undefined
   /** The last walk's evidence, regardless of what is remembered about the list. */
   evidence: Evidence | undefined
-  /** Of the current walk. undefined if an earlier run began it. */
-  #freshness: Freshness | undefined
-  /** Records for which the last walk met an older version than their row. */
-  #older = 0
-  readonly #asked: AskedWalk
-  /** See `AskedWalk`. */
-  readonly #isQuick: boolean
-  /** Nothing of the list is in the warehouse yet. */
-  #isFirstLoad = false
-  /** The list was read whole; what follows fetches what is new. */
-  #isFilled = false
-  readonly mode: WalkMode
 
-  constructor(
-    private readonly cursor: CursorRun,
-    asked: AskedWalk,
-  ) {
-    const { state, warehouse, key } = cursor
-    this.#asked = asked
+  constructor(private readonly cursor: WalkedCursor) {
+    const { state, asked } = cursor
     this.#isQuick = isQuick(state, asked)
     this.mode = walkMode(state, asked)
-    this.#flow = new Flow(cursor.run, warehouse.unstored)
-    const options = { priority: 'incremental', flow: this.#flow } as const
-    this.#list = new CursorList(cursor, options, (page) => warehouse.encode(page, key))
-    this.#startedAt = cursor.now()
-    this.#today = this.#startedAt.slice(0, 10)
-    this.#store = new PageStore(cursor, 'walk')
-    this.#before = state?.watermark ?? null
-    this.#watermark = this.#before
-    this.planned = state?.plannedWatermark ?? null
     this.#memory = memoryOf(state?.remembered)
-    this.#floor = this.#usualFloor
-  }
-
-  /** The whole overlap: records also become visible late where a quick walk doesn't look. */
-  get #overlapMs(): number {
-    const { run, resource } = this.cursor
-    return overlapOf(run.config.sync.overlap, run.lateness, resource.name)
-  }
-
-  /** Where the walk starts, whatever is remembered about the list. */
-  get #usualFloor(): string {
-    if (this.mode === 'full') return floorOf(null, 0)
-    return this.#isQuick ? quickFloor(this.cursor, this.#before) : floorOf(this.planned, this.#overlapMs)
-  }
-
-  get #refill(): string | null {
-    return this.#isFilled ? null : refillOf(this.cursor.state, this.#asked)
-  }
-
-  get #slot(): WalkSlot {
-    return this.#refill === null ? 'walk' : 'refill_walk'
-  }
-
-  get #underWay(): WalkUnderWay {
-    return {
-      cursor: this.cursor,
-      mode: this.mode,
-      refill: this.#refill,
-      slot: this.#slot,
-      isQuick: this.#isQuick,
-      isFirstLoad: this.#isFirstLoad,
-      isWhole: isWholeFrom(this.#floor),
-      startedAt: this.#startedAt,
-      before: this.#before,
-      plannedBefore: this.planned,
-      freshness: this.#freshness,
-    }
+    this.#today = cursor.now().slice(0, 10)
   }
 
   get progress(): CursorProgress {
-    return { ...this.#store.counts, watermark: this.#watermark }
+    const { counts, watermark } = this.cursor.store
+    return { ...counts, watermark }
   }
 
-  /** When the last walk began. null if unknown. */
-  get walkedAt(): string | null {
-    return this.#freshness?.walkedAt ?? null
-  }
-
-  /** Records for which the last walk met an older version than their row. */
-  get older(): ReadonlySet<Int64> {
-    return this.#freshness?.older ?? new Set()
+  /** Where its walks go, and what they have found there. */
+  get store(): WalkStore {
+    return this.cursor.store
   }
 
   /** What is remembered about the list, including this walk. */
@@ -148,49 +108,42 @@ export class CursorWalk implements CursorWork {
   }
 
   async run(): Promise<CursorResult> {
-    const { key, root, state, tenantId, warehouse } = this.cursor
-    await this.#settleWatermark()
+    const { asked, state, store, note } = this.cursor
+    this.#floor = this.#usualFloor
+    await store.believe(async () => (await this.#fetch(1, 1)).clocks)
+    this.#floor = this.#usualFloor
     await this.#settleFloor()
-    // For long walks only: an idle cursor must not pay for the preparation.
-    if (this.mode === 'full' || !state || (state.walk && !this.#isQuick)) warehouse.dialect.bulk.warm()
-    const refill = this.#refill
-    if (refill) this.cursor.note('Reading the whole list once', { reason: refill })
-    const begun = { floor: this.#floor, mode: this.mode, isFirst: this.#before === null, refill }
-    const resume = this.#isQuick
-      ? undefined
-      : await resumable(warehouse, { ...key, slot: this.#slot }, state, begun)
-    // Rows may exist without a watermark: from another source, or from an interrupted first load.
-    const isFirst = this.#before === null && !resume
-    this.#isFirstLoad = isFirst && (await warehouse.countRows(root, tenantId)) === 0
-    const expected =
-      this.mode === 'full' && this.#before !== null ? await warehouse.countRows(root, tenantId) : undefined
-    const outcome = await this.#walk({
-      ...(resume && { resume }),
-      ...(expected !== undefined && { expected }),
-    })
-    if (!resume || !movesWatermark(outcome))
-      return { ...this.progress, ...sourceRegression(this.#asked === 'full' ? this.#older : 0, outcome) }
-    this.#isFilled = true
+    const refill = refillOf(state, asked)
+    if (refill) note('Reading the whole list once', { reason: refill })
+    const first = await this.#walk({ refill, isSecond: false })
+    if (!first.isResumed || !movesWatermark(first.outcome))
+      return { ...this.progress, ...sourceRegression(asked === 'full' ? first.older : 0, first.outcome) }
     // A resumed walk claims completeness as of the time it began. Records that arrived since, within the overlap or
     // within the second of its ceiling, need another walk: a run that reports success must not leave them out.
-    this.#before = this.#watermark
-    this.#floor = floorOf(this.planned, this.#overlapMs)
-    const next = await this.#walk({})
-    return {
-      ...this.progress,
-      outcome: outcome.verdict === 'repaired' && next.verdict === 'proven' ? outcome : next,
-    }
+    this.#floor = floorOf(store.planned, this.cursor.overlapMs)
+    const { outcome: next } = await this.#walk({ refill: null, isSecond: true })
+    const isRepaired = first.outcome.verdict === 'repaired' && next.verdict === 'proven'
+    return { ...this.progress, outcome: isRepaired ? first.outcome : next }
+  }
+
+  /** Where the walk starts, whatever is remembered about the list. */
+  get #usualFloor(): string {
+    const { store, overlapMs, quickOverlapMs } = this.cursor
+    if (this.mode === 'full') return floorOf(null, 0)
+    return this.#isQuick ? floorOf(store.watermark, quickOverlapMs) : floorOf(store.planned, overlapMs)
   }
 
   /** Starts the walk at the list's beginning if that is due for a search, or behind the part that fails. */
   async #settleFloor(): Promise<void> {
-    if (this.#asked !== 'quick') this.#memory = await tryLarger(this.#list, this.#memory, this.#today)
-    const { holes } = this.#memory
+    const { asked, list, store } = this.cursor
+    if (asked !== 'quick') this.#memory = await tryLarger(list, this.#memory, this.#today)
+    const rows = () => store.countRows()
     // A ring leaves what is late behind the holes to the next planned walk, which starts further back anyway.
     if (this.#isQuick) this.#floor = beyondHoles(this.#floor, this.#memory).floor
-    else if (this.#asked === 'quick') this.#beginBeyondHoles()
-    else if (await isSearchDue(this.#underWay, this.#memory)) this.#floor = floorOf(null, 0)
-    else if (this.mode === 'sync' && holes) await this.#tryHole()
+    else if (asked === 'quick') this.#beginBeyondHoles()
+    else if (this.mode === 'full') return
+    else if (await isSearchDue(this.#memory, this.#today, rows)) this.#floor = floorOf(null, 0)
+    else if (this.#memory.holes) await this.#tryHole()
   }
 
   #beginBeyondHoles(): void {
@@ -199,102 +152,70 @@ export class CursorWalk implements CursorWork {
     this.#memory = memory
   }
 
-  /** Finds the stored watermarks that can be trusted, and starts there. */
-  async #settleWatermark(): Promise<void> {
-    const ask = async () => (await this.#fetch(1, 1)).clocks
-    this.#before = await believedWatermark(this.cursor, this.#before, ask)
-    this.#watermark = this.#before
-    this.planned = await plannedWatermark(this.cursor, this.#before)
-    this.#floor = this.#usualFloor
+  /** Retries the remembered hole that has waited longest, and begins behind those that remain. */
+  async #tryHole(): Promise<void> {
+    const { list, store } = this.cursor
+    const { memory, toStore, page, from } = await retryHole(list, this.#memory)
+    this.#memory = memory
+    this.#isClosing = from !== undefined
+    if (page) await store.store(page, {}, toStore)
+    if (from !== undefined && from < this.#floor) this.#floor = from
+    this.#beginBeyondHoles()
+  }
+
+  async #walk(begun: Pick<BegunWalk, 'refill' | 'isSecond'>) {
+    const { list, store, overlapMs } = this.cursor
+    const left = await store.open({
+      ...{ floor: this.#floor, mode: this.mode, isQuick: this.#isQuick },
+      ...begun,
+    })
+    const usual = walkPlan(list.pageSizes, this.#floor, overlapMs)
+    const plan = { ...usual, known: knownOf(this.#memory), looksAgain: isWholeFrom(this.#floor), ...left }
+    const outcome = await walk(this.#list, this.#store, plan)
+    this.evidence = outcome.evidence
+    const isResumed = left.resume !== undefined
+    if (movesWatermark(outcome)) {
+      const committed = this.#committed ?? outcome
+      return { outcome: committed, isResumed, older: await store.close(committed, this.#memory) }
+    }
+    await store.giveUp(outcome)
+    return { outcome, isResumed, older: 0 }
+  }
+
+  /** The list of what is newer than the floor. */
+  get #list(): List<Fetched<EncodedPage>> {
+    const { list, flow, note } = this.cursor
+    return {
+      fetch: (page, perPage) => this.#fetch(page, perPage),
+      countAfter: (t) => list.countAfter(t),
+      readAhead: () => flow.together,
+      note,
+    }
   }
 
   /** A page of the list, with our own clock, because the stamp of a request may be ahead of it. */
   async #fetch(page: number, perPage: number): Promise<WalkPage<Fetched<EncodedPage>>> {
     const own = this.cursor.now()
-    const answer = await this.#list.fetch(this.#floor, page, perPage)
+    const answer = await this.cursor.list.fetch(this.#floor, page, perPage)
     const clocks = { source: answer.clocks?.source ?? null, own }
-    this.#freshness?.answered(clocks)
+    this.cursor.store.answered(clocks)
     return { ...answer, clocks }
   }
 
-  async #walk(plan: Pick<WalkPlan, 'resume' | 'expected'>): Promise<WalkOutcome> {
-    const known = knownOf(this.#memory)
-    const how = {
-      isMeasured: this.mode === 'sync' && !isWholeFrom(this.#floor),
-      isNews: this.#refill === null,
-      isQuick: this.#isQuick,
-    }
-    this.#freshness = plan.resume ? undefined : new Freshness(this.cursor, how)
-    const afterWalk = plan.resume ? undefined : await this.cursor.run.beforeWalk?.(this.cursor)
-    const looksAgain = isWholeFrom(this.#floor)
-    const usual = walkPlan(this.#list.pageSizes, this.#floor, this.#overlapMs)
-    const whole = { ...usual, known, looksAgain, ...plan }
-    const outcome = await new Walk(this.#walked, this.#commit, whole).run()
-    this.evidence = outcome.evidence
-    if (movesWatermark(outcome)) {
-      const twice = this.#memory.twice ?? 0
-      this.#older =
-        (await this.#freshness?.keep(this.#committed ?? outcome, {
-          startedAt: this.#startedAt,
-          twice,
-        })) ?? 0
-      await afterWalk?.(this.#floor)
-      return this.#committed ?? outcome
-    }
-    warnOfStamps(this.cursor, outcome)
-    await giveUp(this.#underWay, outcome)
-    return outcome
-  }
-
-  /** Retries the remembered hole that has waited longest, and begins behind those that remain. */
-  async #tryHole(): Promise<void> {
-    const { memory, toStore, page, from } = await retryHole(this.#list, this.#memory)
-    this.#memory = memory
-    this.#isClosing = from !== undefined
-    const { key, warehouse } = this.cursor
-    const remembered = toStore && storedMemory(toStore)
-    const statements = toStore ? [moveCursor(warehouse.db, key, { remembered })] : []
-    if (page) await this.#store.store(page.payload, { statements })
-    if (from !== undefined && from < this.#floor) this.#floor = from
-    this.#beginBeyondHoles()
-  }
-
-  /** The list of what is newer than the floor. */
-  get #walked(): List<Fetched<EncodedPage>> {
-    return {
-      fetch: (page, perPage) => this.#fetch(page, perPage),
-      countAfter: (t) => this.#list.countAfter(t),
-      readAhead: () => this.#flow.together,
-      note: this.cursor.note,
-    }
-  }
-
-  readonly #commit: Store<Fetched<EncodedPage>> = async (page, commit) => {
-    const { key, warehouse } = this.cursor
-    const isWhole = isWholeFrom(this.#floor)
-    const end = { isWhole, today: this.#today, isSearch: false }
-    const learned = withReadable(this.#list, this.#memory, this.#today)
+  /** Stores a page. A verdict that moves the watermark is limited by what is remembered about the list. */
+  readonly #store: Store<Fetched<EncodedPage>> = async (page, commit) => {
+    const { list, flow, store } = this.cursor
+    const learned = withReadable(list, this.#memory, this.#today)
     this.#memory = learned ?? this.#memory
+    const end = { isWhole: isWholeFrom(this.#floor), today: this.#today, isSearch: false }
     const recall = commit.outcome && recalled(commit.outcome, this.#memory, end)
-    const statements = pageStatements(
-      this.#underWay,
-      recall ? { ...commit, ...recall } : commit,
-      recall?.memory,
-    )
-    if (learned && !recall && !this.#isClosing)
-      statements.push(moveCursor(warehouse.db, key, { remembered: learned }))
-    const applied = await this.#flow.storing(
-      this.#store.store(page.payload, { statements, expected: page.total }),
-    )
-    this.#freshness?.stored(page.payload.flattened.records, applied, page.clocks)
+    const memory = recall?.memory ?? (this.#isClosing ? undefined : learned)
+    const previous = await flow.storing(store.store(page, { ...commit, ...recall }, memory))
     if (recall) {
-      this.#watermark = watermarkAfter(this.#before, recall.outcome)
-      this.planned = plannedAfter(this.#underWay, recall.outcome)
       this.#memory = recall.memory
       this.#isClosing = false
       this.#committed = recall.outcome
-      warnOfStamps(this.cursor, recall.outcome)
     }
-    return (id) => applied.previous.get(id)?.updatedAt
+    return previous
   }
 }

@@ -12,9 +12,10 @@ import { cutBefore } from '../list/cutpoint.js'
 import type { ObservedRecord } from '../list/observed.js'
 import { smallestReadable } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
+import type { FlatPage } from '../model/flatten/batch.js'
 import type { ListRequest, Page, Source } from '../source/source.js'
+import type { Fetched } from '../warehouse/versionbatch.js'
 import { timeOf } from './observe.js'
-import type { Fetched, FlatPage } from './store.js'
 
 /** A page with the places that no response shows. */
 interface IsolatedPage extends Page {
@@ -183,7 +184,7 @@ export async function isolate(source: Source, request: ListRequest, failure: Ski
 }
 
 /** The page with a place for each record that is missing from it, and the resulting holes. */
-export function withHoles<P extends FlatPage>(
+export function withHoles<P extends FlatPage<unknown>>(
   page: WalkPage<Fetched<P>>,
   isolated: IsolatedPage,
   after: string,

@@ -9,6 +9,7 @@ import type { Priority } from '../source/source.js'
 import { moveCursor } from '../warehouse/cursors.js'
 import { rootTable } from '../warehouse/database.js'
 import { notMarked } from '../warehouse/interference.js'
+import type { Fetched } from '../warehouse/versionbatch.js'
 import { stampsEnd } from '../warehouse/voidstamps.js'
 import { clocksOf } from './cursorlist.js'
 import {
@@ -20,7 +21,7 @@ import {
 } from './cursorwork.js'
 import { Freshness } from './freshness.js'
 import { polled } from './polls.js'
-import { type Fetched, PageStore } from './store.js'
+import { PageStore } from './store.js'
 import { type CursorRun, rootOf } from './tenant.js'
 
 interface NamesRead extends Fetched {

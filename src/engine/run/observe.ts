@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonical } from '../base/timestamp.js'
 import { type ObservedRecord, observedRecords } from '../list/observed.js'
-import type { Flattened } from '../model/flatten/batch.js'
+import type { FlatPage } from '../model/flatten/batch.js'
 import { convert } from '../model/flatten/convert.js'
 import { readJsonText } from '../model/flatten/jsontext.js'
 
@@ -31,7 +31,7 @@ function keyOf(record: unknown): string {
 /** The records of a page in the form the books take. If flatten stored every record, these are simply its records. */
 export function recordsObservedIn(
   records: readonly unknown[],
-  flattened: Flattened,
+  flattened: FlatPage,
 ): readonly ObservedRecord[] {
   if (flattened.records.length === records.length) return flattened.records
   const stored = new Map(flattened.records.map((record) => [String(record.id), record]))

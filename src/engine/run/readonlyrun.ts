@@ -17,7 +17,7 @@ import type { Dependencies } from './runcontext.js'
 import type { CursorChoice } from './runreport.js'
 import { RunStats } from './runstats.js'
 import { type CursorTask, now, type Run } from './tenant.js'
-import { Beginning, WholeLists } from './wholelists.js'
+import { Beginning, wholeLists } from './wholelists.js'
 
 /** The result of a run that writes nothing. */
 interface ReadOnlyEnd {
@@ -54,7 +54,7 @@ export async function readOnlyRun(
   const run: Dependencies & Run = {
     ...deps,
     warehouse: deps.warehouse.reading(),
-    source: new WholeLists(deps.source, beginning),
+    source: wholeLists(deps.source, beginning),
     cursors: isNew ? new Map() : await readCursors(deps.warehouse),
     lateness: latenessOf(
       (await deps.warehouse.has('sync_lateness')) ? await readLateness(deps.warehouse, now(deps)) : [],

@@ -1,22 +1,19 @@
 import { endOfSecond, fromMicros, toMicros } from '../base/timestamp.js'
 import { epoch } from '../list/cutpoint.js'
-import { decodeIds } from '../list/idset.js'
 import type { WalkPlan, WalkProgress } from '../list/types.js'
-import {
-  type CursorState,
-  type Reader,
-  readWalkParts,
-  type WalkKey,
-  type WalkSlot,
-} from '../warehouse/cursors.js'
-import { quickOverlapOf } from './lateness.js'
-import type { CursorRun } from './tenant.js'
 
 /** The progress of an interrupted walk, and its mode: a sync doesn't continue the walk of a full sync. */
 interface StoredWalk extends WalkProgress {
   readonly mode: WalkMode
   /** The refill that the walk carries out (CursorState.refill). */
   readonly refill?: string | null
+}
+
+/** What earlier runs left of a cursor's walks: see CursorState. */
+export interface Interrupted {
+  readonly walk: unknown
+  readonly refill: string | null
+  readonly refillWalk?: unknown
 }
 
 export type WalkMode = 'sync' | 'full'
@@ -28,52 +25,55 @@ export type WalkMode = 'sync' | 'full'
  */
 export type AskedWalk = WalkMode | 'news' | 'quick'
 
+/** A walk as it begins. */
+export interface BegunWalk {
+  readonly floor: string
+  readonly mode: WalkMode
+  /** Why the whole list is read once. null if it isn't. */
+  readonly refill: string | null
+  /**
+   * A quick walk keeps no progress: if it is cut short, it starts over, and the progress of a planned walk isn't
+   * touched.
+   */
+  readonly isQuick: boolean
+  /** It fetches what is new after the cursor's first walk, which was resumed. */
+  readonly isSecond: boolean
+}
+
 const isOfNews = (asked: AskedWalk): asked is 'news' | 'quick' => asked === 'news' || asked === 'quick'
 
 /** Why a walk reads the list whole, whatever the run was asked to do. null if it doesn't. */
-export const refillOf = (state: CursorState | undefined, asked: AskedWalk): string | null =>
+export const refillOf = (state: Interrupted | undefined, asked: AskedWalk): string | null =>
   isOfNews(asked) ? null : (state?.refill ?? null)
 
-export function walkMode(state: CursorState | undefined, asked: AskedWalk): WalkMode {
+export function walkMode(state: Interrupted | undefined, asked: AskedWalk): WalkMode {
   if (isOfNews(asked)) return 'sync'
   return state?.refill ? 'full' : asked
 }
 
 /** A cursor whose planned walk was interrupted continues it: a quick one would read the same again. */
-export const isQuick = (state: CursorState | undefined, asked: AskedWalk): boolean =>
+export const isQuick = (state: Interrupted | undefined, asked: AskedWalk): boolean =>
   asked === 'quick' && storedWalk(state, 'walk')?.mode !== 'sync'
 
-function storedWalk(state: CursorState | undefined, slot: WalkSlot): StoredWalk | undefined {
+function storedWalk(state: Interrupted | undefined, slot: 'walk' | 'refill_walk'): StoredWalk | undefined {
   const stored = slot === 'walk' ? state?.walk : state?.refillWalk
   return (stored as StoredWalk | null | undefined) ?? undefined
 }
 
-/** A walk as it begins. `isFirst`: the cursor has no watermark. */
-interface BegunWalk {
-  readonly floor: string
-  readonly mode: WalkMode
-  readonly isFirst: boolean
-  readonly refill: string | null
-}
-
-/** The interrupted walk, if a walk that begins this way continues it. */
-export async function resumable(
-  warehouse: Reader,
-  key: WalkKey,
-  state: CursorState | undefined,
-  { floor, mode, isFirst, refill }: BegunWalk,
-): Promise<WalkPlan['resume']> {
-  const progress = storedWalk(state, key.slot)
+/** The progress of the interrupted walk, if a walk that begins this way continues it. `isFirst`: without a watermark. */
+export function progressFor(
+  state: Interrupted | undefined,
+  { floor, mode, refill }: BegunWalk,
+  isFirst: boolean,
+): StoredWalk | undefined {
+  const progress = storedWalk(state, refill === null ? 'walk' : 'refill_walk')
   if (progress?.floor !== floor || (progress.mode !== mode && !isFirst)) return undefined
   // Its pages were stored before the table that needs the refill was created.
-  if ((progress.refill ?? null) !== refill) return undefined
-  const parts = await readWalkParts(warehouse, key, progress.part)
-  const all = (name: 'ids' | 'entered') => parts.flatMap((part) => decodeIds(part[name] ?? ''))
-  return { progress, ids: all('ids'), entered: all('entered') }
+  return (progress.refill ?? null) === refill ? progress : undefined
 }
 
 /** How many records an interrupted walk still had to read. */
-export const remaining = (state: CursorState | undefined, slot: WalkSlot = 'walk'): number =>
+export const remaining = (state: Interrupted | undefined, slot: 'walk' | 'refill_walk' = 'walk'): number =>
   storedWalk(state, slot)?.below ?? 0
 
 /** 0001-01-01: no earlier instant can be expressed. */
@@ -89,10 +89,6 @@ export function floorOf(watermark: string | null, overlapMs: number): string {
   const from = toMicros(watermark) - BigInt(overlapMs) * 1000n - 1_000_000n
   return from < firstMicros ? epoch : endOfSecond(fromMicros(from))
 }
-
-/** The same for a quick walk, which goes back less far. */
-export const quickFloor = ({ run, resource }: CursorRun, watermark: string | null): string =>
-  floorOf(watermark, quickOverlapOf(run.config.sync.overlap, run.lateness, resource.name))
 
 /** A walk from that floor, and where the walk after it would start. */
 export const walkPlan = (pageSizes: readonly number[], floor: string, overlapMs: number): WalkPlan => ({

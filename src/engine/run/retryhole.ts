@@ -8,8 +8,9 @@ import type { Hole } from '../list/anomalies.js'
 import { cutBefore, epoch } from '../list/cutpoint.js'
 import type { Memory } from '../list/memory.js'
 import type { WalkPage } from '../list/types.js'
+import type { FlatPage } from '../model/flatten/batch.js'
+import type { Fetched } from '../warehouse/versionbatch.js'
 import type { CursorList } from './cursorlist.js'
-import type { Fetched, FlatPage } from './store.js'
 
 /**
  * Extra places in addition to the hole's own, since times may be printed with less precision than they have, and the
@@ -21,7 +22,7 @@ const margin = 2
  * Retries a hole with two requests: how many records are newer than the one behind it, and the page on which it then
  * is. Returns the page if it answers, and whether it shows everything there: then nothing is missing.
  */
-async function tryHole<P extends FlatPage>(
+async function tryHole<P extends FlatPage<unknown>>(
   list: CursorList<P>,
   { after, records }: Hole,
   most: number,
@@ -39,7 +40,7 @@ async function tryHole<P extends FlatPage>(
  * What has become of the holes. `from`: the list has to be read from there, because a hole has closed. Until that is
  * done, nothing is stored, so that a killed walk leaves it to the next one.
  */
-interface Retried<P extends FlatPage> {
+interface Retried<P extends FlatPage<unknown>> {
   readonly memory: Memory
   /** What to store with the page. */
   readonly toStore?: Memory
@@ -48,7 +49,7 @@ interface Retried<P extends FlatPage> {
 }
 
 /** Retries the remembered hole that has waited longest. */
-export async function retryHole<P extends FlatPage>(
+export async function retryHole<P extends FlatPage<unknown>>(
   list: CursorList<P>,
   memory: Memory,
 ): Promise<Retried<P>> {
@@ -99,7 +100,7 @@ const earlier = (one: string | undefined, other: string): string =>
   one !== undefined && one < other ? one : other
 
 /** Once a day, requests the first page of the whole list in the usual size, if such pages couldn't be read. */
-export async function tryLarger<P extends FlatPage>(
+export async function tryLarger<P extends FlatPage<unknown>>(
   list: CursorList<P>,
   memory: Memory,
   today: string,
@@ -118,7 +119,7 @@ export async function tryLarger<P extends FlatPage>(
  * The memory with the size of pages that the list has turned out to need. undefined if that was known. It is stored with
  * the next page: a walk that is cut short has learned it for the walk that resumes it.
  */
-export const withReadable = <P extends FlatPage>(
+export const withReadable = <P extends FlatPage<unknown>>(
   { readable: size }: CursorList<P>,
   memory: Memory,
   today: string,

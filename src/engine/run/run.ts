@@ -45,7 +45,7 @@ import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
 import { type CursorRun, now } from './tenant.js'
-import { Beginning, WholeLists } from './wholelists.js'
+import { Beginning, wholeLists } from './wholelists.js'
 
 /**
  * Runs `sync`, `reconcile` or `backfill`: claims the warehouse, asks which tenants there are, does the work on every
@@ -113,7 +113,7 @@ export async function openRun(
   })
   const run: WritingRun = {
     ...writing,
-    source: new WholeLists(writing.source, beginning),
+    source: wholeLists(writing.source, beginning),
     cursors,
     lateness: latenessOf(await readLateness(warehouse, now(writing))),
     authorizations: new AuthorizationWatch(ask),

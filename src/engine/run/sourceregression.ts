@@ -5,9 +5,9 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../base/format.js'
-import type { Version } from '../warehouse/versionbatch.js'
+import type { Fetched, Version } from '../warehouse/versionbatch.js'
 import type { Confirmation } from './confirm.js'
-import type { Fetched, PageStore } from './store.js'
+import type { PageStore } from './store.js'
 
 /** Milliseconds between the two responses: by then a lagging replica has caught up, or shows that it lags. */
 export const answersApart = 5000

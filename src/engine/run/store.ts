@@ -5,29 +5,13 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { inSpan } from '../base/trace.js'
-import type { Flattened } from '../model/flatten/batch.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { type CursorKey, cursorColumns, demandLook } from '../warehouse/cursors.js'
-import type { Applied, EncodedPage, Origin } from '../warehouse/versionbatch.js'
+import type { Applied, EncodedPage, Fetched, Origin } from '../warehouse/versionbatch.js'
 import type { Warehouse } from '../warehouse/warehouse.js'
 import { addCounts, type Counts, noCounts } from './cursorwork.js'
 import type { Note, Observer } from './runreport.js'
 import type { TenantStats } from './runstats.js'
-
-/** A page without its rows, which are tuples in a flattened page and in the dialect's own form in an encoded one. */
-export type FlatPage = Omit<Flattened, 'rows'>
-
-/** A response of the source, flattened: on its way into the warehouse, or into a comparison with it. */
-export interface Fetched<P extends FlatPage = Flattened> {
-  readonly flattened: P
-  /** Records that it shows, including those that can't be stored. */
-  readonly records: number
-  /** When its request was sent. */
-  readonly startedAt: string
-  readonly requestId: string | undefined
-  /** Page of the list. undefined for a record that was requested by its id. */
-  readonly page: number | undefined
-}
 
 /** What commits with a page, and what is reported about it. */
 interface PageDetails {
@@ -115,7 +99,7 @@ export class PageStore {
   }
 
   /** How many records that can't be stored no earlier page showed. An empty path stands for the whole record. */
-  #newUnstorable({ unstorable, quarantine }: FlatPage, { setAside }: Applied): number {
+  #newUnstorable({ unstorable, quarantine }: EncodedPage, { setAside }: Applied): number {
     if (unstorable === 0 && !setAside) return 0
     const before = this.#unstorable.size
     for (const name of setAside?.whole ?? []) this.#unstorable.add(name)
@@ -123,7 +107,7 @@ export class PageStore {
     return this.#unstorable.size - before
   }
 
-  #tell({ quarantine: unread }: FlatPage, { drift, lowered, setAside }: Applied): void {
+  #tell({ quarantine: unread }: EncodedPage, { drift, lowered, setAside }: Applied): void {
     const { key, observer, stats } = this.cursor
     const quarantine = [...unread, ...(setAside?.entries ?? [])]
     const note: Note = (message, fields) => observer.notice?.(message, { ...cursorColumns(key), ...fields })

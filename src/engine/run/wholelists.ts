@@ -6,7 +6,8 @@
 
 import { Skip } from '../base/errors.js'
 import { isWholeFrom, unfiltered } from '../list/cutpoint.js'
-import type { ItemRequest, ListRequest, Page, PlainRequest, Source } from '../source/source.js'
+import type { Source } from '../source/source.js'
+import { aroundSource } from './aroundsource.js'
 
 /** Earliest first. The first is before the year 1 begins in UTC, because the filter excludes its own instant. */
 export const beginnings = [
@@ -47,59 +48,11 @@ export class Beginning {
 }
 
 /** A source whose whole lists begin where the API lets them. */
-export class WholeLists implements Source {
-  constructor(
-    private readonly source: Source,
-    private readonly beginning: Beginning,
-  ) {}
-
-  get address(): Source['address'] {
-    return this.source.address
-  }
-
-  get pageSize(): number {
-    return this.source.pageSize
-  }
-
-  list(request: ListRequest): Promise<Page> {
-    return this.#from(request, (asked) => this.source.list(asked))
-  }
-
-  take<T>(request: ListRequest, make: (page: Page) => T): Promise<T> {
-    return this.#from(request, (asked) => this.source.take(asked, make))
-  }
-
-  #from<T>(request: ListRequest, send: (asked: ListRequest) => Promise<T>): Promise<T> {
-    const { updatedAfter: after } = request
-    if (after === unfiltered || !isWholeFrom(after)) return send(request)
-    return this.beginning.ask((updatedAfter) => send({ ...request, updatedAfter }))
-  }
-
-  item(request: ItemRequest): ReturnType<Source['item']> {
-    return this.source.item(request)
-  }
-
-  strings(request: Omit<ItemRequest, 'id'>): ReturnType<Source['strings']> {
-    return this.source.strings(request)
-  }
-
-  authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page> {
-    return this.source.authorizations(page, perPage, signal)
-  }
-
-  ask(question: PlainRequest): ReturnType<Source['ask']> {
-    return this.source.ask(question)
-  }
-
-  stats(): ReturnType<Source['stats']> {
-    return this.source.stats()
-  }
-
-  tagged(): Source {
-    return new WholeLists(this.source.tagged(), this.beginning)
-  }
-
-  close(): Promise<void> {
-    return this.source.close()
-  }
-}
+export const wholeLists = (source: Source, beginning: Beginning): Source =>
+  aroundSource(source, {
+    list: (request, send) => {
+      const { updatedAfter: after } = request
+      if (after === unfiltered || !isWholeFrom(after)) return send(request)
+      return beginning.ask((updatedAfter) => send({ ...request, updatedAfter }))
+    },
+  })

@@ -9,7 +9,7 @@ import { type Db, readJson } from './database.js'
  */
 export type WalkSlot = 'walk' | 'refill_walk'
 
-export interface WalkKey extends CursorKey {
+interface WalkKey extends CursorKey {
   readonly slot: WalkSlot
 }
 

@@ -6,7 +6,7 @@ import type { CompiledQuery, Expression, RawBuilder, SqlBool } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import type { Clock } from '../base/clock.js'
 import type { NumberForm } from '../base/numbertoken.js'
-import type { Flattened, Tuple } from '../model/flatten/batch.js'
+import type { FlatPage, Tuple } from '../model/flatten/batch.js'
 import type { Column, Table } from '../model/table.js'
 import type { BatchTables } from './batchtables.js'
 import type { Db } from './database.js'
@@ -135,7 +135,7 @@ interface Bulk<R extends Rows<R> = AnyRows, E = unknown> {
   /** Starts threads and connections ahead of a long load. */
   warm(): void
   /** Encodes the rows of a page, by table name. The tuples aren't needed afterwards. */
-  encode(rows: Flattened['rows'], tables: ReadonlyMap<string, Table>): E
+  encode(rows: FlatPage['rows'], tables: ReadonlyMap<string, Table>): E
   /** A page's rows for one table. Empty if the page has no such table. */
   rows(encoded: E, table: Table): R
   /** A page of these rows, by table name. */

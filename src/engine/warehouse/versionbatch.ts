@@ -4,11 +4,21 @@
  */
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
-import type { DriftEntry, Flattened, QuarantineEntry } from '../model/flatten/batch.js'
+import type { DriftEntry, FlatPage, QuarantineEntry } from '../model/flatten/batch.js'
 
 /** A flattened page whose rows its dialect has encoded (Warehouse.encode). */
-export interface EncodedPage<E = unknown> extends Omit<Flattened, 'rows'> {
-  readonly rows: E
+export type EncodedPage<E = unknown> = FlatPage<E>
+
+/** A response of the source, flattened: on its way into the warehouse, or into a comparison with it. */
+export interface Fetched<P extends FlatPage<unknown> = FlatPage> {
+  readonly flattened: P
+  /** Records that it shows, including those that can't be stored. */
+  readonly records: number
+  /** When its request was sent. */
+  readonly startedAt: string
+  readonly requestId: string | undefined
+  /** Page of the list. undefined for a record that was requested by its id. */
+  readonly page: number | undefined
 }
 
 /** The values that all rows of one batch share. */

@@ -10,7 +10,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Bug } from '../base/errors.js'
 import type { NumberForm } from '../base/numbertoken.js'
-import type { Flattened } from '../model/flatten/batch.js'
+import type { FlatPage } from '../model/flatten/batch.js'
 import { derivePage } from '../model/flatten/derivedvalues.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
@@ -209,7 +209,7 @@ export class Warehouse implements Reader {
    * page of arrays instead of a hundred thousand small objects, which every collection would copy. Also computes what
    * follows from the page's records.
    */
-  encode(page: Flattened, { tenantId, resource }: CursorKey): EncodedPage {
+  encode(page: FlatPage, { tenantId, resource }: CursorKey): EncodedPage {
     const { dialect, rules } = this
     const { rows, ...rest } = page
     const from = this.#resource(resource)

@@ -21,9 +21,10 @@ import { NamesSync } from '../../engine/run/nameslist.js'
 import { timeOf } from '../../engine/run/observe.js'
 import { OlderVersions } from '../../engine/run/olderversions.js'
 import type { RunRequest, TimeRange } from '../../engine/run/runreport.js'
-import { type Fetched, PageStore } from '../../engine/run/store.js'
+import { PageStore } from '../../engine/run/store.js'
 import { type CursorRun, now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
 import {
   type BackfillKey,
   forgetAbandoned,

@@ -14,17 +14,16 @@ import { IdSet } from '../../engine/list/idset.js'
 import { countsHold, knownOf, type Memory, recalled } from '../../engine/list/memory.js'
 import type { List, Store, WalkOutcome, WalkPage } from '../../engine/list/types.js'
 import { type Evidence, movesWatermark } from '../../engine/list/verdict.js'
-import { Walk } from '../../engine/list/walk.js'
+import { walk } from '../../engine/list/walk.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { CursorList } from '../../engine/run/cursorlist.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
 import type { Note } from '../../engine/run/runreport.js'
 import { differingText } from '../../engine/run/sourceregression.js'
-import type { Fetched } from '../../engine/run/store.js'
 import { now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
-import type { Version } from '../../engine/warehouse/versionbatch.js'
+import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
 import { reviveShown } from './shownislive.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
@@ -196,7 +195,7 @@ export class Comparing {
     const known = knownOf(this.parts.memory())
     // A complete list shows whether its totals are right by now. If they fluctuate, it isn't read again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady
-    return new Walk(walked, store, { ...plan, known, looksAgain }).run()
+    return walk(walked, store, { ...plan, known, looksAgain })
   }
 
   /** Lists everything with the books of a walk, then settles every row missing from the list. */

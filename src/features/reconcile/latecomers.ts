@@ -4,11 +4,10 @@
  */
 
 import { LatenessMeter } from '../../engine/run/lateness.js'
-import type { Fetched } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { moveCursor } from '../../engine/warehouse/cursors.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
-import type { Applied } from '../../engine/warehouse/versionbatch.js'
+import type { Applied, Fetched } from '../../engine/warehouse/versionbatch.js'
 
 export class Latecomers {
   readonly #began: string

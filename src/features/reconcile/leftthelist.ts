@@ -9,8 +9,7 @@ import type { LeftTheList } from '../../engine/list/memory.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { AskedById, Confirmation } from '../../engine/run/confirm.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
-import type { Fetched } from '../../engine/run/store.js'
-import type { Version } from '../../engine/warehouse/versionbatch.js'
+import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
 import type { Unclear } from './comparing.js'
 
 interface LeftParts {

@@ -9,10 +9,10 @@ import type { Move } from '../../engine/compare/histogram.js'
 import type { Confirmation } from '../../engine/run/confirm.js'
 import { DeletionGuard } from '../../engine/run/deletionguard.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
-import type { Fetched } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { type GoneRow, markDeleted } from '../../engine/run/tombstone.js'
 import { markUnlisted } from '../../engine/warehouse/unlisted.js'
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
 import { LeftRecords } from './leftthelist.js'
 
 export interface DeletionOptions {

@@ -11,7 +11,7 @@ import { type Evidence, judged, movesWatermark } from '../../engine/list/verdict
 import { byIdOf } from '../../engine/run/byid.js'
 import { Confirmation, idsOf } from '../../engine/run/confirm.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
-import { CursorWalk } from '../../engine/run/cursorwalk.js'
+import type { CursorWalk } from '../../engine/run/cursorwalk.js'
 import {
   addCounts,
   type CursorProgress,
@@ -20,15 +20,17 @@ import {
   noCounts,
 } from '../../engine/run/cursorwork.js'
 import { overlapOf } from '../../engine/run/lateness.js'
+import { cursorWalk } from '../../engine/run/listwalk.js'
 import { LiveRows } from '../../engine/run/liverows.js'
 import { RegisterCheck, trimRequests } from '../../engine/run/registercheck.js'
 import type { Note, Reconciled } from '../../engine/run/runreport.js'
 import { answersApart, followBack, OlderRows } from '../../engine/run/sourceregression.js'
-import { type Fetched, PageStore } from '../../engine/run/store.js'
+import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
 import { moveCursor, newCursor } from '../../engine/warehouse/cursors.js'
 import { isListedAfter, listedVersion } from '../../engine/warehouse/unlisted.js'
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
 import {
   beforeAllText,
   type ComparedCursor,
@@ -106,7 +108,7 @@ export class Reconciliation implements CursorWork, Repair {
       mostTwice: () => this.#walk.memory.twice ?? 0,
     })
     this.#latecomers = new Latecomers(cursor)
-    this.#walk = new CursorWalk(cursor, 'sync')
+    this.#walk = cursorWalk(cursor, 'sync')
   }
 
   get progress(): CursorProgress {
@@ -128,8 +130,8 @@ export class Reconciliation implements CursorWork, Repair {
     await this.cursor.refuseHidden()
     const { outcome } = await this.#walk.run()
     if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
-    this.#older.met(this.#walk.older)
-    this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
+    this.#older.met(this.#walk.store.older)
+    this.#latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.store.walkedAt)
     const found = await this.#comparing.run(this.options.full)
     const left = await this.#settleLeft(found.memory)
     const { isEven, evidence: _, memory: ofList, anomalies, beforeAll, refused: __, ...rest } = found
@@ -209,7 +211,7 @@ export class Reconciliation implements CursorWork, Repair {
 
   /** The source has moved: another walk, from the previous walk's watermark. */
   async refresh(): Promise<void> {
-    const plannedWatermark = this.#walk.planned
+    const plannedWatermark = this.#walk.store.planned
     const { watermark, ...before } = this.#walk.progress
     // Records that can't be stored aren't counted again: the comparison counts all of them.
     this.#walked = addCounts(this.#walked, { ...before, unstorable: 0 })
@@ -222,9 +224,9 @@ export class Reconciliation implements CursorWork, Repair {
       refillWalk: null,
       remembered: storedMemory(this.#walk.memory),
     }
-    this.#walk = new CursorWalk(this.cursor.from(state), 'sync')
+    this.#walk = cursorWalk(this.cursor.from(state), 'sync')
     await this.#walk.run()
-    this.#older.met(this.#walk.older)
+    this.#older.met(this.#walk.store.older)
   }
 
   store(fetched: Fetched): Promise<Move[]> {

@@ -3,7 +3,7 @@
  * the record in question.
  */
 import type { Int64 } from '../../../schema/resource.js'
-import type { Flattened, Tuple, Value } from '../../engine/model/flatten/batch.js'
+import type { FlatPage, Tuple, Value } from '../../engine/model/flatten/batch.js'
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
 import { readJson } from '../../engine/warehouse/database.js'
@@ -107,7 +107,7 @@ export async function compareContent(
   warehouse: Warehouse,
   { tenantId, resource }: CursorTask,
   id: Int64,
-  flattened: Flattened,
+  flattened: FlatPage,
   isQuarantined: IsQuarantined = () => false,
 ): Promise<ContentDifference[]> {
   const differences: ContentDifference[] = []

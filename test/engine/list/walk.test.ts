@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest'
 import { epoch } from '../../../src/engine/list/cutpoint.js'
 import type { List, Store, WalkOutcome } from '../../../src/engine/list/types.js'
-import { Walk } from '../../../src/engine/list/walk.js'
+import { walk as readWalk } from '../../../src/engine/list/walk.js'
 import { Exchange, Kept, type Live, Paged, Steady, text, World } from '../../support/movinglist.js'
 import { randomFrom } from '../../support/random.js'
 
@@ -59,12 +59,12 @@ async function walk(
   let diesAt = die ? 2 + Math.floor(world.next() * within) : 0
   for (;;) {
     try {
-      return await new Walk(...port(world, floor, setting, kept, diesAt), {
+      return await readWalk(...port(world, floor, setting, kept, diesAt), {
         floor,
         nextFloor: world.nextFloor,
         pageSizes: setting.pageSizes,
         ...kept.resume,
-      }).run()
+      })
     } catch (error) {
       if (error !== dies) throw error
       diesAt = 0

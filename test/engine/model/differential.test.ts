@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { Flattened, Tuple } from '../../../src/engine/model/flatten/batch.js'
+import type { FlatPage, Tuple } from '../../../src/engine/model/flatten/batch.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { placeOf, tablesOf } from '../../../src/engine/model/table.js'
 import { recordsOf } from '../../support/records.js'
@@ -14,7 +14,7 @@ const printed = (value: unknown): string =>
   JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? `${item}n` : item))
 const sorted = (list: readonly unknown[]): string[] => list.map(printed).sort()
 
-function comparable(flat: Flattened): unknown {
+function comparable(flat: FlatPage): unknown {
   const withExtra = (tuple: Tuple, at: number): Tuple =>
     tuple.map((v, i) => (i === at && v !== null ? extraText(JSON.parse(exact(String(v)), bigints)) : v))
   return {

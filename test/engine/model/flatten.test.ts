@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { resources } from '../../../schema/index.js'
-import type { Flatten, Flattened } from '../../../src/engine/model/flatten/batch.js'
+import type { FlatPage, Flatten } from '../../../src/engine/model/flatten/batch.js'
 import { compileFlatten } from '../../../src/engine/model/flatten/flatten.js'
 import { tablesOf, tupleColumns } from '../../../src/engine/model/table.js'
 
@@ -8,7 +8,7 @@ const embedded = Object.values(resources).find((resource) => resource.embeddedAs
 const flattenOf = (name: string): Flatten => compileFlatten(resources[name]!, { embedded })
 
 /** Rows of a table with their column names. */
-function named(name: string, flat: Flattened, table = name): Record<string, unknown>[] {
+function named(name: string, flat: FlatPage, table = name): Record<string, unknown>[] {
   const declared = [...tablesOf(resources[name]!), ...tablesOf(embedded)].find((t) => t.name === table)!
   const columns = tupleColumns(declared)
   return (flat.rows.get(table) ?? []).map((tuple) =>

@@ -5,8 +5,8 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/engine/base/clock.js'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
+import { isSearchDue } from '../../../src/engine/list/memory.js'
 import { runJob } from '../../../src/engine/run/steps.js'
-import { isSearchDue } from '../../../src/engine/run/walkend.js'
 import type { Source } from '../../../src/engine/source/source.js'
 import { lastTurns, startRun } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -17,7 +17,7 @@ import { readRuns } from '../../../src/features/runs/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { AlertingWorld, lineOf, receiver, ruleOf } from '../../support/alerting.js'
 import { Between } from '../../support/between.js'
-import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
+import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { closeAll } from '../../support/server.js'
 import { statusOf } from '../../support/status.js'
@@ -221,12 +221,8 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('a list that was searched next year is searched today', async () => {
-    const root = known.byName.get('notes')?.tables[0]
-    const walk = { cursor: { warehouse, root, tenantId: 1 } }
     const dueAfter = (searchedOn: string) =>
-      isSearchDue({ ...walk, mode: 'sync', startedAt: '2026-03-04T05:06:07.000000Z' } as never, {
-        surplus: { total: 2, shown: 1, searches: 1, searchedOn },
-      })
+      isSearchDue({ surplus: { total: 2, shown: 1, searches: 1, searchedOn } }, '2026-03-04', async () => 1)
     expect(await Promise.all(['2026-03-03', '2026-03-04', '2027-03-04'].map(dueAfter))).toEqual([
       true,
       false,

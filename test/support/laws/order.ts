@@ -5,7 +5,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import { fromMicros } from '../../../src/engine/base/timestamp.js'
-import type { Flattened } from '../../../src/engine/model/flatten/batch.js'
+import type { FlatPage } from '../../../src/engine/model/flatten/batch.js'
 import type { Batch } from '../../../src/engine/warehouse/versionbatch.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { Address } from '../place.js'
@@ -84,7 +84,7 @@ const stamp = (n: number): string => fromMicros(base + BigInt(n) * 1_000_000n)
 
 /** A batch before its page is encoded. */
 interface Unencoded extends Omit<Batch, 'page'> {
-  readonly flattened: Flattened
+  readonly flattened: FlatPage
 }
 
 function batchOf(seen: Seen): Unencoded {

@@ -8,7 +8,7 @@ import type * as freshness from '../../../src/engine/run/freshness.js'
 import type * as lateness from '../../../src/engine/run/lateness.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
 import type * as stampsAhead from '../../../src/engine/run/stampsahead.js'
-import type * as walkEnd from '../../../src/engine/run/walkend.js'
+import type * as walkEnd from '../../../src/engine/run/walkstore.js'
 import type * as leases from '../../../src/engine/warehouse/lease.js'
 import type * as runs from '../../../src/engine/warehouse/runs.js'
 import type * as identity from '../../../src/engine/warehouse/sourceidentity.js'
@@ -248,7 +248,7 @@ export const events: readonly Promised[] = [
   {
     promise: "a ring's way back is no overlap",
     broken: 'moves the watermark of planned walks with each ring',
-    breakage: breaking<typeof walkEnd>('src/engine/run/walkend.ts').function(
+    breakage: breaking<typeof walkEnd>('src/engine/run/walkstore.ts').function(
       'plannedAfter',
       (sound) => (walk, outcome) => sound({ ...walk, isQuick: false }, outcome),
     ),

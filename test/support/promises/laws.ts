@@ -5,12 +5,13 @@
 import type * as books from '../../../src/engine/list/books.js'
 import type * as count from '../../../src/engine/list/count.js'
 import type * as evidence from '../../../src/engine/list/evidence.js'
+import type * as memory from '../../../src/engine/list/memory.js'
 import type * as olderpart from '../../../src/engine/list/olderpart.js'
 import type { Balance, Counted } from '../../../src/engine/list/standing.js'
 import type * as ties from '../../../src/engine/list/ties.js'
 import type * as walkstate from '../../../src/engine/list/walkstate.js'
 import type * as cursorwork from '../../../src/engine/run/resumecursor.js'
-import type * as ends from '../../../src/engine/run/walkend.js'
+import type * as ends from '../../../src/engine/run/walkstore.js'
 import type * as drift from '../../../src/engine/warehouse/drift.js'
 import type * as register from '../../../src/engine/warehouse/register/register.js'
 import type * as session from '../../../src/engine/warehouse/session.js'
@@ -112,7 +113,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...watermark,
     broken: 'moves the watermark with the first page',
-    breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
+    breakage: breaking<typeof ends>('src/engine/run/walkstore.ts').function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit
@@ -197,7 +198,7 @@ export const laws: readonly LawMutant[] = [
   {
     ...cost,
     broken: 'reads the whole list in each run',
-    breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
+    breakage: breaking<typeof memory>('src/engine/list/memory.ts').function(
       'isSearchDue',
       () => async () => true,
     ),

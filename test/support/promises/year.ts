@@ -6,7 +6,7 @@ import type * as flatten from '../../../src/engine/model/flatten/flatten.js'
 import type * as resume from '../../../src/engine/run/resumecursor.js'
 import type * as runend from '../../../src/engine/run/runend.js'
 import type * as tombstone from '../../../src/engine/run/tombstone.js'
-import type * as ends from '../../../src/engine/run/walkend.js'
+import type * as ends from '../../../src/engine/run/walkstore.js'
 import type * as belonging from '../../../src/engine/warehouse/sourceidentity.js'
 import { type Breakage, breaking } from '../breakage.js'
 
@@ -46,7 +46,7 @@ export const yearMutants: readonly YearMutant[] = [
   },
   {
     broken: 'moves the watermark with each page, and forgets a killed walk',
-    breakage: breaking<typeof ends>('src/engine/run/walkend.ts').function(
+    breakage: breaking<typeof ends>('src/engine/run/walkstore.ts').function(
       'pageStatements',
       (sound) => (walk, commit, memory) => {
         const { progress, outcome } = commit

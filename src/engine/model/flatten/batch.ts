@@ -39,11 +39,13 @@ export interface FlatRecord {
   readonly createdAt: string | null
 }
 
-/** A flattened page. The tables are in the order of the resource's tables, embedded records last. */
-export interface Flattened {
+/**
+ * A flattened page. `rows`: tuples by table name, in the order of the resource's tables, embedded records last; child
+ * tuples contain the id of their root row. An encoded page has them in its dialect's own form.
+ */
+export interface FlatPage<Rows = Map<string, Tuple[]>> {
   readonly records: FlatRecord[]
-  /** By table name. Child tuples contain the id of their root row. */
-  readonly rows: Map<string, Tuple[]>
+  readonly rows: Rows
   readonly quarantine: QuarantineEntry[]
   /** Records that couldn't be stored at all: no usable id or updated_at. */
   readonly unstorable: number
@@ -68,4 +70,4 @@ export interface PageNumbers {
  * of the root table are those of `records`, in order. To flatten several pages as one batch, pass their records as one
  * list, newest first.
  */
-export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: PageNumbers) => Flattened
+export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: PageNumbers) => FlatPage

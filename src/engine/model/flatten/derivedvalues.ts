@@ -7,7 +7,7 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import type { DerivedModel, ResourceModel } from '../resourcemodel.js'
 import { type Column, placeOf, type Table, tupleColumns } from '../table.js'
-import type { Flattened, Tuple, Value } from './batch.js'
+import type { FlatPage, Tuple, Value } from './batch.js'
 
 interface DerivingContext {
   readonly tenantId: Int64
@@ -105,7 +105,7 @@ function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Va
 
 const none: readonly never[] = []
 
-function quarantinedPaths({ quarantine }: Pick<Flattened, 'quarantine'>): ReadonlyMap<string, string[]> {
+function quarantinedPaths({ quarantine }: Pick<FlatPage, 'quarantine'>): ReadonlyMap<string, string[]> {
   const paths = new Map<string, string[]>()
   for (const { recordId, path } of quarantine) {
     const known = paths.get(recordId)
@@ -164,7 +164,7 @@ export const rowOfTuple = (table: Table, tuple: Tuple): Record<string, Value> =>
 /** The tuples of a page's derived tables, by table. Fills the computed columns of the page's own tuples. */
 export function derivePage(
   { derived, tables }: Pick<ResourceModel, 'derived' | 'tables'>,
-  page: Pick<Flattened, 'rows' | 'quarantine' | 'records'>,
+  page: Pick<FlatPage, 'rows' | 'quarantine' | 'records'>,
   context: DerivingContext,
 ): Map<string, Tuple[]> {
   if (derived.length === 0) return new Map()

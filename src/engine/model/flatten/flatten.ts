@@ -10,7 +10,7 @@ import { Bug } from '../../base/errors.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import { canonical } from '../../base/timestamp.js'
 import { placeOf, type Table, tablesOf, tupleColumns } from '../table.js'
-import type { FlatRecord, Flatten, Flattened, Tuple, Value } from './batch.js'
+import type { FlatPage, FlatRecord, Flatten, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
 import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
@@ -188,7 +188,7 @@ function placeEmbedded(
   own.push(...embedded.rows.values())
 }
 
-function assemble(plan: FlattenPlan, outcome: PageReading): Flattened {
+function assemble(plan: FlattenPlan, outcome: PageReading): FlatPage {
   const { findings } = outcome
   const rows = new Map(plan.tables.map((table, index) => [table.name, outcome.tuples[index] ?? []]))
   placeEmbedded(plan, rows, outcome)
@@ -240,7 +240,7 @@ export function compileFlatten(resource: Resource, options: FlattenOptions = {})
 }
 
 /** Flattens a list of plain strings: each is its own key, equal ones make one row, and no records are counted. */
-function flattenStrings(resource: Resource, items: readonly unknown[]): Flattened {
+function flattenStrings(resource: Resource, items: readonly unknown[]): FlatPage {
   const findings = new PageFindings(resource.name)
   const sink = new SlowPath(findings)
   const [table] = tablesOf(resource)

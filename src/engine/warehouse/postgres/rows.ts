@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { Bug } from '../../base/errors.js'
-import type { Flattened, Tuple, Value } from '../../model/flatten/batch.js'
+import type { FlatPage, Tuple, Value } from '../../model/flatten/batch.js'
 import { type Table, tupleColumns } from '../../model/table.js'
 import { ownerPlace, type Rows } from '../rows.js'
 import { binaryArrays } from './arrays.js'
@@ -26,7 +26,7 @@ function encodeTable(table: Table, tuples: readonly Tuple[]): BinaryRows {
   )
 }
 
-export function encode(rows: Flattened['rows'], tables: ReadonlyMap<string, Table>): PostgresPage {
+export function encode(rows: FlatPage['rows'], tables: ReadonlyMap<string, Table>): PostgresPage {
   const encoded = [...rows].map(([name, tuples]): [string, BinaryRows] => {
     const table = tables.get(name)
     if (!table) throw new Bug(`No table ${name}`)

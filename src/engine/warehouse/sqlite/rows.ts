@@ -1,15 +1,15 @@
-import type { Flattened, Tuple, Value } from '../../model/flatten/batch.js'
+import type { FlatPage, Tuple, Value } from '../../model/flatten/batch.js'
 import type { Table } from '../../model/table.js'
 import { ownerPlace, type Rows } from '../rows.js'
 
 /** The rows of a page, and whether the writer thread stores them. */
 export interface SqlitePage {
-  readonly tuples: Flattened['rows']
+  readonly tuples: FlatPage['rows']
   readonly isOffloaded: boolean
 }
 
 /** The thread stores pages of at least `threadFrom` rows: for smaller ones, getting there takes longer than writing. */
-export function encode(tuples: Flattened['rows'], threadFrom: number): SqlitePage {
+export function encode(tuples: FlatPage['rows'], threadFrom: number): SqlitePage {
   const rows = [...tuples.values()].reduce((sum, { length }) => sum + length, 0)
   return { tuples, isOffloaded: rows >= threadFrom }
 }
