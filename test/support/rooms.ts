@@ -51,8 +51,7 @@ const needs: Record<string, readonly string[]> = {
   schedule: ['dictionary', 'events', 'health', 'jobs', 'listen', 'report', 'runs'],
   snapshot: ['analytics'],
   targets: ['events'],
-  verify: ['reconcile'],
-  why: ['events', 'quarantine', 'verify'],
+  why: ['events', 'quarantine', 'reconcile'],
 }
 
 /** Above the features is what lists them. */

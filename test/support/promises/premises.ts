@@ -879,7 +879,7 @@ export const premises: readonly Promised[] = [
           return { ...tally, missing: tally.missing + newer, newer: 0 }
         },
     ),
-    test: 'test/features/verify/verify.test.ts',
+    test: 'test/features/reconcile/verify.test.ts',
     name: 'a version above complete_through is newer',
     on: both,
   },

@@ -27,7 +27,7 @@ export const verifyAsStep: StepKind = {
     tell,
   ) => {
     const [{ verifyStep }, { verifyText }, { shown }] = await Promise.all([
-      import('./work.js'),
+      import('./verifywork.js'),
       import('./words.js'),
       import('../../shell/progress.js'),
     ])

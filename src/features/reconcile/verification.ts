@@ -1,5 +1,5 @@
 /*
- * Verifies one cursor: compares it with the source and writes nothing. features/verify/work.ts runs it on every
+ * Verifies one cursor: compares it with the source and writes nothing. features/reconcile/verifywork.ts runs it on every
  * selected cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -26,17 +26,11 @@ import { answersApart, differingText } from '../../engine/run/sourceregression.j
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { quarantinedValues } from '../../engine/warehouse/quarantine.js'
-import {
-  beforeAllText,
-  type ComparedCursor,
-  Comparing,
-  unclearOf,
-  unclearText,
-} from '../reconcile/comparing.js'
-import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
-import { leftReport } from '../reconcile/leftthelist.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
+import { beforeAllText, type ComparedCursor, Comparing, unclearOf, unclearText } from './comparing.js'
 import { type ContentDifference, compareContent } from './content.js'
+import { type DifferenceCounts, DryRun } from './dryrun.js'
+import { leftReport } from './leftthelist.js'
 
 export interface VerifyOptions {
   readonly full: boolean

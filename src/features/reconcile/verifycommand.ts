@@ -27,7 +27,7 @@ field, at the cost of one request each.`,
         import('../../shell/commandcontext.js'),
         import('./words.js'),
         import('../../shell/runsummary.js'),
-        import('./work.js'),
+        import('./verifywork.js'),
       ])
     const { options, out } = invocation
     const sample = wholeNumber('--sample', options.sample, { example: 10 }) ?? 0
@@ -43,5 +43,5 @@ field, at the cost of one request each.`,
 
 export const verify: Feature = {
   command: verifyCommand,
-  step: async () => (await import('./step.js')).verifyAsStep,
+  step: async () => (await import('./verifystep.js')).verifyAsStep,
 }
