@@ -874,8 +874,8 @@ export const premises: readonly Promised[] = [
       'DryRun',
       'counts',
       (sound) =>
-        async function () {
-          const { newer, ...tally } = await sound.call(this)
+        async function (...given) {
+          const { newer, ...tally } = await sound.call(this, ...given)
           return { ...tally, missing: tally.missing + newer, newer: 0 }
         },
     ),
