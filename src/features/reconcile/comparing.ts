@@ -26,7 +26,7 @@ import { Deciding, type Sides } from './deciding.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
-export type Unclear = ReadonlyMap<Int64, UnclearAnswer>
+type Unclear = ReadonlyMap<Int64, UnclearAnswer>
 
 /** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
 export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
@@ -75,20 +75,6 @@ export interface ComparedCursor extends Comparison {
   readonly beforeAll: number
   /** Records that a list of everything shows and whose rows are not live all the same: the warehouse refused them. */
   readonly refused: number
-}
-
-/** The result of reading the whole list once. */
-interface Listed {
-  readonly outcome: WalkOutcome
-  readonly seen: IdSet
-  readonly texts: ReadonlySet<string>
-}
-
-interface Listing {
-  /** The comparison by counts that ended in a listing. */
-  readonly before?: Comparison
-  /** The listing was requested by the user: it counts as a search for hidden records. */
-  readonly isSearch: boolean
 }
 
 /** How many of the rows missing from a list have not moved according to the source. */
@@ -167,8 +153,17 @@ export class Comparing {
     return new Walk(walked, store, { ...plan, known, looksAgain }).run()
   }
 
-  /** Lists everything with the books of a walk, then settles every row missing from the list. */
-  async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
+  /**
+   * Lists everything with the books of a walk, then settles every row missing from the list. `before`: the comparison by
+   * counts that ended in a listing. `isSearch`: the user requested it, so it counts as a search for hidden records.
+   */
+  async #listing({
+    before,
+    isSearch,
+  }: {
+    readonly before?: Comparison
+    readonly isSearch: boolean
+  }): Promise<ComparedCursor> {
     const { listed, beforeAll } = await this.#listAll(isSearch)
     const { outcome, seen, texts } = listed
     const { finding = nothingFound, books } = outcome
@@ -211,7 +206,7 @@ export class Comparing {
    * Lists everything that the filter by time shows. If the user requested a listing and the source counts more without
    * the filter, or did so before, everything is listed without it, in an order that the API doesn't promise.
    */
-  async #listAll(isSearch: boolean): Promise<{ readonly listed: Listed; readonly beforeAll: number }> {
+  async #listAll(isSearch: boolean) {
     const { list } = this.sides
     const filtered = this.sides.memory().isBeforeAll ? undefined : await this.#list(epoch)
     if (filtered) {
@@ -227,7 +222,7 @@ export class Comparing {
     return { listed, beforeAll }
   }
 
-  async #list(after: string): Promise<Listed> {
+  async #list(after: string) {
     const seen = new IdSet()
     const texts = new Set<string>()
     const saw = (id: Int64 | string): void => void (typeof id === 'string' ? texts.add(id) : seen.add(id))

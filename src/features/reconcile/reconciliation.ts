@@ -25,11 +25,6 @@ import type { Sides } from './deciding.js'
 import { type LeftStanding, leftReport, leftStanding, unconfirmedText } from './leftthelist.js'
 import { Repairing } from './repairing.js'
 
-interface ReconcileOptions extends NonNullable<Sides['limit']> {
-  /** List every record, whatever the counts are. */
-  readonly full: boolean
-}
-
 /** One cursor's reconciliation. It repairs differences by writing. */
 export class Reconciliation implements CursorWork {
   readonly #list: CursorList
@@ -45,7 +40,8 @@ export class Reconciliation implements CursorWork {
 
   constructor(
     private readonly cursor: CursorRun,
-    private readonly options: ReconcileOptions,
+    /** `full`: list every record, whatever the counts are. */
+    private readonly options: NonNullable<Sides['limit']> & { readonly full: boolean },
   ) {
     const { warehouse, warn } = cursor
     this.#list = flatList(cursor, 'reconcile')
@@ -75,9 +71,8 @@ export class Reconciliation implements CursorWork {
     const { outcome } = await this.#walk.run()
     if (!outcome || !movesWatermark(outcome)) return { ...this.progress, outcome }
     const { deciding } = this.#comparing
-    const { latecomers } = this.#repair
     deciding.met(this.#walk.older)
-    latecomers.measureFrom((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
+    this.#repair.measureLateness((await this.#hasLostRows()) ? null : this.#walk.walkedAt)
     const found = await this.#comparing.run(this.options.full)
     const left = await this.#settleLeft(found.memory)
     const { isEven, evidence: _, memory: ofList, anomalies, beforeAll, refused: __, ...rest } = found
@@ -86,7 +81,7 @@ export class Reconciliation implements CursorWork {
     const unclear = new Map([...unclearOf(found, deciding.unclear), ...deciding.leftUnclear])
     const differing = deciding.differing + unclear.size
     const isSure = isEven && differing === 0
-    await latecomers.keep(isSure)
+    await this.#repair.keepFreshness(isSure)
     if (isSure) await this.#check.close(this.options.full ? 'listing' : found.method)
     await trimRequests(this.cursor.warehouse, this.cursor, found.warehouse)
     this.#unstorable = anomalies.unstorable

@@ -3,20 +3,24 @@ import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Move } from '../../engine/compare/histogram.js'
+import { LatenessMeter } from '../../engine/run/lateness.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
 import { followBack } from '../../engine/run/sourceregression.js'
 import { type Fetched, PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { type GoneRow, markDeleted } from '../../engine/run/tombstone.js'
 import { supersedes } from '../../engine/warehouse/apply.js'
+import { moveCursor } from '../../engine/warehouse/cursors.js'
+import { addLateness } from '../../engine/warehouse/latenessrows.js'
 import { isListedAfter, listedVersion, markUnlisted } from '../../engine/warehouse/unlisted.js'
 import type { Repair } from './deciding.js'
-import { Latecomers } from './latecomers.js'
 
 /** Writes differences into the warehouse. */
 export class Repairing implements Repair {
-  readonly latecomers: Latecomers
   readonly #store: PageStore
+  readonly #began: string
+  /** Of the records that only a comparison found, because they became visible after every walk that looked for them. */
+  #lateness = new LatenessMeter(null)
   /** Records that were missing from the warehouse or older there. */
   stored = 0
   /** Rows marked deleted. */
@@ -28,8 +32,8 @@ export class Repairing implements Repair {
     private readonly cursor: CursorRun,
     readonly rows: LiveRows,
   ) {
-    this.latecomers = new Latecomers(cursor)
     this.#store = new PageStore(cursor, 'reconcile')
+    this.#began = cursor.now()
   }
 
   get counts() {
@@ -37,10 +41,29 @@ export class Repairing implements Repair {
     return { written, changed, removed: removed + this.deleted }
   }
 
+  /**
+   * `walkedAt`: when the walk started that should have found late records; null if vanished rows can't be told from late
+   * records.
+   */
+  measureLateness(walkedAt: string | null): void {
+    const { resource, stats } = this.cursor
+    const tell = (micros: number): void => stats.late(resource.name, micros)
+    this.#lateness = new LatenessMeter(walkedAt, { lateOnly: true, tell })
+  }
+
+  /** Records how late records became visible, and up to when deletions are known. */
+  async keepFreshness(isEven: boolean): Promise<void> {
+    const { key, warehouse } = this.cursor
+    const { db } = warehouse
+    const day = this.#began.slice(0, 10)
+    const added = addLateness(db, { resource: key.resource, day, way: 'reconcile' }, this.#lateness.buckets)
+    const checked = isEven ? [moveCursor(db, key, { deletes_checked_at: this.#began })] : []
+    if (added.length + checked.length > 0) await warehouse.write([...added, ...checked])
+  }
+
   async store(fetched: Fetched, mayBeLate: boolean) {
-    const applied = await this.#store.storeFlat(fetched)
-    if (mayBeLate) this.latecomers.take(fetched, applied)
-    const { previous } = applied
+    const { previous } = await this.#store.storeFlat(fetched)
+    if (mayBeLate) this.#lateness.take(fetched.flattened.records, previous)
     const moves: Move[] = []
     const older: Int64[] = []
     for (const { id, updatedAt } of fetched.flattened.records) {
