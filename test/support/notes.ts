@@ -3,7 +3,7 @@
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import type { RunReport } from '../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
-import { runVerify, type VerifyReport } from '../../src/features/verify/work.js'
+import { runVerify, type VerifyReport } from '../../src/features/reconcile/verifywork.js'
 import { type Sandbox, template } from '../../src/sandbox/index.js'
 import { randomFrom } from './random.js'
 import { depsOf, type RunOptions, sync } from './run.js'

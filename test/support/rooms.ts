@@ -50,8 +50,7 @@ const needs: Record<string, readonly string[]> = {
   schedule: ['dictionary', 'events', 'health', 'jobs', 'report', 'runs'],
   snapshot: ['analytics'],
   targets: ['events'],
-  verify: ['reconcile'],
-  why: ['events', 'quarantine', 'verify'],
+  why: ['events', 'quarantine', 'reconcile'],
 }
 
 /** Above the features is what lists them. */

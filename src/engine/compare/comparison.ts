@@ -10,7 +10,7 @@ export interface Candidate {
   readonly updatedAt: string
 }
 
-/** How a comparison reaches the source and the warehouse; features/reconcile and features/verify implement it. */
+/** How a comparison reaches the source and the warehouse; features/reconcile implements it, for reconcile and verify. */
 export interface ComparePort<P> {
   /** The page sizes of the readings, the largest first; default: see `pageSizes`. */
   readonly pageSizes?: readonly number[]

@@ -1,6 +1,6 @@
 /*
- * Compares one cursor with the source, by counting or by listing everything. `reconcile` and `verify` provide the rows
- * to compare and the repair of differences.
+ * Compares one cursor with the source, by counting or by listing everything. It is the one comparison of `reconcile` and
+ * `verify`: they differ in the repair of what it finds.
  */
 
 import type { Int64 } from '../../../schema/resource.js'
@@ -16,19 +16,17 @@ import type { List, Store, WalkOutcome, WalkPage } from '../../engine/list/types
 import { type Evidence, movesWatermark } from '../../engine/list/verdict.js'
 import { walk } from '../../engine/list/walk.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
-import type { CursorList } from '../../engine/run/cursorlist.js'
+import { overlapOf } from '../../engine/run/lateness.js'
 import { walkPlan } from '../../engine/run/resumecursor.js'
-import type { Note } from '../../engine/run/runreport.js'
 import { differingText } from '../../engine/run/sourceregression.js'
-import { now, type Run } from '../../engine/run/tenant.js'
 import { Flow } from '../../engine/source/rate/flow.js'
 import { listedVersion } from '../../engine/warehouse/unlisted.js'
-import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
-import { reviveShown } from './shownislive.js'
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
+import { Deciding, type Sides } from './deciding.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
-export type Unclear = ReadonlyMap<Int64, UnclearAnswer>
+type Unclear = ReadonlyMap<Int64, UnclearAnswer>
 
 /** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
 export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
@@ -79,49 +77,6 @@ export interface ComparedCursor extends Comparison {
   readonly refused: number
 }
 
-/** The rows to compare with the source. */
-export interface ComparedRows extends Pick<ComparePort<Fetched>, 'cells' | 'rows'> {
-  /** The stored versions of records, including tombstones. */
-  versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
-  all(): AsyncIterable<Candidate>
-}
-
-/** How differences are handled. Each method returns how rows moved (see ComparePort). */
-export interface Repair extends Pick<ComparePort<Fetched>, 'settle' | 'refresh'> {
-  store(fetched: Fetched): Promise<readonly Move[]>
-  /** Requests records that a list shows and that have no live row, and stores them. Returns those that exist. */
-  revive(ids: readonly Int64[]): Promise<readonly Int64[]>
-  recoverLostRows(): Promise<readonly Move[] | undefined>
-  /** Rows that the list doesn't show and about which the answer by id says nothing. */
-  readonly unclear: Unclear
-}
-
-interface ComparingParts {
-  readonly overlapMs: number
-  readonly list: CursorList
-  readonly rows: ComparedRows
-  readonly repair: Repair
-  /** What is remembered about the list. */
-  memory(): Memory
-  readonly note: Note
-}
-
-type ComparingRun = Pick<Run, 'config' | 'clock' | 'readAhead' | 'pageSizes' | 'random'>
-
-/** The result of reading the whole list once. */
-interface Listed {
-  readonly outcome: WalkOutcome
-  readonly seen: IdSet
-  readonly texts: ReadonlySet<string>
-}
-
-interface Listing {
-  /** The comparison by counts that ended in a listing. */
-  readonly before?: Comparison
-  /** The listing was requested by the user: it counts as a search for hidden records. */
-  readonly isSearch: boolean
-}
-
 /** How many of the rows missing from a list have not moved according to the source. */
 function unsettled(missing: readonly Candidate[], moves: readonly Move[]): number {
   const moved = new Map<string | null, number>()
@@ -135,42 +90,42 @@ function unsettled(missing: readonly Candidate[], moves: readonly Move[]): numbe
 
 /** Compares one cursor by counting, or by listing everything if that costs less or was requested. */
 export class Comparing {
-  readonly #run: ComparingRun
+  readonly deciding: Deciding
+  readonly overlapMs: number
 
-  constructor(
-    run: ComparingRun,
-    private readonly parts: ComparingParts,
-  ) {
-    this.#run = run
+  constructor(private readonly sides: Sides) {
+    const { run, resource } = sides.cursor
+    this.deciding = new Deciding(sides)
+    this.overlapMs = overlapOf(run.config.sync.overlap, run.lateness, resource.name)
   }
 
   async run(full: boolean): Promise<ComparedCursor> {
-    const memory = this.parts.memory()
+    const memory = this.sides.memory()
     // Of this run's own walk, which knows more than the cursor did.
-    if (memory.readable) this.parts.list.readable = memory.readable.size
+    if (memory.readable) this.sides.list.readable = memory.readable.size
     // If a list's counts are wrong, counting finds nothing.
     if (full || !countsHold(memory)) return this.#listing({ isSearch: full })
     const found = await new Bisection<Fetched>(this.#port()).run()
     if (found.method === 'listing') return this.#listing({ before: found, isSearch: false })
     const evidence: Evidence = { basis: { by: 'counts', isEven: found.isEven } }
-    return { ...found, evidence, memory: this.parts.memory(), beforeAll: 0, refused: 0 }
+    return { ...found, evidence, memory: this.sides.memory(), beforeAll: 0, refused: 0 }
   }
 
   #port(): ComparePort<Fetched> {
-    const { list, rows, repair, note } = this.parts
+    const { cursor, list, refresh, repair } = this.sides
     return {
       pageSizes: list.pageSizes,
       fetch: (after, page, perPage) => list.fetch(after, page, perPage),
-      cells: (after, until) => rows.cells(after, until),
-      rows: (after, until) => rows.rows(after, until),
-      store: (page) => repair.store(page.payload),
-      settle: (candidates) => repair.settle(candidates),
-      recall: () => repair.recoverLostRows(),
-      inDoubt: () => repair.unclear.size,
-      refresh: () => repair.refresh(),
-      known: knownOf(this.parts.memory()),
-      random: this.#run.random ?? Math.random,
-      note,
+      cells: (after, until) => repair.rows.cells(after, until),
+      rows: (after, until) => repair.rows.rows(after, until),
+      store: (page) => this.deciding.store(page.payload),
+      settle: (candidates) => this.deciding.settle(candidates),
+      recall: () => this.deciding.recall(),
+      inDoubt: () => this.deciding.unclear.size,
+      refresh: async () => void (await refresh()),
+      known: knownOf(this.sides.memory()),
+      random: cursor.run.random ?? Math.random,
+      note: cursor.note,
     }
   }
 
@@ -179,42 +134,52 @@ export class Comparing {
    * what to pass to the source instead of the floor.
    */
   walk(floor: string, saw: (id: Int64 | string) => void = () => {}, after = floor): Promise<WalkOutcome> {
-    const { list, note } = this.parts
-    const flow = new Flow(this.#run)
+    const { cursor, list } = this.sides
+    const flow = new Flow(cursor.run)
     const walked: List<Fetched> = {
       fetch: (page, perPage) => list.fetch(after, page, perPage, { flow }),
       countAfter: (t) => list.countAfter(t),
       readAhead: () => flow.together,
-      note,
+      note: cursor.note,
     }
     const store: Store<Fetched> = (page) => {
       for (const { id } of page.observed) saw(id)
       return flow.storing(this.#store(page))
     }
-    const plan = walkPlan(list.pageSizes, floor, this.parts.overlapMs)
-    const known = knownOf(this.parts.memory())
+    const plan = walkPlan(list.pageSizes, floor, this.overlapMs)
+    const known = knownOf(this.sides.memory())
     // A complete list shows whether its totals are right by now. If they fluctuate, it isn't read again for that.
     const looksAgain = isWholeFrom(floor) && !known.isUnsteady
     return walk(walked, store, { ...plan, known, looksAgain })
   }
 
-  /** Lists everything with the books of a walk, then settles every row missing from the list. */
-  async #listing({ before, isSearch }: Listing): Promise<ComparedCursor> {
+  /**
+   * Lists everything with the books of a walk, then settles every row missing from the list. `before`: the comparison by
+   * counts that ended in a listing. `isSearch`: the user requested it, so it counts as a search for hidden records.
+   */
+  async #listing({
+    before,
+    isSearch,
+  }: {
+    readonly before?: Comparison
+    readonly isSearch: boolean
+  }): Promise<ComparedCursor> {
     const { listed, beforeAll } = await this.#listAll(isSearch)
     const { outcome, seen, texts } = listed
     const { finding = nothingFound, books } = outcome
     const missing: Candidate[] = []
     let shown = 0
-    for await (const row of this.parts.rows.all())
+    const { rows } = this.sides.repair
+    for await (const row of rows.all())
       if (seen.has(row.id)) shown++
       else missing.push(row)
     const anomalies = countAnomalies(texts)
     const counted = finding.hidden + anomalies.unreadable
-    const settled = await this.parts.repair.settle(missing, counted)
-    const refused = shown < seen.size ? await reviveShown(this.parts, seen) : 0
-    const rows = await this.parts.rows.cells(epoch, forever)
-    const end = { isWhole: true, today: now(this.#run).slice(0, 10), isSearch }
-    const known = this.parts.memory()
+    const settled = await this.deciding.settle(missing, counted)
+    const refused = shown < seen.size ? await this.deciding.revive(seen) : 0
+    const cells = await rows.cells(epoch, forever)
+    const end = { isWhole: true, today: this.sides.cursor.now().slice(0, 10), isSearch }
+    const known = this.sides.memory()
     const { isBeforeAll: _, ...memory } = recalled(outcome, known, end).memory
     return {
       method: 'listing',
@@ -226,7 +191,7 @@ export class Comparing {
       memory: beforeAll > 0 ? { ...known, isBeforeAll: true } : memory,
       beforeAll,
       source: finding.isUncounted ? books.distinct : books.last - finding.twice - finding.hidden,
-      warehouse: rows.reduce((sum, { count }) => sum + count, 0),
+      warehouse: cells.reduce((sum, { count }) => sum + count, 0),
       counted: before?.counted ?? 0,
       listed: (before?.listed ?? 0) + 1,
       anomalies: {
@@ -241,9 +206,9 @@ export class Comparing {
    * Lists everything that the filter by time shows. If the user requested a listing and the source counts more without
    * the filter, or did so before, everything is listed without it, in an order that the API doesn't promise.
    */
-  async #listAll(isSearch: boolean): Promise<{ readonly listed: Listed; readonly beforeAll: number }> {
-    const { list } = this.parts
-    const filtered = this.parts.memory().isBeforeAll ? undefined : await this.#list(epoch)
+  async #listAll(isSearch: boolean) {
+    const { list } = this.sides
+    const filtered = this.sides.memory().isBeforeAll ? undefined : await this.#list(epoch)
     if (filtered) {
       const { books, finding } = filtered.outcome
       const isCounted = movesWatermark(filtered.outcome) && !finding?.isUncounted
@@ -257,7 +222,7 @@ export class Comparing {
     return { listed, beforeAll }
   }
 
-  async #list(after: string): Promise<Listed> {
+  async #list(after: string) {
     const seen = new IdSet()
     const texts = new Set<string>()
     const saw = (id: Int64 | string): void => void (typeof id === 'string' ? texts.add(id) : seen.add(id))
@@ -267,13 +232,13 @@ export class Comparing {
   /** Has a page repaired if it shows a record that can't be stored, or one whose live row has a different version. */
   async #store(page: WalkPage<Fetched>): Promise<(id: Int64) => string | undefined> {
     const ids = page.observed.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
-    const stored = await this.parts.rows.versions(ids)
+    const stored = await this.sides.repair.rows.versions(ids)
     const differs = page.observed.some(({ id, updatedAt }) => {
       if (typeof id === 'string') return true
       const version = stored.get(id)
       return listedVersion(version) !== updatedAt
     })
-    if (differs) await this.parts.repair.store(page.payload)
+    if (differs) await this.deciding.store(page.payload)
     return (id) => stored.get(id)?.updatedAt
   }
 }

@@ -9,23 +9,7 @@ import type { LeftTheList } from '../../engine/list/memory.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
 import type { AskedById, Confirmation } from '../../engine/run/confirm.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
-import type { Fetched, Version } from '../../engine/warehouse/versionbatch.js'
-import type { Unclear } from './comparing.js'
-
-interface LeftParts {
-  readonly confirmation: Confirmation
-  readonly liveRows: Pick<LiveRows, 'unlisted' | 'versions'>
-  /** Waits between two responses by id. */
-  pause(): Promise<void>
-}
-
-/** What a list lacks, and what the source answered by id. */
-interface Answered {
-  readonly missing: readonly Candidate[]
-  readonly moved: readonly Fetched[]
-  /** How many of the missing the source may still count: these have not left the list. */
-  readonly counted: number
-}
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
 
 /** The rows whose record the source has by id in exactly the row's version. */
 function asBefore(rows: readonly Candidate[], answers: readonly Fetched[]): readonly Candidate[] {
@@ -42,7 +26,14 @@ export class LeftRecords {
   readonly #ids = new Set<Int64>()
   readonly #unclear = new Map<Int64, UnclearAnswer>()
 
-  constructor(private readonly parts: LeftParts) {}
+  /** `pause`: waits between two responses by id. */
+  constructor(
+    private readonly parts: {
+      readonly confirmation: Confirmation
+      readonly liveRows: Pick<LiveRows, 'unlisted' | 'versions'>
+      pause(): Promise<void>
+    },
+  ) {}
 
   /** Those that the source has by id. A later page of the list may have shown some of them again. */
   get ids(): readonly Int64[] {
@@ -50,16 +41,25 @@ export class LeftRecords {
   }
 
   /** Those found earlier about which the source gives no clear answer any more. */
-  get unclear(): Unclear {
+  get unclear(): Confirmation['unclear'] {
     return this.#unclear
   }
 
   /**
    * Which of the missing rows have left the list: the source has them by id as they are here, and again a few seconds
    * later, when a list that lagged would have caught up. Whether the total lacks them, too, is shown by the counts that
-   * the comparison still has to make.
+   * the comparison still has to make. `moved`: what the source answered by id. `counted`: how many of the missing the
+   * source may still count; these have not left the list.
    */
-  async among({ missing, moved, counted }: Answered): Promise<readonly Candidate[]> {
+  async among({
+    missing,
+    moved,
+    counted,
+  }: {
+    readonly missing: readonly Candidate[]
+    readonly moved: readonly Fetched[]
+    readonly counted: number
+  }): Promise<readonly Candidate[]> {
     const still = asBefore(missing, moved)
     if (still.length <= counted) return []
     const { confirmation, pause } = this.parts
@@ -96,22 +96,20 @@ export interface LeftStanding {
 }
 
 /**
- * A record has left the list for good once it was found to have on another day, or at a person's request. `versions`:
- * of the rows, after the comparison.
+ * A record has left the list for good once it was found to have on another day, or at a person's request. `unlisted`:
+ * since when each has left, as of the end of the comparison.
  */
 export function leftStanding(
-  versions: ReadonlyMap<Int64, Version>,
+  unlisted: ReadonlyMap<Int64, string>,
   before: LeftTheList | undefined,
   { now, isSearch }: { readonly now: string; readonly isSearch: boolean },
 ): LeftStanding {
-  const left = [...versions]
-    .flatMap(([id, { unlistedAt }]) => (unlistedAt === null ? [] : { id, unlistedAt }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  const left = [...unlisted].sort(([a], [b]) => (a < b ? -1 : 1))
   const confirmed = isSearch ? now : (before?.confirmed ?? '')
   const isNew = (since: string): boolean => since > confirmed && since.slice(0, 10) >= now.slice(0, 10)
   return {
-    ids: left.map(({ id }) => id),
-    unconfirmed: left.filter(({ unlistedAt }) => isNew(unlistedAt)).map(({ id }) => id),
+    ids: left.map(([id]) => id),
+    unconfirmed: left.filter(([, since]) => isNew(since)).map(([id]) => id),
     memory: left.length > 0 ? { records: left.length, ...(confirmed && { confirmed }) } : undefined,
   }
 }

@@ -29,11 +29,6 @@ const locked = 4
  */
 const untilExpired = 61_000
 
-interface ScheduleLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
-
 export interface ScheduleParts {
   readonly warehouse: Warehouse
   readonly clock: Clock
@@ -46,7 +41,10 @@ export interface ScheduleParts {
    * was done before. Never throws.
    */
   readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number | undefined>
-  readonly log: ScheduleLog
+  readonly log: {
+    info(fields: object, message: string): void
+    warn(fields: object, message: string): void
+  }
   /** A job that is due at once, whatever its schedule, and follows its schedule from then on. */
   readonly first?: string | undefined
   /** Called when a job has ended, with what comes next. */

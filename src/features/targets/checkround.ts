@@ -12,19 +12,21 @@ import { type FreshnessSettings, timesOf } from './settings.js'
 import { type CheckRow, uncheckedLists } from './sql.js'
 import { afterPolls, reservedForChecks } from './windowbudget.js'
 
-interface CheckRules {
-  /** In milliseconds since the epoch. */
-  readonly now: number
-  readonly settings: FreshnessSettings
-  /** How many may be chosen. */
-  readonly most: number
-}
-
 /** The checks of deletions that are due. */
 export async function dueChecks(
   { source, warehouse }: Pick<WritingRun, 'source' | 'warehouse'>,
   { resources, tenants }: WantedLists,
-  { now, settings, most }: CheckRules,
+  {
+    now,
+    settings,
+    most,
+  }: {
+    /** In milliseconds since the epoch. */
+    readonly now: number
+    readonly settings: FreshnessSettings
+    /** How many may be chosen. */
+    readonly most: number
+  },
 ): Promise<DueChecks<CheckRow>> {
   const names = new Set(resources.map(({ name }) => name))
   const isWanted = new Set(tenants)

@@ -24,16 +24,17 @@ export const countingDelays = async (
   return countDelays(settings, { announcements: await Announcements.there(context, warehouse), keep })
 }
 
-interface Counting {
-  readonly announcements?: Announcements | undefined
-  /** `history.keep`: older hours are removed. In milliseconds. */
-  readonly keep?: number
-}
-
 /** Counts each change by its target. */
 export function countDelays(
   { targetOf }: Pick<FreshnessSettings, 'targetOf'>,
-  { announcements, keep }: Counting = {},
+  {
+    announcements,
+    keep,
+  }: {
+    readonly announcements?: Announcements | undefined
+    /** `history.keep`: older hours are removed. In milliseconds. */
+    readonly keep?: number
+  } = {},
 ): Arrive {
   const pruned = new Set<string>()
   const prune = (db: Db, resource: string, now: string): CompiledQuery[] => {
@@ -64,15 +65,16 @@ const removeDelays = (db: Db, resource: string, before: string): CompiledQuery =
     .where('hour', '<', before)
     .compile()
 
-interface Delays {
-  readonly resource: string
-  readonly hour: string
-  readonly met: number
-  readonly missed: number
-}
-
 /** Adds to a resource's hour, and to its totals for the metrics. */
-function addDelays(db: Db, delays: Delays): CompiledQuery[] {
+function addDelays(
+  db: Db,
+  delays: {
+    readonly resource: string
+    readonly hour: string
+    readonly met: number
+    readonly missed: number
+  },
+): CompiledQuery[] {
   const { resource, met, missed } = delays
   const added = withDelays(db)
     .insertInto('sync_delays')

@@ -97,16 +97,17 @@ async function pollsOf(
   }
 }
 
-interface AllLists {
-  readonly wanted: WantedLists
-  readonly totals: readonly ResourceTotals[]
-}
-
 /** Time in hours. */
 function rulesOf(
   settings: FreshnessSettings,
   round: RoundNow,
-  { wanted: { tenants, resources }, totals }: AllLists,
+  {
+    wanted: { tenants, resources },
+    totals,
+  }: {
+    readonly wanted: WantedLists
+    readonly totals: readonly ResourceTotals[]
+  },
 ): Omit<ChoiceRules, 'budget'> & { readonly lists: number } {
   const { now, window, windowAnHour: perHour } = round
   const isWanted = new Set(resources.map(({ name }) => name))

@@ -46,14 +46,6 @@ export async function heardOf(announcements: Announcements | undefined, now: str
   }
 }
 
-interface DueBy extends ListWaits {
-  readonly heard: Heard
-  /** Canonical timestamp. */
-  readonly now: string
-  /** Takes each list that was read before: all of them at once would take more memory than all else. */
-  take(list: DueList): void
-}
-
 const nameOf = ({ tenant_id: tenantId, resource }: Pick<ListRow, 'tenant_id' | 'resource'>): string =>
   cursorName({ tenantId, resource })
 
@@ -82,7 +74,19 @@ export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise
 export async function dueLists(
   warehouse: Reader,
   { resources, tenants }: Wanted,
-  { heard, now, atLeast, targetOf, take }: DueBy,
+  {
+    heard,
+    now,
+    atLeast,
+    targetOf,
+    take,
+  }: ListWaits & {
+    readonly heard: Heard
+    /** Canonical timestamp. */
+    readonly now: string
+    /** Takes each list that was read before: all of them at once would take more memory than all else. */
+    take(list: DueList): void
+  },
 ): Promise<readonly CursorTask[]> {
   const nowMs = toMillis(now)
   const resting = await restingLists(warehouse, nowMs, { atLeast, targetOf })

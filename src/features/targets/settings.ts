@@ -101,11 +101,6 @@ export function durationText(milliseconds: number): string {
   return `P${days}${time && `T${time}`}`
 }
 
-interface Bounds {
-  readonly atLeast: number
-  readonly deletes?: number | undefined
-}
-
 /** The duration of a setting as it was typed: PT36H rather than P1DT12H. A default is shown as people write it. */
 const typedIn =
   (raw: unknown) =>
@@ -116,7 +111,13 @@ const typedIn =
 
 /** Contradictions between two sections. A round lasts an hour at most, unless its job sets another limit. */
 function boundProblems(
-  { atLeast, deletes }: Bounds,
+  {
+    atLeast,
+    deletes,
+  }: {
+    readonly atLeast: number
+    readonly deletes?: number | undefined
+  },
   targets: Targets,
   { staleAfter, deletesUncheckedAfter }: ReturnType<typeof statusSettings>,
   typed: ReturnType<typeof typedIn>,

@@ -12,13 +12,6 @@ export interface ExpectedList {
   readonly target: number
 }
 
-interface ShareForecast {
-  /** Share of the changes, 0 to 1. */
-  readonly share: number
-  /** The same for each resource. */
-  readonly byResource: ReadonlyMap<string, number>
-}
-
 /** How long a list may wait between two polls. */
 interface Limits {
   readonly bound: number
@@ -59,7 +52,12 @@ export function forecastShare(
   lists: readonly ExpectedList[],
   requestsAnHour: number,
   { bound }: Limits,
-): ShareForecast {
+): {
+  /** Share of the changes, 0 to 1. */
+  readonly share: number
+  /** The same for each resource. */
+  readonly byResource: ReadonlyMap<string, number>
+} {
   const theta = whereAtMost(requestsAnHour, (one) => requestsFor(lists, one, bound))
   const groups = new Map<string, ExpectedList[]>()
   for (const list of lists) {

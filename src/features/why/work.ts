@@ -23,7 +23,7 @@ import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type LastEvent, lastEventOf } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox, watchInbox } from '../events/watchinbox.js'
 import type { Quarantined } from '../quarantine/work.js'
-import { type ContentDifference, compareContent } from '../verify/content.js'
+import { type ContentDifference, compareContent } from '../reconcile/content.js'
 import {
   type Earlier,
   type EndedVersion,

@@ -10,7 +10,7 @@ import { type JobPlan, type JobWork, runJob, type StepGiven } from '../../../src
 import { claimLease, type Lease } from '../../../src/engine/warehouse/lease.js'
 import { lastTurns } from '../../../src/engine/warehouse/runs.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { verifyStep } from '../../../src/features/verify/work.js'
+import { verifyStep } from '../../../src/features/reconcile/verifywork.js'
 import { tellWhy } from '../../../src/features/why/work.js'
 import { template } from '../../../src/sandbox/index.js'
 import { begun } from '../../support/begins.js'

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { runVerify } from '../../../src/features/verify/work.js'
+import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
 import { depsOf, known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'

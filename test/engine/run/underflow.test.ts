@@ -1,7 +1,7 @@
 /** Numbers too small for a double are held as exactly as the warehouse can, and verify finds no difference in them. */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { runVerify } from '../../../src/features/verify/work.js'
+import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { template } from '../../../src/sandbox/index.js'
 import { depsOf, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'

@@ -1,7 +1,7 @@
 /** A copy equals the original: every table, and every cursor's progress, on every kind of warehouse. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
-import { runVerify } from '../../../src/features/verify/work.js'
+import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { copyInto, everything, fillRichly, oddTenant, rich, sentHours } from '../../support/copying.js'
 import type { Address } from '../../support/place.js'

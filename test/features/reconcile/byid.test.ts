@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
-import { runVerify } from '../../../src/features/verify/work.js'
+import { runVerify } from '../../../src/features/reconcile/verifywork.js'
 import type { Rule } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
 import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js'

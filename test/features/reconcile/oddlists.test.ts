@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { runVerify, type VerifyReport } from '../../../src/features/verify/work.js'
+import { runVerify, type VerifyReport } from '../../../src/features/reconcile/verifywork.js'
 import { type Rule, template } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
 import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../../support/notes.js'

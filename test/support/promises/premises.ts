@@ -874,12 +874,12 @@ export const premises: readonly Promised[] = [
       'DryRun',
       'counts',
       (sound) =>
-        async function () {
-          const { newer, ...tally } = await sound.call(this)
+        async function (...given) {
+          const { newer, ...tally } = await sound.call(this, ...given)
           return { ...tally, missing: tally.missing + newer, newer: 0 }
         },
     ),
-    test: 'test/features/verify/verify.test.ts',
+    test: 'test/features/reconcile/verify.test.ts',
     name: 'a version above complete_through is newer',
     on: both,
   },

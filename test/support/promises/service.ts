@@ -17,11 +17,11 @@ import type * as send from '../../../src/features/health/send.js'
 import type * as telling from '../../../src/features/health/telling.js'
 import type * as troubles from '../../../src/features/health/wholetrouble.js'
 import type * as afterrun from '../../../src/features/plan/afterrun.js'
+import type * as verification from '../../../src/features/reconcile/verification.js'
 import type * as asking from '../../../src/features/schedule/http.js'
 import type * as http from '../../../src/features/schedule/http.js'
 import type * as jobbook from '../../../src/features/schedule/jobbook.js'
 import type * as schedule from '../../../src/features/schedule/scheduler.js'
-import type * as verification from '../../../src/features/verify/verification.js'
 import type * as intime from '../../../src/shell/intime.js'
 import type * as secrets from '../../../src/shell/log.js'
 import { breaking } from '../breakage.js'
@@ -88,11 +88,11 @@ export const service: readonly Promised[] = [
   {
     promise: 'a sample counts what was compared',
     broken: 'calls a list equal of which nothing was compared',
-    breakage: breaking<typeof verification>('src/features/verify/verification.ts').function(
+    breakage: breaking<typeof verification>('src/features/reconcile/verification.ts').function(
       'isUnanswered',
       () => () => false,
     ),
-    test: 'test/features/verify/verify.test.ts',
+    test: 'test/features/reconcile/verify.test.ts',
     name: 'nothing compared is no success',
     on: both,
   },

@@ -3,8 +3,8 @@
 import type * as rows from '../../../src/engine/warehouse/unlisted.js'
 import type * as voidstamps from '../../../src/engine/warehouse/voidstamps.js'
 import type * as viewwords from '../../../src/features/analytics/viewwords.js'
+import type * as deciding from '../../../src/features/reconcile/deciding.js'
 import type * as left from '../../../src/features/reconcile/leftthelist.js'
-import type * as shown from '../../../src/features/reconcile/shownislive.js'
 import { breaking } from '../breakage.js'
 import { both, type Promised } from './promise.js'
 
@@ -114,8 +114,9 @@ export const unlisted: readonly Promised[] = [
   {
     promise: 'what is listed is live here',
     broken: "doesn't compare what a list showed with the live rows",
-    breakage: breaking<typeof shown>('src/features/reconcile/shownislive.ts').function(
-      'reviveShown',
+    breakage: breaking<typeof deciding>('src/features/reconcile/deciding.ts').method(
+      'Deciding',
+      'revive',
       () => async () => 0,
     ),
     test: shownTest,

@@ -3,7 +3,7 @@ import { reasonText } from '../../engine/run/reasontext.js'
 import { groupLines } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
-import type { VerifiedCursor, VerifyReport } from './work.js'
+import type { VerifiedCursor, VerifyReport } from './verifywork.js'
 
 export function verifyText(report: VerifyReport, terminal: Terminal = plainTerminal): string {
   const equal = report.cursors.filter(({ status }) => status === 'equal')

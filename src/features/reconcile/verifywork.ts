@@ -77,12 +77,6 @@ function cursorOf({ report, interrupted }: CursorEnd, work: VerifyWork | undefin
   return { tenant_id, resource, status, requests, reason, error, ...found }
 }
 
-/** The document of a comparison, and how its cursors ended, in the same order. */
-interface VerifyEnds {
-  readonly report: VerifyReport
-  readonly ends: readonly CursorEnd[]
-}
-
 /** Compares every selected cursor with the source. Writes nothing. */
 export async function runVerify(
   deps: Dependencies,
@@ -92,11 +86,8 @@ export async function runVerify(
   return (await compareAll(deps, choice, options)).report
 }
 
-async function compareAll(
-  deps: Dependencies,
-  choice: CursorChoice,
-  options: VerifyOptions,
-): Promise<VerifyEnds> {
+/** The document of a comparison, and how its cursors ended, in the same order. */
+async function compareAll(deps: Dependencies, choice: CursorChoice, options: VerifyOptions) {
   await checkTables(deps.warehouse)
   const startedAt = now(deps)
   const works = new Map<string, VerifyWork>()

@@ -1,5 +1,5 @@
 /*
- * Verifies one cursor: compares it with the source and writes nothing. features/verify/work.ts runs it on every
+ * Verifies one cursor: compares it with the source and writes nothing. features/reconcile/verifywork.ts runs it on every
  * selected cursor.
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -9,7 +9,6 @@ import { type Memory, memoryOf, recalled } from '../../engine/list/memory.js'
 import type { WalkOutcome } from '../../engine/list/types.js'
 import { type Evidence, judged, movesWatermark } from '../../engine/list/verdict.js'
 import { type ById, readingById } from '../../engine/run/byid.js'
-import { Confirmation } from '../../engine/run/confirm.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -17,26 +16,19 @@ import {
   type CursorWork,
   noCounts,
 } from '../../engine/run/cursorwork.js'
-import { overlapOf } from '../../engine/run/lateness.js'
 import { LiveRows } from '../../engine/run/liverows.js'
 import { RegisterCheck } from '../../engine/run/registercheck.js'
 import { floorOf } from '../../engine/run/resumecursor.js'
 import { beyondHoles } from '../../engine/run/retryhole.js'
-import { answersApart, differingText } from '../../engine/run/sourceregression.js'
+import { differingText } from '../../engine/run/sourceregression.js'
 import { believedWatermark, plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { quarantinedValues } from '../../engine/warehouse/quarantine.js'
-import {
-  beforeAllText,
-  type ComparedCursor,
-  Comparing,
-  unclearOf,
-  unclearText,
-} from '../reconcile/comparing.js'
-import { type DifferenceCounts, DryRun } from '../reconcile/dryrun.js'
-import { leftReport } from '../reconcile/leftthelist.js'
 import { areDeletesChecked, isNeverWalked } from './claims.js'
+import { beforeAllText, type ComparedCursor, Comparing, unclearOf, unclearText } from './comparing.js'
 import { type ContentDifference, compareContent } from './content.js'
+import { DryRun } from './dryrun.js'
+import { leftReport } from './leftthelist.js'
 
 export interface VerifyOptions {
   readonly full: boolean
@@ -45,7 +37,7 @@ export interface VerifyOptions {
 }
 
 /** How one cursor compares with the source. */
-export interface Verified extends DifferenceCounts {
+export interface Verified extends Awaited<ReturnType<DryRun['counts']>> {
   /** Live rows whose record is gone, in a cursor whose deletions were checked recently: no difference. */
   readonly gone: number
   readonly method: ComparedCursor['method'] | 'names'
@@ -90,22 +82,14 @@ export interface VerifyWork extends CursorWork {
   readonly isUnclaimed: boolean
 }
 
-function unsureText({ differing, isById, unclear }: DryRun, { holes = [] }: Memory): string {
-  const records = holes.reduce((sum, hole) => sum + hole.records, 0)
-  if (differing > 0) return differingText(differing, isById)
-  if (unclear.size > 0) return unclearText(unclear)
-  if (records > 0) return `Everything was compared except ${plural(records, 'record')} that no response shows`
-  return 'Records kept changing while they were compared: type shopsync verify again'
-}
-
 /** Verifies a cursor of records. */
 export class Verification implements VerifyWork {
   readonly #list: CursorList
   readonly #byId: ById
   readonly #liveRows: LiveRows
+  readonly #check: RegisterCheck
   readonly #dryRun: DryRun
   readonly #comparing: Comparing
-  readonly #overlapMs: number
   #memory: Memory
   /** Where planned walks start, before the overlap is subtracted. */
   #from: string | null
@@ -119,31 +103,19 @@ export class Verification implements VerifyWork {
     private readonly cursor: CursorRun,
     private readonly options: VerifyOptions,
   ) {
-    const { note, resource, run, state } = cursor
     this.#from = this.#watermark
-    this.#memory = memoryOf(state?.remembered)
-    const hasHoles = (): boolean => this.#memory.holes !== undefined
+    this.#memory = memoryOf(cursor.state?.remembered)
     this.#list = flatList(cursor, 'reconcile')
     this.#byId = readingById(cursor, this.#list)
     this.#liveRows = new LiveRows(cursor.warehouse, cursor)
-    this.#dryRun = new DryRun({
-      liveRows: this.#liveRows,
-      confirmation: new Confirmation(this.#list, this.#byId, { note, hasHoles }),
-      check: new RegisterCheck(cursor),
-      mostTwice: () => this.#memory.twice ?? 0,
-      pause: () => run.clock.sleep(run.answersApartMs ?? answersApart, run.signal),
-      catchUp: () => this.#catchUp(),
-      claimed: () => this.#claimed,
-      note,
-    })
-    this.#overlapMs = overlapOf(run.config.sync.overlap, run.lateness, resource.name)
-    this.#comparing = new Comparing(run, {
-      overlapMs: this.#overlapMs,
-      list: this.#list,
-      rows: this.#dryRun,
+    this.#check = new RegisterCheck(cursor)
+    this.#dryRun = new DryRun(this.#liveRows)
+    this.#comparing = new Comparing({
+      ...{ cursor, list: this.#list, live: this.#liveRows, check: this.#check, byId: this.#byId },
       repair: this.#dryRun,
       memory: () => this.#memory,
-      note,
+      refresh: () => this.#catchUp(),
+      warn: cursor.note,
     })
   }
 
@@ -157,8 +129,8 @@ export class Verification implements VerifyWork {
 
   /** Walks what the next sync will read, except for what is in a hole. */
   async #catchUp(): Promise<WalkOutcome> {
-    const { floor } = beyondHoles(floorOf(this.#from, this.#overlapMs), this.#memory)
-    const outcome = await this.#comparing.walk(floor)
+    const { floor } = beyondHoles(floorOf(this.#from, this.#comparing.overlapMs), this.#memory)
+    const outcome = await this.#dryRun.asNews(() => this.#comparing.walk(floor))
     const end = { isWhole: isWholeFrom(floor), today: this.cursor.now().slice(0, 10), isSearch: false }
     this.#memory = recalled(outcome, this.#memory, end).memory
     return outcome
@@ -168,7 +140,7 @@ export class Verification implements VerifyWork {
   async #doubtWatermark(): Promise<void> {
     const believed = await believedWatermark(this.cursor, this.#watermark, async () => {
       const own = this.cursor.now()
-      const { clocks } = await this.#list.fetch(floorOf(this.#watermark, this.#overlapMs), 1, 1)
+      const { clocks } = await this.#list.fetch(floorOf(this.#watermark, this.#comparing.overlapMs), 1, 1)
       return { source: clocks?.source ?? null, own }
     })
     this.#isVoid = believed !== this.#watermark
@@ -193,14 +165,15 @@ export class Verification implements VerifyWork {
     }
     await this.cursor.refuseHidden()
     await this.#doubtWatermark()
-    const walked = await this.#dryRun.catchUp()
+    const walked = await this.#catchUp()
     const warehouse = await this.#liveRows.count(epoch, forever)
     const found = await this.#comparing.run(this.options.full)
-    const left = await this.#dryRun.settleLeft()
+    const { deciding } = this.#comparing
+    const left = [...(await deciding.settleLeft()).keys()]
     this.#quarantine = await quarantinedValues(this.cursor.warehouse, this.cursor.key)
     const sample = await this.#sample()
     const { method, source, anomalies, memory } = found
-    const counts = await this.#dryRun.counts()
+    const counts = await this.#dryRun.counts(this.#check, this.#claimed)
     const isChecked = counts.extra > 0 && (await areDeletesChecked(this.cursor))
     this.found = {
       method,
@@ -218,7 +191,8 @@ export class Verification implements VerifyWork {
       ...sample,
     }
     const isEven = found.isEven && movesWatermark(walked)
-    const differing = this.#dryRun.differing + unclearOf(found, this.#dryRun.unclear).size
+    const inDoubt = deciding.differing + deciding.leftUnclear.size
+    const differing = inDoubt + unclearOf(found, deciding.unclear).size
     const { beforeAll } = found
     const evidence: Evidence = {
       basis: { by: 'counts', isEven },
@@ -227,12 +201,22 @@ export class Verification implements VerifyWork {
       leftBefore: left.length,
     }
     const isSure = isEven && differing === 0
-    const problem = isSure ? beforeAllText(beforeAll) : unsureText(this.#dryRun, memory)
+    const problem = isSure ? beforeAllText(beforeAll) : this.#unsureText(inDoubt, memory)
     return {
       ...this.progress,
       outcome: judged(evidence, walked, memory),
       ...(problem !== undefined && { problem }),
     }
+  }
+
+  #unsureText(inDoubt: number, { holes = [] }: Memory): string {
+    const { isById, unclear } = this.#comparing.deciding
+    const records = holes.reduce((sum, hole) => sum + hole.records, 0)
+    if (inDoubt > 0) return differingText(inDoubt, isById)
+    if (unclear.size > 0) return unclearText(unclear)
+    if (records > 0)
+      return `Everything was compared except ${plural(records, 'record')} that no response shows`
+    return 'Records kept changing while they were compared: type shopsync verify again'
   }
 
   /** Compares randomly chosen records field by field. Counts what was done: by id, the source may answer nothing. */

@@ -1,4 +1,4 @@
-/* Verifies a plain list of names: it is compared as a whole. features/verify/work.ts runs it on every such cursor. */
+/* Verifies a plain list of names: it is compared as a whole. features/reconcile/verifywork.ts runs it on every such cursor. */
 import {
   type CursorProgress,
   type CursorResult,
@@ -8,8 +8,8 @@ import {
 import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { nameless, quarantinedNames } from '../../engine/warehouse/quarantine.js'
-import { leftReport } from '../reconcile/leftthelist.js'
 import { isNeverWalked, isRecent } from './claims.js'
+import { leftReport } from './leftthelist.js'
 import type { Verified, VerifyWork } from './verification.js'
 
 /** Verifies a plain list of names. */

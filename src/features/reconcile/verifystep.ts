@@ -3,10 +3,6 @@ import { z } from 'zod'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { StepKind, StepSettings } from '../../shell/command.js'
 
-interface VerifySettings extends StepSettings {
-  readonly sample?: number
-}
-
 export const verifyAsStep: StepKind = {
   command: 'verify',
   does: 'only report whether anything differs.',
@@ -23,11 +19,11 @@ export const verifyAsStep: StepKind = {
   onlyCompares: true,
   prepare: async (
     context,
-    { job, full, sample = 0, ...step }: VerifySettings & { readonly job: string },
+    { job, full, sample = 0, ...step }: StepSettings & { readonly job: string; readonly sample?: number },
     tell,
   ) => {
     const [{ verifyStep }, { verifyText }, { shown }] = await Promise.all([
-      import('./work.js'),
+      import('./verifywork.js'),
       import('./words.js'),
       import('../../shell/progress.js'),
     ])

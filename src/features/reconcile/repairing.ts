@@ -1,0 +1,114 @@
+/* Writes what follows from the differences that a comparison finds: `reconcile`. */
+import type { Int64 } from '../../../schema/resource.js'
+import { fromMicros } from '../../engine/base/timestamp.js'
+import type { Candidate } from '../../engine/compare/comparison.js'
+import type { Move } from '../../engine/compare/histogram.js'
+import { LatenessMeter } from '../../engine/run/lateness.js'
+import type { LiveRows } from '../../engine/run/liverows.js'
+import { followBack } from '../../engine/run/sourceregression.js'
+import { PageStore } from '../../engine/run/store.js'
+import type { CursorRun } from '../../engine/run/tenant.js'
+import { type GoneRow, markDeleted } from '../../engine/run/tombstone.js'
+import { supersedes } from '../../engine/warehouse/apply.js'
+import { moveCursor } from '../../engine/warehouse/cursors.js'
+import { addLateness } from '../../engine/warehouse/latenessrows.js'
+import { isListedAfter, listedVersion, markUnlisted } from '../../engine/warehouse/unlisted.js'
+import type { Fetched } from '../../engine/warehouse/versionbatch.js'
+import type { Repair } from './deciding.js'
+
+/** Writes differences into the warehouse. */
+export class Repairing implements Repair {
+  readonly #store: PageStore
+  readonly #began: string
+  /** Of the records that only a comparison found, because they became visible after every walk that looked for them. */
+  #lateness = new LatenessMeter(null)
+  /** Records that were missing from the warehouse or older there. */
+  stored = 0
+  /** Rows marked deleted. */
+  deleted = 0
+  /** Rows that went back with the source. */
+  regressed = 0
+
+  constructor(
+    private readonly cursor: CursorRun,
+    readonly rows: LiveRows,
+  ) {
+    this.#store = new PageStore(cursor, 'reconcile')
+    this.#began = cursor.now()
+  }
+
+  get counts() {
+    const { written, changed, removed } = this.#store.counts
+    return { written, changed, removed: removed + this.deleted }
+  }
+
+  /**
+   * `walkedAt`: when the walk started that should have found late records; null if vanished rows can't be told from late
+   * records.
+   */
+  measureLateness(walkedAt: string | null): void {
+    const { resource, stats } = this.cursor
+    const tell = (micros: number): void => stats.late(resource.name, micros)
+    this.#lateness = new LatenessMeter(walkedAt, { lateOnly: true, tell })
+  }
+
+  /** Records how late records became visible, and up to when deletions are known. */
+  async keepFreshness(isEven: boolean): Promise<void> {
+    const { key, warehouse } = this.cursor
+    const { db } = warehouse
+    const day = this.#began.slice(0, 10)
+    const added = addLateness(db, { resource: key.resource, day, way: 'reconcile' }, this.#lateness.buckets)
+    const checked = isEven ? [moveCursor(db, key, { deletes_checked_at: this.#began })] : []
+    if (added.length + checked.length > 0) await warehouse.write([...added, ...checked])
+  }
+
+  async store(fetched: Fetched, mayBeLate: boolean) {
+    const { previous } = await this.#store.storeFlat(fetched)
+    if (mayBeLate) this.#lateness.take(fetched.flattened.records, previous)
+    const moves: Move[] = []
+    const older: Int64[] = []
+    for (const { id, updatedAt } of fetched.flattened.records) {
+      const stored = previous.get(id)
+      const isKept = stored !== undefined && !supersedes(updatedAt, fetched.startedAt, stored)
+      if (isKept && updatedAt < stored.updatedAt) older.push(id)
+      if (!isKept && (stored?.deletedAt !== null || stored.updatedAt !== updatedAt)) this.stored++
+      const after = isKept ? (stored.deletedAt === null ? stored.updatedAt : null) : updatedAt
+      const move = { before: listedVersion(stored), after: isListedAfter(stored, fetched) ? after : null }
+      if (move.before !== move.after) moves.push(move)
+    }
+    return { moves, older }
+  }
+
+  async remove(gone: readonly GoneRow[]): Promise<readonly Move[]> {
+    const marked = await markDeleted(this.cursor.warehouse, this.cursor, gone)
+    this.deleted += marked.length
+    return marked.map(({ updatedAt }) => ({ before: updatedAt, after: null }))
+  }
+
+  async leave(left: readonly Candidate[]): Promise<void> {
+    const { resource, root, run, tenantId, warehouse } = this.cursor
+    const tables = { root, derived: resource.derived.map(({ table }) => table) }
+    const ids = left.map(({ id }) => id)
+    const when = { since: this.cursor.now(), askedAt: fromMicros(run.stamps.next()) }
+    await warehouse.write(markUnlisted(warehouse.db, tables, tenantId, ids, when))
+  }
+
+  async followBack(answers: Parameters<Repair['followBack']>[0]): Promise<readonly Move[]> {
+    const moves: Move[] = []
+    let followed = 0
+    for (const older of answers) {
+      if (!(await followBack(this.#store, older))) continue
+      const { fetched, stored } = older
+      followed++
+      const after = fetched.flattened.records[0]?.updatedAt ?? null
+      moves.push({ before: listedVersion(stored), after: isListedAfter(stored, fetched) ? after : null })
+    }
+    this.regressed += followed
+    if (followed > 0)
+      this.cursor.warn(
+        'The source went back to older versions: it confirmed them twice by id, and they are stored',
+        { records: followed },
+      )
+    return moves
+  }
+}
