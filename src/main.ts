@@ -27,10 +27,6 @@ import { polling, targets } from './features/targets/feature.js'
 import { whyCommand } from './features/why/command.js'
 import type { Feature } from './shell/command.js'
 
-/** For those who hear the source, which targets build upon. */
-const targetTimes: Feature['targetTimes'] = async (config) =>
-  (await import('./features/targets/settings.js')).timesIn(config)
-
 /** Every feature, in the order in which the help lists the commands. */
 export const features: readonly Feature[] = [
   { command: initCommand },
@@ -51,7 +47,7 @@ export const features: readonly Feature[] = [
   listen,
   jobs,
   events,
-  { ...targets, targetTimes },
+  targets,
   polling,
   metrics,
   snapshot,

@@ -14,7 +14,10 @@ export type ProjectName = 'pure' | 'warehouse' | 'process'
 /** Run by their own configuration. */
 const apart = /^test\/(long|search|browser|clients|deploy|pooler|metrics)\//
 
-/** What a file loads when it is loaded itself, without type imports and dynamic imports: our files from the root, packages. */
+/**
+ * What a file loads when it is loaded itself, without type imports and dynamic imports: our files, by their paths from
+ * the root, and packages.
+ */
 function loadedBy(file: string): string[] {
   const text = withoutComments(textOf(file))
   return [...text.matchAll(/^(?:import|export)(?! type)(?:[^'"()]*? from)?\s*'([^']+)'/gm)].flatMap(

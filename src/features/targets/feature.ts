@@ -3,6 +3,7 @@ import type { Feature } from '../../shell/command.js'
 export const targets: Feature = {
   settings: async () => (await import('./settings.js')).targetsSection,
   tables: async () => (await import('./tables.js')).targetTables,
+  targetTimes: async (config) => (await import('./settings.js')).timesIn(config),
   dueRound: async (mode, ...chosen) =>
     mode === 'sync'
       ? (await import('./due.js')).syncRound(...chosen)
