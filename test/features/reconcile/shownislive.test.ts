@@ -67,22 +67,29 @@ describe.each(warehouses())('$name', (kind) => {
     },
   )
 
-  it('a row that is marked while the list is read is one again, if the source has it', async () => {
-    sandbox.reset()
-    sandbox.store.addTenant({ id: 1 })
-    fill(sandbox, 900)
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, { resources: ['notes'], clock })
-    const around = (source: Source): Source =>
-      new Between(source, async ({ page }, ask) => {
-        const answer = await ask()
-        if (page === 9) await mark(warehouse, 899, fromMicros(clock.nowMicros()))
-        return answer
-      })
-    expect(only(await reconcile(sandbox, warehouse, { clock, full: true, around }))?.status).toBe('ok')
-    expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    await warehouse.close()
-  })
+  it.each([
+    ['on the page that is read twice', 899],
+    ['on a page that is read once', 750],
+  ])(
+    'a row %s that is marked while the list is read is one again, if the source has it',
+    async (_name, id) => {
+      sandbox.reset()
+      sandbox.store.addTenant({ id: 1 })
+      fill(sandbox, 900)
+      const warehouse = await open(kind)
+      await sync(sandbox, warehouse, { resources: ['notes'], clock })
+      const around = (source: Source): Source =>
+        new Between(source, async ({ page }, ask) => {
+          const answer = await ask()
+          if (page === 9) await mark(warehouse, id, fromMicros(clock.nowMicros()))
+          return answer
+        })
+      const report = await reconcile(sandbox, warehouse, { clock, full: true, around, readAhead: 0 })
+      expect(only(report)?.status).toBe('ok')
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      await warehouse.close()
+    },
+  )
 
   describe('rows stamped an hour ahead', () => {
     const resources = ['customers']

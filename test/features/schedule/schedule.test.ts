@@ -258,6 +258,18 @@ describe.each(warehouses())('$name', (kind) => {
     expect(world.begun('hourly').slice(4)).toEqual(['01-01T05:00', '01-01T06:00'])
   })
 
+  it('plans again a job that waits when the clock is set back', async () => {
+    const world = new World(warehouse, '2026-01-01T00:00:30Z')
+    world.job('often', '*/5 * * * *')
+    world.job('hourly', '0 * * * *')
+    world.ahead = BigInt(365 * 24 * hour) * 1000n
+    world.during = () => {
+      world.ahead = 0n
+    }
+    await world.up(150 * minute)
+    expect(world.begun('hourly')).toEqual(['01-01T01:00', '01-01T02:00'])
+  })
+
   it('a clock that is set back a few seconds repeats no instant', async () => {
     const world = new World(warehouse, '2026-01-01T00:59:30Z')
     world.job('hourly', '0 * * * *')
