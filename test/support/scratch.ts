@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -10,23 +10,9 @@ export function removeScratch(): void {
 }
 process.once('exit', removeScratch)
 
-/**
- * In memory, where the machine has room for it: each test's warehouse is a copy of the template, and on a disk its files
- * take as long as the test itself. A run that is killed leaves its folder, here as there: another run can't know that
- * nobody needs it.
- */
-export function placeOfCopies(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm')
-    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
-
 /** A temporary folder, removed after the file of tests that made it. */
-export function scratch(place = tmpdir()): string {
-  const folder = mkdtempSync(join(place, 'shopsync-test-'))
+export function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shopsync-test-'))
   made.push(folder)
   return folder
 }

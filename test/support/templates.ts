@@ -3,7 +3,7 @@
  * when the first test requests them, while other tests run. Tests are in other processes, and send requests over HTTP.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,6 @@ import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import { databaseAt, onServer, type PostgresTemplate, postgresUrlOf, templateSchema } from './databases.js'
 import { freePort, startPostgres, type TestPostgres } from './postgres.js'
 import { known } from './run.js'
-import { placeOfCopies } from './scratch.js'
 
 export interface SqliteTemplate {
   readonly file: string
@@ -25,6 +24,20 @@ export interface Templates {
   readonly sqlite: SqliteTemplate
   readonly postgres: PostgresTemplate
   stop(): Promise<void>
+}
+
+/**
+ * In memory, where the machine has room for it: each test's database is a copy of the template, and on a disk the files
+ * of a copy take as long as the test itself. A run that is killed leaves its folder, here as there: another run can't know
+ * that nobody needs it.
+ */
+function placeOfCopies(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
+  } catch {
+    return tmpdir()
+  }
 }
 
 async function fill(url: string): Promise<void> {

@@ -9,7 +9,7 @@ import { clonePostgres, cloneSqlite, postgresOfRun } from './clones.js'
 import { templateSchema } from './databases.js'
 import type { Address } from './place.js'
 import { known } from './run.js'
-import { placeOfCopies, scratch } from './scratch.js'
+import { scratch } from './scratch.js'
 import { pagesToThreads } from './thread.js'
 
 export { contents, rowsOf } from './rows.js'
@@ -25,7 +25,7 @@ export interface Kind {
   migrated(): Promise<Address>
 }
 
-const file = (): string => join(scratch(placeOfCopies()), 'warehouse.db')
+const file = (): string => join(scratch(), 'warehouse.db')
 const sqliteFrom = (threadFrom: number): Kind => ({
   name: 'sqlite',
   threadFrom,
