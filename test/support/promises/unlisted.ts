@@ -120,7 +120,7 @@ export const unlisted: readonly Promised[] = [
       () => async () => 0,
     ),
     test: shownTest,
-    name: 'a row on a page that is read once that is marked while the list is read',
+    name: 'that is marked while the list is read',
     on: both,
   },
 ]
