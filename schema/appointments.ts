@@ -15,7 +15,10 @@ export default defineResource({
     ),
     title: text('Either title or repair_order_id must be set.'),
     description: nullable(text('Description.')),
-    start_at: timestamp("Start. Setting it does not update the repair order's due_in_at.", { indexed: true }),
+    start_at: timestamp("Start. Setting it does not update the repair order's due_in_at.", {
+      indexed: true,
+      dated: true,
+    }),
     end_at: timestamp("End. Setting it does not update the repair order's due_out_at."),
     repair_order_id: ref('repair_orders', 'RepairOrder associated with the appointment.', { indexed: true }),
     shop_id: ref('shops', 'Shop the appointment was created in.'),

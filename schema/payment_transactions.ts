@@ -1,4 +1,4 @@
-import { cents, defineResource, id, nullable, oneOf, ref, stamps, text } from './resource.js'
+import { cents, datedStamps, defineResource, id, nullable, oneOf, ref, text } from './resource.js'
 
 const statuses =
   'approved retry declined authentication_error invalid_hsn request_error server_error ' +
@@ -15,7 +15,7 @@ export default defineResource({
   grain: 'one attempt to charge or refund a card',
   fields: {
     id: id('Id of the transaction.'),
-    ...stamps,
+    ...datedStamps,
     payment_id: nullable(
       ref(
         'payments',

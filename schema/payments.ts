@@ -1,4 +1,4 @@
-import { cents, defineResource, id, nullable, object, oneOf, ref, stamps, text } from './resource.js'
+import { cents, datedStamps, defineResource, id, nullable, object, oneOf, ref, text } from './resource.js'
 
 export default defineResource({
   name: 'payments',
@@ -10,7 +10,7 @@ export default defineResource({
   grain: 'one payment on a repair order',
   fields: {
     id: id('Id of the payment.'),
-    ...stamps,
+    ...datedStamps,
     repair_order_id: ref('repair_orders', 'RO that was paid for.', { indexed: true }),
     payment_type: text(
       "Display name: the type and, if present, the name, joined with ' - '. " +

@@ -104,27 +104,48 @@ export function isHours({ relation }: DeclaredFigure, measure: Measure): boolean
 const legKey = ({ relation, where, day }: DeclaredFigure): string =>
   JSON.stringify([relation.name, where, day])
 
-function measuresOf(q: ViewWords, figure: DeclaredFigure): [string, string][] {
-  const { name, numerator, denominator, leavesOut } = figure
-  const measures: readonly (readonly [part: string, measure: Measure | undefined])[] = [
+type Part = 'n' | 'd' | 'known' | 'left'
+type ColumnOf = (figure: DeclaredFigure, part: Part) => string
+
+/** A sum of cents or minutes is null if none of its rows is known. One of hours is 0, and a count always is. */
+const isNullIfUnknown = (figure: DeclaredFigure): boolean =>
+  'sum' in figure.numerator && !isHours(figure, figure.numerator)
+
+function measuresOf(figure: DeclaredFigure): (readonly [Part, Measure])[] {
+  const { numerator, denominator, leavesOut } = figure
+  return [
     ['n', numerator],
-    ['d', denominator],
-    ['known', leavesOut && knownMeasure(figure)],
-    ['left', leavesOut && leftOutMeasure(leavesOut)],
+    ...(denominator ? [['d', denominator] as const] : []),
+    ...(leavesOut && !isNullIfUnknown(figure) ? [['known', knownMeasure(figure)] as const] : []),
+    ...(leavesOut ? [['left', leftOutMeasure(leavesOut)] as const] : []),
   ]
-  return measures.flatMap(([part, measure]): [string, string][] =>
-    measure ? [[`${name}_${part}`, measureSql(q, figure, measure)]] : [],
-  )
+}
+
+/** The stacked column of each part of a figure. Figures of one leg with the same measure share it: columns take time. */
+function stackedColumns(figures: readonly DeclaredFigure[]): ColumnOf {
+  const byMeasure = new Map<string, string>()
+  const byPart = new Map<string, string>()
+  for (const figure of figures)
+    for (const [part, measure] of measuresOf(figure)) {
+      const own = `${figure.name}_${part}`
+      const key = `${legKey(figure)} ${JSON.stringify(measure)}`
+      const column = byMeasure.get(key) ?? own
+      byMeasure.set(key, column)
+      byPart.set(own, column)
+    }
+  return ({ name }, part) => byPart.get(`${name}_${part}`) ?? ''
 }
 
 function legsOf(q: ViewWords, figures: readonly DeclaredFigure[]): Leg[] {
   const legs = new Map<string, Leg>()
+  const columnOf = stackedColumns(figures)
   for (const figure of figures) {
     const key = legKey(figure)
     const leg: Leg = legs.get(key) ?? { figures: [], first: figure, measures: new Map() }
     legs.set(key, leg)
     leg.figures.push(figure)
-    for (const [name, sql] of measuresOf(q, figure)) leg.measures.set(name, sql)
+    for (const [part, measure] of measuresOf(figure))
+      leg.measures.set(columnOf(figure, part), measureSql(q, figure, measure))
   }
   return [...legs.values()]
 }
@@ -219,12 +240,15 @@ function columnFor(figure: DeclaredFigure, measure: Measure, doc: string): ViewC
   return mayBeNull ? make(doc) : make.always(doc)
 }
 
-/** An absurd sum is null although its rows are known: it isn't 0. */
-function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: string): string {
-  const shown = (sum: string): string => (isHours(figure, measure) ? q.fromNine(sum) : sum)
-  if (!figure.leavesOut) return shown(`coalesce(x.${name}, 0)`)
-  const [known, left] = [`coalesce(x.${figure.name}_known, 0)`, `coalesce(x.${figure.name}_left, 0)`]
-  return `case when ${known} > 0 then ${shown(`x.${name}`)} when ${left} = 0 then 0 end`
+/** An absurd sum of hours is null although its rows are known: it isn't 0. */
+function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, part: Part, of: ColumnOf): string {
+  const sum = `x.${of(figure, part)}`
+  const shown = (text: string): string => (isHours(figure, measure) ? q.fromNine(text) : text)
+  if (!figure.leavesOut) return shown(`coalesce(${sum}, 0)`)
+  const isKnown = isNullIfUnknown(figure)
+    ? `x.${of(figure, 'n')} is not null`
+    : `coalesce(x.${of(figure, 'known')}, 0) > 0`
+  return `case when ${isKnown} then ${shown(sum)} when coalesce(x.${of(figure, 'left')}, 0) = 0 then 0 end`
 }
 
 /**
@@ -232,8 +256,7 @@ function shownSum(q: ViewWords, figure: DeclaredFigure, measure: Measure, name: 
  * ratio has its numerator and its denominator; what they leave out is next to them.
  */
 export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords | null): PeriodColumn[] {
-  const sql = (figure: DeclaredFigure, measure: Measure, name: string): string =>
-    q === null ? '' : shownSum(q, figure, measure, name)
+  const columnOf = stackedColumns(figures)
   return figures.flatMap((figure): PeriodColumn[] => {
     const { name, doc, numerator, denominator, leavesOut } = figure
     const left: PeriodColumn[] = leavesOut
@@ -241,19 +264,19 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
           {
             name: `${name}_left_out`,
             column: col.count.always(`Left out of \`${name}\`: ${leavesOut.what}.`),
-            sql: `coalesce(x.${name}_left, 0)`,
+            sql: `coalesce(x.${columnOf(figure, 'left')}, 0)`,
           },
         ]
       : []
-    const column = (part: string, measure: Measure, of: string, text: string): PeriodColumn => ({
-      name: part,
+    const column = (shown: string, measure: Measure, part: Part, text: string): PeriodColumn => ({
+      name: shown,
       column: columnFor(figure, measure, text),
-      sql: sql(figure, measure, of),
+      sql: q === null ? '' : shownSum(q, figure, measure, part, columnOf),
     })
-    if (!denominator) return [column(name, numerator, `${name}_n`, doc), ...left]
+    if (!denominator) return [column(name, numerator, 'n', doc), ...left]
     return [
-      column(`${name}_numerator`, numerator, `${name}_n`, `Numerator of \`${name}\`. ${doc}`),
-      column(`${name}_denominator`, denominator, `${name}_d`, `Denominator of \`${name}\`.`),
+      column(`${name}_numerator`, numerator, 'n', `Numerator of \`${name}\`. ${doc}`),
+      column(`${name}_denominator`, denominator, 'd', `Denominator of \`${name}\`.`),
       ...left,
     ]
   })

@@ -1,4 +1,4 @@
-import { boolean, cents, defineResource, id, many, number, ref, stamps, text } from './resource.js'
+import { boolean, cents, datedStamps, defineResource, id, many, number, ref, text } from './resource.js'
 
 const lineItems = many(
   {
@@ -25,7 +25,7 @@ export default defineResource({
   grain: 'one purchase or return of a shop',
   fields: {
     id: id('Id of the purchase record.'),
-    ...stamps,
+    ...datedStamps,
     shop_id: ref('shops', 'Shop where the order was created.'),
     invoice_number: text('Invoice number.'),
     vendor_id: ref('vendors', 'Vendor.'),

@@ -1,13 +1,13 @@
 import {
   boolean,
   cents,
+  datedStamps,
   defineResource,
   id,
   nullable,
   one,
   oneOf,
   ref,
-  stamps,
   text,
   timestamp,
 } from './resource.js'
@@ -22,7 +22,7 @@ export default defineResource({
   grain: 'one recommendation on a repair order',
   fields: {
     id: id('Id of the recommendation.'),
-    ...stamps,
+    ...datedStamps,
     description: nullable(text('Title of the recommended service.')),
     approved: nullable(boolean('true approved, false declined, null otherwise.')),
     approver_id: nullable(id('Staff or Customer id of the approver.')),

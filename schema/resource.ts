@@ -57,6 +57,8 @@ export interface Field<K extends Kind = Kind> {
   /** The table that the id refers to. */
   readonly references?: string
   readonly indexed?: boolean
+  /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
+  readonly dated?: boolean
 }
 
 /** A nested object: flattened into its owner's columns, joined by `_`. */
@@ -150,6 +152,7 @@ export interface Resource<N extends string = string, S extends string = string, 
 
 interface FieldOptions {
   readonly indexed?: boolean
+  readonly dated?: boolean
 }
 
 export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
@@ -228,6 +231,9 @@ export const stamps = {
   created_at: timestamp('When the record was created.'),
   updated_at: timestamp('When the record was last changed; the version of the record.'),
 } as const
+
+/** The same, for records that a view shows by the day they were created. */
+export const datedStamps = { ...stamps, created_at: { ...stamps.created_at, dated: true } } as const
 
 type Declared<N extends string, S extends string, F extends Shape> = Pick<
   Resource<N, S, F>,

@@ -41,7 +41,7 @@ export interface Table {
   readonly owner?: string
   /** For a child: its rows move from record to record and keep their ids (warehouse/sharedrows.ts). */
   readonly moves?: boolean
-  /** Secondary indexes, each a list of columns. */
+  /** Secondary indexes, each a list of columns, or of `utc_day(COLUMN)`. */
   readonly indexes: readonly (readonly string[])[]
   /** Columns that are unique, each by itself. */
   readonly unique?: readonly string[]
@@ -112,10 +112,17 @@ const ownColumns = (fields: Shape, required: ReadonlySet<string>, prefix = ''): 
     return []
   })
 
+/** What an index has of an instant: its UTC day, which each dialect computes. */
+const utcDay = /^utc_day\((\w+)\)$/
+
+/** The column whose UTC day an index has; undefined if it has the column itself. */
+export const datedColumn = (indexed: string): string | undefined => utcDay.exec(indexed)?.[1]
+
 const indexed = (fields: Shape): string[] =>
-  Object.entries(fields).flatMap(([name, member]) =>
-    member.type === 'field' && member.indexed ? [name] : [],
-  )
+  Object.entries(fields).flatMap(([name, member]) => {
+    if (member.type !== 'field') return []
+    return [...(member.indexed ? [name] : []), ...(member.dated ? [`utc_day(${name})`] : [])]
+  })
 
 const rootTable = (resource: Resource): Table => {
   const records = resource.list === 'records'

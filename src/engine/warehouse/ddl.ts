@@ -4,7 +4,7 @@
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { Bug, Stop } from '../base/errors.js'
-import type { Column, Table } from '../model/table.js'
+import { type Column, datedColumn, type Table } from '../model/table.js'
 import type { Change } from './change.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
 import { type Ask, isKeyed, keyChange } from './keychange.js'
@@ -20,7 +20,8 @@ const longestName = 63
 
 /** Index names list the columns that they sort by. All of them begin with the tenant, which the name leaves out. */
 function indexName(table: string, columns: readonly string[]): string {
-  const name = `${table}_by_${columns.filter((c) => c !== 'tenant_id').join('_')}`
+  const words = columns.map((c) => c.replace(/^utc_day\((\w+)\)$/, '$1_utc_day'))
+  const name = `${table}_by_${words.filter((c) => c !== 'tenant_id').join('_')}`
   if (name.length > longestName)
     throw new Bug(`The index name ${name} is longer than ${longestName} characters`)
   return name
@@ -41,10 +42,14 @@ function createIndex(
   columns: readonly string[],
   { isUnique = false, name = indexName(table.name, columns) } = {},
 ): CompiledQuery {
+  const entry = (column: string): string => {
+    const dated = datedColumn(column)
+    return dated === undefined ? `"${column}"` : `(${dialect.sql.utcDay(`"${dated}"`)})`
+  }
   const index = dialect.db.schema
     .createIndex(name)
     .on(table.name)
-    .columns([...columns])
+    .expression(sql.raw(columns.map(entry).join(', ')))
   return (isUnique ? index.unique() : index).compile()
 }
 
@@ -112,8 +117,10 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
   const own = live.filter((index) => index.table === table.name)
   const lacking = (index: readonly string[]): boolean => {
     const name = indexName(table.name, index)
+    // The database names no column where an index has an expression.
+    const columns = index.map((column) => (datedColumn(column) === undefined ? column : null))
     const isIt = (one: LiveIndex): boolean =>
-      one.name === name || (one.name.startsWith(name) && one.columns.join() === index.join())
+      one.name === name || (one.name.startsWith(name) && one.columns.join() === columns.join())
     return !own.some(isIt)
   }
   const create = (index: readonly string[], isUnique: boolean): Change => ({

@@ -21,6 +21,9 @@ export interface ShopInstant {
   readonly instant: string
 }
 
+/** The years that the calendar and the indexes by UTC day know: views show no day for an instant of other years. */
+export const calendarYears = { first: 1990, end: 2060 } as const
+
 /** The zone of every shop that has none of its own. */
 export const usualZone =
   '(select zone_.zone from {report_zones} zone_ where zone_.tenant_id = 0 and zone_.shop_id = 0)'

@@ -4,15 +4,17 @@
  * a stretch of days are a short form of it, which the views of Postgres use; those of SQLite use a long form,
  * `report_utc_days`.
  */
-import { type CompiledQuery, sql } from 'kysely'
+import { type CompiledQuery, type Expression, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
+import type { DayRun } from '../../engine/warehouse/dialect.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { daysOf, endDay, firstDay } from './shopday.js'
+import { daysOf, endDay, firstDay, lastEnd } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
 /** The zone in which every day exists. */
 const allDays = 'UTC'
+const daySeconds = 86_400
 
 /**
  * Makes the rows of a zone's days in a range, and the row that ends the last day. The database counts the days of each
@@ -34,18 +36,40 @@ function filling(
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
+  return [filled, last, ...byUtcDay({ dialect, db }, zone, runs)].map((statement) =>
+    statement.onConflict((c) => c.doNothing()).compile(),
+  )
+}
+
+/** Makes the rows by UTC day, on a database whose views use them. */
+function byUtcDay(
+  { dialect, db }: Pick<Warehouse, 'dialect' | 'db'>,
+  zone: string,
+  runs: readonly DayRun[],
+) {
   const utcDays = dialect.sql.calendar.utcDayRows?.(runs)
-  const byUtcDay = utcDays
-    ? withAnalytics(db)
-        .insertInto('report_utc_days')
-        .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
-        .expression(
-          sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
-        )
-    : []
-  return [filled, last, byUtcDay]
-    .flat()
-    .map((statement) => statement.onConflict((c) => c.doNothing()).compile())
+  if (!utcDays) return []
+  const inZone = withAnalytics(db)
+    .insertInto('report_utc_days')
+    .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
+    .expression(
+      sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
+    )
+  const near = (rows: Expression<unknown>) =>
+    withAnalytics(db)
+      .insertInto('report_near_days')
+      .columns(['utc_day', 'local_day', 'day'])
+      .expression(sql`${rows} where true`)
+  const inAnyZone = near(sql`select utc_day, day, day from (${utcDays}) as days`)
+  if (zone !== allDays) return [inZone, inAnyZone]
+  const [first, end] = [firstDay - 2, lastEnd]
+  const every = dialect.sql.calendar.dayRows([
+    { first, days: end - first, start: first * daySeconds, end: end * daySeconds },
+  ])
+  const without = near(
+    sql`select utc_day, '', null from (select day as utc_day from (${every}) as every_day union all select '') as days`,
+  )
+  return [inZone, inAnyZone, without]
 }
 
 /** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
@@ -68,7 +92,7 @@ async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | u
  * copy in another kind of database needs others.
  */
 const rulesOf = ({ dialect }: Pick<Warehouse, 'dialect'>): string =>
-  `${process.versions.tz ?? 'unknown'}/4${dialect.sql.calendar.utcDayRows ? '' : ' short'}`
+  `${process.versions.tz ?? 'unknown'}/${dialect.sql.calendar.utcDayRows ? '5' : '4 short'}`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: Warehouse): Promise<boolean> {
@@ -116,6 +140,9 @@ export async function refreshCalendar(
     await fill(warehouse, zone, { from: isCurrent ? (stored ?? firstDay) : firstDay, end })
     filled.push(zone)
   }
+  const planned = warehouse.dialect.sql.calendar.planned?.('report_near_days') ?? []
+  if (filled.length > 0 && planned.length > 0)
+    await warehouse.write(planned.map((statement) => statement.compile(warehouse.db)))
   if (!isCurrent) await warehouse.write([storeMeta(warehouse.db, memory, rulesOf(warehouse))])
   return filled
 }

@@ -8,19 +8,23 @@ import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
 import type { DayRun } from '../../engine/warehouse/dialect.js'
 import { clockText } from '../../engine/warehouse/learnedrules.js'
+import { calendarYears } from '../../engine/warehouse/viewsql.js'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
 const daySeconds = 86_400
 /** The calendar's first day, 1990-01-01, in days since 1970-01-01. */
 export const firstDay = 7305
+/** The first day after every calendar that there will be. */
+export const lastEnd = Date.UTC(calendarYears.end, 0, 1) / dayMs
 const yearsAhead = 10
 
 /** Days since 1970-01-01. */
 const numberOf = (year: number): number => Date.UTC(year, 0, 1) / dayMs
 
 /** The number of the first day after the calendar, which reaches to the end of the tenth year from now. */
-export const endDay = (now: bigint): number => numberOf(Number(fromMicros(now).slice(0, 4)) + yearsAhead + 1)
+export const endDay = (now: bigint): number =>
+  Math.min(numberOf(Number(fromMicros(now).slice(0, 4)) + yearsAhead + 1), lastEnd)
 
 /** A day number as `YYYY-MM-DD`. */
 export const dayText = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10)

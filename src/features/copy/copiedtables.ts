@@ -5,7 +5,7 @@
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import { type Column, type Table, tablesOf } from '../../engine/model/table.js'
+import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
 import type { Dialect, LiveColumn } from '../../engine/warehouse/dialect.js'
 
 export interface CopiedTables {
@@ -81,7 +81,7 @@ function asItIs(
     ...table,
     columns,
     key: key && key[0] === table.key[0] && key.length === live?.length ? key : table.key.filter(isThere),
-    indexes: table.indexes.filter((index) => index.every(isThere)),
+    indexes: table.indexes.filter((index) => index.every((column) => isThere(datedColumn(column) ?? column))),
     ...(table.unique && { unique: table.unique.filter(isThere) }),
   }
 }

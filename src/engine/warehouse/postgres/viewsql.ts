@@ -45,27 +45,35 @@ function amount(units: string, cents: string, most = mostUnits): string {
 const nine = (number: string, most = mostUnits): string =>
   `(case when ${isBelow(number, most)} then cast(${number} * 1e9 as bigint) end)`
 
+export const utcDay = (instant: string): string => `cast((${instant} at time zone 'UTC') as date)`
+
 /**
  * A subquery per row takes five microseconds: more than half the time of a month's query. Instead, a zone's stretches
- * are in a short array with binary search. On the shifted clock of its stretch, an instant's day is the date, but at
- * most the day before the next stretch, since the last day of a stretch may have 25 hours. Only zones are joined, so no
- * plan can go wrong while the server has no statistics, and queries without the day drop the join.
+ * are in a short array with binary search. On the shifted clock of its stretch, an instant's day is the date. The last
+ * day of a stretch may have 25 hours: the next clock begins with the 25th, in which it still shows that day. Only zones
+ * are joined for it, so no plan can go wrong while the server has no statistics. The day itself is a row of the
+ * calendar: a condition on days begins there, and finds the rows of three UTC days for each.
  */
 function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
-  const [zone, clock] = [`${alias}_zone`, (at: string) => `(${at} at time zone 'UTC')`]
+  const [zone, place, clock] = [
+    `${alias}_zone`,
+    `${alias}_place`,
+    (at: string) => `(${at} at time zone 'UTC')`,
+  ]
   const list = (what: string) => `array_agg(${what} order by from_at) filter (where day is not null)`
   const shift = `cast(day as timestamp) - ${clock('from_at')}`
-  const rows = `select zone, from_at, day, lead(day) over (partition by zone order by from_at) - 1 as last_day
+  const rows = `select zone, from_at, day, ${shift} as shift, lag(${shift}) over (partition by zone order by from_at) as before
           from {report_days} where stretch = 1`
-  const stretches = `select zone, max(from_at) as behind, ${list('from_at')} as starts, ${list(shift)} as shifts,
-          ${list('last_day')} as last_days
+  const start = `least(from_at, (cast(day as timestamp) - before) at time zone 'UTC')`
+  const stretches = `select zone, max(from_at) as behind, ${list(start)} as starts, ${list('shift')} as shifts
         from (${rows}) as stretch_ group by zone`
+  const shifted = `cast(${clock(instant)} + ${place}.shifts[width_bucket(${instant}, ${place}.starts)] as date)`
+  const near = `${utcDay(instant)} = any(array[${alias}.day - 1, ${alias}.day, ${alias}.day + 1])`
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join (${stretches}) ${alias} on ${alias}.zone = coalesce(${zone}.zone, ${usualZone})`
-  const at = `width_bucket(${instant}, ${alias}.starts)`
-  const shifted = `cast(${clock(instant)} + ${alias}.shifts[${at}] as date)`
-  const day = `least(${shifted}, ${alias}.last_days[${at}])`
-  return { day: `(case when ${instant} < ${alias}.behind then ${day} end)`, join }
+      left join (${stretches}) ${place} on ${place}.zone = coalesce(${zone}.zone, ${usualZone})
+      left join {report_days} ${alias} on ${alias}.zone = 'UTC' and ${near}
+        and ${alias}.day = case when ${instant} < ${place}.behind then ${shifted} end`
+  return { day: `${alias}.day`, join }
 }
 
 /** With groups: JIT compiles each window's sum by itself, and each reads all columns before its own. */

@@ -6,6 +6,7 @@
  */
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import {
+  calendarYears,
   isBelow,
   mostShare,
   mostUnits,
@@ -147,11 +148,22 @@ const isDayOf = (alias: string, zone: string, instant: string): string =>
 const day = (zone: string, instant: string): string =>
   `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant)})`
 
-/** At most one row is joined. A day chosen among several joined columns wouldn't be a typed column. */
+/**
+ * An instant's UTC day as a text; empty for no instant, and for those of years that no calendar has. A function has no
+ * affinity, and without the cast an index of it would not serve the comparison with a column.
+ */
+export function utcDay(instant: string): string {
+  // A zone's first day may begin two UTC days early.
+  const from = `${calendarYears.first - 1}-12-30`
+  return `cast(case when ${instant} >= '${from}' and ${instant} < '${calendarYears.end}' then substr(${instant}, 1, 10) else '' end as text)`
+}
+
+/** Exactly one row is joined: SQLite can begin at the days only if the join is an inner one. A day chosen among several joined columns wouldn't be a typed column. */
 function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
-  const zone = `${alias}_zone`
+  const [zone, local] = [`${alias}_zone`, `${alias}_local`]
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join {report_utc_days} ${alias} on ${isDayOf(alias, `coalesce(${zone}.zone, ${usualZone})`, instant)}`
+      left join {report_utc_days} ${local} on ${isDayOf(local, `coalesce(${zone}.zone, ${usualZone})`, instant)}
+      join {report_near_days} ${alias} on ${alias}.utc_day = ${utcDay(instant)} and ${alias}.local_day = coalesce(cast(${local}.day as text), '')`
   return { day: `${alias}.day`, join }
 }
 
