@@ -112,7 +112,7 @@ const ownColumns = (fields: Shape, required: ReadonlySet<string>, prefix = ''): 
     return []
   })
 
-/** What an index has of an instant: its UTC day, which each dialect computes. */
+/** What an index has of an instant: its UTC day. Only made where views find rows by it. */
 const utcDay = /^utc_day\((\w+)\)$/
 
 /** The column whose UTC day an index has; undefined if it has the column itself. */

@@ -44,7 +44,7 @@ function createIndex(
 ): CompiledQuery {
   const entry = (column: string): string => {
     const dated = datedColumn(column)
-    return dated === undefined ? `"${column}"` : `(${dialect.sql.utcDay(`"${dated}"`)})`
+    return dated === undefined ? `"${column}"` : `(${dialect.sql.utcDay?.(`"${dated}"`)})`
   }
   const index = dialect.db.schema
     .createIndex(name)
@@ -123,6 +123,8 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
       one.name === name || (one.name.startsWith(name) && one.columns.join() === columns.join())
     return !own.some(isIt)
   }
+  const isUsed = (index: readonly string[]): boolean =>
+    dialect.sql.utcDay !== undefined || index.every((column) => datedColumn(column) === undefined)
   const create = (index: readonly string[], isUnique: boolean): Change => ({
     table: table.name,
     what: `create ${isUnique ? 'unique ' : ''}index on ${index.join(', ')}`,
@@ -132,7 +134,10 @@ function missingIndexes(dialect: Dialect, table: Table, live: readonly LiveIndex
     ],
   })
   return [
-    ...table.indexes.filter(lacking).map((index) => create(index, false)),
+    ...table.indexes
+      .filter(isUsed)
+      .filter(lacking)
+      .map((index) => create(index, false)),
     ...(table.unique ?? []).filter((name) => lacking([name])).map((name) => create([name], true)),
   ]
 }

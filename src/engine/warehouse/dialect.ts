@@ -116,8 +116,8 @@ export interface OneInstant {
 export interface DialectSql {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
-  /** The UTC day of an instant, as indexes and views compute it. */
-  utcDay(instant: string): string
+  /** The UTC day of an instant, as indexes and views compute it; undefined if no view finds rows by it. */
+  readonly utcDay?: (instant: string) => string
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
   readonly extra: ExtraSql

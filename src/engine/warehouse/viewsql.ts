@@ -53,6 +53,8 @@ export interface ViewSql {
   dayText(day: string): string
   /** The day of each row of a table in its shop's zone. null outside the calendar. Tables are in braces. */
   shopDay(alias: string, of: ShopInstant): JoinedDay
+  /** The same, with less to join: no condition on the day finds rows by it. */
+  computedDay(alias: string, of: ShopInstant): JoinedDay
   /** Whole minutes from one instant to another, rounded down. */
   minutes(from: string, to: string): string
   /**

@@ -27,6 +27,7 @@ function filling(
 ): CompiledQuery[] {
   const days = daysOf(zone)
   const runs = days.runs(from, end)
+  const since = fromMicros(BigInt(days.start(from)) * 1000n)
   const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1, stretch
     from (${dialect.sql.calendar.dayRows(runs)}) as days where true`
   const filled = withAnalytics(db)
@@ -36,16 +37,16 @@ function filling(
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  return [filled, last, ...byUtcDay({ dialect, db }, zone, runs)].map((statement) =>
+  return [filled, last, ...byUtcDay({ dialect, db }, zone, { runs, since })].map((statement) =>
     statement.onConflict((c) => c.doNothing()).compile(),
   )
 }
 
-/** Makes the rows by UTC day, on a database whose views use them. */
+/** Makes the rows by UTC day of days from an instant on, on a database whose views use them. */
 function byUtcDay(
   { dialect, db }: Pick<Warehouse, 'dialect' | 'db'>,
   zone: string,
-  runs: readonly DayRun[],
+  { runs, since }: { readonly runs: readonly DayRun[]; readonly since: string },
 ) {
   const utcDays = dialect.sql.calendar.utcDayRows?.(runs)
   if (!utcDays) return []
@@ -56,18 +57,21 @@ function byUtcDay(
       sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
     )
   const near = (rows: Expression<unknown>) =>
+    withAnalytics(db).insertInto('report_near_days').columns(['utc_day', 'local_day', 'day']).expression(rows)
+  const inAnyZone = near(
     withAnalytics(db)
-      .insertInto('report_near_days')
-      .columns(['utc_day', 'local_day', 'day'])
-      .expression(sql`${rows} where true`)
-  const inAnyZone = near(sql`select utc_day, day, day from (${utcDays}) as days`)
+      .selectFrom('report_utc_days')
+      .select(['utc_day', 'day as local_day', 'day'])
+      .where('zone', '=', zone)
+      .where('from_at', '>=', since),
+  )
   if (zone !== allDays) return [inZone, inAnyZone]
   const [first, end] = [firstDay - 2, lastEnd]
   const every = dialect.sql.calendar.dayRows([
     { first, days: end - first, start: first * daySeconds, end: end * daySeconds },
   ])
   const without = near(
-    sql`select utc_day, '', null from (select day as utc_day from (${every}) as every_day union all select '') as days`,
+    sql`select utc_day, '', null from (select day as utc_day from (${every}) as every_day union all select '') as days where true`,
   )
   return [inZone, inAnyZone, without]
 }

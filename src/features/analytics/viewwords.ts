@@ -105,6 +105,9 @@ const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
+  get byMonth() {
+    return viewWords({ ...sql, shopDay: sql.computedDay }, settings)
+  },
   now: sql.now,
   key: (...ids) => ids.map((id) => `cast(${id} as text)`).join(" || '-' || "),
   name: (resource, alias, id) => nameOf(settings, resource, alias, id),

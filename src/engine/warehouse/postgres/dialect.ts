@@ -27,7 +27,6 @@ import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
 import { endPool, endSilentConnections } from './silence.js'
 import { analyze } from './statistics.js'
-import { utcDay } from './viewsql.js'
 import { viewStore } from './viewstore.js'
 
 const { DATE, INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins
@@ -228,7 +227,6 @@ export function postgresDialect(
     server,
     sql: {
       columnType: (kind) => columnTypes[kind].postgres,
-      utcDay,
       numbers: 'numeric',
       extra,
       calendar,

@@ -45,16 +45,14 @@ function amount(units: string, cents: string, most = mostUnits): string {
 const nine = (number: string, most = mostUnits): string =>
   `(case when ${isBelow(number, most)} then cast(${number} * 1e9 as bigint) end)`
 
-export const utcDay = (instant: string): string => `cast((${instant} at time zone 'UTC') as date)`
-
 /**
  * A subquery per row takes five microseconds: more than half the time of a month's query. Instead, a zone's stretches
  * are in a short array with binary search. On the shifted clock of its stretch, an instant's day is the date. The last
  * day of a stretch may have 25 hours: the next clock begins with the 25th, in which it still shows that day. Only zones
- * are joined for it, so no plan can go wrong while the server has no statistics. The day itself is a row of the
- * calendar: a condition on days begins there, and finds the rows of three UTC days for each.
+ * are joined for it, so no plan can go wrong while the server has no statistics, and queries without the day drop the
+ * join.
  */
-function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const [zone, place, clock] = [
     `${alias}_zone`,
     `${alias}_place`,
@@ -68,12 +66,9 @@ function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): Joine
   const stretches = `select zone, max(from_at) as behind, ${list(start)} as starts, ${list('shift')} as shifts
         from (${rows}) as stretch_ group by zone`
   const shifted = `cast(${clock(instant)} + ${place}.shifts[width_bucket(${instant}, ${place}.starts)] as date)`
-  const near = `${utcDay(instant)} = any(array[${alias}.day - 1, ${alias}.day, ${alias}.day + 1])`
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join (${stretches}) ${place} on ${place}.zone = coalesce(${zone}.zone, ${usualZone})
-      left join {report_days} ${alias} on ${alias}.zone = 'UTC' and ${near}
-        and ${alias}.day = case when ${instant} < ${place}.behind then ${shifted} end`
-  return { day: `${alias}.day`, join }
+      left join (${stretches}) ${place} on ${place}.zone = coalesce(${zone}.zone, ${usualZone})`
+  return { day: `(case when ${instant} < ${place}.behind then ${shifted} end)`, join }
 }
 
 /** With groups: JIT compiles each window's sum by itself, and each reads all columns before its own. */
@@ -94,7 +89,8 @@ export const viewSql = (schema: string): ViewSql => ({
   // A cast would print it according to the reader's DateStyle.
   dayText: (day) => `to_char(${day}, 'YYYY-MM-DD')`,
   minutes: (from, to) => `cast(floor(extract(epoch from ((${to}) - (${from}))) / 60) as bigint)`,
-  shopDay: joinedDay,
+  shopDay: computedDay,
+  computedDay,
   nine,
   // A sum of whole numbers is a numeric of any size here.
   sumNine: (number, most) => `coalesce(sum(${nine(number, most)}), 0)`,

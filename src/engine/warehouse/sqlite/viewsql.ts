@@ -158,13 +158,22 @@ export function utcDay(instant: string): string {
   return `cast(case when ${instant} >= '${from}' and ${instant} < '${calendarYears.end}' then substr(${instant}, 1, 10) else '' end as text)`
 }
 
-/** Exactly one row is joined: SQLite can begin at the days only if the join is an inner one. A day chosen among several joined columns wouldn't be a typed column. */
-function joinedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
+/** At most one row is joined. */
+function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const [zone, local] = [`${alias}_zone`, `${alias}_local`]
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join {report_utc_days} ${local} on ${isDayOf(local, `coalesce(${zone}.zone, ${usualZone})`, instant)}
-      join {report_near_days} ${alias} on ${alias}.utc_day = ${utcDay(instant)} and ${alias}.local_day = coalesce(cast(${local}.day as text), '')`
-  return { day: `${alias}.day`, join }
+      left join {report_utc_days} ${local} on ${isDayOf(local, `coalesce(${zone}.zone, ${usualZone})`, instant)}`
+  return { day: `${local}.day`, join }
+}
+
+/**
+ * Exactly one row is joined: SQLite begins at the days only if the join is an inner one. A day chosen among several
+ * joined columns wouldn't be a typed column.
+ */
+function soughtDay(alias: string, at: ShopInstant): JoinedDay {
+  const { day, join } = computedDay(alias, at)
+  const near = `join {report_near_days} ${alias} on ${alias}.utc_day = ${utcDay(at.instant)} and ${alias}.local_day = coalesce(cast(${day} as text), '')`
+  return { day: `${alias}.day`, join: `${join}\n      ${near}` }
 }
 
 /** With windows instead of groups: SQLite pushes a condition down into a window, but not into a group. */
@@ -182,7 +191,8 @@ export const viewSql: ViewSql = {
   table: (name) => `"${name}"`,
   day,
   dayText: (day) => `cast(${day} as text)`,
-  shopDay: joinedDay,
+  shopDay: soughtDay,
+  computedDay,
   minutes,
   nine,
   sumNine,

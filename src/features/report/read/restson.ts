@@ -22,6 +22,9 @@ const silent: ViewWords = {
   zone: () => '',
   day: () => '',
   shopDay: () => ({ day: '', join: '' }),
+  get byMonth() {
+    return silent
+  },
   dayNumber: () => '',
   month: () => '',
   dayText: () => '',
