@@ -52,8 +52,8 @@ export interface CalendarSql {
    * and `to_at`, when the day begins and ends; `day`. undefined if no view needs them: filling them takes time.
    */
   utcDayRows?(runs: readonly DayRun[]): Expression<unknown>
-  /** What tells the query planner how to use the rows of this table by day, once it is filled. */
-  planned?(table: string): RawBuilder<unknown>[]
+  /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */
+  utcDay?(instant: string): string
 }
 
 /** A live column, as the database describes it. */
@@ -116,8 +116,6 @@ export interface OneInstant {
 export interface DialectSql {
   /** SQL type of a kind. */
   columnType(kind: Kind): string
-  /** The UTC day of an instant, as indexes and views compute it; undefined if no view finds rows by it. */
-  readonly utcDay?: (instant: string) => string
   /** How number columns and JSON hold numbers. */
   readonly numbers: NumberForm
   readonly extra: ExtraSql

@@ -4,17 +4,15 @@
  * a stretch of days are a short form of it, which the views of Postgres use; those of SQLite use a long form,
  * `report_utc_days`.
  */
-import { type CompiledQuery, type Expression, sql } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
-import type { DayRun } from '../../engine/warehouse/dialect.js'
 import { readMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { daysOf, endDay, firstDay, lastEnd } from './shopday.js'
+import { daysOf, endDay, firstDay } from './shopday.js'
 import { withAnalytics } from './tables.js'
 
 /** The zone in which every day exists. */
 const allDays = 'UTC'
-const daySeconds = 86_400
 
 /**
  * Makes the rows of a zone's days in a range, and the row that ends the last day. The database counts the days of each
@@ -27,7 +25,6 @@ function filling(
 ): CompiledQuery[] {
   const days = daysOf(zone)
   const runs = days.runs(from, end)
-  const since = fromMicros(BigInt(days.start(from)) * 1000n)
   const rows = sql`select ${sql.lit(zone)}, from_at, day, month, n, (n + 3) % 7 + 1, stretch
     from (${dialect.sql.calendar.dayRows(runs)}) as days where true`
   const filled = withAnalytics(db)
@@ -37,43 +34,18 @@ function filling(
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  return [filled, last, ...byUtcDay({ dialect, db }, zone, { runs, since })].map((statement) =>
-    statement.onConflict((c) => c.doNothing()).compile(),
-  )
-}
-
-/** Makes the rows by UTC day of days from an instant on, on a database whose views use them. */
-function byUtcDay(
-  { dialect, db }: Pick<Warehouse, 'dialect' | 'db'>,
-  zone: string,
-  { runs, since }: { readonly runs: readonly DayRun[]; readonly since: string },
-) {
   const utcDays = dialect.sql.calendar.utcDayRows?.(runs)
-  if (!utcDays) return []
-  const inZone = withAnalytics(db)
-    .insertInto('report_utc_days')
-    .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
-    .expression(
-      sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
-    )
-  const near = (rows: Expression<unknown>) =>
-    withAnalytics(db).insertInto('report_near_days').columns(['utc_day', 'local_day', 'day']).expression(rows)
-  const inAnyZone = near(
-    withAnalytics(db)
-      .selectFrom('report_utc_days')
-      .select(['utc_day', 'day as local_day', 'day'])
-      .where('zone', '=', zone)
-      .where('from_at', '>=', since),
-  )
-  if (zone !== allDays) return [inZone, inAnyZone]
-  const [first, end] = [firstDay - 2, lastEnd]
-  const every = dialect.sql.calendar.dayRows([
-    { first, days: end - first, start: first * daySeconds, end: end * daySeconds },
-  ])
-  const without = near(
-    sql`select utc_day, '', null from (select day as utc_day from (${every}) as every_day union all select '') as days where true`,
-  )
-  return [inZone, inAnyZone, without]
+  const byUtcDay = utcDays
+    ? withAnalytics(db)
+        .insertInto('report_utc_days')
+        .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
+        .expression(
+          sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
+        )
+    : []
+  return [filled, last, byUtcDay]
+    .flat()
+    .map((statement) => statement.onConflict((c) => c.doNothing()).compile())
 }
 
 /** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
@@ -96,7 +68,7 @@ async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | u
  * copy in another kind of database needs others.
  */
 const rulesOf = ({ dialect }: Pick<Warehouse, 'dialect'>): string =>
-  `${process.versions.tz ?? 'unknown'}/${dialect.sql.calendar.utcDayRows ? '5' : '4 short'}`
+  `${process.versions.tz ?? 'unknown'}/4${dialect.sql.calendar.utcDayRows ? '' : ' short'}`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: Warehouse): Promise<boolean> {
@@ -144,9 +116,6 @@ export async function refreshCalendar(
     await fill(warehouse, zone, { from: isCurrent ? (stored ?? firstDay) : firstDay, end })
     filled.push(zone)
   }
-  const planned = warehouse.dialect.sql.calendar.planned?.('report_near_days') ?? []
-  if (filled.length > 0 && planned.length > 0)
-    await warehouse.write(planned.map((statement) => statement.compile(warehouse.db)))
   if (!isCurrent) await warehouse.write([storeMeta(warehouse.db, memory, rulesOf(warehouse))])
   return filled
 }

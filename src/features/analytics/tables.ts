@@ -38,16 +38,6 @@ export const analyticsTables = {
       day: field('day', 'The day.'),
     },
   }),
-  report_near_days: define({
-    doc: "The days that any zone in use has during each UTC day, so that a view's condition on days finds rows by UTC day. Each UTC day also has a row without a day, and so has no UTC day at all. Empty on Postgres.",
-    key: ['utc_day', 'local_day'],
-    fields: {
-      utc_day: text('A UTC day as YYYY-MM-DD; empty for instants beyond the calendar.'),
-      local_day: text('The day as YYYY-MM-DD; empty if it has none.'),
-      day: field('day', 'The same day; null if it has none.'),
-    },
-    indexes: [['day', 'utc_day']],
-  }),
   report_zones: define({
     doc: 'The time zone of each shop. Tenant 0, shop 0 is for every shop without a row.',
     key: ['tenant_id', 'shop_id'],

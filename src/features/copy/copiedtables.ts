@@ -15,10 +15,14 @@ export interface CopiedTables {
 }
 
 /**
- * What the warehouse makes again by itself: the lease, a table that gives views their types, and who listens: nobody to
- * the copy.
+ * What the warehouse makes again by itself: the lease, tables that the views need, and who listens: nobody to the copy.
  */
-const madeAnew: ReadonlySet<string> = new Set(['sync_lease', 'report_types', 'sync_listeners'])
+const madeAnew: ReadonlySet<string> = new Set([
+  'sync_lease',
+  'report_types',
+  'report_near_days',
+  'sync_listeners',
+])
 
 /** Every table that any configuration of these resources could have made. */
 function everyTable({ list, tables, state }: Model): Table[] {

@@ -25,7 +25,6 @@ import { encode, pageOfRows, rowsOf, type SqlitePage, type TupleRows } from './r
 import { scan } from './scan.js'
 import { narrowIntegers, SqliteSession } from './session.js'
 import { WriterThread } from './thread/writerclient.js'
-import { utcDay } from './viewsql.js'
 import { viewStore } from './viewstore.js'
 import { WriteLock } from './writelock.js'
 
@@ -256,7 +255,6 @@ export function sqliteDialect(
     server: sql<string>`''`,
     sql: {
       columnType: (kind) => columnTypes[kind].sqlite,
-      utcDay,
       numbers: 'double',
       extra,
       calendar,

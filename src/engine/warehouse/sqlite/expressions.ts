@@ -4,6 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
 import type { CalendarSql, DayRun, DialectSql, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
+import { utcDay } from './neardays.js'
 
 /** The path of a member, quoted like JSON, so a dot or a quote in the name is part of the name. */
 const path = (name: string): string => `$.${JSON.stringify(name)}`
@@ -73,17 +74,4 @@ const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
     from days join (select 0 as k union all select 1 union all select 2) on ${sql.raw(midnight)} < finish`
 }
 
-/**
- * SQLite takes a range of an index for a 64th of it: a month of the table's seventy years would look like a year, and a
- * view would read all rows of a shop instead. `pragma optimize` leaves an eighth of the rows alone, since it only
- * corrects a tenth. Reading a hundred rows is enough for the rest.
- */
-const planned: CalendarSql['planned'] = (table) => [
-  sql`pragma analysis_limit = 100`,
-  sql`analyze ${sql.id(table)}`,
-  sql`pragma analysis_limit = 0`,
-  sql`update sqlite_stat1 set stat = (select max(1, count(*) / 8) from ${sql.id(table)}) || substr(stat, instr(stat, ' '))
-    where tbl = ${sql.lit(table)} and idx is not null`,
-]
-
-export const calendar: CalendarSql = { dayRows, utcDayRows, planned }
+export const calendar: CalendarSql = { dayRows, utcDayRows, utcDay }

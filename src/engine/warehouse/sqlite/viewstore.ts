@@ -4,6 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { ViewStore } from '../viewstore.js'
+import { makeNearDays } from './neardays.js'
 import { typesTable, viewSql } from './viewsql.js'
 
 export const viewStore = (db: Db, where: string): ViewStore => ({
@@ -33,7 +34,10 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
   },
   obstacle: async () => undefined,
   slowedBy: async () => undefined,
-  prepare: async (run) => void (await run(sql.raw(typesTable).compile(db))),
+  prepare: async (run) => {
+    await run(sql.raw(typesTable).compile(db))
+    await makeNearDays(db, run)
+  },
   make: async (run, { name, query }) => {
     await run(sql`drop view if exists ${sql.id(name)}`.compile(db))
     await run(sql`create view ${sql.id(name)} as ${sql.raw(query)}`.compile(db))
