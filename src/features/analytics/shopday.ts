@@ -16,7 +16,7 @@ const daySeconds = 86_400
 /** The calendar's first day, 1990-01-01, in days since 1970-01-01. */
 export const firstDay = 7305
 /** The first day after every calendar that there will be. */
-export const lastEnd = Date.UTC(calendarYears.end, 0, 1) / dayMs
+const lastEnd = Date.UTC(calendarYears.end, 0, 1) / dayMs
 const yearsAhead = 10
 
 /** Days since 1970-01-01. */

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
 import type { CalendarSql, DayRun, DialectSql, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
-import { utcDay } from './neardays.js'
+import { utcDay } from './viewsql.js'
 
 /** The path of a member, quoted like JSON, so a dot or a quote in the name is part of the name. */
 const path = (name: string): string => `$.${JSON.stringify(name)}`

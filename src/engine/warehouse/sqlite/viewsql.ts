@@ -6,6 +6,7 @@
  */
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import {
+  calendarYears,
   isBelow,
   mostShare,
   mostUnits,
@@ -14,7 +15,6 @@ import {
   usualZone,
   type ViewSql,
 } from '../viewsql.js'
-import { utcDay } from './neardays.js'
 
 /** The empty table whose columns provide the types of a view's columns. */
 export const typesTable =
@@ -148,6 +148,16 @@ const isDayOf = (alias: string, zone: string, instant: string): string =>
 const day = (zone: string, instant: string): string =>
   `(select day_.day from {report_utc_days} day_ where ${isDayOf('day_', zone, instant)})`
 
+/** The first UTC day, and the first one after the last. A local day begins and ends less than a day apart from UTC's. */
+export const utcDays = { first: `${calendarYears.first - 1}-12-30`, end: `${calendarYears.end}-01-03` }
+
+/**
+ * An instant's UTC day as a text; empty for no instant, and for those of years that no calendar has. A function has no
+ * affinity, and without the cast an index of it would not serve the comparison with a column.
+ */
+export const utcDay = (instant: string): string =>
+  `cast(case when ${instant} >= '${utcDays.first}' and ${instant} < '${utcDays.end}' then substr(${instant}, 1, 10) else '' end as text)`
+
 /** At most one row is joined. */
 function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const [zone, local] = [`${alias}_zone`, `${alias}_local`]
@@ -156,7 +166,7 @@ function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): Joi
   return { day: `${local}.day`, join }
 }
 
-/** Exactly one row is joined (neardays.ts). A day chosen among several joined columns wouldn't be a typed column. */
+/** Exactly one row is joined (viewstore.ts). A day chosen among several joined columns wouldn't be a typed column. */
 function soughtDay(alias: string, at: ShopInstant): JoinedDay {
   const { day, join } = computedDay(alias, at)
   const near = `join "report_near_days" ${alias} on ${alias}.utc_day = ${utcDay(at.instant)} and ${alias}.local_day = coalesce(cast(${day} as text), '')`

@@ -3,9 +3,57 @@ import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
-import type { ViewStore } from '../viewstore.js'
-import { makeNearDays } from './neardays.js'
-import { typesTable, viewSql } from './viewsql.js'
+import type { RunStatement, ViewStore } from '../viewstore.js'
+import { typesTable, utcDays, viewSql } from './viewsql.js'
+
+const daySeconds = 86_400
+const dayNumber = (day: string): number => Date.parse(day) / (daySeconds * 1000)
+
+/** Each UTC day has four rows; one is for instants beyond. */
+const wholeTable = (dayNumber(utcDays.end) - dayNumber(utcDays.first)) * 4 + 1
+
+const filling = sql`insert or ignore into report_near_days (utc_day, local_day, day)
+  with recursive utc (n) as (select ${sql.lit(dayNumber(utcDays.first))} union all select n + 1 from utc where n + 1 < ${sql.lit(dayNumber(utcDays.end))}),
+  near (k) as (select null union all select -1 union all select 0 union all select 1)
+  select date(n * ${sql.lit(daySeconds)}, 'unixepoch'), coalesce(date((n + k) * ${sql.lit(daySeconds)}, 'unixepoch'), ''),
+    date((n + k) * ${sql.lit(daySeconds)}, 'unixepoch') from utc, near
+  union all select '', '', null`
+
+const refusing = (change: 'delete' | 'update') =>
+  sql.raw(`create trigger if not exists report_near_days_${change} before ${change} on report_near_days
+  begin select raise(abort, 'report_near_days has to stay whole: views would lose rows'); end`)
+
+/**
+ * SQLite takes a range of an index for a 64th of it: a month of the table's seventy years would look like a year, and a
+ * view would read all rows of a shop instead. So the statistics claim a smaller index. `pragma optimize` corrects those
+ * of a table that are off by a factor of ten, but not those of an index with a condition. Reading a hundred rows is
+ * enough for the rest.
+ */
+const statistics = [
+  sql`pragma analysis_limit = 100`,
+  sql`analyze report_near_days`,
+  sql`pragma analysis_limit = 0`,
+  sql`update sqlite_stat1 set stat = ${sql.lit(Math.floor(wholeTable / 20))} || substr(stat, instr(stat, ' '))
+    where idx = 'report_near_days_by_day'`,
+]
+
+/**
+ * Makes the table by which a condition on days finds rows, in the current transaction. It has the local days that an instant of each UTC day can have in any time
+ * zone, and one row without a day. Views join it by an inner join, since SQLite doesn't begin at the right side of an
+ * outer one in a query with groups. So every row of theirs needs its row here, or it would be lost. That's why the table
+ * depends on nothing, is filled in the transaction that makes the views, and then refuses changes.
+ */
+async function makeNearDays(db: Db, run: RunStatement): Promise<void> {
+  await run(
+    sql`create table if not exists report_near_days (utc_day TEXT not null, local_day TEXT not null, day DATE,
+      primary key (utc_day, local_day)) without rowid`.compile(db),
+  )
+  const { rows } = await run(sql<{ n: number }>`select count(*) as n from report_near_days`.compile(db))
+  if (Number(rows[0]?.n) === wholeTable) return
+  const index = sql`create index if not exists report_near_days_by_day on report_near_days (day, utc_day) where day is not null`
+  for (const statement of [filling, index, refusing('delete'), refusing('update'), ...statistics])
+    await run(statement.compile(db))
+}
 
 export const viewStore = (db: Db, where: string): ViewStore => ({
   sql: viewSql,
