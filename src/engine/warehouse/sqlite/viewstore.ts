@@ -38,10 +38,11 @@ const statistics = [
 ]
 
 /**
- * Makes the table by which a condition on days finds rows, in the current transaction. It has the local days that an instant of each UTC day can have in any time
- * zone, and one row without a day. Views join it by an inner join, since SQLite doesn't begin at the right side of an
- * outer one in a query with groups. So every row of theirs needs its row here, or it would be lost. That's why the table
- * depends on nothing, is filled in the transaction that makes the views, and then refuses changes.
+ * Makes the table by which a condition on days finds rows, in the current transaction. It has the local days that an
+ * instant of each UTC day can have in any time zone, and one row without a day. Views join it by an inner join, since
+ * SQLite doesn't begin at the right side of an outer one in a query with groups. So every row of theirs needs its row
+ * here, or it would be lost. That's why the table depends on nothing, is filled in the transaction that makes the
+ * views, and then refuses changes.
  */
 async function makeNearDays(db: Db, run: RunStatement): Promise<void> {
   await run(
