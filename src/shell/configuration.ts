@@ -35,10 +35,6 @@ export interface OpenFile {
   readonly keys: readonly string[]
 }
 
-interface Found extends Loaded {
-  readonly openFiles: readonly OpenFile[]
-}
-
 /** Environment variables take precedence over the file. */
 function withVariables({ globals, io }: Pick<Call, 'globals' | 'io'>) {
   const known = surroundings(io)
@@ -49,7 +45,9 @@ function withVariables({ globals, io }: Pick<Call, 'globals' | 'io'>) {
 }
 
 /** The configuration that the command line, the environment or the working directory names. */
-export async function loadConfiguration(call: Call): Promise<Found> {
+export async function loadConfiguration(
+  call: Call,
+): Promise<Loaded & { readonly openFiles: readonly OpenFile[] }> {
   const { around, envFile } = withVariables(call)
   const sections = await sectionsOf(call.features)
   const loaded = load({ ...around, tablesOf, sections, file: call.globals.config })

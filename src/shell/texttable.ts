@@ -122,14 +122,16 @@ function widthsOf(columns: readonly Column[], room: number): number[] {
   return widths
 }
 
-interface Drawing {
-  readonly columns: readonly Column[]
-  readonly widths: readonly number[]
-  readonly terminal: Terminal
-}
-
 /** One row of cells, with as many lines as its tallest cell. */
-function linesOf(cells: readonly string[], { columns, widths, terminal }: Drawing, ink?: Ink): string[] {
+function linesOf(
+  cells: readonly string[],
+  {
+    columns,
+    widths,
+    terminal,
+  }: { readonly columns: readonly Column[]; readonly widths: readonly number[]; readonly terminal: Terminal },
+  ink?: Ink,
+): string[] {
   const broken = columns.map(({ at, keepWords }, i) => wrapped(cells[at] ?? '', widths[i] ?? 0, keepWords))
   const height = Math.max(...broken.map((lines) => lines.length))
   return Array.from({ length: height }, (_, row) => {

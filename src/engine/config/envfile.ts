@@ -11,11 +11,6 @@ import type { Environment } from './expand.js'
 /** The name of the file next to a configuration. */
 export const usualEnvFile = 'shopsync.env'
 
-interface EnvFile {
-  readonly file: string
-  readonly variables: Environment
-}
-
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 
@@ -69,7 +64,7 @@ function mistakeIn(found: RegExpExecArray | null): string | undefined {
 export function readEnvFile(
   named: string | undefined,
   { workingDirectory, config }: { readonly workingDirectory: string; readonly config: string },
-): EnvFile | undefined {
+): { readonly file: string; readonly variables: Environment } | undefined {
   const usual = join(dirname(resolve(workingDirectory, config)), usualEnvFile)
   const file = named === undefined ? usual : resolve(workingDirectory, named)
   try {

@@ -140,11 +140,9 @@ function assemble(authority: string, path: string, more: Parameters): PostgresAd
   }
 }
 
-type Place = Pick<PostgresAddress, 'host' | 'port'>
-
 const hostHint = `Type postgres://USER:PASSWORD@HOST:PORT/DATABASE. ${escapes}`
 
-function readHost(text: string): Place | AddressFault {
+function readHost(text: string): Pick<PostgresAddress, 'host' | 'port'> | AddressFault {
   if (text.includes(',')) return fault('several hosts', 'Name the one that can be written')
   const [, v6, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([^:[\]]*))(?::(.*))?$/i.exec(text) ?? []
   const host = v6 ?? decodeURIComponent(plain)

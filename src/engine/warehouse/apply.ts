@@ -139,16 +139,11 @@ async function writeRoots<R extends Rows<R>>(table: Table, rows: R, work: Work<R
   return written + rewritten + shown
 }
 
-interface WrittenChildren {
-  readonly written: number
-  readonly removed: number
-}
-
 async function writeChildren<R extends Rows<R>>(
   table: Table,
   all: R,
   work: Work<R>,
-): Promise<WrittenChildren> {
+): Promise<{ readonly written: number; readonly removed: number }> {
   const { session, batch, sorted, looked, isNew } = work
   if (isNew) {
     const inserted = all.owners.length > 0 ? await session.insert(table, all, batch) : 0

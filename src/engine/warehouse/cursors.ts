@@ -246,15 +246,18 @@ export const endRefill = (db: Db, key: CursorKey, demand: string): CompiledQuery
 
 type JsonColumn = 'walk' | 'refill_walk' | 'remembered'
 
-type CursorChange = Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | JsonColumn> & {
-  readonly [name in JsonColumn]?: unknown
-}
-
 /** The statement that moves a cursor. It runs in the transaction of the rows that justify the move. */
 export function moveCursor(
   db: Db,
   key: CursorKey,
-  { walk, refill_walk, remembered, ...rest }: CursorChange,
+  {
+    walk,
+    refill_walk,
+    remembered,
+    ...rest
+  }: Omit<Updateable<StateRows['sync_cursors']>, 'tenant_id' | 'resource' | JsonColumn> & {
+    readonly [name in JsonColumn]?: unknown
+  },
 ): CompiledQuery {
   const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value))
   const columns = {

@@ -13,11 +13,6 @@ import { quoted } from './versiontext.js'
 /** Rows per statement. Their JSON has a few hundred kilobytes. */
 const linesAtOnce = 5000
 
-interface LinesPlace {
-  readonly dialect: Dialect
-  readonly session: Session
-}
-
 interface Target {
   readonly table: Table
   /** The columns of its key, including the tenant. */
@@ -58,7 +53,7 @@ export class ChangedLines {
       }
   }
 
-  async write({ dialect, session }: LinesPlace): Promise<void> {
+  async write({ dialect, session }: { readonly dialect: Dialect; readonly session: Session }): Promise<void> {
     for (const { table, key, computed, rows } of this.#targets) {
       // The tenant is one of the given values. If it were a parameter, SQLite without statistics would read all lines
       // of the tenant for each of these.

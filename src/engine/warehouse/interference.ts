@@ -53,7 +53,11 @@ const unlike = (where: string, table: string, did: string, hint: string): Skip =
   })
 
 /** Rows that the database left out, or holds differently than they were sent, without an error. */
-export const notStored = (where: string, table: string, { stored, sent }: StoredCounts): Skip =>
+export const notStored = (
+  where: string,
+  table: string,
+  { stored, sent }: { readonly stored: number; readonly sent: number },
+): Skip =>
   unlike(
     where,
     table,
@@ -86,11 +90,6 @@ const hiddenRows = (where: string, { table, problem, hint }: Interference): Skip
     code: 'warehouse',
     hint,
   })
-
-interface StoredCounts {
-  readonly stored: number
-  readonly sent: number
-}
 
 /**
  * Reads back what a batch wrote to a table that something interferes with. `owners`: the records that should have no other

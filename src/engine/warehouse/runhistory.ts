@@ -36,13 +36,13 @@ export const startBeforeLast = (warehouse: Reader): Promise<string | null> =>
     return before?.started_at ?? null
   })
 
-interface RunStart {
-  readonly runId: string
-  readonly startedAt: string
-}
-
 /** The runs that began in a time range, oldest first. */
-export const runsBetween = (warehouse: Reader, from: string, to: string, most: number): Promise<RunStart[]> =>
+export const runsBetween = (
+  warehouse: Reader,
+  from: string,
+  to: string,
+  most: number,
+): Promise<{ readonly runId: string; readonly startedAt: string }[]> =>
   warehouse.read(async (db) => {
     const rows = await db
       .selectFrom('sync_runs')

@@ -186,15 +186,9 @@ async function withoutValues(
   }
 }
 
-interface Storing {
-  readonly dialect: Dialect
-  readonly to: BatchTables
-  readonly batch: Batch
-}
-
 /** Stores a batch; without the values that the database can't hold, if it refuses any. */
 export async function storeStorable(
-  { dialect, to, batch }: Storing,
+  { dialect, to, batch }: { readonly dialect: Dialect; readonly to: BatchTables; readonly batch: Batch },
   store: (batch: Batch) => Promise<Applied>,
 ): Promise<Applied> {
   try {

@@ -24,7 +24,11 @@ type Facts =
   | { readonly of: 'revoked'; readonly tenantId: Int64 }
   | { readonly of: 'grant'; readonly tenantId: Int64; readonly granted: readonly Int64[] }
   /** `readable`: what the API shows of one resource; undefined if there is no resource to request. */
-  | { readonly of: 'tenant'; readonly tenantId: Int64; readonly readable: Readable | undefined }
+  | {
+      readonly of: 'tenant'
+      readonly tenantId: Int64
+      readonly readable: { readonly resource: string; readonly records: number } | undefined
+    }
   /** How many resources of one tenant answer, and which are not offered. */
   | {
       readonly of: 'resources'
@@ -74,11 +78,6 @@ type Facts =
   /** What to register there. */
   | { readonly of: 'event names'; readonly names: readonly string[] }
   | { readonly of: 'failure'; readonly what: string; readonly error: unknown }
-
-interface Readable {
-  readonly resource: string
-  readonly records: number
-}
 
 /** One trial and its outcome. `exitCode`: 0 if all is well or only worth knowing, otherwise the command's exit code. */
 export type Trial = Facts & { readonly exitCode: 0 | 1 | 2 | 3 }

@@ -20,8 +20,6 @@ export interface Passage {
   readonly to: NumberForm
 }
 
-type Carry = (value: Value) => Value | Unfit
-
 /** Whether a number, as written, has no more digits than a double keeps. */
 const isShort = (text: string): boolean => text.length <= 15 && !/[eE]/.test(text)
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
@@ -100,7 +98,7 @@ function carrySome(value: Value, kind: Kind, passage: Passage): Value | Unfit {
 
 /** Returns the value as the other side holds it, or why it can't. */
 export const carrierOf =
-  (kind: Kind, passage: Passage): Carry =>
+  (kind: Kind, passage: Passage): ((value: Value) => Value | Unfit) =>
   (value) =>
     value === null ? null : carrySome(value, kind, passage)
 

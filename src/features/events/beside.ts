@@ -43,13 +43,6 @@ export const besideRuns = (
   during: (run, planned) => new Beside(run, planned, { config, inbox, settings, memory }),
 })
 
-interface Parts {
-  readonly config: Pick<Config, 'sync'>
-  readonly inbox: Inbox
-  readonly settings: RingSettings
-  readonly memory: RingMemory
-}
-
 class Beside implements AsyncDisposable {
   readonly #ended = new AbortController()
   readonly #going: Promise<void>
@@ -57,7 +50,12 @@ class Beside implements AsyncDisposable {
   constructor(
     private readonly run: WritingRun,
     private readonly planned: PlannedWork,
-    private readonly parts: Parts,
+    private readonly parts: {
+      readonly config: Pick<Config, 'sync'>
+      readonly inbox: Inbox
+      readonly settings: RingSettings
+      readonly memory: RingMemory
+    },
   ) {
     this.#going = this.#goOn().catch((error: unknown) => {
       // The planned work has the same problem and reports it; events wait for the next process that rings.

@@ -30,8 +30,6 @@ const certificateWarning = 14 * 86_400_000
 /** For how many milliseconds `/ready` doesn't write again. */
 const readyFor = 1000
 
-type Log = (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
-
 /** Runs until the program tells it to end. Problems are reported through the port. */
 export async function receive(call: ReceiverCall, port: MessagePort): Promise<void> {
   const say = (message: FromThread): void => port.postMessage(message)
@@ -65,7 +63,7 @@ class Receiver {
   readonly #presence: Presence
   readonly #secrets: SecretCheck
   readonly #http: HttpReceiver
-  readonly #log: Log
+  readonly #log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
   synced: SyncedNow
   turnsFail = false
   #askedAt = Number.NEGATIVE_INFINITY

@@ -125,8 +125,6 @@ const shape = section(
 )
 
 type AlertsDocument = z.output<typeof shape>
-type Text = string | { readonly file: string }
-
 /** Mistakes in the addresses. The addresses are secrets too, so no message quotes them. */
 function addressProblems({ rules, heartbeat }: AlertsDocument, allowInsecure: boolean): Problem[] {
   const webhooks = rules.map(({ webhook }, i) => [`alerts.rules[${i}].webhook`, webhook] as const)
@@ -135,7 +133,7 @@ function addressProblems({ rules, heartbeat }: AlertsDocument, allowInsecure: bo
   )
 }
 
-const secretOf = (value: Text | undefined): Secret | undefined =>
+const secretOf = (value: (string | { readonly file: string }) | undefined): Secret | undefined =>
   typeof value === 'string' ? new Secret(value) : undefined
 
 const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): AlertSettings => ({

@@ -119,10 +119,11 @@ function overdueSince(moment: string | null, { nowMicros }: HealthRule, millisec
   return fromMicros(stamp > nowMicros ? nowMicros : stamp + BigInt(milliseconds) * 1000n)
 }
 
-type Judged = Pick<CursorRow, 'status' | 'completeness' | 'last_success_at'>
-
 /** The state of a cursor of a tenant that should be walked; undefined: no run has begun it. */
-export function cursorState(row: Judged | undefined, rule: HealthRule): CursorHealth['state'] {
+export function cursorState(
+  row: Pick<CursorRow, 'status' | 'completeness' | 'last_success_at'> | undefined,
+  rule: HealthRule,
+): CursorHealth['state'] {
   const unread = rule.runningMs === null ? 'never' : 'loading'
   if (row === undefined) return unread
   if (row.status === 'unavailable') return 'unavailable'
@@ -142,11 +143,15 @@ export const isTrouble = (cursor: CursorHealth): boolean => isStateTrouble(curso
 
 /* The same for the database, where it would take too long to read every row. */
 
-type CursorColumns = ExpressionBuilder<Database, 'sync_cursors'>
 type Moment = 'last_success_at' | 'deletes_checked_at'
 
 /** `isOlderThan` of the column. */
-function isOld(eb: CursorColumns, column: Moment, { nowMicros }: HealthRule, milliseconds: number) {
+function isOld(
+  eb: ExpressionBuilder<Database, 'sync_cursors'>,
+  column: Moment,
+  { nowMicros }: HealthRule,
+  milliseconds: number,
+) {
   const ago = (length: number): string => fromMicros(nowMicros - BigInt(length) * 1000n)
   return eb.or([eb(column, '<', ago(milliseconds)), eb(column, '>=', ago(-clocksApartMs))])
 }

@@ -78,9 +78,11 @@ export function readGauges(options: GaugesOptions): Promise<WarehouseGauges> {
   })
 }
 
-type CursorGauges = Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'times'>
-
-async function readCursorGauges(db: Db, options: GaugesOptions, rule: HealthRule): Promise<CursorGauges> {
+async function readCursorGauges(
+  db: Db,
+  options: GaugesOptions,
+  rule: HealthRule,
+): Promise<Pick<WarehouseGauges, 'states' | 'deletesUnchecked' | 'times'>> {
   const { resources, maxTenants } = options
   const counts = new Map(cursorStates.map((state) => [state, 0]))
   const count = (state: CursorHealth['state'], by: number): void =>

@@ -6,9 +6,9 @@ import type { Incident } from './incident.js'
 
 const shown = 5
 
-type OfCursor = Incident & { readonly tenant_id: Int64; readonly resource: string }
-
-const isOfCursor = (incident: Incident): incident is OfCursor =>
+const isOfCursor = (
+  incident: Incident,
+): incident is Incident & { readonly tenant_id: Int64; readonly resource: string } =>
   incident.tenant_id !== null && incident.resource !== null
 
 /** A message begins with its tenant and resource. If several share it, they come before the sentence. */

@@ -86,9 +86,10 @@ interface Asked {
   readonly missing: ReadonlySet<string>
 }
 
-type LiveCount = (resource: string, tenantId: Int64) => Int64
-
-async function readLiveRows(db: Db, { tenants, resources, missing }: Asked): Promise<LiveCount> {
+async function readLiveRows(
+  db: Db,
+  { tenants, resources, missing }: Asked,
+): Promise<(resource: string, tenantId: Int64) => Int64> {
   const counts = new Map(resources.map((name) => [name, new Map<Int64, Int64>()]))
   if (!missing.has('sync_registers')) await addRegisters(db, counts)
   for (const [resource, known] of counts) {

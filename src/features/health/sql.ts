@@ -13,8 +13,6 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { KeptIncident } from './incident.js'
 import { type alertTables, withAlerts } from './tables.js'
 
-type Stored = Selectable<RowsOf<typeof alertTables>['sync_alerts']>
-
 /** In sync_meta: since when incidents are kept, and how far drift was looked at. */
 export interface AlertMark {
   /** Earlier quarantine and drift is not news. */
@@ -61,7 +59,11 @@ export const storeMark = (db: Db, mark: AlertMark): CompiledQuery =>
     .compile()
 
 /** In the table, 0 and the empty resource stand for all of them: they are part of its key. */
-const keptOf = ({ tenant_id, resource, ...row }: Stored): KeptIncident => ({
+const keptOf = ({
+  tenant_id,
+  resource,
+  ...row
+}: Selectable<RowsOf<typeof alertTables>['sync_alerts']>): KeptIncident => ({
   ...row,
   tenant_id: Number(tenant_id) === 0 ? null : tenant_id,
   resource: resource === '' ? null : resource,

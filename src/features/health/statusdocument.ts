@@ -138,8 +138,6 @@ const isWell = ({
   !(events && isUnreadable(events)) &&
   belongs_to?.configured !== false
 
-type Db = Warehouse['db']
-
 /** Freshness, row counts, problems and the last run of a warehouse. Read-only. */
 export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
   const stretched = await stretchedBound(asked.warehouse, asked.targets)
@@ -228,7 +226,7 @@ async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions
     }))
 }
 
-async function readTenants(db: Db, { exceptTenants }: StatusOptions): Promise<TenantStatus[]> {
+async function readTenants(db: Warehouse['db'], { exceptTenants }: StatusOptions): Promise<TenantStatus[]> {
   const all = tenantStandings(await tenantRows(db).execute(), { tenants: null, exceptTenants })
   const shared = await readSharedCounts(db)
   return all.map((tenant) => ({ ...tenant, shared_services: shared.get(tenant.tenant_id) ?? 0 }))

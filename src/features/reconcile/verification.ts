@@ -65,8 +65,6 @@ export interface Verified extends Awaited<ReturnType<DryRun['counts']>> {
   readonly differences: readonly ContentDifference[]
 }
 
-type Sample = Pick<Verified, 'sampled' | 'asked' | 'compared' | 'other_version' | 'differences'>
-
 export const isEqual = (found: Verified): boolean =>
   found.missing + found.outdated + found.extra + found.unstorable + found.differences.length === 0
 
@@ -220,7 +218,9 @@ export class Verification implements VerifyWork {
   }
 
   /** Compares randomly chosen records field by field. Counts what was done: by id, the source may answer nothing. */
-  async #sample(): Promise<Sample> {
+  async #sample(): Promise<
+    Pick<Verified, 'sampled' | 'asked' | 'compared' | 'other_version' | 'differences'>
+  > {
     const differences: ContentDifference[] = []
     const chosen = await this.#chooseIds(this.options.sample)
     // Of a record that is gone there is nothing to compare, and the comparison has counted its row.

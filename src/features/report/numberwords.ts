@@ -41,11 +41,9 @@ export function percentOfAll(part: number, of: number): string {
   return rounded === '100.0%' ? 'over 99.9%' : rounded
 }
 
-type Direction = 'up' | 'down' | 'level'
-
 export interface Trend {
   readonly text: string
-  readonly direction: Direction
+  readonly direction: 'up' | 'down' | 'level'
 }
 
 /**

@@ -27,13 +27,6 @@ export interface ResourceFreshness {
   readonly quarantined: number
 }
 
-interface QuarantineLine {
-  readonly resource: string
-  readonly reason: string
-  readonly values: number
-  readonly lastSeenAt: string
-}
-
 interface DriftLine {
   readonly resource: string
   readonly path: string
@@ -61,7 +54,12 @@ export interface OperationsData {
   readonly targets: readonly ResourceFreshnessStatus[]
   /** Why lists wait longer than `polling.atLeast`, in words; empty while they don't. */
   readonly stretched: string
-  readonly quarantine: readonly QuarantineLine[]
+  readonly quarantine: readonly {
+    readonly resource: string
+    readonly reason: string
+    readonly values: number
+    readonly lastSeenAt: string
+  }[]
   readonly drift: readonly DriftLine[]
   /** How many kinds of drift there are; `drift` contains the newest. */
   readonly driftSeen: number

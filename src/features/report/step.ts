@@ -5,11 +5,6 @@ import { now } from '../../engine/run/tenant.js'
 import { chooseFrom } from '../../shell/chosenbyflags.js'
 import type { StepKind, StepSettings } from '../../shell/command.js'
 
-interface ReportSettings extends StepSettings {
-  readonly out?: string
-  readonly operations?: boolean
-}
-
 export const reportAsStep: StepKind = {
   command: 'report',
   does: 'write the page of shopsync report.',
@@ -39,7 +34,12 @@ export const reportAsStep: StepKind = {
   },
   prepare: async (
     context,
-    { job, out: named, operations = false, ...step }: ReportSettings & { readonly job: string },
+    {
+      job,
+      out: named,
+      operations = false,
+      ...step
+    }: (StepSettings & { readonly out?: string; readonly operations?: boolean }) & { readonly job: string },
     tell,
   ) => {
     const { tenants } = chooseFrom(context.config, step)

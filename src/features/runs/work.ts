@@ -61,7 +61,6 @@ export interface PastRun {
   readonly failures: readonly PastFailure[]
 }
 
-type RunRow = StateRows['sync_runs']
 type CursorRow = StateRows['sync_run_cursors']
 
 const isFailure = ({ status }: Pick<CursorRow, 'status'>): boolean =>
@@ -78,7 +77,11 @@ function changedOf(cursors: readonly CursorRow[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, changed) => sum + changed, 0)
 }
 
-function pastRun(row: RunRow, cursors: readonly CursorRow[], holder: StatusHolder | null): PastRun {
+function pastRun(
+  row: StateRows['sync_runs'],
+  cursors: readonly CursorRow[],
+  holder: StatusHolder | null,
+): PastRun {
   const { run_id, job, mode, started_at, finished_at, error } = row
   // A killed run could not record its end: it is only running while it holds the lease.
   const status = row.status === 'running' && holder?.run_id !== run_id ? 'interrupted' : row.status

@@ -159,14 +159,20 @@ async function runJob(
   }
 }
 
-interface Parts {
-  readonly schedule: Schedule
-  readonly pages: Pages
-  readonly warehouse: Warehouse
-  readonly watch: ReplacementWatch
-}
-
-function served(context: CommandContext, { schedule, pages, warehouse, watch }: Parts): Served {
+function served(
+  context: CommandContext,
+  {
+    schedule,
+    pages,
+    warehouse,
+    watch,
+  }: {
+    readonly schedule: Schedule
+    readonly pages: Pages
+    readonly warehouse: Warehouse
+    readonly watch: ReplacementWatch
+  },
+): Served {
   const { model, clock } = context
   const readLastRuns = () =>
     readRuns({

@@ -20,11 +20,6 @@ export interface DueList extends PolledList {
   readonly task: CursorTask
 }
 
-interface Wanted {
-  readonly resources: readonly ResourceModel[]
-  readonly tenants: readonly Int64[]
-}
-
 /** What events tell of the lists. */
 interface Heard {
   /** undefined where nobody listens. */
@@ -73,7 +68,10 @@ export async function totalsOf(warehouse: Reader, { listening }: Heard): Promise
  */
 export async function dueLists(
   warehouse: Reader,
-  { resources, tenants }: Wanted,
+  {
+    resources,
+    tenants,
+  }: { readonly resources: readonly ResourceModel[]; readonly tenants: readonly Int64[] },
   {
     heard,
     now,

@@ -18,12 +18,8 @@ export interface BehindTarget {
 const leastShare = 0.5
 const hourMicros = 3_600_000_000n
 
-interface Outcome {
-  readonly met: number
-  readonly missed: number
-}
-
-const isBehind = ({ met, missed }: Outcome): boolean => met + missed > 0 && met / (met + missed) < leastShare
+const isBehind = ({ met, missed }: { readonly met: number; readonly missed: number }): boolean =>
+  met + missed > 0 && met / (met + missed) < leastShare
 
 /**
  * The resources for which most changes came late in the last full hour, and still do with those that came since. What came

@@ -119,11 +119,6 @@ function quarantinedPaths({ quarantine }: Pick<FlatPage, 'quarantine'>): Readonl
 const heldAs = (value: Stored, { kind }: Column, form: NumberForm): Value =>
   kind === 'number' && form === 'double' && typeof value === 'string' ? Number(value) : value
 
-interface DerivedRecord {
-  readonly tuples: Tuple[]
-  readonly lines: Lines | undefined
-}
-
 /** The tuples of one record's rows, and the values for its lines. */
 export function deriveRecord(
   { declared, table }: DerivedModel,
@@ -131,7 +126,7 @@ export function deriveRecord(
   record: WholeRecord,
   { settings, form }: DerivingContext,
   columns: readonly Column[] = tupleColumns(table).slice(1),
-): DerivedRecord {
+): { readonly tuples: Tuple[]; readonly lines: Lines | undefined } {
   const { rows, lines } = declared.rule(record, settings)
   const tuples = rows.map((row) => {
     const tuple: Tuple = [id]

@@ -62,8 +62,6 @@ export class PageFindings {
   }
 }
 
-type JsonObject = Readonly<Record<string, unknown>>
-
 /** Rows of records that are inside other records: the newest of each id, or the first of equally new ones. */
 export interface Embedded {
   readonly name: string
@@ -216,7 +214,7 @@ export class SlowPath {
   }
 
   /** Takes the members of an object that its declaration doesn't have. `path`: the object's, without positions. */
-  unknown(object: JsonObject, members: readonly UnknownMember[], path: string): void {
+  unknown(object: Readonly<Record<string, unknown>>, members: readonly UnknownMember[], path: string): void {
     const place = this.#positioned(path)
     for (const member of members) {
       const value = object[member.name]

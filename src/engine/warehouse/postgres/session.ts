@@ -73,8 +73,6 @@ export class StatementCache {
   }
 }
 
-type Query = pg.QueryConfig & { readonly rowMode?: 'array' }
-
 const listOf = (values: readonly (Int64 | string)[]): unknown =>
   typeof values[0] === 'string' ? values : `{${values.join(',')}}`
 
@@ -173,7 +171,9 @@ export class PostgresSession extends SharedSession<BinaryRows> {
     return `= any(${parameter}::${type}[])`
   }
 
-  async #query<T>(query: Query): Promise<{ rows: T[]; affected: number }> {
+  async #query<T>(
+    query: pg.QueryConfig & { readonly rowMode?: 'array' },
+  ): Promise<{ rows: T[]; affected: number }> {
     try {
       const { rows, rowCount } = await this.client.query(query)
       return { rows, affected: rowCount ?? 0 }

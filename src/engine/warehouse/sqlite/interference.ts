@@ -1,15 +1,9 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import type { Interference } from '../dialect.js'
 
-interface Found {
-  readonly table: string
-  readonly name: string
-  readonly type: 'trigger' | 'view'
-}
-
 export function interferences(raw: BetterSqlite3.Database, tables: readonly string[]): Interference[] {
   const found = raw
-    .prepare<[string], Found>(
+    .prepare<[string], { readonly table: string; readonly name: string; readonly type: 'trigger' | 'view' }>(
       `select tbl_name as "table", name, type from sqlite_master
         where type in ('trigger', 'view') and tbl_name in (select value from json_each(?)) order by name`,
     )

@@ -1,12 +1,6 @@
 /** Where the boxes of the diagram go and how its lines run. This is the only file that uses dagre. */
 import dagre from '@dagrejs/dagre'
 
-export interface Box {
-  readonly name: string
-  readonly width: number
-  readonly height: number
-}
-
 /** From the referenced table to the referring one. */
 export interface Line {
   readonly from: string
@@ -46,7 +40,10 @@ function around(points: readonly Point[], widthAt: (x: number) => number | undef
 }
 
 /** From left to right: a referenced table is left of those that refer to it. */
-export function place(boxes: readonly Box[], lines: readonly Line[]): PlacedDiagram {
+export function place(
+  boxes: readonly { readonly name: string; readonly width: number; readonly height: number }[],
+  lines: readonly Line[],
+): PlacedDiagram {
   const graph = new dagre.graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'LR', nodesep: 14, edgesep: 8, ranksep: 62, marginx: 8, marginy: 8 })
   graph.setDefaultEdgeLabel(() => ({}))

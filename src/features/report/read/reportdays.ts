@@ -7,11 +7,9 @@ import type { ReportMonth } from '../data.js'
 
 /* What the queries on the views share: SQL that works in both databases, and amounts as numbers. */
 
-type ViewDb = Kysely<ViewRows>
-
 /** What a query is about. */
 export interface Subject {
-  readonly db: ViewDb
+  readonly db: Kysely<ViewRows>
   /** null: all tenants. */
   readonly tenants: readonly Int64[] | null
   /**

@@ -132,14 +132,12 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
   }
 }
 
-interface OrderNames {
-  readonly number: unknown
-  readonly shop_name: string | null
-  readonly customer_name: string | null
-}
-
 const named = (
-  { number, shop_name, customer_name }: OrderNames,
+  {
+    number,
+    shop_name,
+    customer_name,
+  }: { readonly number: unknown; readonly shop_name: string | null; readonly customer_name: string | null },
   days: number,
   cents: unknown,
 ): NamedOrder => ({

@@ -9,11 +9,6 @@ import type { Applied, Batch } from '../../versionbatch.js'
 import type { SqlitePage } from '../rows.js'
 import { batchMessage, errorOf, type WriterPlace, type WriterReply } from './messages.js'
 
-interface Waiting {
-  readonly resolve: (applied: Applied) => void
-  readonly reject: (error: unknown) => void
-}
-
 /** Space for the rows of a page or two: the thread's objects are short-lived, and its heap must not grow on garbage. */
 const youngMegabytes = 16
 
@@ -27,7 +22,10 @@ const youngMegabytes = 16
  */
 export class WriterThread {
   /** The batches that wait for replies, in the order in which they were sent. */
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: {
+    readonly resolve: (applied: Applied) => void
+    readonly reject: (error: unknown) => void
+  }[] = []
   /** Resources whose tables the thread knows. */
   readonly #told = new Set<string>()
   #thread: Worker | undefined
