@@ -35,14 +35,12 @@ function section({ name, summary, help, argument, second, options = [], examples
 /** The most lines of a page: nobody scrolls through more. */
 const mostLines = 390
 
-interface ReferencePage {
+/** The commands in order, on as many pages as they need. The first page has what all commands share. */
+export function commandReference(commands: readonly Command[]): readonly {
   /** In docs/. */
   readonly file: string
   readonly text: string
-}
-
-/** The commands in order, on as many pages as they need. The first page has what all commands share. */
-export function commandReference(commands: readonly Command[]): readonly ReferencePage[] {
+}[] {
   const sections = commands.map((command) => ({ name: command.name, text: section(command) }))
   const linesOf = (text: string): number => text.split('\n').length + 1
   const pages: (typeof sections)[] = [[]]

@@ -2,19 +2,22 @@ import { Stop } from '../engine/base/errors.js'
 import { visible } from '../engine/base/escape.js'
 import type { Io } from './io.js'
 
-interface TypedConfirmation {
-  readonly question: string
-  /** For a refusal: what was not done, and how to do it without the prompt. */
-  readonly undone: string
-  /** Fires when the program should end. */
-  readonly signal: AbortSignal
-  readonly io: Pick<Io, 'stdin' | 'stderr' | 'interrupt'>
-}
-
 /** Throws Stop unless a person types the word. */
 export async function confirmTyped(
   word: string,
-  { question, undone, signal, io }: TypedConfirmation,
+  {
+    question,
+    undone,
+    signal,
+    io,
+  }: {
+    readonly question: string
+    /** For a refusal: what was not done, and how to do it without the prompt. */
+    readonly undone: string
+    /** Fires when the program should end. */
+    readonly signal: AbortSignal
+    readonly io: Pick<Io, 'stdin' | 'stderr' | 'interrupt'>
+  },
 ): Promise<void> {
   const refused = (message: string): Stop => new Stop(message, { exitCode: 2, hint: undone })
   if (!io.stdin.isTTY) throw refused('Cannot ask for confirmation: standard input is not a terminal')

@@ -5,15 +5,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 
-interface RoomSize {
-  /** Each connection takes a file descriptor, and without one a job can't open the warehouse. */
-  readonly most: number
-  /** How many of these are reserved for this machine: its probes must reach `/health`. */
-  readonly own: number
-  /** For how many milliseconds a connection may stay that isn't trusted; undefined: it isn't limited here. */
-  readonly untrustedMs?: number
-}
-
 interface Guest {
   readonly socket: Socket
   readonly address: string
@@ -65,7 +56,14 @@ export class ConnectionRoom {
 
   constructor(
     server: Server,
-    private readonly size: RoomSize,
+    private readonly size: {
+      /** Each connection takes a file descriptor, and without one a job can't open the warehouse. */
+      readonly most: number
+      /** How many of these are reserved for this machine: its probes must reach `/health`. */
+      readonly own: number
+      /** For how many milliseconds a connection may stay that isn't trusted; undefined: it isn't limited here. */
+      readonly untrustedMs?: number
+    },
   ) {
     server.on('connection', (socket: Socket) => this.#enter(socket))
     server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>

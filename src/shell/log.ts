@@ -26,15 +26,6 @@ function secretsIn(settings: unknown): string[] {
 
 export type { Logger } from 'pino'
 
-interface LogOptions {
-  readonly level: LogLevel
-  /** Lines for people instead of JSON. */
-  readonly text: boolean
-  /** Values that no line may contain, whatever message they came from. */
-  readonly secrets: readonly string[]
-  write(text: string): void
-}
-
 /** Paths that can hold credentials: in requests, in the configuration, and in errors that include either. */
 const credentials = ['secret', 'password', 'authorization', 'x-api-secret'].flatMap((key) => [
   `["${key}"]`,
@@ -42,7 +33,14 @@ const credentials = ['secret', 'password', 'authorization', 'x-api-secret'].flat
   `*.*["${key}"]`,
 ])
 
-export function createLog(options: LogOptions): Logger {
+export function createLog(options: {
+  readonly level: LogLevel
+  /** Lines for people instead of JSON. */
+  readonly text: boolean
+  /** Values that no line may contain, whatever message they came from. */
+  readonly secrets: readonly string[]
+  write(text: string): void
+}): Logger {
   const hidden = options.secrets.filter((secret) => secret.length > 3).flatMap(spellings)
   const conceal = (line: string): string =>
     hidden.reduce((text, secret) => text.replaceAll(secret, '[secret]'), line)

@@ -5,15 +5,6 @@ import { visible } from '../engine/base/escape.js'
 import { shortRequests } from '../engine/base/format.js'
 import { harmless, plainTerminal, type Terminal } from './terminal.js'
 
-interface OutputOptions {
-  readonly json: boolean
-  readonly quiet: boolean
-  readonly stdout: Writable
-  readonly stderr: Writable
-  /** Fits text to a terminal; only needed if there is one. */
-  readonly layOut?: (terminal: Terminal, text: string) => string
-}
-
 /** Colors according to Node: none with NO_COLOR or TERM=dumb, and always some with FORCE_COLOR. */
 const paperOf = (stream: Writable): Terminal =>
   stream instanceof WriteStream && stream.isTTY
@@ -26,7 +17,16 @@ export class Output {
   /** Writes to the terminal. A progress line, which has no end of its own, is removed before. */
   around: (write: () => void) => void = (write) => write()
 
-  constructor(private readonly options: OutputOptions) {}
+  constructor(
+    private readonly options: {
+      readonly json: boolean
+      readonly quiet: boolean
+      readonly stdout: Writable
+      readonly stderr: Writable
+      /** Fits text to a terminal; only needed if there is one. */
+      readonly layOut?: (terminal: Terminal, text: string) => string
+    },
+  ) {}
 
   get json(): boolean {
     return this.options.json

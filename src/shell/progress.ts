@@ -65,12 +65,6 @@ export async function shown<T>(
   }
 }
 
-interface Screen {
-  write(text: string): void
-  /** Columns of the terminal. */
-  width(): number
-}
-
 const clearLine = '\r\u001B[2K'
 const betweenDraws = 100
 /** How long a list takes isn't known before a few have arrived: a guess from less would be wrong by a factor. */
@@ -79,21 +73,24 @@ const leastWorked = 2000
 /** For rate-limit windows of unknown length. */
 const usualWindow = 60_000
 
-interface SoFar {
+/**
+ * Milliseconds that the rest takes. undefined while unknown. The rest continues at the pace so far, but no faster than
+ * the rate limit allows: a run that is quick until the limit is used up must not promise to stay so, and one that waits
+ * continues as quickly as before.
+ */
+export function timeToGo({
+  share,
+  worked,
+  now,
+  stats: { requests, window },
+}: {
   /** From 0 to 1. */
   readonly share: number
   /** In milliseconds since the work began, minus the time spent waiting for the rate limit. */
   readonly worked: number
   readonly now: number
   readonly stats: Pick<SourceStats, 'requests' | 'window'>
-}
-
-/**
- * Milliseconds that the rest takes. undefined while unknown. The rest continues at the pace so far, but no faster than
- * the rate limit allows: a run that is quick until the limit is used up must not promise to stay so, and one that waits
- * continues as quickly as before.
- */
-export function timeToGo({ share, worked, now, stats: { requests, window } }: SoFar): number | undefined {
+}): number | undefined {
   if (share < leastShare || worked < leastWorked) return undefined
   const byPace = (worked / share) * (1 - share)
   const left = Math.round((requests / share) * (1 - share))
@@ -137,7 +134,11 @@ export class ProgressDisplay {
 
   constructor(
     private readonly tracker: Tracker,
-    private readonly screen: Screen,
+    private readonly screen: {
+      write(text: string): void
+      /** Columns of the terminal. */
+      width(): number
+    },
     private readonly stats: () => SourceStats | undefined,
     private readonly now: () => number = Date.now,
   ) {

@@ -6,14 +6,6 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The two clocks of a machine, in milliseconds. */
-interface MachineClocks {
-  /** The time of day, in whole milliseconds. It jumps when someone, or NTP, sets it. */
-  wall(): number
-  /** Never jumps, and has microseconds. It may stand still while the machine sleeps. */
-  steady(): number
-}
-
 /** A difference of this many milliseconds means that the time of day was set. */
 const setMs = 100
 
@@ -21,7 +13,15 @@ const setMs = 100
  * Microseconds since the epoch, which increase evenly until the time of day is set: then they follow it at once. A
  * program that stays up may start before NTP has corrected the clock, and would otherwise run every job hours late.
  */
-export function timeOfDay({ wall, steady }: MachineClocks): () => bigint {
+export function timeOfDay({
+  wall,
+  steady,
+}: {
+  /** The time of day, in whole milliseconds. It jumps when someone, or NTP, sets it. */
+  wall(): number
+  /** Never jumps, and has microseconds. It may stand still while the machine sleeps. */
+  steady(): number
+}): () => bigint {
   let ahead = wall() - steady()
   return () => {
     const [day, even] = [wall(), steady()]

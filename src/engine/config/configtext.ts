@@ -7,12 +7,6 @@
 import { parse, type ValueNode } from '@humanwhocodes/momoa'
 import { Bug } from '../base/errors.js'
 
-interface JsonDocument {
-  readonly value: unknown
-  /** The line of each value, by path, such as `sync.tenants[2]`. */
-  readonly lines: ReadonlyMap<string, number>
-}
-
 interface Location {
   readonly line: number
   readonly column: number
@@ -31,7 +25,11 @@ export class JsonError extends SyntaxError {
 
 export const memberPath = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
 
-export function parseDocument(file: string): JsonDocument {
+export function parseDocument(file: string): {
+  readonly value: unknown
+  /** The line of each value, by path, such as `sync.tenants[2]`. */
+  readonly lines: ReadonlyMap<string, number>
+} {
   const text = file.startsWith('\uFEFF') ? file.slice(1) : file
   const lines = new Map<string, number>()
   const valueAt = (node: ValueNode, path: string): unknown => {

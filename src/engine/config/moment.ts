@@ -4,13 +4,6 @@ import { canonical, fromMicros, nearestInstant, toMicros } from '../base/timesta
 import { parseDuration } from './duration.js'
 import { firstShowing } from './instants.js'
 
-export interface Surroundings {
-  /** Canonical. */
-  readonly now: string
-  /** The zone of `schedule.timeZone`: a date begins at its midnight. */
-  readonly timeZone: string
-}
-
 const unitMs: Readonly<Record<string, number>> = {
   s: 1000,
   min: 60_000,
@@ -40,7 +33,19 @@ function startOf(date: string, timeZone: string): string | undefined {
 }
 
 /** `flag`: what messages call the text. Throws Stop if it isn't a moment. */
-export function parseMoment(flag: string, text: string, { now, timeZone }: Surroundings): string {
+export function parseMoment(
+  flag: string,
+  text: string,
+  {
+    now,
+    timeZone,
+  }: {
+    /** Canonical. */
+    readonly now: string
+    /** The zone of `schedule.timeZone`: a date begins at its midnight. */
+    readonly timeZone: string
+  },
+): string {
   const plain = text.trim()
   const time = canonical(plain)
   if (time !== null) return time

@@ -16,12 +16,6 @@ export interface ProxyAddress {
   readonly from: string
 }
 
-/** The address of a proxy as a setting or a variable has it, not checked yet. */
-interface Named {
-  readonly url: string
-  readonly from: string
-}
-
 /**
  * `configured`: the setting, if there is one; false: no proxy, whatever the environment has. As in other programs, the
  * variables only apply to https addresses. A host without a scheme counts as http://HOST.
@@ -30,7 +24,7 @@ function namedProxy(
   target: string,
   configured: string | false | undefined,
   environment: Environment,
-): Named | undefined {
+): { readonly url: string; readonly from: string } | undefined {
   if (configured === false || !URL.canParse(target)) return undefined
   if (configured !== undefined) return { url: configured, from: 'api.proxy' }
   const { protocol, hostname, port } = new URL(target)

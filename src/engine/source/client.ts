@@ -68,15 +68,6 @@ export interface SourceOptions {
 /** As the API documents it. */
 const mostPerPage = 100
 
-/** Shared by a source and all sources split off from it. */
-interface SharedSource {
-  readonly address: SourceAddress
-  readonly pageSize: number
-  readonly prefix: string
-  readonly exchange: ExchangeOptions
-  readonly retry: Omit<RetryLoop, 'signal' | 'who'>
-}
-
 /** Can only send GET, and only to the host of `baseUrl`. */
 export function createSource(options: SourceOptions): Source {
   const target = parseTarget(options.baseUrl, options.allowInsecure ?? false)
@@ -141,7 +132,14 @@ class HttpSource implements Source {
   readonly #waitedBefore: number
 
   constructor(
-    private readonly shared: SharedSource,
+    /** What all sources share that are split off from one. */
+    private readonly shared: {
+      readonly address: SourceAddress
+      readonly pageSize: number
+      readonly prefix: string
+      readonly exchange: ExchangeOptions
+      readonly retry: Omit<RetryLoop, 'signal' | 'who'>
+    },
     private readonly counter: Counter,
   ) {
     this.#waitedBefore = shared.exchange.throttle.waited()

@@ -235,13 +235,6 @@ const isVersioned = ({ history, embeddedHistory }: BatchTables): boolean =>
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
-interface ApplyOptions {
-  /** Called when the database has all rows, and nothing is sent before it has answered. */
-  readonly sent?: () => void
-  /** Whether child rows may exist without their record. */
-  readonly isCautious?: boolean
-}
-
 /**
  * Stores a batch: root rows under the version guard, exactly the child rows of the new versions, what follows from
  * them, embedded rows, quarantine, drift, and the batch's own statements. The session's transaction makes this atomic.
@@ -251,7 +244,15 @@ export async function applyBatch<R extends Rows<R>, E>(
   session: Session<R>,
   to: BatchTables,
   batch: Batch<E>,
-  { sent, isCautious = false }: ApplyOptions = {},
+  {
+    sent,
+    isCautious = false,
+  }: {
+    /** Called when the database has all rows, and nothing is sent before it has answered. */
+    readonly sent?: () => void
+    /** Whether child rows may exist without their record. */
+    readonly isCautious?: boolean
+  } = {},
 ): Promise<Applied> {
   const { embedded, derived } = to
   const [root, ...children] = to.tables

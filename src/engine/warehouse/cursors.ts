@@ -15,15 +15,6 @@ interface WalkKey extends CursorKey {
 
 const columnsOf = (key: WalkKey) => ({ ...cursorColumns(key), fills: Number(key.slot === 'refill_walk') })
 
-/** The ids that one page of a current walk showed. They are encoded, since only the walk reads them. */
-interface WalkPart {
-  readonly number: number
-  /** Ids that no earlier page had shown. */
-  readonly ids: string
-  /** Ids that entered the list while it was read. */
-  readonly entered: string
-}
-
 /** The parts up to that number. A later part belongs to a commit whose progress was not kept. */
 export function readWalkParts(
   warehouse: Reader,
@@ -40,7 +31,18 @@ export function readWalkParts(
   )
 }
 
-export function storeWalkPart(db: Db, key: WalkKey, part: WalkPart): CompiledQuery {
+/** The ids that one page of a current walk showed. They are encoded, since only the walk reads them. */
+export function storeWalkPart(
+  db: Db,
+  key: WalkKey,
+  part: {
+    readonly number: number
+    /** Ids that no earlier page had shown. */
+    readonly ids: string
+    /** Ids that entered the list while it was read. */
+    readonly entered: string
+  },
+): CompiledQuery {
   const row = { part: part.number, ids: part.ids, entered: part.entered }
   return db
     .insertInto('sync_walk_parts')
@@ -66,18 +68,15 @@ interface Refill {
   readonly of: number | null
 }
 
-/** The part of a walk's progress that shows how far it is. */
-interface Reached {
-  readonly last: number
-  /** Records still to be read. */
-  readonly below: number
-}
-
 /** All columns, because the warehouse may be of an older program and lack some. */
 export async function readRefills(db: Db): Promise<Refill[]> {
   const rows = await db.selectFrom('sync_cursors').selectAll().where('refill', 'is not', null).execute()
   return rows.map(({ tenant_id, resource, refill, refill_walk }) => {
-    const reached = readJson(refill_walk ?? null) as Reached | null
+    const reached = readJson(refill_walk ?? null) as {
+      readonly last: number
+      /** Records still to be read. */
+      readonly below: number
+    } | null
     return {
       tenant_id,
       resource,

@@ -113,22 +113,21 @@ async function survey(
   return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names }
 }
 
-/** A change that `migrate` would make now. */
-interface PlannedChange extends Change {
-  /** The cursors that write to the table would read their lists whole. */
-  readonly refills: boolean
-}
-
-interface PlanOptions {
-  /** Includes the sizes of tables if they determine how long a change takes. That counts each of their rows. */
-  readonly isMeasured?: boolean
-}
-
 /** The changes that `migrate` would make now. Writes nothing. */
 export function plannedChanges(
   warehouse: Warehouse,
-  { isMeasured = false }: PlanOptions = {},
-): Promise<PlannedChange[]> {
+  {
+    isMeasured = false,
+  }: {
+    /** Includes the sizes of tables if they determine how long a change takes. That counts each of their rows. */
+    readonly isMeasured?: boolean
+  } = {},
+): Promise<
+  (Change & {
+    /** The cursors that write to the table would read their lists whole. */
+    readonly refills: boolean
+  })[]
+> {
   const { dialect, model } = warehouse
   return warehouse.trying(async () => {
     const { changes, layout } = await survey(warehouse)

@@ -64,12 +64,6 @@ export function namesAfter(
   return JSON.stringify(made)
 }
 
-/** A field of a name: a column, or a member of `_extra`. */
-interface NameField {
-  readonly name: string
-  readonly column: Column | undefined
-}
-
 interface NamedRow {
   readonly tenant: Int64
   readonly id: Int64
@@ -80,7 +74,7 @@ interface NamedRow {
 function nextRows(
   { db, sql: { extra } }: Dialect,
   table: Table,
-  fields: readonly NameField[],
+  fields: readonly { readonly name: string; readonly column: Column | undefined }[],
   after: NamedRow | undefined,
 ): CompiledQuery<NamedRow> {
   const values = fields.map(({ name, column }, i) => {

@@ -33,14 +33,6 @@ export const eventsMode = 'events'
 /** Leaves out the rows about events. */
 export const ofRuns = sql<SqlBool>`coalesce(${sql.ref('mode')}, '') <> ${sql.lit(eventsMode)}`
 
-/** What the runs have recorded about a cursor's watermarks. */
-interface RecordedWatermarks {
-  /** The newest one of a planned walk. null if none is recorded. */
-  readonly planned: string | null
-  /** Whether events have rung the cursor. */
-  readonly isRung: boolean
-}
-
 /**
  * A cursor's watermarks in the history of runs. Leaves out what may be the result of a wrong clock: a watermark was in
  * the past when its run began, and it is no later than `until`.
@@ -49,7 +41,12 @@ export async function recordedWatermarks(
   warehouse: Reader,
   { tenantId, resource }: CursorKey,
   until: string,
-): Promise<RecordedWatermarks> {
+): Promise<{
+  /** The newest one of a planned walk. null if none is recorded. */
+  readonly planned: string | null
+  /** Whether events have rung the cursor. */
+  readonly isRung: boolean
+}> {
   const rows = await warehouse.read((db) =>
     db
       .selectFrom('sync_run_cursors as c')

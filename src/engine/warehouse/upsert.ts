@@ -54,18 +54,19 @@ function newValue(table: Table, column: string): Expression<unknown> {
   return sql`case when ${stored} > ${brought} then ${stored} else ${brought} end`
 }
 
-interface Insert {
-  readonly qualify?: Qualify
-  /** A row whose key exists is skipped; otherwise the statement fails. */
-  readonly skips?: boolean
-}
-
 /** Like upsertSql, for rows that are new. */
 export function insertSql<DB>(
   db: Kysely<DB>,
   table: Table,
   source: Expression<unknown>,
-  { qualify = sql.id, skips = false }: Insert = {},
+  {
+    qualify = sql.id,
+    skips = false,
+  }: {
+    readonly qualify?: Qualify
+    /** A row whose key exists is skipped; otherwise the statement fails. */
+    readonly skips?: boolean
+  } = {},
 ): string {
   const columns = sql.join(table.columns.map((c) => sql.id(c.name)))
   const skip = skips ? sql` on conflict do nothing` : sql``

@@ -8,12 +8,6 @@ import { isSchemaName } from '../../engine/config/leaf.js'
 import type { Problem } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
 
-/** A place for a warehouse. */
-interface WarehousePlace {
-  readonly url: Secret
-  readonly schema: string
-}
-
 const refuse = (flag: string, { found, expected, hint }: Omit<Problem, 'path'>): Stop =>
   new Stop(`Found ${found} as ${flag}, expected ${expected}`, { exitCode: 2, ...(hint && { hint }) })
 
@@ -34,7 +28,7 @@ export function copyPlace(
   { to, schema }: { readonly to: unknown; readonly schema: unknown },
   usual: string,
   { environment, workingDirectory }: { readonly environment: Environment; readonly workingDirectory: string },
-): WarehousePlace {
+): { readonly url: Secret; readonly schema: string } {
   if (typeof to !== 'string')
     throw new Stop('Found no --to, expected the address of the copy', {
       exitCode: 2,

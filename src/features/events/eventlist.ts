@@ -28,15 +28,6 @@ interface ListedEvent {
   readonly run_id: string | null
 }
 
-interface EventQuestion {
-  readonly last: number
-  readonly state: string | undefined
-  /** Received at that time or later; canonical. */
-  readonly since: string | undefined
-  readonly tenants: readonly Int64[] | null
-  readonly resources: readonly string[] | null
-}
-
 /** The inbox of a warehouse that may not exist. */
 async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
   const warehouse = await context.readingWarehouse()
@@ -50,7 +41,20 @@ async function inboxOf(context: CommandContext): Promise<Inbox | undefined> {
 /** Newest first; undefined if events have never been received here. */
 export async function listEvents(
   context: CommandContext,
-  { last, state, since, tenants, resources }: EventQuestion,
+  {
+    last,
+    state,
+    since,
+    tenants,
+    resources,
+  }: {
+    readonly last: number
+    readonly state: string | undefined
+    /** Received at that time or later; canonical. */
+    readonly since: string | undefined
+    readonly tenants: readonly Int64[] | null
+    readonly resources: readonly string[] | null
+  },
 ): Promise<ListedEvent[] | undefined> {
   const inbox = await inboxOf(context)
   return inbox?.read((db) =>

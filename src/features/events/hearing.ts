@@ -31,14 +31,6 @@ const betweenTellings = 60_000
 const isOwnMachine = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
-interface HearingOptions {
-  readonly settings: EventSettings
-  /** Whether it takes turns. */
-  readonly rings: boolean
-  /** Called when a turn finds that a process with other settings has written the warehouse: the program must end. */
-  readonly superseded?: (error: Error) => void
-}
-
 /** Stops if events can't be received with these settings. */
 function checkListening(context: CommandContext, settings: EventSettings): void {
   const { host, port, tls, allowInsecure } = settings
@@ -96,7 +88,17 @@ export class Hearing {
   static async open(
     context: CommandContext,
     warehouse: Warehouse,
-    { settings, rings, superseded }: HearingOptions,
+    {
+      settings,
+      rings,
+      superseded,
+    }: {
+      readonly settings: EventSettings
+      /** Whether it takes turns. */
+      readonly rings: boolean
+      /** Called when a turn finds that a process with other settings has written the warehouse: the program must end. */
+      readonly superseded?: (error: Error) => void
+    },
   ): Promise<Hearing> {
     checkListening(context, settings)
     const { clock, invocation, log } = context

@@ -15,12 +15,6 @@ export type EventRowToStore = Pick<
   readonly settled_at: string | null
 }
 
-interface Judged {
-  /** The outcome of an event, as it is counted. */
-  readonly judgement: 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
-  readonly rows: readonly EventRowToStore[]
-}
-
 const actions: ReadonlySet<string> = new Set(['created', 'updated', 'deleted'])
 
 type Known = Pick<ReceiverCall, 'resources' | 'also'>
@@ -37,7 +31,16 @@ function whyIgnored(synced: SyncedNow, tenantId: Int64, resource: string): strin
 }
 
 /** `at`: canonical timestamp of its receipt. */
-export function judge(event: ReceivedEvent, known: Known, synced: SyncedNow, at: string): Judged {
+export function judge(
+  event: ReceivedEvent,
+  known: Known,
+  synced: SyncedNow,
+  at: string,
+): {
+  /** The outcome of an event, as it is counted. */
+  readonly judgement: 'stored' | 'ignored' | 'unknown' | 'unknown_tenant' | 'forgotten'
+  readonly rows: readonly EventRowToStore[]
+} {
   const { tenantId, type, action } = event
   // A refusal might disable the address for everyone, so an event of an unknown tenant is accepted but not stored.
   if (synced.forgotten.has(tenantId)) return { judgement: 'forgotten', rows: [] }

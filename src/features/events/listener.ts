@@ -13,15 +13,6 @@ import { RingMemory, type RingSettings } from './ringmemory.js'
 import { takeTurn } from './turn.js'
 import { dueCursors } from './waiting.js'
 
-interface ListenerParts {
-  readonly deps: Dependencies
-  readonly inbox: Inbox
-  readonly settings: RingSettings
-  /** Called instead of trying again when a process with other settings has written the warehouse. */
-  readonly superseded?: ((error: Error) => void) | undefined
-  readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
-}
-
 /** Milliseconds between two checks of the inbox when nothing is received: waiting events become due. */
 const betweenLooks = 1000
 /** Milliseconds between two requests for the authorizations: no run may have requested them for longer. */
@@ -43,7 +34,19 @@ export class Listener {
   #failures = 0
   #ended: Promise<unknown> = Promise.resolve()
 
-  constructor(private readonly parts: ListenerParts) {}
+  constructor(
+    private readonly parts: {
+      readonly deps: Dependencies
+      readonly inbox: Inbox
+      readonly settings: RingSettings
+      /** Called instead of trying again when a process with other settings has written the warehouse. */
+      readonly superseded?: ((error: Error) => void) | undefined
+      readonly log: {
+        warn(fields: object, message: string): void
+        info(fields: object, message: string): void
+      }
+    },
+  ) {}
 
   /** Events were received: checks right away what is due. */
   received(): void {

@@ -23,14 +23,6 @@ const thread = (): URL => {
 /** Milliseconds until a thread that doesn't end by itself is terminated. */
 const endPatience = 8000
 
-interface ReceiverEvents {
-  /** An event that makes a cursor due was stored. */
-  received(): void
-  /** An event named a tenant that the warehouse doesn't know. */
-  unknownTenant(): void
-  log(level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>): void
-}
-
 export interface RunningReceiver {
   /** Where to send events. */
   readonly url: string
@@ -91,7 +83,16 @@ const stopOf = ({ message, hint, exitCode }: Extract<FromThread, { kind: 'failed
   new Stop(message, { exitCode, ...(hint !== undefined && { hint }) })
 
 /** Resolves when it listens. Throws Stop if it can't. */
-export async function startReceiver(call: ReceiverCall, on: ReceiverEvents): Promise<RunningReceiver> {
+export async function startReceiver(
+  call: ReceiverCall,
+  on: {
+    /** An event that makes a cursor due was stored. */
+    received(): void
+    /** An event named a tenant that the warehouse doesn't know. */
+    unknownTenant(): void
+    log(level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>): void
+  },
+): Promise<RunningReceiver> {
   const worker = new Worker(thread(), { workerData: call })
   const say = (message: ToThread): void => worker.postMessage(message)
   let isEnding = false

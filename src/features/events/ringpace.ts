@@ -5,12 +5,6 @@
  * docs/freshness.md has the measurements.
  */
 
-/** The rate window as the source last described it. `resetsAt`: in ms since the epoch. */
-interface Window {
-  readonly remaining: number
-  readonly resetsAt: number
-}
-
 /** For how many milliseconds rings that were not used can be caught up on. */
 const longestCatchUp = 300_000
 
@@ -25,9 +19,14 @@ export class RingPace {
   }
 
   /**
-   * When a ring may start, in ms since the epoch; `now` if it may at once. `share`: of the window, for rings, 0 to 1.
+   * When a ring may start, in ms since the epoch; `now` if it may at once. The window is as the source last described
+   * it. `share`: of the window, for rings, 0 to 1.
    */
-  nextAt({ remaining, resetsAt }: Window, share: number, now: number): number {
+  nextAt(
+    { remaining, resetsAt }: { readonly remaining: number; readonly resetsAt: number },
+    share: number,
+    now: number,
+  ): number {
     // Nothing is known of the next window until a response describes it: one ring gets that response.
     if (resetsAt <= now) this.#allowed = Math.max(1, this.#allowed)
     const since = this.#since ?? now

@@ -14,15 +14,6 @@ import { Ringing } from './ringing.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
 import { readSynced } from './synced.js'
 
-interface TurnParts {
-  readonly deps: Dependencies
-  readonly inbox: Inbox
-  readonly settings: RingSettings
-  readonly memory: RingMemory
-  /** First request which tenants are granted. */
-  readonly asksAuthorizations: boolean
-}
-
 /** Milliseconds between two checks of the inbox, and of whether someone else wants the lease. */
 const betweenLooks = 1000
 
@@ -41,7 +32,14 @@ export async function takeTurn({
   settings,
   memory,
   asksAuthorizations,
-}: TurnParts): Promise<TurnEnd> {
+}: {
+  readonly deps: Dependencies
+  readonly inbox: Inbox
+  readonly settings: RingSettings
+  readonly memory: RingMemory
+  /** First request which tenants are granted. */
+  readonly asksAuthorizations: boolean
+}): Promise<TurnEnd> {
   const { warehouse, config, model } = deps
   await using lease = await openLease(deps, listenCommand)
   await checkSourceIdentity(warehouse, deps.source.address)

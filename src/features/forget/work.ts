@@ -102,18 +102,20 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
   return { tenant_id: tenantId, rows, tables, traces_left: left, elsewhere: erased.elsewhere }
 }
 
-interface Erasing {
-  readonly tenantId: Int64
-  readonly signal: AbortSignal | undefined
-  /** What names the tenant without a column of its own, and the tables in which traces may be. */
-  readonly also?: { readonly names: readonly string[]; readonly statements: readonly CompiledQuery[] }
-}
-
 /** Erases a tenant's rows of these tables, and their traces. */
 async function erase(
   warehouse: Warehouse,
   order: readonly string[],
-  { tenantId, signal, also }: Erasing,
+  {
+    tenantId,
+    signal,
+    also,
+  }: {
+    readonly tenantId: Int64
+    readonly signal: AbortSignal | undefined
+    /** What names the tenant without a column of its own, and the tables in which traces may be. */
+    readonly also?: { readonly names: readonly string[]; readonly statements: readonly CompiledQuery[] }
+  },
 ): Promise<Traces & Pick<Forgotten, 'tables'>> {
   // Rows that can't be seen aren't deleted either.
   await warehouse.interfered.refuseHidden(order)

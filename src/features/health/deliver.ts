@@ -11,14 +11,16 @@ import { type Message, messageName } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { NamedRule } from './telling.js'
 
-interface Delivering extends Persistence {
-  /** Values that must not reach a program or appear in output. */
-  readonly secrets: readonly string[]
-  readonly programs: ProgramPlace
-}
-
 /** Never throws. */
-export function deliver({ id, rule }: NamedRule, message: Message, how: Delivering): Promise<Sent> {
+export function deliver(
+  { id, rule }: NamedRule,
+  message: Message,
+  how: Persistence & {
+    /** Values that must not reach a program or appear in output. */
+    readonly secrets: readonly string[]
+    readonly programs: ProgramPlace
+  },
+): Promise<Sent> {
   const body = toJson(message.body)
   const { command, webhook, secret } = rule
   if (webhook !== undefined)

@@ -13,12 +13,6 @@ export const toldIncident = ({ kind, tenant_id, resource, since, message, advice
   ...{ kind, tenant_id, resource, since, message, advice },
 })
 
-/** null: all. */
-interface Chosen {
-  readonly tenants: readonly Int64[] | null
-  readonly resources: readonly string[] | null
-}
-
 /**
  * Open incidents of the chosen tenants and resources, oldest first. Incidents of the whole run are always included.
  * `status`, the report, `/ready` and the metrics all use this: while it isn't empty, none of them reports that all is
@@ -27,7 +21,17 @@ interface Chosen {
 export async function openIncidents(
   warehouse: Pick<Warehouse, 'has'>,
   db: Db,
-  { tenants, resources }: Chosen = { tenants: null, resources: null },
+  {
+    tenants,
+    resources,
+  }: {
+    /** null: all. */
+    readonly tenants: readonly Int64[] | null
+    readonly resources: readonly string[] | null
+  } = {
+    tenants: null,
+    resources: null,
+  },
 ): Promise<Incident[]> {
   // No run of this version has written to this warehouse yet.
   if (!(await warehouse.has('sync_alerts'))) return []

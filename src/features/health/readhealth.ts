@@ -35,14 +35,17 @@ export async function readHealth(db: Db, asked: Asked, rule: HealthRule): Promis
 const nameOf = ({ tenant_id, resource }: Pick<CursorRow, 'tenant_id' | 'resource'>): string =>
   `${tenant_id} ${resource}`
 
-interface Known {
-  /** undefined: no run has begun it. */
-  readonly row: CursorRow | undefined
-  readonly refill: Awaited<ReturnType<typeof readRefills>>[number] | undefined
-  readonly live: Int64
-}
-
-function healthOf(tenant: TenantStanding, resource: string, known: Known, rule: HealthRule): CursorHealth {
+function healthOf(
+  tenant: TenantStanding,
+  resource: string,
+  known: {
+    /** undefined: no run has begun it. */
+    readonly row: CursorRow | undefined
+    readonly refill: Awaited<ReturnType<typeof readRefills>>[number] | undefined
+    readonly live: Int64
+  },
+  rule: HealthRule,
+): CursorHealth {
   const { row, refill, live } = known
   const { tenant_id, revoked_at, excepted } = tenant
   const { last_success_at: last = null, deletes_checked_at: checked = null } = row ?? {}

@@ -27,16 +27,10 @@ interface Testing {
 /** A person who runs the test waits for it and can run it again. */
 const budgetMs = 15_000
 
-/** A job's own heartbeat. */
-interface JobHeartbeat {
-  readonly job: string
-  readonly address: Secret
-}
-
 /** Sends a test message to each rule, without an incident, and calls each heartbeat as a good run would. */
 export function testAlerts(
   { rules, heartbeat, name: given }: AlertSettings,
-  ofJobs: readonly JobHeartbeat[],
+  ofJobs: readonly { readonly job: string; readonly address: Secret }[],
   { clock, label, secrets, programs, signal }: Testing,
 ): Promise<AlertTest[]> {
   const name = installationOf({ name: given })

@@ -9,9 +9,6 @@ import { modeText, type RunReport } from '../../engine/run/runreport.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import { foundIncident, isOfWhole, type KeptIncident } from './incident.js'
 
-/** A run as stored in sync_runs. */
-type EarlierRun = Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'>
-
 const usualAdvice = 'Type shopsync check to find out what is wrong; the next run tries again'
 
 /**
@@ -56,7 +53,7 @@ export function reportedTroubles(reports: readonly RunReport[], now: string): Ke
  * told of it is told in the same breath that it is over.
  */
 export function killedTrouble(
-  last: EarlierRun | undefined,
+  last: Pick<LastRun, 'run_id' | 'job' | 'mode' | 'status' | 'started_at' | 'finished_at'> | undefined,
   holder: string | null,
   isMadeGood: boolean,
   now: string,

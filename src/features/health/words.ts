@@ -17,19 +17,20 @@ import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
-/** What the user asked to see. */
-interface StatusView {
-  /** Only what needs attention. */
-  readonly failing?: boolean
-  /** By tenant. */
-  readonly tenantNames?: Readonly<Record<string, string>>
-  readonly terminal?: Terminal
-}
-
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
 export function statusText(
   whole: StatusReport,
-  { failing = false, tenantNames = {}, terminal = plainTerminal }: StatusView = {},
+  {
+    failing = false,
+    tenantNames = {},
+    terminal = plainTerminal,
+  }: {
+    /** Only what needs attention. */
+    readonly failing?: boolean
+    /** By tenant. */
+    readonly tenantNames?: Readonly<Record<string, string>>
+    readonly terminal?: Terminal
+  } = {},
 ): string {
   const report = failing ? onlyFailing(whole) : whole
   const now = toMicros(report.checked_at)

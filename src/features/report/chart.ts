@@ -77,12 +77,6 @@ export interface Chart {
   readonly isWhole?: boolean
 }
 
-/** A column that is only in the table. */
-interface ExtraColumn {
-  readonly title: string
-  readonly cells: readonly string[]
-}
-
 /** A chart with its text. */
 export interface Figure {
   readonly id: string
@@ -94,7 +88,8 @@ export interface Figure {
   /** What none of the values includes, one sentence each. */
   readonly leftOut: readonly string[]
   readonly chart: Chart
-  readonly extra: readonly ExtraColumn[]
+  /** Columns that are only in the table. */
+  readonly extra: readonly { readonly title: string; readonly cells: readonly string[] }[]
   /** Takes the full width of the page. */
   readonly isWide?: boolean
   /** Shown instead of the chart if there is nothing to draw. */

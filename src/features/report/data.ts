@@ -159,25 +159,17 @@ export interface TrustAnswer {
   /** Open incidents of these tenants and of the whole warehouse. */
   readonly incidents: { readonly open: number; readonly kinds: readonly string[] }
   readonly quarantined: number
-  readonly totals: TotalsAgreement
-  readonly payments: PaymentsAgreement
-}
-
-/** Whether the payments on the orders equal the payments in their own list. */
-interface PaymentsAgreement {
-  readonly orders: number
-  readonly differ: number
-  readonly differenceCents: number
-}
-
-/** Whether the totals of invoices equal what was paid. */
-interface TotalsAgreement {
-  readonly invoices: number
-  readonly unpaid: number
-  readonly unknown: number
-  readonly equal: number
-  readonly rounding: number
-  readonly more: number
+  /** Whether the totals of invoices equal what was paid. */
+  readonly totals: {
+    readonly invoices: number
+    readonly unpaid: number
+    readonly unknown: number
+    readonly equal: number
+    readonly rounding: number
+    readonly more: number
+  }
+  /** Whether the payments on the orders equal the payments in their own list. */
+  readonly payments: { readonly orders: number; readonly differ: number; readonly differenceCents: number }
 }
 
 /** What needs attention today. */

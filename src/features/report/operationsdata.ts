@@ -27,14 +27,6 @@ export interface ResourceFreshness {
   readonly quarantined: number
 }
 
-interface DriftLine {
-  readonly resource: string
-  readonly path: string
-  readonly kind: string
-  readonly example: string
-  readonly firstSeenAt: string
-}
-
 /** How the data arrived: the last thirty days of runs, and everything unusual. */
 export interface OperationsData {
   readonly madeAt: string
@@ -60,7 +52,13 @@ export interface OperationsData {
     readonly values: number
     readonly lastSeenAt: string
   }[]
-  readonly drift: readonly DriftLine[]
+  readonly drift: readonly {
+    readonly resource: string
+    readonly path: string
+    readonly kind: string
+    readonly example: string
+    readonly firstSeenAt: string
+  }[]
   /** How many kinds of drift there are; `drift` contains the newest. */
   readonly driftSeen: number
 }

@@ -16,15 +16,11 @@ const doubtful = ({ verdicts, failing, isLoading }: TrustAnswer): number =>
 /** Payments show whether the totals are read as the shops mean them: at least this percentage has to agree. */
 const leastAgreeing = 98
 
-/** A reason not to trust the figures. */
-interface Doubt {
-  readonly is: boolean
-  readonly words: string
-  readonly tone: Exclude<Tone, 'good'>
-}
-
 /** Worst first: whose data it is, what may be missing, what is wrong, what is old, what nobody has checked. */
-function doubtsOf(trust: TrustAnswer, madeAt: string): readonly Doubt[] {
+function doubtsOf(
+  trust: TrustAnswer,
+  madeAt: string,
+): readonly { readonly is: boolean; readonly words: string; readonly tone: Exclude<Tone, 'good'> }[] {
   const { lists, completeThrough, isStale, revoked, totals, deletesUnchecked, incidents } = trust
   const { foreign, refilling } = trust
   const checked = totals.equal + totals.rounding + totals.more

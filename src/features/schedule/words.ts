@@ -15,16 +15,6 @@ interface NextRun extends Due {
   readonly starts_now: boolean
 }
 
-/** What `shopsync schedule` prints when it starts; with --json as a document. */
-interface ScheduleStart {
-  readonly time_zone: string
-  /** null: no server. */
-  readonly url: string | null
-  /** Where events are received; null: they aren't. */
-  readonly events_url: string | null
-  readonly jobs: readonly NextRun[]
-}
-
 /** `first`: the job that starts at once. */
 export function nextRuns(
   jobs: readonly Due[],
@@ -38,7 +28,20 @@ export function nextRuns(
   })
 }
 
-export function scheduleText({ time_zone, url, events_url, jobs }: ScheduleStart): string {
+/** What `shopsync schedule` prints when it starts; with --json as a document. */
+export function scheduleText({
+  time_zone,
+  url,
+  events_url,
+  jobs,
+}: {
+  readonly time_zone: string
+  /** null: no server. */
+  readonly url: string | null
+  /** Where events are received; null: they aren't. */
+  readonly events_url: string | null
+  readonly jobs: readonly NextRun[]
+}): string {
   const lines = jobs.map(({ name, schedule, next_at, starts_now }) => {
     const begins = starts_now ? ', now, because the warehouse is empty' : ''
     return `  ${name}: ${schedule}${begins}${next_at === null ? '' : `, next ${atSecond(next_at)}`}`

@@ -8,16 +8,17 @@ import { snapshotColumns, snapshotQuery } from '../../../schema/snapshot.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords.js'
 
-interface SnapshotOptions extends ViewSettings {
-  /** null: all. */
-  readonly tenants: readonly Int64[] | null
-}
-
 const table = 'daily_snapshots'
 const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
 
 /** Returns for how many shops a row was written. */
-export async function writeSnapshot(warehouse: Warehouse, options: SnapshotOptions): Promise<number> {
+export async function writeSnapshot(
+  warehouse: Warehouse,
+  options: ViewSettings & {
+    /** null: all. */
+    readonly tenants: readonly Int64[] | null
+  },
+): Promise<number> {
   const words = warehouse.dialect.views().sql
   const query = withTables(snapshotQuery(viewWords(words, options)), words, options)
   const columns = snapshotColumns.map((name) => sql.ref(name))

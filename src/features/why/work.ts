@@ -112,9 +112,6 @@ function tableOf(model: Model, name: string): { table: Table; resource: Resource
   })
 }
 
-/** Values of a row's key without the tenant, by column. */
-type KeyValues = readonly (readonly [column: string, value: Int64 | string])[]
-
 /**
  * The columns that a question may use: for a part, its record's id, and what tells it from the record's other parts.
  */
@@ -125,7 +122,10 @@ function namedColumns({ key, owner }: Table, isPair: boolean): string[] {
   return isPair ? [first, last] : [last === 'id' ? last : first]
 }
 
-function keyValues(table: Table, text: string): KeyValues {
+function keyValues(
+  table: Table,
+  text: string,
+): readonly (readonly [column: string, value: Int64 | string])[] {
   const [, , second] = table.key
   const isText = table.columns.some(({ name, kind }) => name === table.key[1] && kind === 'text')
   const parts = isText || second === undefined ? [text] : text.split('/')

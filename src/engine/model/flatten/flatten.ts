@@ -16,11 +16,6 @@ import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
 import { type DeclaredValue, type Embedded, PageFindings, SlowPath } from './slowpath.js'
 
-interface FlattenOptions {
-  /** The resource whose records also appear inside the records of others (`embeddedAs`). Its table comes last. */
-  readonly embedded?: Resource | undefined
-}
-
 /** Positions, in the tuples of a root table, of the columns by which versions are compared. */
 interface RootPlaces {
   readonly id: number
@@ -227,7 +222,13 @@ function readAll(plan: FlattenPlan, records: readonly unknown[], way: ReadingWay
   return clean ? outcome : read(plan, newestOfEach(records), { ...way, strict: true })
 }
 
-export function compileFlatten(resource: Resource, options: FlattenOptions = {}): Flatten {
+export function compileFlatten(
+  resource: Resource,
+  options: {
+    /** The resource whose records also appear inside the records of others (`embeddedAs`). Its table comes last. */
+    readonly embedded?: Resource | undefined
+  } = {},
+): Flatten {
   if (resource.list === 'strings')
     return (records, _careful, numbers) => flattenStrings(resource, numbers?.tokens() ?? records)
   const plan = planOf(resource, options.embedded)

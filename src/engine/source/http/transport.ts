@@ -165,13 +165,14 @@ function inTime<T>(
 }
 
 /** The address of all requests, checked once, so no request can leave the configured host. */
-interface ApiTarget {
+export function parseTarget(
+  baseUrl: string,
+  allowInsecure: boolean,
+): {
   readonly origin: string
   /** The path of the base URL, without a trailing slash. */
   readonly prefix: string
-}
-
-export function parseTarget(baseUrl: string, allowInsecure: boolean): ApiTarget {
+} {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username || url.password)
     throw refused(

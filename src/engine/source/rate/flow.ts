@@ -15,20 +15,6 @@ interface Unstored {
   free(): Promise<void>
 }
 
-interface FlowOptions {
-  readonly clock: Clock
-  /** How many pages of one list may be under way at the same time if latency slows the walk down; default 16. */
-  readonly readAhead?: number
-}
-
-/** A page that has arrived and is ready to be stored. In ms since the epoch. */
-interface ReadyPage {
-  /** Since when it was waiting for the window. */
-  readonly since: number
-  readonly sentAt: number
-  readonly now: number
-}
-
 /** The weight of a new measurement compared with the average of the earlier ones. */
 const weight = 0.2
 /** Reading pages together costs checks. Below this ratio of fetching to storing time, it gains too little. */
@@ -46,7 +32,11 @@ export class Flow {
 
   /** Without `unstored`, pages are compared and hardly any is stored. */
   constructor(
-    private readonly options: FlowOptions,
+    private readonly options: {
+      readonly clock: Clock
+      /** How many pages of one list may be under way at the same time if latency slows the walk down; default 16. */
+      readonly readAhead?: number
+    },
     private readonly unstored?: Unstored,
   ) {}
 
@@ -80,7 +70,16 @@ export class Flow {
     await this.unstored?.free()
   }
 
-  ready({ since, sentAt, now }: ReadyPage): void {
+  ready({
+    since,
+    sentAt,
+    now,
+  }: {
+    /** Since when the page was waiting for the window; all in ms since the epoch. */
+    readonly since: number
+    readonly sentAt: number
+    readonly now: number
+  }): void {
     const took = Math.max(0, now - sentAt)
     this.#answer = blend(this.#answer, took)
     this.#share = blend(this.#share, Math.min(1, took / Math.max(0.001, now - since)))

@@ -24,21 +24,24 @@ export interface WaitNotice {
   readonly why: string
 }
 
-/** The parts of a 429 about waiting, all in ms. */
-interface Refusal {
-  readonly receivedAt: number
-  readonly rate: RateReport | undefined
-  /** The server's clock. */
-  readonly date: number | undefined
-  readonly retryAfter: number | undefined
-}
-
 /**
  * Who the Retry-After of a 429 concerns: everybody, or only the request that got it. The headers decide: a server that
  * says "come back in ten years" and reports 90 free requests at the same time is wrong about one of them.
  */
 export function concerns(
-  { retryAfter, rate, date, receivedAt }: Refusal,
+  {
+    retryAfter,
+    rate,
+    date,
+    receivedAt,
+  }: {
+    /** All times are in ms. */
+    readonly receivedAt: number
+    readonly rate: RateReport | undefined
+    /** The server's clock. */
+    readonly date: number | undefined
+    readonly retryAfter: number | undefined
+  },
   maxWait: number,
 ): 'everybody' | 'one' {
   if (retryAfter === undefined || retryAfter <= told) return 'everybody'

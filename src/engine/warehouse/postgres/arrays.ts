@@ -192,16 +192,14 @@ const encodings: Record<Kind, readonly [oid: number, write: Write]> = {
 
 const scratch = new Scratch()
 
-export interface Placed {
-  readonly kind: Kind
-  readonly place: number
-}
-
 /**
  * Columns of the tuples as array parameters, all in one piece of memory: hundreds of pieces per page would cost garbage
  * collections.
  */
-export function binaryArrays(tuples: readonly Tuple[], columns: readonly Placed[]): Buffer[] {
+export function binaryArrays(
+  tuples: readonly Tuple[],
+  columns: readonly { readonly kind: Kind; readonly place: number }[],
+): Buffer[] {
   scratch.at = 0
   const ends = columns.map(({ kind, place }) => writeArray(tuples, place, kind))
   const all = Buffer.allocUnsafeSlow(scratch.at)

@@ -81,16 +81,19 @@ const server = sql<string>`concat_ws(' ', extract(epoch from pg_postmaster_start
 const lastOf = (answers: pg.QueryResult | readonly pg.QueryResult[]): pg.QueryResult | undefined =>
   Array.isArray(answers) ? answers.at(-1) : (answers as pg.QueryResult)
 
-interface Shared {
-  readonly pool: pg.Pool
-  readonly cache: StatementCache
-  readonly where: string
-  /** The statements that each of them begins with. */
-  readonly begin: string
-}
-
 async function transact<T>(
-  { pool, cache, where, begin }: Shared,
+  {
+    pool,
+    cache,
+    where,
+    begin,
+  }: {
+    readonly pool: pg.Pool
+    readonly cache: StatementCache
+    readonly where: string
+    /** The statements that each of them begins with. */
+    readonly begin: string
+  },
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()

@@ -104,11 +104,14 @@ export const readRegister = (db: Db, { tenantId, resource }: CursorKey): Compile
     .where('resource', '=', resource)
     .compile()
 
-/** Runs a statement, in a transaction or not. */
-type Run = <R>(query: CompiledQuery<R>) => Promise<{ readonly rows: R[] }>
-
 /** A register of the live rows that are in the table now. */
-export async function countLive(db: Db, run: Run, root: Table, tenantId: Int64): Promise<Register> {
+export async function countLive(
+  db: Db,
+  /** Runs a statement, in a transaction or not. */
+  run: <R>(query: CompiledQuery<R>) => Promise<{ readonly rows: R[] }>,
+  root: Table,
+  tenantId: Int64,
+): Promise<Register> {
   const sketch = new Sketch()
   let live = 0
   for (let last: Int64 | undefined; ; ) {

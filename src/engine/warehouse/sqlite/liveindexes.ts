@@ -1,14 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3'
 import type { LiveIndex, TableSize } from '../dialect.js'
 
-interface FoundIndex {
-  readonly table: string
-  readonly name: string
-  readonly is_primary: bigint
-  /** JSON. */
-  readonly columns: string
-}
-
 /**
  * The columns of an index come in order, which an aggregate preserves only from an ordered subquery. A key that is one
  * whole number has no index: it is the table's own.
@@ -25,7 +17,16 @@ const indexes = `select m.name as "table", l.name as name, 0 as is_primary,
 
 export const liveIndexes = (raw: BetterSqlite3.Database): LiveIndex[] =>
   raw
-    .prepare<[], FoundIndex>(indexes)
+    .prepare<
+      [],
+      {
+        readonly table: string
+        readonly name: string
+        readonly is_primary: bigint
+        /** JSON. */
+        readonly columns: string
+      }
+    >(indexes)
     .all()
     .map(({ table, name, is_primary, columns }) => ({
       table,

@@ -52,19 +52,22 @@ export function lastWhole({
   return month && amounts && amounts !== noData ? [monthInFull(month.month), amounts] : undefined
 }
 
-interface LineLook {
-  readonly id: string
-  readonly color: ChartColor
-  readonly unit: ChartUnit
-  /** Figures next to it in the table. */
-  readonly beside: readonly DeclaredFigure[]
-}
-
 /** A declared figure over the months as a line; the definition is the figure's own. */
 export function lineOf(
   input: FigureInput,
   figure: DeclaredFigure,
-  { id, color, unit, beside }: LineLook,
+  {
+    id,
+    color,
+    unit,
+    beside,
+  }: {
+    readonly id: string
+    readonly color: ChartColor
+    readonly unit: ChartUnit
+    /** Figures next to it in the table. */
+    readonly beside: readonly DeclaredFigure[]
+  },
 ): Figure {
   const { scope } = input
   const last = lastWhole(input)

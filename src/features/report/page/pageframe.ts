@@ -4,14 +4,6 @@ import { Html, html, type Piece } from './figure.js'
 import { pageScript } from './pagescript.js'
 import { hatchPatterns, pageStyle } from './reportstyle.js'
 
-interface PageParts {
-  /** In the window's title bar. */
-  readonly title: string
-  readonly header: Piece
-  readonly main: Piece
-  readonly footer: Piece
-}
-
 /** The browser may load nothing but the page itself, and run only the script with this digest. */
 function policy(): string {
   const digest = createHash('sha256').update(pageScript).digest('base64')
@@ -19,7 +11,18 @@ function policy(): string {
 }
 
 /** A whole page as text. */
-export function pageFrame({ title, header, main, footer }: PageParts): string {
+export function pageFrame({
+  title,
+  header,
+  main,
+  footer,
+}: {
+  /** In the window's title bar. */
+  readonly title: string
+  readonly header: Piece
+  readonly main: Piece
+  readonly footer: Piece
+}): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy()}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">

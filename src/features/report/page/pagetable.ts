@@ -2,7 +2,14 @@
 import { count } from '../../../engine/base/format.js'
 import { type Html, html, type Piece } from './figure.js'
 
-interface TableWords {
+export function tableHtml({
+  id,
+  title,
+  heads,
+  rows,
+  caption,
+  nothing,
+}: {
   readonly id: string
   readonly title: string
   /** A space before a heading: its column contains words and is aligned left. */
@@ -11,9 +18,7 @@ interface TableWords {
   readonly caption: string
   /** Shown instead of a table without rows. */
   readonly nothing: string
-}
-
-export function tableHtml({ id, title, heads, rows, caption, nothing }: TableWords): Html {
+}): Html {
   const body = html`<div class="scroll" tabindex="0" role="region" aria-labelledby="${id}"><table class="stack">
 <thead><tr>${heads.map((head) => html`<th scope="col" class="${head.startsWith(' ') ? 'text' : ''}">${head.trim()}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
   return html`<section class="panel wide" aria-labelledby="${id}"><h3 id="${id}">${title}</h3>

@@ -19,21 +19,23 @@ export interface ListsFound {
   readonly unread: readonly CursorHealth[]
 }
 
-interface AskedLists {
-  /** Resources that are synced. */
-  readonly synced: readonly string[]
-  /** `sync.exceptTenants`: their rows are in the figures like all others. */
-  readonly exceptTenants: readonly Int64[]
-  readonly rule: HealthRule
-}
-
 const cursorName = ({ tenant_id, resource }: Pick<CursorHealth, 'tenant_id' | 'resource'>): string =>
   `${tenant_id} ${resource}`
 
 export async function askLists(
   db: Db,
   subject: Subject,
-  { synced, exceptTenants, rule }: AskedLists,
+  {
+    synced,
+    exceptTenants,
+    rule,
+  }: {
+    /** Resources that are synced. */
+    readonly synced: readonly string[]
+    /** `sync.exceptTenants`: their rows are in the figures like all others. */
+    readonly exceptTenants: readonly Int64[]
+    readonly rule: HealthRule
+  },
 ): Promise<ListsFound> {
   const begun = await db.selectFrom('sync_cursors').select(['tenant_id', 'resource']).execute()
   const [known, names] = [new Set(begun.map(cursorName)), new Set(begun.map(({ resource }) => resource))]

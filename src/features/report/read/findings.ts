@@ -4,18 +4,18 @@ import type { ListsFound } from './asktrust.js'
 import { askCycles, askLate, askRecommendations, askUndecided } from './askwork.js'
 import { groupedBy, type Subject } from './reportdays.js'
 
-/** The time that the queries cover. */
-export interface Asked {
-  /** The first month of the report. */
-  readonly from: string
-  /** From this day on, recommendations without a decision are followed up. */
-  readonly undecidedSince: string
-}
-
 export async function findingsOf(
   subject: Subject,
   { lists, unread }: ListsFound,
-  { from, undecidedSince }: Asked,
+  {
+    from,
+    undecidedSince,
+  }: {
+    /** The first month of the report. */
+    readonly from: string
+    /** From this day on, recommendations without a decision are followed up. */
+    readonly undecidedSince: string
+  },
 ) {
   const [shops, customers, receivables, totals, payments] = await Promise.all([
     askShops(subject),

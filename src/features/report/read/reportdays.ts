@@ -70,20 +70,22 @@ export function monthsLater(month: string, months: number): string {
 /** Two years and the current month: enough to compare a year with the one before. */
 const mostMonths = 25
 
-interface Extent {
-  /** The day on which the first invoice was closed; null if there is none yet. */
-  readonly first: string | null
-  readonly today: string
-  /** The day up to which the data is complete in every time zone. */
-  readonly completeDay: string
-}
-
 /**
  * Months end where the data does: a warehouse that hasn't been synced for weeks shows no empty months. A month is
  * complete when it is over and the data reaches beyond it. For the first month, its first invoice also has to be in its
  * first days.
  */
-export function monthsOf({ first, today, completeDay }: Extent): ReportMonth[] {
+export function monthsOf({
+  first,
+  today,
+  completeDay,
+}: {
+  /** The day on which the first invoice was closed; null if there is none yet. */
+  readonly first: string | null
+  readonly today: string
+  /** The day up to which the data is complete in every time zone. */
+  readonly completeDay: string
+}): ReportMonth[] {
   if (first === null) return []
   const last = [today, completeDay].sort()[0]?.slice(0, 7) ?? today.slice(0, 7)
   const begun = first.slice(0, 7)
