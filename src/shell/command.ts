@@ -158,7 +158,8 @@ export interface StepSettings {
   readonly due: boolean
 }
 
-type NamedStep = StepSettings & { readonly command: string }
+/** The settings of a step, including those of its kind. */
+export type JobStep = StepSettings & { readonly command: string }
 
 /** A step's place in its job. */
 export interface StepPlace {
@@ -166,8 +167,8 @@ export interface StepPlace {
   /** The next planned instants of the job, in ms since the epoch. Empty if it has no schedule. */
   readonly next: (after: number) => readonly number[]
   /** The steps before and after it. */
-  readonly earlier: readonly NamedStep[]
-  readonly later: readonly NamedStep[]
+  readonly earlier: readonly JobStep[]
+  readonly later: readonly JobStep[]
 }
 
 /** What a round is part of. */

@@ -3,7 +3,8 @@ import { bytesText, plural } from '../engine/base/format.js'
 import type { MovedColumn } from '../engine/warehouse/migratecolumns.js'
 import type { Recomputed } from '../engine/warehouse/recompute.js'
 
-interface TableChange {
+/** A change to a table, as documents and messages show it. */
+export interface TableChange {
   readonly table: string
   readonly what: string
   /** The table's size, if that determines how long the change takes. */

@@ -24,9 +24,6 @@ import { proxyFor, proxyProblem } from './proxy.js'
 import { type Checks, type ConfigDocument, configSchema, configShape } from './schema.js'
 import { Secret } from './secret.js'
 
-/** A document that matches the shape, by section name. */
-type Found = Readonly<Record<string, unknown>>
-
 /** What a configuration is checked against, and where its values come from. */
 interface Surroundings extends Checks {
   readonly environment: Environment
@@ -104,7 +101,7 @@ export const withoutDoubles = (more: readonly Problem[], known: readonly Problem
   )
 
 function addressProblems(
-  found: Found,
+  found: Readonly<Record<string, unknown>>,
   raw: unknown,
   { environment, sections }: Pick<DocumentOptions, 'environment' | 'sections'>,
 ): Problem[] {
@@ -176,7 +173,7 @@ export function refuse(
 }
 
 function toConfig(
-  found: Found,
+  found: Readonly<Record<string, unknown>>,
   {
     file,
     resources,

@@ -7,7 +7,7 @@ import { Retry, Skip } from '../base/errors.js'
 import { kindOf } from '../base/jsonkind.js'
 import type { ProxyAddress } from '../config/proxy.js'
 import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
-import { AcceptedPage, type AskedPage } from './http/envelope.js'
+import { AcceptedPage } from './http/envelope.js'
 import {
   type Answered,
   type ApiRequest,
@@ -249,7 +249,11 @@ class HttpSource implements Source {
    * What is made from a page doesn't concern the source: it is made once the response was accepted, and the page isn't
    * requested again for it.
    */
-  async #page<T>(call: ApiRequest, asked: AskedPage, make: (page: Page) => T): Promise<T> {
+  async #page<T>(
+    call: ApiRequest,
+    asked: Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>,
+    make: (page: Page) => T,
+  ): Promise<T> {
     const [accepted, permit] = await this.#ask(
       call,
       (answer, granted) => [new AcceptedPage(answer, asked), granted] as const,

@@ -90,9 +90,6 @@ export interface Interference extends Obstacle {
   readonly hides?: boolean
 }
 
-/** Looks at the tables of these names that exist. */
-export type FindInterference = (tables: readonly string[]) => Promise<readonly Interference[]>
-
 /** How a table's key is changed. Nothing is done if there is an obstacle. */
 export interface KeyChange {
   readonly statements: readonly CompiledQuery[]
@@ -163,7 +160,7 @@ export interface Catalog<R extends Rows<R> = AnyRows> {
   liveIndexes(): Promise<readonly LiveIndex[]>
   sizeOf(table: string): Promise<TableSize>
   /** What others made or set on these tables that keeps rows from being stored as they were sent. */
-  interferences: FindInterference
+  interferences(tables: readonly string[]): Promise<readonly Interference[]>
   /** The database's encoding if it can't hold every character; undefined if it can. */
   narrowEncoding(): Promise<string | undefined>
   /** Creates the schema for the tables, and keeps other migrations out until the transaction ends. */

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { Skip, Stop } from '../base/errors.js'
 import { plural } from '../base/format.js'
 import type { Table } from '../model/table.js'
-import type { Dialect, FindInterference, Interference } from './dialect.js'
+import type { Catalog, Dialect, Interference } from './dialect.js'
 import type { Rows } from './rows.js'
 import type { Session } from './transaction.js'
 import type { Batch } from './versionbatch.js'
@@ -19,7 +19,7 @@ import type { Batch } from './versionbatch.js'
  */
 export async function explained(
   error: unknown,
-  find: FindInterference,
+  find: Catalog['interferences'],
   written: readonly Table[] = [],
 ): Promise<unknown> {
   if (!(error instanceof Skip || error instanceof Stop)) return error

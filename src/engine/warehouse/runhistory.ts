@@ -9,17 +9,18 @@ import type { Db } from './database.js'
 import { storeMeta } from './meta.js'
 import { bySeq, ofRuns } from './runs.js'
 
-/** In sync_meta: the day up to which idle runs are thinned, and the day on which history was last pruned. */
-type HistoryMark = 'history_thinned_to' | 'history_pruned_on'
-
 export const readMarks = (warehouse: Reader): Promise<Map<string, string | null>> =>
   warehouse.read(async (db) => {
-    const names: HistoryMark[] = ['history_thinned_to', 'history_pruned_on']
+    const names: ('history_thinned_to' | 'history_pruned_on')[] = ['history_thinned_to', 'history_pruned_on']
     const rows = await db.selectFrom('sync_meta').selectAll().where('name', 'in', names).execute()
     return new Map(rows.map(({ name, value }) => [name, value]))
   })
 
-export const setMark = (db: Db, name: HistoryMark, value: string): CompiledQuery => storeMeta(db, name, value)
+export const setMark = (
+  db: Db,
+  name: 'history_thinned_to' | 'history_pruned_on',
+  value: string,
+): CompiledQuery => storeMeta(db, name, value)
 
 /** When the oldest run on record began. Nothing earlier is recorded. */
 export const knownSince = (warehouse: Reader): Promise<string | null> =>

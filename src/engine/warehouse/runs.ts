@@ -6,8 +6,6 @@ import type { StateRows } from '../model/state.js'
 import { type CursorKey, cursorName, type Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 
-type RunRow = Insertable<StateRows['sync_runs']>
-
 /**
  * The order of runs: the number under which each was recorded. Ordered by time, a run under a clock that was once wrong
  * would stay the last one until that time comes.
@@ -176,7 +174,10 @@ export const hasEnded = (db: Dialect['db'], runId: string) =>
 export const endOrphans = (db: Dialect['db']): CompiledQuery =>
   db.updateTable('sync_runs').set({ status: 'interrupted' }).where('status', '=', 'running').compile()
 
-export const startRun = (db: Dialect['db'], row: RunRow & { status: string }): CompiledQuery =>
+export const startRun = (
+  db: Dialect['db'],
+  row: Insertable<StateRows['sync_runs']> & { status: string },
+): CompiledQuery =>
   db
     .insertInto('sync_runs')
     .values((eb) => ({
@@ -189,8 +190,11 @@ export const startRun = (db: Dialect['db'], row: RunRow & { status: string }): C
     .onConflict((c) => c.column('run_id').doUpdateSet({ status: row.status }))
     .compile()
 
-export const endRun = (db: Dialect['db'], runId: string, row: Omit<RunRow, 'run_id'>): CompiledQuery =>
-  db.updateTable('sync_runs').set(row).where('run_id', '=', runId).compile()
+export const endRun = (
+  db: Dialect['db'],
+  runId: string,
+  row: Omit<Insertable<StateRows['sync_runs']>, 'run_id'>,
+): CompiledQuery => db.updateTable('sync_runs').set(row).where('run_id', '=', runId).compile()
 
 export const storeRunCursors = (
   db: Dialect['db'],

@@ -2,8 +2,6 @@
 import type { Argument, Command, Option } from '../../shell/command.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
-type Shell = (typeof shells)[number]
-
 /** What the scripts complete besides the commands' own words. */
 export interface Words {
   readonly commands: readonly Command[]
@@ -147,7 +145,8 @@ ${[...everywhere, ...lines].join('\n')}
 `
 }
 
-const scripts: Readonly<Record<Shell, (words: Words) => string>> = { bash, zsh, fish }
+const scripts: Readonly<Record<(typeof shells)[number], (words: Words) => string>> = { bash, zsh, fish }
 
 /** The script for a shell. */
-export const completionScript = (shell: Shell, words: Words): string => scripts[shell](words).trimEnd()
+export const completionScript = (shell: (typeof shells)[number], words: Words): string =>
+  scripts[shell](words).trimEnd()

@@ -14,7 +14,7 @@ import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOfPlace } from './copiedtables.js'
-import { carrierOf, type Passage, type Print, printerOf, Unfit } from './copyvalues.js'
+import { carrierOf, type Passage, printerOf, Unfit } from './copyvalues.js'
 import { changesOf, mapRows, noRows, type RowChange, type Rowlists } from './stream.js'
 
 /** How many rows are read and written together. Twice as many take 60 MB more and no less time. */
@@ -46,7 +46,7 @@ function carryRows({ columns }: Table, passage: Passage, onUnfit: OnUnfit): (tup
 
 /** A row as one text. No text contains U+0000. */
 function printRow({ columns }: Table, passage: Passage): (tuple: Tuple) => string {
-  const printers: readonly Print[] = columns.map(({ kind }) => printerOf(kind, passage))
+  const printers = columns.map(({ kind }) => printerOf(kind, passage))
   return (tuple) => {
     let text = ''
     for (let i = 0; i < printers.length; i++) {

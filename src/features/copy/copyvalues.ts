@@ -129,10 +129,8 @@ export function jsonValueText(text: string): string {
   return JSON.stringify(JSON.parse(marked), sorted)
 }
 
-export type Print = (value: Value) => string
-
 /** Prints a value as the other side holds it: the same value gives the same text, whichever side it is read from. */
-export function printerOf(kind: Kind, { from, to }: Passage): Print {
+export function printerOf(kind: Kind, { from, to }: Passage): (value: Value) => string {
   if (kind === 'number')
     return (value) => (typeof value === 'number' || typeof value === 'string' ? numberText(value) : '')
   if (kind === 'json' && from !== to) return (value) => jsonValueText(String(value))

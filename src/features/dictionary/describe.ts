@@ -18,7 +18,6 @@ import type {
   DictionaryColumn,
   DictionaryExample,
   DictionaryTable,
-  Nulls,
 } from './dictionary.js'
 import { examplesOf } from './examples.js'
 import { joinsOf } from './joins.js'
@@ -30,7 +29,7 @@ const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly
   boolean: { postgres: 'boolean', sqlite: 'BOOLEAN' },
 }
 
-function nullsOf(column: Column): Nulls {
+function nullsOf(column: Column): DictionaryColumn['nulls'] {
   if (!column.nullable) return 'never'
   if (column.mayBeNull === undefined) return 'yes'
   return column.mayBeNull ? 'yes' : 'only when absent or unusable'

@@ -14,8 +14,11 @@ export interface DictionaryColumn {
   readonly postgres: string
   readonly sqlite: string
   readonly nullable: boolean
-  /** When the value is null, in words. */
-  readonly nulls: Nulls
+  /**
+   * When the value is null, in words. `only when absent or unusable`: in the API documentation it always has a value, so
+   * in practice there is one.
+   */
+  readonly nulls: 'never' | 'only when absent or unusable' | 'yes'
   /** The unit of a number or instant, such as `cents`; empty if there is nothing to count. */
   readonly unit: string
   readonly description: string
@@ -24,9 +27,6 @@ export interface DictionaryColumn {
   /** For views, whose keys no database knows: no two rows have the same value. */
   readonly unique?: true
 }
-
-/** `only when absent or unusable`: in the API documentation it always has a value, so in practice there is one. */
-export type Nulls = 'never' | 'only when absent or unusable' | 'yes'
 
 /** How a row finds the row it refers to in another table: the columns on both sides, pair by pair. */
 export interface DictionaryJoin {

@@ -53,8 +53,6 @@ interface EventsToday {
   readonly deletions: number
 }
 
-type Opened = Pick<Warehouse, 'dialect'>
-
 /** A listener silent for this many milliseconds has ended: it gives a sign of life every ten seconds. */
 const silentMs = 60_000
 
@@ -85,7 +83,7 @@ interface Chosen {
 
 /** undefined if events have never been received here. */
 export const readEventsStatus = (
-  warehouse: Opened,
+  warehouse: Pick<Warehouse, 'dialect'>,
   nowMicros: bigint,
   chosen: Chosen = { tenants: null, resources: null },
 ): Promise<EventsStatus | UnreadableInbox | undefined> =>
@@ -234,7 +232,7 @@ export interface EventTotals {
 
 /** undefined if events have never been received here. */
 export const readEventTotals = (
-  warehouse: Opened,
+  warehouse: Pick<Warehouse, 'dialect'>,
   nowMicros: bigint,
 ): Promise<EventTotals | UnreadableInbox | undefined> =>
   watchInbox(warehouse, async (inbox) => {

@@ -24,8 +24,6 @@ export type Delivered = Pick<EventRow, (typeof eventTables)['sync_events']['key'
 /** How sync_listeners identifies a source. */
 export const listenedTo = ({ baseUrl, partnerId }: SourceAddress): string => `${baseUrl} ${partnerId}`
 
-type Opened = Pick<Warehouse, 'dialect'>
-
 interface InboxOptions {
   readonly clock?: Clock
   /** Fires when the process is shutting down: after that, waits for the database are short. */
@@ -46,7 +44,7 @@ export class Inbox extends Warehouse implements BesideWarehouse {
 
   private constructor(
     dialect: Dialect,
-    private readonly warehouse: Opened,
+    private readonly warehouse: Pick<Warehouse, 'dialect'>,
     private readonly reopen: () => Promise<Dialect | undefined>,
     options: InboxOptions,
   ) {
@@ -55,7 +53,7 @@ export class Inbox extends Warehouse implements BesideWarehouse {
   }
 
   /** Makes the inbox if it is missing, and upgrades it: only a receiver of events does this. */
-  static async open(warehouse: Opened, options: InboxOptions = {}): Promise<Inbox> {
+  static async open(warehouse: Pick<Warehouse, 'dialect'>, options: InboxOptions = {}): Promise<Inbox> {
     const open = async (): Promise<Dialect> => {
       const dialect = await warehouse.dialect.beside({ ...place, creates: true })
       if (!dialect) throw new Bug('The inbox was not created')
@@ -66,7 +64,10 @@ export class Inbox extends Warehouse implements BesideWarehouse {
   }
 
   /** undefined if events have never been received here. */
-  static async there(warehouse: Opened, options: InboxOptions = {}): Promise<Inbox | undefined> {
+  static async there(
+    warehouse: Pick<Warehouse, 'dialect'>,
+    options: InboxOptions = {},
+  ): Promise<Inbox | undefined> {
     const open = (): Promise<Dialect | undefined> =>
       warehouse.dialect.beside({ ...place, creates: false }).catch((error: unknown) => {
         throw warehouse.dialect.classify(error)

@@ -1,5 +1,6 @@
+import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
-import type { Forgotten, Lifted } from './work.js'
+import type { Forgotten } from './work.js'
 
 export const forgetQuestion = (tenantId: string): string =>
   `Everything of tenant ${tenantId} will be erased. Type its id to go on: `
@@ -17,5 +18,5 @@ export function forgetText({ tenant_id, rows, tables, traces_left, elsewhere }: 
   return `${head}${rest}\n${elsewhere}.\n${away}`
 }
 
-export const liftText = ({ tenant_id }: Lifted): string =>
+export const liftText = ({ tenant_id }: { readonly tenant_id: Int64 }): string =>
   `Tenant ${tenant_id} is no longer forgotten: the next sync loads it again if it is granted.`

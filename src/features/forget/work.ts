@@ -145,14 +145,14 @@ async function emptied(warehouse: Warehouse, name: string, tenantId: Int64): Pro
   })
 }
 
-/** The JSON document of `forget --lift`. */
-export interface Lifted {
-  readonly tenant_id: Int64
-  readonly lifted: true
-}
-
-/** Lets a tenant back in: the next sync loads it if it is granted. Stops if it was not forgotten. */
-export async function liftTenant(deps: Omit<Needs, 'model'>, tenantId: Int64): Promise<Lifted> {
+/**
+ * Lets a tenant back in: the next sync loads it if it is granted. Stops if it was not forgotten. Returns the JSON
+ * document of `forget --lift`.
+ */
+export async function liftTenant(
+  deps: Omit<Needs, 'model'>,
+  tenantId: Int64,
+): Promise<{ readonly tenant_id: Int64; readonly lifted: true }> {
   const { warehouse } = deps
   const forgotten = await forgottenTenants(warehouse)
   if (!forgotten.has(tenantId))

@@ -124,9 +124,8 @@ const shape = section(
   'Who is told when something needs attention. Every command that records a run reports what opened and what was resolved.',
 )
 
-type AlertsDocument = z.output<typeof shape>
 /** Mistakes in the addresses. The addresses are secrets too, so no message quotes them. */
-function addressProblems({ rules, heartbeat }: AlertsDocument, allowInsecure: boolean): Problem[] {
+function addressProblems({ rules, heartbeat }: z.output<typeof shape>, allowInsecure: boolean): Problem[] {
   const webhooks = rules.map(({ webhook }, i) => [`alerts.rules[${i}].webhook`, webhook] as const)
   return [...webhooks, ['alerts.heartbeat', heartbeat] as const].flatMap(([path, address]) =>
     typeof address === 'string' ? (addressProblem(path, address, allowInsecure) ?? []) : [],
@@ -136,7 +135,7 @@ function addressProblems({ rules, heartbeat }: AlertsDocument, allowInsecure: bo
 const secretOf = (value: (string | { readonly file: string }) | undefined): Secret | undefined =>
   typeof value === 'string' ? new Secret(value) : undefined
 
-const toAlerts = ({ name, rules, heartbeat }: AlertsDocument): AlertSettings => ({
+const toAlerts = ({ name, rules, heartbeat }: z.output<typeof shape>): AlertSettings => ({
   name,
   rules: rules.map(
     ({ on, after, command, webhook, secret: key }): AlertRule => ({

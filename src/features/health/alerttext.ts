@@ -95,10 +95,11 @@ export function messageName(ruleId: string, { news }: Pick<Message, 'news'>): st
     .slice(0, 32)}`
 }
 
-type Site = Pick<Incident, 'tenant_id' | 'resource'>
-
 /** What to do about an incident. */
-export function adviceOf(kind: AlertKind, { tenant_id: tenantId, resource }: Site): string {
+export function adviceOf(
+  kind: AlertKind,
+  { tenant_id: tenantId, resource }: Pick<Incident, 'tenant_id' | 'resource'>,
+): string {
   const named = `--tenant ${tenantId} --resource ${resource}`
   switch (kind) {
     case 'failed':
@@ -127,7 +128,10 @@ export function adviceOf(kind: AlertKind, { tenant_id: tenantId, resource }: Sit
 }
 
 /** One line: which cursor, and what is wrong. */
-export function cursorMessage({ tenant_id, resource }: Site, found: string | null): string {
+export function cursorMessage(
+  { tenant_id, resource }: Pick<Incident, 'tenant_id' | 'resource'>,
+  found: string | null,
+): string {
   const words = (found ?? 'no reason given').replaceAll(/\s*\n\s*/g, ' ')
   return tenant_id === null ? `${resource}: ${words}` : `tenant ${tenant_id}, ${resource}: ${words}`
 }

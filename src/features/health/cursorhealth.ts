@@ -143,12 +143,10 @@ export const isTrouble = (cursor: CursorHealth): boolean => isStateTrouble(curso
 
 /* The same for the database, where it would take too long to read every row. */
 
-type Moment = 'last_success_at' | 'deletes_checked_at'
-
 /** `isOlderThan` of the column. */
 function isOld(
   eb: ExpressionBuilder<Database, 'sync_cursors'>,
-  column: Moment,
+  column: 'last_success_at' | 'deletes_checked_at',
   { nowMicros }: HealthRule,
   milliseconds: number,
 ) {
@@ -171,7 +169,7 @@ export const troubledCursors = (db: Db, rule: HealthRule) =>
 export const alikeCursors = (db: Db, wanted: WantedCursors, rule: HealthRule) =>
   wantedCursors(db, wanted)
     .select((eb) => {
-      const group = (column: Moment, milliseconds: number) =>
+      const group = (column: 'last_success_at' | 'deletes_checked_at', milliseconds: number) =>
         eb
           .case()
           .when(column, 'is', null)

@@ -15,7 +15,6 @@
 
 import type { Int64 } from '../../../schema/resource.js'
 import { allSettled } from '../../engine/base/allsettled.js'
-import type { Clock } from '../../engine/base/clock.js'
 import { describeError } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { readLastRun } from '../../engine/run/lastrun.js'
@@ -44,20 +43,6 @@ import { thrownTrouble } from './wholetrouble.js'
  * them.
  */
 
-interface Farewell {
-  readonly alerts: AlertSettings
-  readonly clock: Clock
-  /** The warehouse's address without its password. */
-  readonly label: string
-  readonly tenantNames?: Readonly<Record<string, string>>
-  readonly secrets: readonly string[]
-  readonly programs: ProgramPlace
-  /** Fires when the program is shutting down. */
-  readonly signal: AbortSignal
-  /** Reports a message that wasn't accepted. */
-  readonly notice: AlertOptions['notice']
-}
-
 /** Milliseconds. This can't be reported later. */
 const budgetMs = 15_000
 
@@ -68,7 +53,16 @@ const budgetMs = 15_000
 export async function farewellOf(
   warehouse: Warehouse,
   tenantId: Int64,
-  { alerts, label, tenantNames, notice, ...how }: Farewell,
+  {
+    alerts,
+    label,
+    tenantNames,
+    notice,
+    ...how
+  }: Pick<
+    AlertOptions,
+    'alerts' | 'clock' | 'label' | 'tenantNames' | 'secrets' | 'programs' | 'signal' | 'notice'
+  >,
 ): Promise<() => Promise<void>> {
   const rules = namedRules(alerts.rules)
   const open = rules.length === 0 ? [] : await openIncidentsOf(warehouse, tenantId)

@@ -1,27 +1,16 @@
 /* Tests every receiver of alerts and every heartbeat: `shopsync check --alerts`. */
-import type { Clock } from '../../engine/base/clock.js'
 import type { Secret } from '../../engine/config/secret.js'
-import type { ProgramPlace } from './alertcommand.js'
 import type { AlertSettings } from './alertsettings.js'
 import { installationOf, type Message, testText } from './alerttext.js'
 import { deliver } from './deliver.js'
 import { beat, type Sent } from './send.js'
 import { namedRules, ruleName } from './telling.js'
+import type { AlertOptions } from './tellrules.js'
 
 interface AlertTest {
   /** The setting, never its address. */
   readonly whom: string
   readonly sent: Sent
-}
-
-interface Testing {
-  readonly clock: Clock
-  /** The warehouse's address without its password. */
-  readonly label: string
-  readonly secrets: readonly string[]
-  readonly programs: ProgramPlace
-  /** Fires when the program is shutting down. */
-  readonly signal: AbortSignal
 }
 
 /** A person who runs the test waits for it and can run it again. */
@@ -31,7 +20,13 @@ const budgetMs = 15_000
 export function testAlerts(
   { rules, heartbeat, name: given }: AlertSettings,
   ofJobs: readonly { readonly job: string; readonly address: Secret }[],
-  { clock, label, secrets, programs, signal }: Testing,
+  {
+    clock,
+    label,
+    secrets,
+    programs,
+    signal,
+  }: Required<Pick<AlertOptions, 'clock' | 'label' | 'secrets' | 'programs' | 'signal'>>,
 ): Promise<AlertTest[]> {
   const name = installationOf({ name: given })
   const message: Message = {

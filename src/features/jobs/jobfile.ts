@@ -27,7 +27,7 @@ import { parseFile, refuse, withoutDoubles } from '../../engine/config/load.js'
 import { nearest } from '../../engine/config/nearest.js'
 import { inWords, type Problem, problemsOf } from '../../engine/config/problems.js'
 import { Secret } from '../../engine/config/secret.js'
-import type { Invocation, StepKind, StepSetting, StepSettings } from '../../shell/command.js'
+import type { Invocation, JobStep, StepKind, StepSetting } from '../../shell/command.js'
 import { variablesOf } from '../../shell/configuration.js'
 import { stepsOf } from '../../shell/features.js'
 import type { Io } from '../../shell/io.js'
@@ -47,9 +47,6 @@ export const aroundJobs = async (
   kinds: await stepsOf(invocation.features),
   allowInsecure,
 })
-
-/** The settings of a step, including those of its kind. */
-export type JobStep = StepSettings & { readonly command: string }
 
 const either = (words: readonly string[]): string =>
   [words.slice(0, -1).join(', '), ...words.slice(-1)].join(' or ')

@@ -1,8 +1,9 @@
 import { atMinute, atSecond, indent, span } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
+import type { JobStep } from '../../shell/command.js'
 import { type Ink, plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table, unbroken } from '../../shell/texttable.js'
-import type { Job, JobStep } from './jobfile.js'
+import type { Job } from './jobfile.js'
 import type { JobFile, LastOfJob } from './jobfiles.js'
 
 const lastText = (last: LastOfJob | null): string =>

@@ -14,11 +14,11 @@ import { type JobPlan, type JobWork, runJob } from '../../engine/run/steps.js'
 import { lockHolder } from '../../engine/warehouse/lease.js'
 import { checkTables, isNew } from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext, StepKind, TellStep } from '../../shell/command.js'
+import type { CommandContext, JobStep, StepKind, TellStep } from '../../shell/command.js'
 import { exitCodeOf, timeLimitOf, withFollowing } from '../../shell/execute.js'
 import { stepsOf } from '../../shell/features.js'
 import { runTroubles } from '../../shell/runsummary.js'
-import type { Job, JobStep } from './jobfile.js'
+import type { Job } from './jobfile.js'
 
 /** A job, and the instant for which a scheduler starts it. */
 type DueJob = Job & Pick<JobPlan, 'plannedAt'>

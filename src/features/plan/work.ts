@@ -14,20 +14,10 @@ import type { Obstacle } from '../../engine/warehouse/dialect.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { type PendingMove, pendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
+import type { TableChange } from '../../shell/tablechanges.js'
 import { type Cost, Forecast, nothing, type PlannedCursor } from './cursorcost.js'
 import { readsAhead } from './forecast.js'
 import { mostAsked, Sample, type Sampled } from './sample.js'
-
-/** A change to the tables that the run would make first. */
-interface PlannedTableChange {
-  readonly table: string
-  readonly what: string
-  /** Size of the table, if its key changes: the larger it is, the longer that takes. */
-  readonly rows?: number
-  readonly bytes?: number
-  /** What keeps the run from making the change, and what to do about it. */
-  readonly in_the_way?: readonly Obstacle[]
-}
 
 /** The document of `plan`. */
 export interface RunPlan {
@@ -39,7 +29,11 @@ export interface RunPlan {
   readonly records: number
   readonly minutes: number
   readonly rate: Rate | null
-  readonly table_changes: readonly PlannedTableChange[]
+  /** Changes to the tables that the run would make first. */
+  readonly table_changes: readonly (TableChange & {
+    /** What keeps the run from making the change, and what to do about it. */
+    readonly in_the_way?: readonly Obstacle[]
+  })[]
   readonly tenants: readonly {
     readonly tenant_id: Int64
     readonly requests: number
@@ -122,7 +116,7 @@ function moveText({ column, to, values, refills }: PendingMove): string {
   return refills ? `${what[to]}; then read the lists in full once` : what[to]
 }
 
-const tableChange = ({ table, what, size, obstacles = [] }: Change): PlannedTableChange => ({
+const tableChange = ({ table, what, size, obstacles = [] }: Change): RunPlan['table_changes'][number] => ({
   table,
   what,
   ...size,

@@ -13,17 +13,15 @@ import { firstLoadedAt } from '../../engine/warehouse/runs.js'
 export const isNeverWalked = (state: CursorState | undefined): boolean =>
   !state || (state.watermark === null && state.lastSuccessAt === null)
 
-type Rules = Pick<Run, 'config' | 'clock'>
-
 const day = 86_400_000
 /** Milliseconds, if not configured: the default of config/schema.ts. */
 const usualKeep = 90 * day
 
-const uncheckedAfter = ({ config }: Pick<Rules, 'config'>): number =>
+const uncheckedAfter = ({ config }: Pick<Run, 'config'>): number =>
   statusSettings(config).deletesUncheckedAfter
 
 /** Whether a moment is within `status.deletesUncheckedAfter`; a moment in the future means nothing. */
-export function isRecent(run: Rules, moment: string | null | undefined): boolean {
+export function isRecent(run: Pick<Run, 'config' | 'clock'>, moment: string | null | undefined): boolean {
   if (moment === null || moment === undefined) return false
   const age = toMicros(now(run)) - toMicros(moment)
   return age >= 0n && age <= BigInt(uncheckedAfter(run)) * 1000n

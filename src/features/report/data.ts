@@ -12,23 +12,6 @@ export interface ReportMonth {
   readonly isPartial: boolean
 }
 
-/** Recommendations by the month in which they were made. */
-export interface AdviceNumbers {
-  readonly approved: number
-  readonly soldLater: number
-  readonly declined: number
-  readonly undecided: number
-  readonly valueCents: number
-  readonly withoutValue: number
-}
-
-/** How long orders took from created to picked up: how many are in each of `cycleBands`. */
-export interface CycleNumbers {
-  readonly bands: readonly number[]
-  /** Orders without an instant: not picked up yet, or never started. */
-  readonly unknown: number
-}
-
 export const cycleBands = [
   'up to 8 hours',
   'up to a day',
@@ -114,12 +97,6 @@ export interface ReceivableAge {
   readonly atLeastCents: number
   /** Invoices paid beyond their total. */
   readonly overpaid: number
-}
-
-export interface StandingLine {
-  readonly standing: string
-  readonly customers: number
-  readonly salesCents: number
 }
 
 export type VerdictShown = 'proven' | 'repaired' | 'listed' | 'unproven' | 'none'
@@ -215,8 +192,22 @@ export interface ReportScope {
   readonly span: readonly ReportMonth[]
   /** In the order of the months, and so are the next two. A month before the data begins has none (`noData`). */
   readonly months: readonly Amounts[]
-  readonly advice: readonly (AdviceNumbers | null)[]
-  readonly cycles: readonly CycleNumbers[]
+  /** Recommendations by the month in which they were made. */
+  readonly advice: readonly ({
+    readonly approved: number
+    readonly soldLater: number
+    readonly declined: number
+    readonly undecided: number
+    readonly valueCents: number
+    readonly withoutValue: number
+  } | null)[]
+  /** How long orders took from created to picked up. */
+  readonly cycles: readonly {
+    /** How many are in each of `cycleBands`. */
+    readonly bands: readonly number[]
+    /** Orders without an instant: not picked up yet, or never started. */
+    readonly unknown: number
+  }[]
   /** Most sales first. */
   readonly byShop: readonly RankedShop[]
   readonly periods: readonly PeriodAnswer[]
@@ -224,7 +215,11 @@ export interface ReportScope {
   readonly pace: readonly PaceLine[]
   readonly receivables: readonly ReceivableAge[]
   /** None for a shop, since customers belong to the business. */
-  readonly standings: readonly StandingLine[]
+  readonly standings: readonly {
+    readonly standing: string
+    readonly customers: number
+    readonly salesCents: number
+  }[]
   readonly needs: NeedsAnswer
 }
 

@@ -8,15 +8,6 @@ import type { PastRun } from '../runs/work.js'
 import type { ResourceFreshnessStatus } from '../targets/freshnessplan.js'
 import type { VerdictShown } from './data.js'
 
-export interface RunDay {
-  readonly day: string
-  readonly ok: number
-  readonly partial: number
-  readonly failed: number
-  readonly requests: number
-  readonly rateLimited: number
-}
-
 export interface ResourceFreshness {
   readonly resource: string
   readonly tenants: number
@@ -38,7 +29,14 @@ export interface OperationsData {
   readonly incidents: readonly Incident[]
   /** What events the source sent, one line each; empty if nobody ever listened. */
   readonly events: readonly string[]
-  readonly days: readonly RunDay[]
+  readonly days: readonly {
+    readonly day: string
+    readonly ok: number
+    readonly partial: number
+    readonly failed: number
+    readonly requests: number
+    readonly rateLimited: number
+  }[]
   /** Newest first. */
   readonly runs: readonly PastRun[]
   readonly resources: readonly ResourceFreshness[]

@@ -16,10 +16,10 @@ import type { ReportData } from './data.js'
 import type { OperationsData } from './operationsdata.js'
 import type { ReportOptions } from './read/opening.js'
 
-/** A report that was written. */
-export interface WrittenReport {
+/** The owner's or the operator's page, written to a file. */
+export interface Written<Data> {
   readonly file: string
-  readonly data: ReportData
+  readonly data: Data
   /** For --json. */
   readonly document: object
 }
@@ -115,19 +115,11 @@ export async function writeReport(
   context: CommandContext,
   file: string,
   tenants: readonly Int64[] | null,
-): Promise<WrittenReport> {
+): Promise<Written<ReportData>> {
   const { data, text } = await drawReport(context, tenants)
   const path = resolve(context.invocation.io.workingDirectory, file)
   await write(path, text)
   return { file, data, document: documentOf(path, data) }
-}
-
-/** The operator's page, written to a file. */
-export interface WrittenOperations {
-  readonly file: string
-  readonly data: OperationsData
-  /** For --json. */
-  readonly document: object
 }
 
 /** `tenants`: null for all. Queries the warehouse, draws the operator's page and writes it. */
@@ -135,7 +127,7 @@ export async function writeOperations(
   context: CommandContext,
   file: string,
   tenants: readonly Int64[] | null,
-): Promise<WrittenOperations> {
+): Promise<Written<OperationsData>> {
   const { data, text } = await drawOperations(context, tenants, { isServed: false })
   const path = resolve(context.invocation.io.workingDirectory, file)
   await write(path, text)

@@ -61,9 +61,7 @@ export interface PastRun {
   readonly failures: readonly PastFailure[]
 }
 
-type CursorRow = StateRows['sync_run_cursors']
-
-const isFailure = ({ status }: Pick<CursorRow, 'status'>): boolean =>
+const isFailure = ({ status }: Pick<StateRows['sync_run_cursors'], 'status'>): boolean =>
   status === 'failed' || status === 'skipped'
 
 /** For a selection of cursors, only their own failures count, and what ended the whole run. */
@@ -72,14 +70,14 @@ const isBad = ({ status, failures }: PastRun, isChosen: boolean): boolean =>
   status === 'interrupted' ||
   (!isChosen && (status === 'partial' || status === 'failed'))
 
-function changedOf(cursors: readonly CursorRow[]): number | null {
+function changedOf(cursors: readonly StateRows['sync_run_cursors'][]): number | null {
   const known = cursors.flatMap(({ records_changed: changed }) => (changed == null ? [] : [Number(changed)]))
   return known.length === 0 ? null : known.reduce((sum, changed) => sum + changed, 0)
 }
 
 function pastRun(
   row: StateRows['sync_runs'],
-  cursors: readonly CursorRow[],
+  cursors: readonly StateRows['sync_run_cursors'][],
   holder: StatusHolder | null,
 ): PastRun {
   const { run_id, job, mode, started_at, finished_at, error } = row
@@ -155,13 +153,13 @@ function cursorsOf(
   warehouse: Warehouse,
   ids: readonly string[],
   { tenants, resources }: Pick<RunsQuestion, 'tenants' | 'resources'>,
-): Promise<CursorRow[]> {
+): Promise<StateRows['sync_run_cursors'][]> {
   return warehouse.read((db) => {
     let query = db.selectFrom('sync_run_cursors').selectAll().where('run_id', 'in', ids)
     if (tenants) query = query.where('tenant_id', 'in', tenants)
     if (resources) query = query.where('resource', 'in', resources)
     return query.orderBy('tenant_id').orderBy('resource').orderBy('started_at').execute() as Promise<
-      CursorRow[]
+      StateRows['sync_run_cursors'][]
     >
   })
 }

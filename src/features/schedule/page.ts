@@ -14,12 +14,10 @@ import { drawOperations, drawReport } from '../report/work.js'
 /** The thread's answer: the page, or why there is none. */
 export type PageAnswer = { readonly page: string } | { readonly error: string }
 
-/** The owner's page, or the operator's. */
-export type PageName = 'report' | 'operations'
-
 /** What the page is about, as values that can be passed to a thread. */
 export interface PageCall {
-  readonly page: PageName
+  /** The owner's page, or the operator's. */
+  readonly page: 'report' | 'operations'
   readonly globals: Globals
   readonly io: Pick<Io, 'environment' | 'workingDirectory' | 'started'>
 }

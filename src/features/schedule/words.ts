@@ -2,25 +2,12 @@ import { atSecond, plural } from '../../engine/base/format.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import type { EndedJob } from './scheduler.js'
 
-interface Due {
-  readonly name: string
-  readonly schedule: string
-}
-
-/** A job and when it runs next. */
-interface NextRun extends Due {
-  /** null: never again. */
-  readonly next_at: string | null
-  /** It starts at once because the warehouse is empty. */
-  readonly starts_now: boolean
-}
-
-/** `first`: the job that starts at once. */
+/** When jobs run next; null: never again. `first`: the job that starts at once, because the warehouse is empty. */
 export function nextRuns(
-  jobs: readonly Due[],
+  jobs: readonly { readonly name: string; readonly schedule: string }[],
   timeZone: string,
   { nowMicros, first }: { readonly nowMicros: bigint; readonly first: string | undefined },
-): NextRun[] {
+) {
   const now = new Date(Number(nowMicros / 1000n))
   return jobs.map(({ name, schedule }) => {
     const [next_at = null] = nextInstants(schedule, timeZone, now, 1)
@@ -40,7 +27,7 @@ export function scheduleText({
   readonly url: string | null
   /** Where events are received; null: they aren't. */
   readonly events_url: string | null
-  readonly jobs: readonly NextRun[]
+  readonly jobs: ReturnType<typeof nextRuns>
 }): string {
   const lines = jobs.map(({ name, schedule, next_at, starts_now }) => {
     const begins = starts_now ? ', now, because the warehouse is empty' : ''

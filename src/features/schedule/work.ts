@@ -28,7 +28,7 @@ import { runsPage } from '../report/page/runspage.js'
 import { readRuns } from '../runs/work.js'
 import { type ListeningServer, type Served, serve } from './http.js'
 import { JobBook, type ScheduledJob } from './jobbook.js'
-import type { PageName } from './page.js'
+import type { PageCall } from './page.js'
 import { PageMaker } from './pagemaker.js'
 import { Schedule } from './scheduler.js'
 import { endedText, nextRuns, scheduleText } from './words.js'
@@ -62,7 +62,7 @@ export async function runJobs(context: CommandContext, opening: Opening): Promis
       if (out.isRead) out.print(endedText(job))
     },
   })
-  const maker = (page: PageName): PageMaker =>
+  const maker = (page: PageCall['page']): PageMaker =>
     new PageMaker({ page, globals, io: { environment, workingDirectory, started } }, clock)
   const pages = { report: maker('report'), operations: maker('operations') }
   const answers = served(context, { schedule, pages, warehouse, watch })
@@ -107,7 +107,7 @@ function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bi
   return due.sort((a, b) => (a.at < b.at ? -1 : 1))[0]?.name
 }
 
-type Pages = Readonly<Record<PageName, PageMaker>>
+type Pages = Readonly<Record<PageCall['page'], PageMaker>>
 
 async function ended(server: ListeningServer | undefined, pages: Pages): Promise<void> {
   await pages.report.close()

@@ -12,14 +12,12 @@ import { Announcements, type InboxNeeds } from './announced.js'
 import type { FreshnessSettings } from './settings.js'
 import { withDelays } from './tables.js'
 
-type Arrive = NonNullable<Run['arrived']>
-
 /** What the runs of a command store about each poll. */
 export const countingDelays = async (
   settings: FreshnessSettings,
   context: InboxNeeds,
   warehouse: Warehouse,
-): Promise<Arrive> => {
+): Promise<NonNullable<Run['arrived']>> => {
   const { keep } = context.config.history
   return countDelays(settings, { announcements: await Announcements.there(context, warehouse), keep })
 }
@@ -35,7 +33,7 @@ export function countDelays(
     /** `history.keep`: older hours are removed. In milliseconds. */
     readonly keep?: number
   } = {},
-): Arrive {
+): NonNullable<Run['arrived']> {
   const pruned = new Set<string>()
   const prune = (db: Db, resource: string, now: string): CompiledQuery[] => {
     if (keep === undefined || pruned.has(resource)) return []

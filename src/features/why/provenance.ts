@@ -6,6 +6,7 @@
 import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
+import type { CursorKey } from '../../engine/warehouse/cursors.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
@@ -75,11 +76,6 @@ export interface Earlier {
   readonly rows_deleted: Int64 | null
 }
 
-interface Cursor {
-  readonly tenantId: Int64
-  readonly resource: string
-}
-
 const mostEarlier = 5
 
 const requests = (warehouse: Warehouse, tenantId: Int64) =>
@@ -87,7 +83,7 @@ const requests = (warehouse: Warehouse, tenantId: Int64) =>
 
 async function runAt(
   warehouse: Warehouse,
-  { tenantId, resource }: Cursor,
+  { tenantId, resource }: CursorKey,
   at: string,
 ): Promise<string | null> {
   const row = await warehouse.read((db) =>
@@ -105,7 +101,7 @@ async function runAt(
 }
 
 /** A cursor's row in a run: for a job, that of the last step that had started by then. */
-const turnAt = (warehouse: Warehouse, { tenantId, resource }: Cursor, runId: string, at: string) =>
+const turnAt = (warehouse: Warehouse, { tenantId, resource }: CursorKey, runId: string, at: string) =>
   warehouse.read((db) =>
     db
       .selectFrom('sync_run_cursors')
@@ -120,7 +116,7 @@ const turnAt = (warehouse: Warehouse, { tenantId, resource }: Cursor, runId: str
 /** What a run did at that point: for a job, what its step did. */
 async function modeOf(
   warehouse: Warehouse,
-  cursor: Cursor,
+  cursor: CursorKey,
   runId: string | null,
   at: string,
 ): Promise<string | null> {
@@ -138,7 +134,12 @@ async function modeOf(
  * the request that wrote the row. Lists are ordered by `updated_at`: the first request whose page reaches from before
  * the version's time to after it must have shown the version.
  */
-async function likely(warehouse: Warehouse, { tenantId, resource }: Cursor, version: string, until: string) {
+async function likely(
+  warehouse: Warehouse,
+  { tenantId, resource }: CursorKey,
+  version: string,
+  until: string,
+) {
   return warehouse.read(() =>
     requests(warehouse, tenantId)
       .where('resource', '=', resource)
@@ -152,7 +153,7 @@ async function likely(warehouse: Warehouse, { tenantId, resource }: Cursor, vers
 
 export async function whoBrought(
   warehouse: Warehouse,
-  cursor: Cursor,
+  cursor: CursorKey,
   row: { readonly syncedAt: string; readonly version: string | null; readonly deleted: boolean },
 ): Promise<Provenance> {
   const { syncedAt, version, deleted } = row
@@ -178,7 +179,7 @@ export async function whoBrought(
 /** The last runs before a moment that wrote rows of the cursor, newest first. */
 export async function earlierRuns(
   warehouse: Warehouse,
-  { tenantId, resource }: Cursor,
+  { tenantId, resource }: CursorKey,
   before: string,
 ): Promise<Earlier[]> {
   const rows = await warehouse.read((db) =>

@@ -4,8 +4,6 @@ import { NumberToken } from '../../base/numbertoken.js'
 import type { ListRequest, Page } from '../source.js'
 import type { Answered } from './exchange.js'
 
-export type AskedPage = Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>
-
 /** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
 interface ListEnvelope {
   readonly records: readonly unknown[]
@@ -24,7 +22,10 @@ export class AcceptedPage {
   #body: Pick<Answered, 'tokens' | 'isOdd'> | undefined
 
   /** Throws Retry if the response isn't such a page. */
-  constructor({ value, ...answer }: Answered, { page, perPage, isCounted = false }: AskedPage) {
+  constructor(
+    { value, ...answer }: Answered,
+    { page, perPage, isCounted = false }: Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>,
+  ) {
     const envelope = readEnvelope(value, page, perPage)
     if (envelope.isUncounted && isCounted) throw new Retry('found no "total_count", expected a whole number')
     const body = () => {

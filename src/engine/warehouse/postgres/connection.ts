@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import type pg from 'pg'
 import { Stop } from '../../base/errors.js'
+import type { Environment } from '../../config/expand.js'
 import {
   type AddressFault,
   isFault,
@@ -23,8 +24,6 @@ const limits = { idle_in_transaction_session_timeout: 30_000, lock_timeout: 30_0
 const limitsLocally = Object.entries(limits)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ')
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** How to connect, and where it was said that the connection is encrypted: "sslmode=require in warehouse.url". */
 interface Connecting {

@@ -86,8 +86,6 @@ export const askRuns = (db: Db, since: string) =>
     .where(ofRuns)
     .execute()
 
-export type RunRow = Awaited<ReturnType<typeof askRuns>>[number]
-
 export const askQuarantine = (db: Db, tenants: readonly Int64[] | null) =>
   db
     .selectFrom('sync_quarantine')

@@ -16,16 +16,7 @@ import {
   noData,
   withDistinct,
 } from '../amounts.js'
-import type {
-  AdviceNumbers,
-  CycleNumbers,
-  NeedsAnswer,
-  PaceLine,
-  RankedShop,
-  ReceivableAge,
-  ReportMonth,
-  StandingLine,
-} from '../data.js'
+import type { NeedsAnswer, PaceLine, RankedShop, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
@@ -92,7 +83,7 @@ export function adviceByMonth(
   findings: Findings,
   months: readonly ReportMonth[],
   beginning: string | null,
-): (AdviceNumbers | null)[] {
+): ReportScope['advice'] {
   const groups = groupedBy(findings.recommendations, ({ month }) => month ?? '')
   return months.map(({ month }) => {
     const rows = groups.get(month) ?? []
@@ -117,7 +108,7 @@ export function adviceByMonth(
   })
 }
 
-export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): CycleNumbers[] {
+export function cyclesOf(findings: Findings, months: readonly ReportMonth[]): ReportScope['cycles'] {
   const groups = groupedBy(findings.cycles, ({ month }) => month ?? '')
   return months.map(({ month }) => {
     const rows = groups.get(month) ?? []
@@ -208,7 +199,7 @@ export function receivablesOf(findings: Findings, rows: FigureRows, part: Part):
   })
 }
 
-export const standingsOf = (findings: Findings): StandingLine[] =>
+export const standingsOf = (findings: Findings): ReportScope['standings'] =>
   [...groupedBy(findings.customers, ({ standing }) => standing ?? '')].map(([standing, rows]) => ({
     standing,
     customers: total(rows, (row) => row.customers),

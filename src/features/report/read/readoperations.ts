@@ -8,8 +8,8 @@ import { readRuns } from '../../runs/work.js'
 import { readFreshness } from '../../targets/freshnessplan.js'
 import { stretchedBound } from '../../targets/stretchedbound.js'
 import { stretchedText } from '../../targets/words.js'
-import type { OperationsData, RunDay } from '../operationsdata.js'
-import { askDrift, askQuarantine, askRuns, countDrift, type RunRow } from './asktrust.js'
+import type { OperationsData } from '../operationsdata.js'
+import { askDrift, askQuarantine, askRuns, countDrift } from './asktrust.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
 import { groupedBy, numberFrom } from './reportdays.js'
 import { byResource } from './trust.js'
@@ -39,11 +39,11 @@ const nothingYet = {
 const dayAfter = (micros: bigint, days: number): string =>
   fromMicros(micros + BigInt(days) * dayMicros).slice(0, 10)
 
-function runDays(runs: readonly RunRow[], nowMicros: bigint): RunDay[] {
+function runDays(runs: Awaited<ReturnType<typeof askRuns>>, nowMicros: bigint): OperationsData['days'] {
   const byDay = groupedBy(runs, ({ started_at }) => started_at?.slice(0, 10) ?? '')
   return Array.from({ length: daysShown }, (_, i) => {
     const day = dayAfter(nowMicros, i + 1 - daysShown)
-    const rows: readonly RunRow[] = byDay.get(day) ?? []
+    const rows = byDay.get(day) ?? []
     const withStatus = (...of: readonly string[]): number =>
       rows.filter(({ status }) => of.includes(status ?? '')).length
     return {
