@@ -1,4 +1,5 @@
 import { Stop } from '../engine/base/errors.js'
+import { fromMicros } from '../engine/base/timestamp.js'
 import { parseMoment } from '../engine/config/moment.js'
 import { scheduleSettings } from '../engine/config/schedulesection.js'
 import type { TimeRange } from '../engine/run/runreport.js'
@@ -78,4 +79,12 @@ export const rangesByFlags = (context: CommandContext): TimeRange[] => {
   const { timeZone } = scheduleSettings(context.config)
   const tell = (line: string): void => context.invocation.out.note(line)
   return parseRanges(listOf(from), listOf(to), now(context), { timeZone, tell })
+}
+
+/** The instant of `--since`, in the time zone of the schedules; undefined without the flag. */
+export function sinceFlag({ invocation, config, clock }: CommandContext): string | undefined {
+  const { since } = invocation.options
+  if (since === undefined) return undefined
+  const now = fromMicros(clock.nowMicros())
+  return parseMoment('--since', String(since), { now, timeZone: scheduleSettings(config).timeZone })
 }

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { anchorFile } from '../../src/features/sandbox/anchor.js'
+import { anchorFile } from '../../src/features/sandbox/command.js'
 import { Call, shopsync } from '../support/call.js'
 import { scratch } from '../support/scratch.js'
 import { receiver } from './receiver.js'

@@ -1,12 +1,17 @@
 import { Stop } from '../../engine/base/errors.js'
-import type { Command, CommandContext, Invocation } from '../../shell/command.js'
-import { choiceOptions } from '../../shell/command.js'
+import {
+  type Command,
+  type CommandContext,
+  choiceOptions,
+  type Feature,
+  type Invocation,
+} from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 
 const usualNumber = 20
 const mostEvents = 100_000
 
-export const eventsCommand: Command = {
+const eventsCommand: Command = {
   name: 'events',
   summary: "show the source's events and what became of each; make lists due by hand",
   help: `
@@ -60,7 +65,7 @@ function refuseForeignFlags(options: Invocation['options']): void {
 async function list(context: CommandContext): Promise<number> {
   const [{ eventsText, listEvents, nobodyListened }, { sinceFlag }] = await Promise.all([
     import('./eventlist.js'),
-    import('../../shell/momentflag.js'),
+    import('../../shell/timerange.js'),
   ])
   const { options, out } = context.invocation
   const last = wholeNumber('--last', options.last, { from: 1, to: mostEvents, example: usualNumber })
@@ -87,4 +92,11 @@ async function ring(context: CommandContext): Promise<number> {
   const isRead = rung.settled === rung.rung
   if (!isRead) out.complain([rungText(rung)])
   return isRead ? 0 : 1
+}
+
+export const events: Feature = {
+  command: eventsCommand,
+  settings: async () => (await import('./settings.js')).eventSection,
+  besides: async () => (await import('./inbox.js')).Inbox,
+  besideWork: async (context, warehouse) => (await import('./beside.js')).besideRunsOf(context, warehouse),
 }

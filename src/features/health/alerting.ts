@@ -1,6 +1,6 @@
 /*
  * What alerts do after every command that writes: report incidents and call heartbeats. A hook of the feature
- * (feature.ts).
+ * (command.ts).
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'

@@ -1,6 +1,6 @@
-import { type Command, choiceOptions } from '../../shell/command.js'
+import { type Command, choiceOptions, type Feature } from '../../shell/command.js'
 
-export const statusCommand: Command = {
+const statusCommand: Command = {
   name: 'status',
   summary: 'freshness, watermark, row count and last error per tenant and resource',
   help: `
@@ -70,4 +70,27 @@ the API. --json lists every tenant and resource.`,
       return report.healthy ? 0 : 1
     })
   },
+}
+
+/* Three features of one room, because each has its own section of the configuration. */
+
+export const status: Feature = {
+  command: statusCommand,
+  settings: async () => (await import('../../engine/config/attention.js')).statusSection,
+}
+
+export const alerts: Feature = {
+  settings: async () => (await import('./alertsettings.js')).alertSection,
+  tables: async () => (await import('./tables.js')).alertTables,
+  afterWork: async (context, ended) => (await import('./alerting.js')).tellAfterWork(context, ended),
+  whileListening: async (context) => (await import('./alerting.js')).tellWhileListening(context),
+}
+
+export const metrics: Feature = {
+  settings: async () => (await import('./metricssettings.js')).metricsSection,
+  // After the incidents, which they count.
+  afterWork: async (context, { onRecord, exitCode }) => {
+    if (onRecord && exitCode !== 2) await (await import('./writemetrics.js')).writeMetrics(context)
+  },
+  whileListening: async (context) => (await import('./writemetrics.js')).writeMetrics(context),
 }

@@ -4,19 +4,28 @@ import { count, plural } from '../../engine/base/format.js'
 import { type Reason, reasons } from '../../engine/base/reasons.js'
 import { verdict } from '../../engine/list/verdict.js'
 import type { CursorEnd } from '../../engine/run/cursor.js'
+import {
+  type CursorProgress,
+  type CursorResult,
+  noCounts,
+  wholeOutcome,
+} from '../../engine/run/cursorwork.js'
 import { timeLimit } from '../../engine/run/ending.js'
+import { countNotIn, liveNames, readNames } from '../../engine/run/nameslist.js'
 import { readOnlyRun } from '../../engine/run/readonlyrun.js'
 import { recordCursors } from '../../engine/run/records.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorChoice, CursorReport, RunReport } from '../../engine/run/runreport.js'
 import type { StepGiven } from '../../engine/run/steps.js'
-import { type CursorTask, keyOf, now } from '../../engine/run/tenant.js'
+import { type CursorRun, type CursorTask, keyOf, now } from '../../engine/run/tenant.js'
 import { cursorName } from '../../engine/warehouse/cursors.js'
 import { checkTables } from '../../engine/warehouse/migrate.js'
+import { nameless, quarantinedNames } from '../../engine/warehouse/quarantine.js'
 import type { CommandContext } from '../../shell/command.js'
 import { timeLimitOf } from '../../shell/execute.js'
 import { shown } from '../../shell/progress.js'
-import { NamesVerification } from './namesverification.js'
+import { isNeverWalked, isRecent } from './claims.js'
+import { leftReport } from './leftthelist.js'
 import {
   isEqual,
   isUnanswered,
@@ -193,4 +202,56 @@ export async function compareWithSource(
     const observer = { ...deps.observer, ...shows }
     return runVerify({ ...deps, signal, timeLimited, observer }, choice, options)
   })
+}
+
+/** Verifies a plain list of names: it is compared as a whole. */
+class NamesVerification implements VerifyWork {
+  found: Verified | undefined
+
+  constructor(private readonly cursor: CursorRun) {}
+
+  get progress(): CursorProgress {
+    return { ...noCounts, records: this.found?.source ?? 0, watermark: null }
+  }
+
+  get isUnclaimed(): boolean {
+    return isNeverWalked(this.cursor.state)
+  }
+
+  async run(): Promise<CursorResult> {
+    const read = () => readNames(this.cursor, { priority: 'reconcile' })
+    const { names, flattened } = await read()
+    if (this.isUnclaimed) return { ...this.progress, outcome: null }
+    await this.cursor.refuseHidden()
+    const stored = await liveNames(this.cursor)
+    // A name has to be missing twice.
+    const again = countNotIn(stored, names) > 0 ? (await read()).names : names
+    const extra = countNotIn(stored, new Set([...names, ...again]))
+    const isChecked = extra > 0 && isRecent(this.cursor.run, this.cursor.state?.lastSuccessAt)
+    const quarantine = await quarantinedNames(this.cursor.warehouse, this.cursor.key)
+    const lacking = [...names].filter((name) => !stored.has(name))
+    const quarantined = lacking.filter((name) => quarantine.has(nameless(String(name)))).length
+    this.found = {
+      method: 'names',
+      source: names.size,
+      warehouse: stored.size,
+      missing: 0,
+      newer: lacking.length - quarantined,
+      outdated: 0,
+      extra: isChecked ? 0 : extra,
+      gone: isChecked ? extra : 0,
+      unstorable: flattened.unstorable,
+      quarantined,
+      listed_twice: 0,
+      not_shown: 0,
+      unreadable: 0,
+      ...leftReport([]),
+      sampled: 0,
+      asked: 0,
+      compared: 0,
+      other_version: 0,
+      differences: [],
+    }
+    return { ...this.progress, outcome: wholeOutcome(names.size) }
+  }
 }

@@ -50,7 +50,7 @@ Reads only the warehouse. Runs are kept for history.keep; idle ones older than a
       const since =
         options.since === undefined
           ? undefined
-          : (await import('../../shell/momentflag.js')).sinceFlag(context)
+          : (await import('../../shell/timerange.js')).sinceFlag(context)
       const runs = await readRuns({
         warehouse,
         last: last ?? (since === undefined ? usualNumber : mostRuns),

@@ -18,14 +18,12 @@ Sends no request.`,
     ],
   ],
   run: async (invocation) => {
-    const [{ withContext }, { snapshotOf }, { snapshotText }, { shown }, { withFollowing }] =
-      await Promise.all([
-        import('../../shell/commandcontext.js'),
-        import('./work.js'),
-        import('./words.js'),
-        import('../../shell/progress.js'),
-        import('../../shell/execute.js'),
-      ])
+    const [{ withContext }, { snapshotOf, snapshotText }, { shown }, { withFollowing }] = await Promise.all([
+      import('../../shell/commandcontext.js'),
+      import('./work.js'),
+      import('../../shell/progress.js'),
+      import('../../shell/execute.js'),
+    ])
     return withContext(invocation, async (context) => {
       const taken = await withFollowing(context, { job: null, onRecord: false }, () =>
         shown(context, { what: 'recording where each shop stands' }, () =>

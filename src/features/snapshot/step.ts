@@ -10,11 +10,10 @@ export const snapshotAsStep: StepKind = {
     return resources === 'all' ? undefined : ['resources', 'none: a snapshot covers whole shops']
   },
   prepare: async (context, { job, ...step }, tell) => {
-    const [{ snapshotSettings, snapshotStep }, { refreshNow }, { snapshotText }, { reportOfNothing }] =
+    const [{ snapshotSettings, snapshotStep, snapshotText }, { refreshNow }, { reportOfNothing }] =
       await Promise.all([
         import('./work.js'),
         import('../analytics/work.js'),
-        import('./words.js'),
         import('../../shell/execute.js'),
       ])
     const choice = chooseFrom(context.config, step)

@@ -2,7 +2,7 @@ import { cents, field, id, integer, timestamp } from '../../../schema/resource.j
 import { define } from '../../engine/model/statetable.js'
 
 /**
- * What is stored of each day for charts over time: the API keeps no history. src/features/snapshot/sql.ts writes it.
+ * What is stored of each day for charts over time: the API keeps no history. src/features/snapshot/work.ts writes it.
  */
 export const snapshotTables = {
   daily_snapshots: define({

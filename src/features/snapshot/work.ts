@@ -1,13 +1,17 @@
+import { sql } from 'kysely'
+import type { Int64 } from '../../../schema/resource.js'
+import { snapshotColumns, snapshotQuery } from '../../../schema/snapshot.js'
+import { plural } from '../../engine/base/format.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
 import { now } from '../../engine/run/tenant.js'
 import { remembered } from '../../engine/warehouse/failedworks.js'
 import { openLease, type WriterLease } from '../../engine/warehouse/openlease.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { reportSettings } from '../analytics/settings.js'
-import type { ViewSettings } from '../analytics/viewwords.js'
+import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords.js'
 import { refreshNow } from '../analytics/work.js'
-import { writeSnapshot } from './sql.js'
 
 /** What `shopsync snapshot` has done. */
 export interface Snapshot {
@@ -60,3 +64,35 @@ export async function snapshotOf(
   const settings = snapshotSettings(context)
   return takeSnapshot({ warehouse, clock, settings, signal: invocation.signals.signal }, choice)
 }
+
+const table = 'daily_snapshots'
+const key: readonly string[] = ['tenant_id', 'shop_id', 'day']
+
+/**
+ * Stores today's state of each shop in `daily_snapshots`: the API keeps no history, and what isn't stored now can never
+ * be charted. A second snapshot on the same day replaces the first. Returns for how many shops a row was written.
+ */
+export async function writeSnapshot(
+  warehouse: Warehouse,
+  options: ViewSettings & {
+    /** null: all. */
+    readonly tenants: readonly Int64[] | null
+  },
+): Promise<number> {
+  const words = warehouse.dialect.views().sql
+  const query = withTables(snapshotQuery(viewWords(words, options)), words, options)
+  const columns = snapshotColumns.map((name) => sql.ref(name))
+  const fresh = snapshotColumns.filter((name) => !key.includes(name))
+  const { tenants } = options
+  const chosen = tenants === null ? sql`true` : sql`snapshot.tenant_id in (${sql.join(tenants)})`
+  const statement = sql`insert into ${sql.raw(words.table(table))} (${sql.join(columns)})
+    select ${sql.join(columns)} from (${sql.raw(query)}) as snapshot where ${chosen}
+    on conflict (${sql.join(key.map((name) => sql.ref(name)))})
+    do update set ${sql.join(fresh.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`))}`
+  return warehouse.write([statement.compile(warehouse.db)])
+}
+
+export const snapshotText = ({ shops }: Snapshot): string =>
+  shops === 0
+    ? 'snapshot: no shops yet, so nothing was recorded. Type shopsync sync first'
+    : `snapshot: recorded where ${plural(shops, 'shop')} ${shops === 1 ? 'stands' : 'stand'} today, in daily_snapshots`

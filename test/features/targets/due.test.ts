@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { DueChecks } from '../../../src/features/targets/deletechecks.js'
+import { DueChecks } from '../../../src/features/targets/checkround.js'
 import { template } from '../../../src/sandbox/index.js'
 import { type Place, place } from '../../support/place.js'
 

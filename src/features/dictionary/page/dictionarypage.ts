@@ -9,6 +9,7 @@ import {
   type DictionaryFigure,
   type DictionaryTable,
   dataTables,
+  figureFacts,
   figuresAbout,
   figuresTitle,
   firstSentence,
@@ -17,12 +18,10 @@ import {
   questionsTitle,
 } from '../dictionary.js'
 import { incomingJoins } from '../joins.js'
-import { code, linkTo } from './cells.js'
 import { diagram } from './diagram.js'
 import { dictionaryScript as script } from './dictionaryscript.js'
 import { dictionaryStyle as style } from './dictionarystyle.js'
-import { figureSection, linkToFigure } from './figuresection.js'
-import { tableSection } from './tablesection.js'
+import { code, exampleMarkup, linkTo, tableSection } from './tablesection.js'
 
 /** What applies to every table. */
 const legend: readonly (readonly [string, string])[] = [
@@ -162,3 +161,41 @@ const questionsSection = (questions: Dictionary['questions']): string =>
     .join('\n')}</tbody></table></section></div>`
 
 const questionsLink = `<div data-list><ul><li><a href="#${questionsId}">${escaped(questionsTitle.toLowerCase())}</a></li></ul></div>`
+
+/** Figures and relations share names, such as `customers`. */
+const figureId = (name: string): string => `figure-${name}`
+
+const linkToFigure = ({ name, label }: DictionaryFigure): string =>
+  `<a href="#${figureId(name)}">${escaped(label)}</a>`
+
+/** A relation named in a fact becomes a link; other code stays code. */
+function linked(text: string, known: ReadonlySet<string>): string {
+  return prose(text).replace(/<code>(\w+)<\/code>/g, (markup, word: string) =>
+    known.has(word) ? `<a href="#${word}">${markup}</a>` : markup,
+  )
+}
+
+const fact = (name: string, content: string): string => `<div><dt>${name}</dt><dd>${content}</dd></div>`
+
+const mistakes = ({ instead }: DictionaryFigure): string =>
+  instead.length === 0
+    ? ''
+    : `<h4>Common mistakes, and why they are wrong</h4>${instead
+        .map(({ sql, why }) => exampleMarkup({ title: why, sql }))
+        .join('')}`
+
+function figureSection(figure: DictionaryFigure, known: ReadonlySet<string>): string {
+  const id = figureId(figure.name)
+  const facts = figureFacts(figure).map(([name, content]) =>
+    fact(
+      name,
+      name === 'Relation' || name === 'Based on' || name === 'Past days'
+        ? linked(content, known)
+        : prose(content),
+    ),
+  )
+  return `<section class="table figure" id="${id}" aria-labelledby="${id}-head"><h3 id="${id}-head"><a href="#${id}">${escaped(figure.label)}</a></h3>
+<p class="about"><code>${escaped(figure.name)}</code>. ${prose(figure.description)}</p>
+<dl class="facts">${facts.join('')}</dl>
+<div class="examples">${exampleMarkup(figure.example)}${mistakes(figure)}</div></section>`
+}

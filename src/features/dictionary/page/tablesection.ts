@@ -9,7 +9,11 @@ import {
   originOf,
 } from '../dictionary.js'
 import { type Incoming, namingColumn } from '../joins.js'
-import { code, linkTo } from './cells.js'
+
+export const code = (text: string): string => `<code>${escaped(text)}</code>`
+
+export const linkTo = (table: string, text = table): string =>
+  `<a href="#${escaped(table)}"><code>${escaped(text)}</code></a>`
 
 /** How the page shows when a value is null. */
 const nullWords: Readonly<Record<DictionaryColumn['nulls'], string>> = {

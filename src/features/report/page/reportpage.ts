@@ -1,9 +1,9 @@
 /* The owner's page: three questions answered, then charts. What only an operator needs is on operationspage.ts. */
 import { count, plural } from '../../../engine/base/format.js'
+import { leftOutOf } from '../amounts.js'
 import { answersOf, type Fact, periodQuestion, type QuestionAnswer } from '../answers.js'
 import type { Figure } from '../chart.js'
 import type { PeriodAnswer, ReportData, ReportScope } from '../data.js'
-import { figuresRanking } from '../figurelist.js'
 import type { FigureInput } from '../figures/overmonths.js'
 import { customersFigure } from '../figures/people.js'
 import {
@@ -19,6 +19,7 @@ import { dayInFull, moneyText, unknownMark } from '../numberwords.js'
 import {
   advisorsRanking,
   categoriesRanking,
+  cellOf,
   marginRanking,
   type Ranking,
   receivablesRanking,
@@ -26,12 +27,12 @@ import {
   standingRanking,
   techniciansRanking,
 } from '../ranking.js'
+import { flowFigures } from '../read/gather.js'
 import { neverSynced } from '../reporttext.js'
 import type { Tone } from '../trustsentence.js'
 import { comparisonHtml } from './compare.js'
-import { type Draw, figureHtml, type Html, html, type Piece } from './figure.js'
+import { copyButtons, type Draw, figureHtml, type Html, html, type Piece, proseHtml } from './figure.js'
 import { pageFrame } from './pageframe.js'
-import { rankingHtml } from './rankingpanel.js'
 
 interface PagePart {
   readonly id: string
@@ -195,4 +196,52 @@ function questionHtml(answer: QuestionAnswer, scopeId: string, period?: string):
 ${answer.orders.map(ordersHtml)}
 ${answer.remarks.length > 0 ? html`<details class="remarks"><summary>What this means</summary>${answer.remarks.map((remark) => html`<p>${remark}</p>`)}</details>` : null}
 </article>`
+}
+
+/** Every declared figure for the period, with what it leaves out. A new figure shows up here by itself. */
+function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
+  return {
+    id: 'figures',
+    title: `Every figure, ${period.label}`,
+    finding: '',
+    definition:
+      'For definitions and SQL: shopsync dictionary. The view shop_months has the same figures by month.',
+    leftOut: [],
+    of: 'figure',
+    columns: ['Amount', 'Left out'],
+    rows: [...flowFigures]
+      .sort((a, b) => (a.label < b.label ? -1 : 1))
+      .map((figure) => {
+        const left = leftOutOf(amounts, figure)
+        const words = left > 0 && figure.leavesOut ? `${count(left)} ${figure.leavesOut.what}` : ''
+        return { name: figure.label, bar: null, cells: [cellOf(amounts, figure), { text: words }] }
+      }),
+    nothing: 'No figures are declared.',
+    isWordy: true,
+  }
+}
+
+const rowHtml = ({ name, bar, cells }: Ranking['rows'][number]): Html =>
+  html`<tr><th scope="row">${name}</th>${cells.map(
+    ({ text, value }, i) =>
+      html`<td${value === undefined ? null : html` data-value="${value}"`}${i === 0 ? html` class="barred"` : null}>${i === 0 && bar !== null ? html`<i style="--part:${bar.toFixed(3)}"></i>` : null}<span>${text}</span></td>`,
+  )}</tr>`
+
+/** `period`: its id, if the reader can choose the period. */
+function rankingHtml(ranking: Ranking, idPrefix: string, period?: string, isWide = false): Piece {
+  const { title, finding, definition, leftOut, of, columns, rows, nothing, isWordy = false } = ranking
+  const id = [idPrefix, ranking.id, period].filter((part) => part !== undefined).join('-')
+  return html`<section class="panel ranking table${isWide ? ' wide' : ''}" id="${id}"${period === undefined ? null : html` data-period="${period}"`} aria-labelledby="${id}-title">
+<h3 id="${id}-title">${title}</h3>
+${finding === '' ? null : html`<p class="finding">${finding}</p>`}
+${
+  rows.length === 0
+    ? html`<p class="nothing">${nothing}</p>`
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="${title}"><table${isWordy || columns.length > 2 ? html` class="stack${isWordy ? ' wordy' : ''}"` : null}>
+<thead><tr><th scope="col">${of}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>${rows.map(rowHtml)}</tbody></table></div>`
+}
+<p class="caption">${proseHtml([definition, ...leftOut].join(' '))}</p>
+${rows.length === 0 ? null : copyButtons(ranking.id, title)}
+</section>`
 }
