@@ -1,5 +1,6 @@
 /** A listener in a played day: it says that it lives, and takes a turn when an event has made a list due. */
 import { fromMicros } from '../../src/engine/base/timestamp.js'
+import { timesIn } from '../../src/engine/config/targetsection.js'
 import type { Dependencies } from '../../src/engine/run/runcontext.js'
 import { Inbox, listenedTo } from '../../src/features/events/inbox.js'
 import { Presence } from '../../src/features/events/presence.js'
@@ -7,7 +8,6 @@ import { RingMemory } from '../../src/features/events/ringmemory.js'
 import { eventSettings } from '../../src/features/events/settings.js'
 import { takeTurn } from '../../src/features/events/turn.js'
 import { dueCursors } from '../../src/features/events/waiting.js'
-import { timesIn } from '../../src/features/targets/settings.js'
 import type { CommandContext } from '../../src/shell/command.js'
 import type { LossyPost } from './lossypost.js'
 

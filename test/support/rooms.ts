@@ -36,14 +36,12 @@ const below: Record<string, readonly string[]> = {
 
 /** Which feature needs which other: a new line here is a decision. */
 const needs: Record<string, readonly string[]> = {
-  check: ['analytics', 'events', 'health', 'jobs', 'targets'],
+  check: ['analytics', 'events', 'health', 'jobs'],
   completion: ['jobs'],
-  dictionary: ['analytics'],
   demo: ['events', 'reconcile', 'report', 'sync'],
   forget: ['health'],
-  health: ['analytics', 'events', 'targets'],
+  health: ['events', 'targets'],
   init: ['check'],
-  jobs: ['targets'],
   migrate: ['analytics'],
   plan: ['analytics', 'backfill', 'targets'],
   report: ['analytics', 'events', 'health', 'runs', 'targets'],

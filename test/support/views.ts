@@ -4,11 +4,11 @@
  */
 import { sql } from 'kysely'
 import { views } from '../../schema/views/index.js'
+import type { ReportConfig } from '../../src/engine/config/reportsection.js'
 import type { Model } from '../../src/engine/model/resourcemodel.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { makeViews, type ViewsMade, type ViewsWanted } from '../../src/features/analytics/makeviews.js'
 import { refreshAnalytics } from '../../src/features/analytics/refresh.js'
-import type { ReportConfig } from '../../src/features/analytics/settings.js'
 import type { ZonesNow } from '../../src/features/analytics/zones.js'
 import { known } from './run.js'
 

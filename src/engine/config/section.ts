@@ -1,6 +1,6 @@
 /*
- * Sections of the configuration that features declare, each in a settings.ts in its folder; src/main.ts lists the
- * features. The engine reads and checks them without knowing any of them.
+ * Sections of the configuration that features declare, each in a settings.ts in its folder, or beside this file if other
+ * features read it too; src/main.ts lists the features. The engine reads and checks them without knowing any of them.
  */
 import type { z } from 'zod'
 import type { Problem } from './problems.js'

@@ -4,11 +4,11 @@
  */
 import { describeError, Skip } from '../../engine/base/errors.js'
 import { exact } from '../../engine/base/int64.js'
+import { type ReportConfig, reportSettings } from '../../engine/config/reportsection.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Writing } from '../../engine/run/runcontext.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { refreshCalendar } from './calendar.js'
-import { type ReportConfig, reportSettings } from './settings.js'
 import { withAnalytics } from './tables.js'
 import { refreshZones, type ZonesNow } from './zones.js'
 

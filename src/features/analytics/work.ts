@@ -1,6 +1,7 @@
 /* What analytics does for the rest of the program, according to its configuration. */
 import { createHash } from 'node:crypto'
 import type { Int64 } from '../../../schema/resource.js'
+import { reportSettings } from '../../engine/config/reportsection.js'
 import { sourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Rules } from '../../engine/warehouse/derived.js'
 import { isSame, readSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
@@ -8,7 +9,6 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext } from '../../shell/command.js'
 import { programDigest } from '../../shell/package.js'
 import type { ViewsMade, ViewsWanted } from './makeviews.js'
-import { reportSettings } from './settings.js'
 import type { ZonesNow } from './zones.js'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 20)

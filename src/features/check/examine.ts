@@ -123,7 +123,7 @@ async function examineTextfile(config: Config, io: Io): Promise<Trial[]> {
 /** Targets that change nothing, and jobs that wait for targets. */
 async function examineTargets(context: CommandContext): Promise<Trial[]> {
   const [{ targetedResources }, { dueInVain, jobsDueInVain }] = await Promise.all([
-    import('../targets/settings.js'),
+    import('../../engine/config/targetsection.js'),
     import('../jobs/jobfiles.js'),
   ])
   const { config } = context

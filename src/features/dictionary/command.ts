@@ -72,7 +72,7 @@ async function supersetDatasets(content: Dictionary, outline: Outline): Promise<
 }
 
 async function placeOf(outline: Outline): Promise<ToolPlace> {
-  const { reportSettings } = await import('../analytics/settings.js')
+  const { reportSettings } = await import('../../engine/config/reportsection.js')
   return { ...outline.warehouse, views: reportSettings(outline).schema }
 }
 

@@ -4,10 +4,10 @@
  */
 import type { Int64 } from '../../../schema/resource.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
+import { reportSettings } from '../../engine/config/reportsection.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, FinishedWork } from '../../shell/command.js'
 import { secretsOf } from '../../shell/log.js'
-import { reportSettings } from '../analytics/settings.js'
 import { alertSettings } from './alertsettings.js'
 import type { AlertOptions } from './tellrules.js'
 

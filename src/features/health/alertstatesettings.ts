@@ -1,9 +1,9 @@
 import type { Clock } from '../../engine/base/clock.js'
 import { statusSettings } from '../../engine/config/attention.js'
 import type { Config } from '../../engine/config/config.js'
+import { freshnessSettings } from '../../engine/config/targetsection.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { eventSettings } from '../events/settings.js'
-import { freshnessSettings } from '../targets/settings.js'
 import { alertSettings } from './alertsettings.js'
 import type { AlertStateSettings } from './alertstate.js'
 

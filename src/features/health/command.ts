@@ -32,8 +32,8 @@ the API. --json lists every tenant and resource.`,
       import('./statusdocument.js'),
       import('./words.js'),
       import('../../engine/config/attention.js'),
-      import('../analytics/settings.js'),
-      import('../targets/settings.js'),
+      import('../../engine/config/reportsection.js'),
+      import('../../engine/config/targetsection.js'),
       import('../../engine/warehouse/migrate.js'),
     ])
     return withContext(invocation, async (context) => {

@@ -5,6 +5,7 @@
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import { toMicros } from '../../engine/base/timestamp.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import {
   keptCounters,
   keptGauges,
@@ -16,7 +17,6 @@ import { type CounterEntry, readCounters } from '../../engine/warehouse/counters
 import { type EventTotals, readEventTotals } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
-import type { FreshnessSettings } from '../targets/settings.js'
 import { type GaugesOptions, readGauges, type WarehouseGauges } from './gauges.js'
 import {
   eventCounters,

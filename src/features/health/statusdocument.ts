@@ -7,6 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { Reason } from '../../engine/base/reasons.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import {
   type LastRun,
   readHolder,
@@ -25,7 +26,6 @@ import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
-import type { FreshnessSettings } from '../targets/settings.js'
 import { type StretchedBound, staleAfterNow, stretchedBound } from '../targets/stretchedbound.js'
 import {
   type CursorHealth,

@@ -7,11 +7,11 @@ import { describeError, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { nextInstants } from '../../engine/config/cron.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import type { Secret } from '../../engine/config/secret.js'
+import { freshnessSettings } from '../../engine/config/targetsection.js'
 import { recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import { withContext } from '../../shell/commandcontext.js'
-import { freshnessSettings } from '../targets/settings.js'
 import { aroundJobs, type Job, jobFile, jobFolders, jobNames, readJob } from './jobfile.js'
 
 /* How each job's last run ended, no matter what started it. */

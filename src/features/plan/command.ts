@@ -121,7 +121,7 @@ async function showPlan(invocation: Invocation, mode: (typeof modes)[number]): P
 
 /** The freshness that the targets lead to; undefined without targets, or if no run has recorded its timing. */
 async function freshnessOf(context: CommandContext, { rate, table_changes }: RunPlan) {
-  const { freshnessSettings } = await import('../targets/settings.js')
+  const { freshnessSettings } = await import('../../engine/config/targetsection.js')
   const settings = freshnessSettings(context.config)
   if (!settings || table_changes.some(({ table }) => table === 'sync_cursors')) return undefined
   const [{ planFreshness }, { freshnessPlanText }, { chooseResources }] = await Promise.all([

@@ -1,6 +1,7 @@
 /* The round of a `reconcile` step with "due": true: it checks deletions. */
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
 import { quietCost } from '../../engine/compare/comparisoncost.js'
+import { type FreshnessSettings, timesOf } from '../../engine/config/targetsection.js'
 import { memoryOf, usualPage } from '../../engine/list/memory.js'
 import type { ChooseRound } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
@@ -11,7 +12,6 @@ import type { CommandContext, RoundPlace } from '../../shell/command.js'
 import { Highest } from './highest.js'
 import { restingLists } from './restinglists.js'
 import { lastsOf, nowOf, roundOf, settingsFor, type WantedLists, wantedLists } from './roundnow.js'
-import { type FreshnessSettings, timesOf } from './settings.js'
 import { type CheckRow, uncheckedLists } from './sql.js'
 import { afterPolls, reservedForChecks } from './windowbudget.js'
 

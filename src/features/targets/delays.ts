@@ -4,12 +4,12 @@
  */
 import type { CompiledQuery } from 'kysely'
 import { addMicros } from '../../engine/base/timestamp.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Arrived, Run } from '../../engine/run/tenant.js'
 import { addToCounters } from '../../engine/warehouse/counters.js'
 import type { Db } from '../../engine/warehouse/database.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { Announcements, type InboxNeeds } from './announced.js'
-import type { FreshnessSettings } from './settings.js'
 import { withDelays } from './tables.js'
 
 /** What the runs of a command store about each poll. */

@@ -4,6 +4,7 @@
  */
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { Config } from '../../engine/config/config.js'
+import { type FreshnessSettings, timesOf } from '../../engine/config/targetsection.js'
 import type { ChooseRound } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import type { CursorChoice } from '../../engine/run/runreport.js'
@@ -22,7 +23,6 @@ import {
   type WantedLists,
   wantedLists,
 } from './roundnow.js'
-import { type FreshnessSettings, timesOf } from './settings.js'
 import { keepRoom } from './stretchedbound.js'
 import { reservedForChecks } from './windowbudget.js'
 

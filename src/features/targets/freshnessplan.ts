@@ -3,13 +3,13 @@
  * would achieve. And how fresh each resource was, for `status`.
  */
 import { fromMicros, toMillis } from '../../engine/base/timestamp.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { ResourceModel } from '../../engine/model/resourcemodel.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { WantedCursors } from '../../engine/warehouse/wantedcursors.js'
 import { type DueList, dueLists, nothingHeard } from './duelists.js'
 import { boundOf, changeRate, meanRates } from './pollranking.js'
-import type { FreshnessSettings } from './settings.js'
 import { type ExpectedList, forecastShare, requestsForAll, requestsForShare } from './shareforecast.js'
 import { delaysSince, oldestPolls } from './sql.js'
 import { neededForBound } from './stretchedbound.js'

@@ -1,8 +1,8 @@
 /* Resources that missed their targets for an hour: what the alert `behind_target` reports. */
 import { fromMicros } from '../../engine/base/timestamp.js'
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { hourOf } from './freshnessplan.js'
-import type { FreshnessSettings } from './settings.js'
 import { delaysSince } from './sql.js'
 
 export interface BehindTarget {

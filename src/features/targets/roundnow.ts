@@ -1,5 +1,6 @@
 /* A round: when it ends, what the rate limit gives it, and which lists it may work on. */
 import { Stop } from '../../engine/base/errors.js'
+import { type FreshnessSettings, freshnessSettings } from '../../engine/config/targetsection.js'
 import { chooseResources, chooseTenants } from '../../engine/run/choosecursors.js'
 import type { Granted } from '../../engine/run/chosenround.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
@@ -7,7 +8,6 @@ import type { CursorChoice } from '../../engine/run/runreport.js'
 import { keepSeenLength } from '../../engine/run/windowlength.js'
 import { rateOf as limitOf } from '../../engine/source/rate/knownrate.js'
 import type { CommandContext, RoundPlace } from '../../shell/command.js'
-import { type FreshnessSettings, freshnessSettings } from './settings.js'
 import { budgetEnd, budgetOf, roundEnd, type WindowNow, windowAnHour } from './windowbudget.js'
 
 const hourMs = 3_600_000

@@ -3,11 +3,12 @@
  * polls). Only a round knows the limit, so each one stores what it saw: `status`, alerts, metrics and reports read it here,
  * or they would call lists stale that wait no longer than was promised.
  */
+
+import type { FreshnessSettings } from '../../engine/config/targetsection.js'
 import type { Reader } from '../../engine/warehouse/cursors.js'
 import { readMeta, removeMeta, storeMeta } from '../../engine/warehouse/meta.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { boundOf } from './pollranking.js'
-import type { FreshnessSettings } from './settings.js'
 
 const hourMs = 3_600_000
 /** In sync_meta. */

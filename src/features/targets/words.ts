@@ -1,8 +1,8 @@
 /* The text of `plan` and `status` about targets. */
 import { atMinute, count, plural, span } from '../../engine/base/format.js'
+import { durationText } from '../../engine/config/targetsection.js'
 import type { Rate } from '../../engine/source/rate/knownrate.js'
 import { type FreshnessPlan, mostChanges, type ResourceFreshnessStatus } from './freshnessplan.js'
-import { durationText } from './settings.js'
 import type { StretchedBound } from './stretchedbound.js'
 
 const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)}%`

@@ -1,7 +1,7 @@
 /** The section `report` of the configuration: error messages tell what to type. */
 import { expect, test } from 'vitest'
 import { readDocument } from '../../../src/engine/config/load.js'
-import { reportSettings } from '../../../src/features/analytics/settings.js'
+import { reportSettings } from '../../../src/engine/config/reportsection.js'
 import { checks } from '../../support/checks.js'
 
 const base = {

@@ -24,8 +24,8 @@ it('the start of the program loads only the manifest of the feature', () => {
   expect(ofTargets('src/entry.ts')).toEqual(['feature.js'])
 })
 
-it('a run without targets also loads its settings and its table', () => {
+it('a run without targets also loads its table', () => {
   const plain = ['src/shell/execute.ts', 'src/features/sync/work.ts', 'src/features/reconcile/work.ts']
-  const asked = ['src/features/targets/settings.ts', 'src/features/targets/tables.ts']
-  expect(ofTargets('src/entry.ts', ...plain, ...asked)).toEqual(['feature.js', 'settings.js', 'tables.js'])
+  const asked = ['src/engine/config/targetsection.ts', 'src/features/targets/tables.ts']
+  expect(ofTargets('src/entry.ts', ...plain, ...asked)).toEqual(['feature.js', 'tables.js'])
 })

@@ -1,7 +1,7 @@
 /** Targets and related settings, as people write them: every refusal tells what to type. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseDuration } from '../../../src/engine/config/duration.js'
-import { durationText } from '../../../src/features/targets/settings.js'
+import { durationText } from '../../../src/engine/config/targetsection.js'
 import { type Place, place } from '../../support/place.js'
 
 let here: Place

@@ -4,16 +4,9 @@
  */
 import { z } from 'zod'
 import { nameFields } from '../../../schema/naming.js'
-import {
-  choice,
-  isSchemaName,
-  schemaName,
-  section,
-  textLeaf,
-  timeZoneLeaf,
-} from '../../engine/config/leaf.js'
-import type { Problem } from '../../engine/config/problems.js'
-import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
+import { choice, isSchemaName, schemaName, section, textLeaf, timeZoneLeaf } from './leaf.js'
+import type { Problem } from './problems.js'
+import { configSection, settingsOf, type WithSections } from './section.js'
 
 /** Days, zones and names for people who read the data. */
 export interface ReportConfig {

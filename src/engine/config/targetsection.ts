@@ -4,11 +4,11 @@
  */
 import { z } from 'zod'
 import { resources } from '../../../schema/index.js'
-import { statusSection, statusSettings } from '../../engine/config/attention.js'
-import { parseDuration } from '../../engine/config/duration.js'
-import { durationLeaf, section } from '../../engine/config/leaf.js'
-import { type Problem, unknownKey, valueAt } from '../../engine/config/problems.js'
-import { configSection, settingsOf, type WithSections } from '../../engine/config/section.js'
+import { statusSection, statusSettings } from './attention.js'
+import { parseDuration } from './duration.js'
+import { durationLeaf, section } from './leaf.js'
+import { type Problem, unknownKey, valueAt } from './problems.js'
+import { configSection, settingsOf, type WithSections } from './section.js'
 
 /** Every resource without its own target. */
 const everyOther = '*'
