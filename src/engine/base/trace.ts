@@ -8,9 +8,6 @@ import { Retry, Skip, Stop } from './errors.js'
 /** Keys, names, counts and our own words: no customer data, and no text that came from outside. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** Adds facts that are known only at the end. A fact named `error.type` marks the span as failed. */
-type TellSpan = (facts: SpanFacts) => void
-
 /**
  * Where all copies of OpenTelemetry's API with the same major version meet. An SDK is attached before the program
  * starts. Without one, we don't even load the API, since loading takes longer than all spans of a run.
@@ -23,12 +20,13 @@ const tracer = api?.trace.getTracer('shopsync')
 export function inSpan<T>(
   name: 'run' | 'cursor' | 'request' | 'store',
   facts: SpanFacts,
-  work: (tell: TellSpan) => Promise<T>,
+  /** `tell` adds facts that are known only at the end. A fact named `error.type` marks the span as failed. */
+  work: (tell: (facts: SpanFacts) => void) => Promise<T>,
 ): Promise<T> {
   if (!api || !tracer) return work(() => {})
   const kind = name === 'request' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL
   return tracer.startActiveSpan(`shopsync.${name}`, { kind }, async (span) => {
-    const tell: TellSpan = (more) => addFacts(span, more)
+    const tell = (more: SpanFacts): void => addFacts(span, more)
     try {
       tell(facts)
       return await work(tell)

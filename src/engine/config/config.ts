@@ -29,9 +29,13 @@ export interface Config {
     /** The longest wait that we accept if the API tells us to wait. */
     readonly maxWait: number
     readonly timeouts: {
+      /** For connecting. */
       readonly connect: number
+      /** From the request until its headers arrive. */
       readonly headers: number
+      /** Between two pieces of the body. */
       readonly body: number
+      /** For the whole request, including the body: a server that sends one byte per second passes all other timeouts. */
       readonly request: number
     }
     readonly maxBodyBytes: number
@@ -39,7 +43,12 @@ export interface Config {
     readonly pageSize: number
     readonly concurrency: number
     readonly gzip: boolean
-    readonly retry: { readonly attempts: number; readonly baseMs: number; readonly maxMs: number }
+    readonly retry: {
+      /** The most times a request is sent. */
+      readonly attempts: number
+      readonly baseMs: number
+      readonly maxMs: number
+    }
   }
   readonly warehouse: {
     /** A Postgres address may hold a password. */

@@ -24,7 +24,7 @@ interface PageDetails {
 }
 
 /** What stores the pages of a cursor: only the warehouse's lease, and nothing else of a run. */
-export interface Storing {
+interface Storing {
   readonly key: CursorKey
   readonly resource: Pick<ResourceModel, 'tables'>
   readonly warehouse: Warehouse

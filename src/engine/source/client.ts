@@ -5,6 +5,7 @@
 import type { Clock, Stamps } from '../base/clock.js'
 import { Retry, Skip } from '../base/errors.js'
 import { kindOf } from '../base/jsonkind.js'
+import type { Config } from '../config/config.js'
 import type { ProxyAddress } from '../config/proxy.js'
 import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
 import { AcceptedPage } from './http/envelope.js'
@@ -15,9 +16,9 @@ import {
   type ExchangeOptions,
   type RequestInfo,
 } from './http/exchange.js'
-import { type RetryInfo, type RetryLoop, type RetryOptions, withRetry } from './http/retry.js'
+import { type RetryInfo, type RetryLoop, withRetry } from './http/retry.js'
 import { Counter } from './http/traffic.js'
-import { checkCredential, parseTarget, type Timeouts, Transport } from './http/transport.js'
+import { checkCredential, parseTarget, Transport } from './http/transport.js'
 import { type Permit, Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import { showAnswer } from './showrequest.js'
@@ -43,7 +44,7 @@ export interface SourceOptions {
   readonly allowInsecure?: boolean
   /** Opens tunnels to the API. */
   readonly proxy?: ProxyAddress | undefined
-  readonly timeouts: Timeouts
+  readonly timeouts: Config['api']['timeouts']
   /** The largest body after decompression; default 64 MiB. */
   readonly maxBodyBytes?: number
   /** The most records to request at once; default 100. */
@@ -55,7 +56,7 @@ export interface SourceOptions {
   readonly stamps: Stamps
   readonly userAgent: string
   readonly gzip: boolean
-  readonly retry: Partial<RetryOptions>
+  readonly retry: Partial<Config['api']['retry']>
   readonly random?: () => number
   /** The longest wait that we accept, in ms; default: one hour. */
   readonly maxWait?: number

@@ -23,17 +23,6 @@ export interface ApiCheck {
   readonly observer: Pick<Observer, 'step'>
 }
 
-interface Access {
-  readonly trials: readonly Trial[]
-  /** The largest list, for the tenant whose first list was the largest. */
-  readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
-}
-
-interface Answering {
-  readonly resource: ResourceModel
-  readonly records: number
-}
-
 /** How many resources are tried before a tenant counts as not answering. */
 const mostTried = 3
 const atOnce = 4
@@ -56,7 +45,11 @@ export class AccessCheck {
     this.#resources = list.filter(({ enabled, resource }) => enabled && resource.scope === 'tenant')
   }
 
-  async run(tenants: readonly Int64[]): Promise<Access> {
+  async run(tenants: readonly Int64[]): Promise<{
+    readonly trials: readonly Trial[]
+    /** The largest list, for the tenant whose first list was the largest. */
+    readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
+  }> {
     const limit = pLimit(atOnce)
     let done = 0
     const ask = async (tenantId: Int64) => {
@@ -94,9 +87,11 @@ export class AccessCheck {
     }
   }
 
-  async #tenant(
-    tenantId: Int64,
-  ): Promise<{ tenantId: Int64; trial: Trial; answering: Answering | undefined }> {
+  async #tenant(tenantId: Int64): Promise<{
+    tenantId: Int64
+    trial: Trial
+    answering: { readonly resource: ResourceModel; readonly records: number } | undefined
+  }> {
     const isUsual = ({ resource }: ResourceModel): boolean =>
       resource.documented && resource.list === 'records'
     const others = this.#resources.filter((resource) => !isUsual(resource))
@@ -123,7 +118,10 @@ export class AccessCheck {
     return { tenantId, trial, answering: undefined }
   }
 
-  async #resource(tenantId: Int64, resource: ResourceModel): Promise<Answering | undefined> {
+  async #resource(
+    tenantId: Int64,
+    resource: ResourceModel,
+  ): Promise<{ readonly resource: ResourceModel; readonly records: number } | undefined> {
     try {
       return { resource, records: await this.#count(tenantId, resource) }
     } catch (error) {

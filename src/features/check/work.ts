@@ -51,16 +51,14 @@ function storeProbe({ db }: Pick<Warehouse, 'db'>, probe: unknown, at: string): 
     .compile()
 }
 
-/** The result of querying the API; `largest`: the list a probe should use. */
-interface ApiTrials {
+/** Tries the credentials. If the API accepts them, also the clock, each tenant's access, and each resource. */
+export async function checkApi(options: ApiCheck): Promise<{
   readonly trials: readonly Trial[]
+  /** The list that a probe should use. */
   readonly largest: { readonly tenantId: Int64; readonly resource: ResourceModel } | undefined
   /** The granted tenants; undefined if not all are known. */
   readonly granted: readonly Int64[] | undefined
-}
-
-/** Tries the credentials. If the API accepts them, also the clock, each tenant's access, and each resource. */
-export async function checkApi(options: ApiCheck): Promise<ApiTrials> {
+}> {
   const { source, signal, except } = options
   let list: AuthorizationList
   try {

@@ -36,21 +36,19 @@ export interface EventsStatus {
   readonly due_since: string | null
   /** Events that no walk has settled, due or not. */
   readonly waiting: number
-  readonly today: EventsToday
+  readonly today: {
+    /** Midnight, UTC. */
+    readonly since: string
+    readonly received: number
+    /** Of these, received more than once. */
+    readonly received_again: number
+    readonly settled: number
+    /** The median of the newest ones; null if there are none. */
+    readonly settled_after_seconds: number | null
+    readonly deletions: number
+  }
   /** Changes of the last 30 days for which an event could have come, and those without one. */
   readonly unannounced: readonly Unannounced[]
-}
-
-interface EventsToday {
-  /** Midnight, UTC. */
-  readonly since: string
-  readonly received: number
-  /** Of these, received more than once. */
-  readonly received_again: number
-  readonly settled: number
-  /** The median of the newest ones; null if there are none. */
-  readonly settled_after_seconds: number | null
-  readonly deletions: number
 }
 
 /** A listener silent for this many milliseconds has ended: it gives a sign of life every ten seconds. */
@@ -132,7 +130,7 @@ const chosenEvents = (db: EventDb, { tenants, resources }: Chosen) =>
 /** How many events are used for the median settling time. */
 const mostMeasured = 2000
 
-async function readToday(inbox: Inbox, now: string, chosen: Chosen): Promise<EventsToday> {
+async function readToday(inbox: Inbox, now: string, chosen: Chosen): Promise<EventsStatus['today']> {
   const midnight = `${now.slice(0, 10)}T00:00:00.000000Z`
   const groups = await inbox.read((db) =>
     chosenEvents(db, chosen)

@@ -39,24 +39,6 @@ import type { Incident } from './incident.js'
 import { openIncidents } from './openincidents.js'
 import { readHealth } from './readhealth.js'
 
-/** The lateness of one resource's records. */
-interface LatenessStatus {
-  readonly resource: string
-  /** Records that walks found while lateness could be measured. */
-  readonly records: number
-  readonly largest_seconds: number
-  /** 999 of a thousand records were no later than this. */
-  readonly p999_seconds: number
-  /** Records that only reconcile fetched. */
-  readonly reconciled_records: number
-  readonly reconciled_largest_seconds: number
-}
-
-interface TenantStatus extends TenantStanding {
-  /** Services that two live orders show, after the last run that changed orders (docs/reconcile.md, Shared services). */
-  readonly shared_services: number
-}
-
 /** The JSON document of `shopsync status`. */
 export interface StatusReport {
   readonly healthy: boolean
@@ -67,13 +49,26 @@ export interface StatusReport {
   readonly stale_after_seconds: number
   /** A problem of the whole warehouse; null if there is none. */
   readonly reason: Reason | null
-  readonly tenants: readonly TenantStatus[]
+  readonly tenants: readonly (TenantStanding & {
+    /** Services that two live orders show, after the last run that changed orders (docs/reconcile.md, Shared services). */
+    readonly shared_services: number
+  })[]
   readonly cursors: readonly CursorHealth[]
   readonly quarantined: Int64
   /** Tenants that were forgotten, and stay out. */
   readonly forgotten: number
   /** How late records became visible in the last 30 days, by resource, all tenants together. */
-  readonly lateness: readonly LatenessStatus[]
+  readonly lateness: readonly {
+    readonly resource: string
+    /** Records that walks found while lateness could be measured. */
+    readonly records: number
+    readonly largest_seconds: number
+    /** 999 of a thousand records were no later than this. */
+    readonly p999_seconds: number
+    /** Records that only reconcile fetched. */
+    readonly reconciled_records: number
+    readonly reconciled_largest_seconds: number
+  }[]
   /** The run that is writing now; null if there is none. */
   readonly lease: StatusHolder | null
   readonly last_run: LastRun | null
@@ -205,14 +200,18 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
 /** Whether no tenant is left to request, since the wanted ones are forgotten. */
 function isEmptied(
   { tenants: wanted }: StatusOptions,
-  tenants: readonly TenantStatus[],
+  tenants: StatusReport['tenants'],
   forgotten: ReadonlySet<Int64>,
 ): boolean {
   if (wanted && forgotten.size > 0) return wanted.every((tenantId) => forgotten.has(tenantId))
   return tenants.length === 0 && forgotten.size > 0
 }
 
-async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions): Promise<LatenessStatus[]> {
+async function latenessStatus({
+  warehouse,
+  resources,
+  nowMicros,
+}: StatusOptions): Promise<StatusReport['lateness']> {
   const measured = latenessOf(await readLateness(warehouse, fromMicros(nowMicros)))
   return [...measured]
     .filter(([resource]) => resources.includes(resource))
@@ -226,14 +225,17 @@ async function latenessStatus({ warehouse, resources, nowMicros }: StatusOptions
     }))
 }
 
-async function readTenants(db: Warehouse['db'], { exceptTenants }: StatusOptions): Promise<TenantStatus[]> {
+async function readTenants(
+  db: Warehouse['db'],
+  { exceptTenants }: StatusOptions,
+): Promise<StatusReport['tenants']> {
   const all = tenantStandings(await tenantRows(db).execute(), { tenants: null, exceptTenants })
   const shared = await readSharedCounts(db)
   return all.map((tenant) => ({ ...tenant, shared_services: shared.get(tenant.tenant_id) ?? 0 }))
 }
 
 /** Whether nothing is granted: no tenant that should be walked, or none at all, according to the last run. */
-function grantsReason(tenants: readonly TenantStatus[], lastRun: LastRun | null): Reason | null {
+function grantsReason(tenants: StatusReport['tenants'], lastRun: LastRun | null): Reason | null {
   const wanted = tenants.filter(({ excepted }) => !excepted)
   const isAlone =
     tenants.length === 0

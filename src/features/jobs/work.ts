@@ -20,18 +20,21 @@ import { stepsOf } from '../../shell/features.js'
 import { runTroubles } from '../../shell/runsummary.js'
 import type { Job } from './jobfile.js'
 
-/** A job, and the instant for which a scheduler starts it. */
-type DueJob = Job & Pick<JobPlan, 'plannedAt'>
-
-/** Runs a job, prints the outcome, and reports what needs attention. */
-export const carryOutJob = (context: CommandContext, job: DueJob): Promise<number> =>
+/**
+ * Runs a job, prints the outcome, and reports what needs attention. `plannedAt`: the instant for which a scheduler
+ * starts it.
+ */
+export const carryOutJob = (
+  context: CommandContext,
+  job: Job & Pick<JobPlan, 'plannedAt'>,
+): Promise<number> =>
   withFollowing(context, { job: job.name, onRecord: true, heartbeat: job.heartbeat }, (note) =>
     carryOutSteps(context, job, note),
   )
 
 async function carryOutSteps(
   context: CommandContext,
-  job: DueJob,
+  job: Job & Pick<JobPlan, 'plannedAt'>,
   note: (report: RunReport) => void,
 ): Promise<number> {
   const { out, signals } = context.invocation

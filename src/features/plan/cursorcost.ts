@@ -3,10 +3,12 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
-import { pageRecords } from '../../engine/compare/comparisoncost.js'
+import { fullCost, pageRecords, quietCost } from '../../engine/compare/comparisoncost.js'
 import { countAfter } from '../../engine/list/count.js'
 import { epoch, forever, isWholeFrom } from '../../engine/list/cutpoint.js'
 import { memoryOf } from '../../engine/list/memory.js'
+import { usualLimits } from '../../engine/list/pagesize.js'
+import { burstOf, firstBurst, largestBurst, smallestBurst } from '../../engine/list/prefetch.js'
 import { type CursorList, flatList } from '../../engine/run/cursorlist.js'
 import {
   type CursorProgress,
@@ -21,7 +23,6 @@ import type { RunRequest } from '../../engine/run/runreport.js'
 import { plannedWatermark } from '../../engine/run/stampsahead.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { beginningOf, endOf, manyRecords } from '../backfill/work.js'
-import { backfillCost, burstChecks, compareCost, resumedCost, walkCost, wholeCost } from './forecast.js'
 
 /** The cost of work on a cursor. */
 export interface Cost {
@@ -182,4 +183,52 @@ export class Forecast implements CursorWork {
   async #rows(after: string): Promise<number> {
     return (await this.#liveRows?.count(after, forever)) ?? 0
   }
+}
+
+/**
+ * Requests of a walk over this many records: one per page, one for the page after a full last one, and the first page
+ * again if there are several. `page`: records per page, if known.
+ */
+export const walkCost = (records: number, page = pageRecords): number => fullCost(records, page)
+
+/** The same for the whole list: if no page size is known, a single page may be followed by another. */
+function wholeCost(records: number, page?: number): number {
+  if (page !== undefined) return fullCost(records, page)
+  const isLimit = records < pageRecords && usualLimits.has(records)
+  return fullCost(records) + (isLimit ? 1 : 0)
+}
+
+/** Whether the last page is full with this many records. */
+const isFullAt = (records: number, page: number): boolean => records > 0 && records % page === 0
+
+/** Requests of a walk that resumes another one with this many records left to read. */
+const resumedCost = (records: number, below: number, page = pageRecords): number =>
+  2 + Math.ceil(records / page) - Math.floor((records - below) / page) + (isFullAt(records, page) ? 3 : 2)
+
+/**
+ * Checks for this many pages when they are read in bursts: one per burst, and bursts grow while the list doesn't
+ * change.
+ */
+export function burstChecks(pages: number): number {
+  let checks = 0
+  let width = firstBurst
+  for (let left = pages - 1; left >= smallestBurst; width = Math.min(largestBurst, width * 2)) {
+    checks++
+    left -= burstOf(left, width)
+  }
+  return checks
+}
+
+/** Storing a page takes about 10 ms. If a response takes several times as long, a run reads pages in bursts. */
+export const readsAhead = (secondsEach: number, most = 16): boolean => most > 1 && secondsEach > 0.03
+
+/** Requests of a comparison that finds nothing to fix. */
+const compareCost = (rows: number, page = pageRecords): number =>
+  rows <= page ? fullCost(rows, page) : quietCost(rows, page)
+
+/** Requests of a backfill of this many records, with this many newer ones in front of them. */
+function backfillCost(newer: number, records: number, page = pageRecords): number {
+  const first = Math.max(1, Math.ceil(newer / page))
+  const last = Math.max(first, Math.ceil((newer + records) / page))
+  return 1 + last - first + (isFullAt(newer + records, page) ? 2 : 1)
 }

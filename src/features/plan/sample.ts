@@ -13,8 +13,6 @@ export interface Sampled {
   readonly of: number
 }
 
-type States = ReadonlyMap<string, CursorState>
-
 /**
  * How many requests a plan may send: as many as the limit lets through in a minute. A window whose length is assumed may
  * be longer than it seems, so it isn't taken for less than a minute.
@@ -24,10 +22,10 @@ export function mostAsked({ limit, reserve, window_seconds: seconds, window_know
 }
 
 /** Cursors whose costs are alike: those of one resource, first loads apart from lists that were read before. */
-const kindOf = (task: CursorTask, cursors: States): string =>
+const kindOf = (task: CursorTask, cursors: ReadonlyMap<string, CursorState>): string =>
   `${task.resource.name} ${cursors.get(cursorName(keyOf(task)))?.watermark == null ? 'new' : 'known'}`
 
-function grouped(tasks: readonly CursorTask[], cursors: States) {
+function grouped(tasks: readonly CursorTask[], cursors: ReadonlyMap<string, CursorState>) {
   const kinds = new Map<string, CursorTask[]>()
   for (const task of tasks) {
     const kind = kindOf(task, cursors)
@@ -52,14 +50,18 @@ function spread(values: readonly number[]): (i: number) => number {
 
 export class Sample {
   #all: readonly CursorTask[] = []
-  #cursors: States = new Map()
+  #cursors: ReadonlyMap<string, CursorState> = new Map()
   /** undefined: all were asked. */
   #picked: readonly CursorTask[] | undefined
 
   constructor(private readonly random: () => number) {}
 
   /** At most this many, at random: the same share of each kind, but at least one of each. */
-  pick(tasks: readonly CursorTask[], cursors: States, most: number): readonly CursorTask[] {
+  pick(
+    tasks: readonly CursorTask[],
+    cursors: ReadonlyMap<string, CursorState>,
+    most: number,
+  ): readonly CursorTask[] {
     if (tasks.length <= most) return tasks
     const picked = [...grouped(tasks, cursors).values()].flatMap((alike) => {
       const share = Math.floor((alike.length * most) / tasks.length)

@@ -15,8 +15,7 @@ import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { type PendingMove, pendingMoves } from '../../engine/warehouse/migratecolumns.js'
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
 import type { TableChange } from '../../shell/tablechanges.js'
-import { type Cost, Forecast, nothing, type PlannedCursor } from './cursorcost.js'
-import { readsAhead } from './forecast.js'
+import { type Cost, Forecast, nothing, type PlannedCursor, readsAhead } from './cursorcost.js'
 import { mostAsked, Sample, type Sampled } from './sample.js'
 
 /** The document of `plan`. */

@@ -62,8 +62,6 @@ export interface Replayed {
   readonly detail: string | null
 }
 
-type ReplayRun = Writing
-
 interface QuarantinedRecord extends CursorTask {
   readonly recordId: string
 }
@@ -81,7 +79,7 @@ function recordsOf(deps: Dependencies, entries: readonly Quarantined[]): Quarant
  * Removes a record that never was a row if a 404 shows that it is gone, provided the source answers by id for a record
  * that it lists. If it has a row, reconcile will confirm and mark the deletion.
  */
-async function forgetGone(run: ReplayRun, record: QuarantinedRecord, id: Int64): Promise<string> {
+async function forgetGone(run: Writing, record: QuarantinedRecord, id: Int64): Promise<string> {
   const row = (await new LiveRows(run.warehouse, record).versions([id])).get(id)
   if (row?.deletedAt === null) return 'the source no longer has it: shopsync reconcile marks it deleted'
   await run.warehouse.write([forgetRecord(run.warehouse.db, keyOf(record), record.recordId)])
@@ -94,7 +92,7 @@ interface Lookup {
   readonly byId: ById
 }
 
-function lookupOf(run: ReplayRun, record: QuarantinedRecord): Lookup {
+function lookupOf(run: Writing, record: QuarantinedRecord): Lookup {
   const list = flatList({ ...run, ...record }, 'lookup')
   return { list, byId: byIdNow(run, list) }
 }
@@ -103,11 +101,7 @@ function lookupOf(run: ReplayRun, record: QuarantinedRecord): Lookup {
 const isEmpty = async (list: CursorList): Promise<boolean> =>
   list.probeId === undefined && (await list.fetch(epoch, 1, 1)).total === 0
 
-async function replayOne(
-  run: ReplayRun,
-  record: QuarantinedRecord,
-  { list, byId }: Lookup,
-): Promise<Replayed> {
+async function replayOne(run: Writing, record: QuarantinedRecord, { list, byId }: Lookup): Promise<Replayed> {
   const { resource, recordId } = record
   const key = keyOf(record)
   const done = (outcome: Replayed['outcome'], detail: string | null): Replayed => ({

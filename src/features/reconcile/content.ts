@@ -69,14 +69,11 @@ async function storedRows(warehouse: Warehouse, table: Table, tenantId: Int64, i
   return rows as unknown as Row[]
 }
 
-/** Whether quarantine has what is at the path, as setaside.ts names it. */
-type IsQuarantined = (path: string) => boolean
-
 function compareRows(
   table: Table,
   stored: readonly Row[],
   brought: readonly Row[],
-  isQuarantined: IsQuarantined,
+  isQuarantined: (path: string) => boolean,
 ): ContentDifference[] {
   const places = new Map(brought.map((row, i) => [keyOf(table, row), `${table.name}[${i}]`]))
   const here = new Map(stored.map((row) => [keyOf(table, row), row]))
@@ -108,7 +105,8 @@ export async function compareContent(
   { tenantId, resource }: CursorTask,
   id: Int64,
   flattened: FlatPage,
-  isQuarantined: IsQuarantined = () => false,
+  /** Whether quarantine has what is at the path, as setaside.ts names it. */
+  isQuarantined: (path: string) => boolean = () => false,
 ): Promise<ContentDifference[]> {
   const differences: ContentDifference[] = []
   for (const table of resource.tables) {

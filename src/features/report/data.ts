@@ -149,22 +149,6 @@ export interface TrustAnswer {
   readonly payments: { readonly orders: number; readonly differ: number; readonly differenceCents: number }
 }
 
-/** What needs attention today. */
-export interface NeedsAnswer {
-  readonly inProgress: { readonly orders: number; readonly salesCents: number | null }
-  readonly estimates: number
-  readonly late: { readonly orders: number; readonly salesCents: number }
-  readonly lateOrders: readonly NamedOrder[]
-  readonly receivables: Collectable
-  readonly overdue: Collectable
-  /** What is owed to customers who paid too much; not included in the others. */
-  readonly creditCents: number
-  readonly overdueOrders: readonly NamedOrder[]
-  readonly undecided: { readonly count: number; readonly valueCents: number; readonly withoutValue: number }
-}
-
-type Collectable = Omit<ReceivableAge, 'bucket'>
-
 /** An order that needs a look. */
 export interface NamedOrder {
   readonly number: string
@@ -220,7 +204,19 @@ export interface ReportScope {
     readonly customers: number
     readonly salesCents: number
   }[]
-  readonly needs: NeedsAnswer
+  /** What needs attention today. */
+  readonly needs: {
+    readonly inProgress: { readonly orders: number; readonly salesCents: number | null }
+    readonly estimates: number
+    readonly late: { readonly orders: number; readonly salesCents: number }
+    readonly lateOrders: readonly NamedOrder[]
+    readonly receivables: Omit<ReceivableAge, 'bucket'>
+    readonly overdue: Omit<ReceivableAge, 'bucket'>
+    /** What is owed to customers who paid too much; not included in the others. */
+    readonly creditCents: number
+    readonly overdueOrders: readonly NamedOrder[]
+    readonly undecided: { readonly count: number; readonly valueCents: number; readonly withoutValue: number }
+  }
 }
 
 /** One tenant among many, for the comparison. */

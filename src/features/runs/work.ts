@@ -25,16 +25,6 @@ interface RunsQuestion {
   readonly nowMicros: bigint
 }
 
-interface PastFailure {
-  readonly tenant_id: Int64
-  readonly resource: string
-  /** Which step of a job, from 1; otherwise 1. */
-  readonly step: Int64
-  readonly status: string | null
-  readonly reason: string | null
-  readonly error: string | null
-}
-
 export interface PastRun {
   readonly run_id: string
   readonly job: string | null
@@ -58,7 +48,15 @@ export interface PastRun {
   readonly error: string | null
   /** How many cursors had each outcome, among those that the history still has. */
   readonly cursors: Readonly<Record<string, number>>
-  readonly failures: readonly PastFailure[]
+  readonly failures: readonly {
+    readonly tenant_id: Int64
+    readonly resource: string
+    /** Which step of a job, from 1; otherwise 1. */
+    readonly step: Int64
+    readonly status: string | null
+    readonly reason: string | null
+    readonly error: string | null
+  }[]
 }
 
 const isFailure = ({ status }: Pick<StateRows['sync_run_cursors'], 'status'>): boolean =>

@@ -67,18 +67,16 @@ const deadlines = {
   connectionsCheckingInterval: 1000,
 }
 
-interface ListenAt {
-  readonly host: string
-  readonly port: number
-}
-
 export interface ListeningServer {
   readonly url: string
   close(): Promise<void>
 }
 
 /** Listens; throws Stop if the port isn't available. */
-export async function serve({ host, port }: ListenAt, served: Served): Promise<ListeningServer> {
+export async function serve(
+  { host, port }: { readonly host: string; readonly port: number },
+  served: Served,
+): Promise<ListeningServer> {
   const { keepAliveTimeout, requestTimeout } = deadlines
   const app = fastify({
     forceCloseConnections: true,
@@ -120,7 +118,7 @@ export async function serve({ host, port }: ListenAt, served: Served): Promise<L
 
 const setting = 'Write another port into the configuration: "schedule": {"listen": {"port": 8789}}, or'
 
-function notListening(error: unknown, at: ListenAt): unknown {
+function notListening(error: unknown, at: { readonly host: string; readonly port: number }): unknown {
   const message = listenProblem(error, at)
   if (message === undefined) return error
   return new Stop(message, {

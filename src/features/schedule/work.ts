@@ -107,9 +107,10 @@ function firstJob(jobs: readonly ScheduledJob[], timeZone: string, nowMicros: bi
   return due.sort((a, b) => (a.at < b.at ? -1 : 1))[0]?.name
 }
 
-type Pages = Readonly<Record<PageCall['page'], PageMaker>>
-
-async function ended(server: ListeningServer | undefined, pages: Pages): Promise<void> {
+async function ended(
+  server: ListeningServer | undefined,
+  pages: Readonly<Record<PageCall['page'], PageMaker>>,
+): Promise<void> {
   await pages.report.close()
   await pages.operations.close()
   await server?.close()
@@ -168,7 +169,7 @@ function served(
     watch,
   }: {
     readonly schedule: Schedule
-    readonly pages: Pages
+    readonly pages: Readonly<Record<PageCall['page'], PageMaker>>
     readonly warehouse: Warehouse
     readonly watch: ReplacementWatch
   },

@@ -14,7 +14,7 @@ import { type ViewSettings, viewWords, withTables } from '../analytics/viewwords
 import { refreshNow } from '../analytics/work.js'
 
 /** What `shopsync snapshot` has done. */
-export interface Snapshot {
+interface Snapshot {
   readonly status: 'ok'
   readonly run_id: string
   readonly started_at: string

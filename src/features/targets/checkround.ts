@@ -92,16 +92,6 @@ interface CheckedList {
   readonly remembered?: unknown
 }
 
-/** What the choice of checks depends on. */
-interface CheckTimes {
-  /** In milliseconds since the epoch. */
-  readonly now: number
-  /** `polling.deletes`, in milliseconds. */
-  readonly deletes: number
-  /** The most records to request at once. */
-  readonly pageSize: number
-}
-
 const hourMs = 3_600_000
 /**
  * A check is due from half of the interval on. If it fails, or finds no request left, there is time for another try.
@@ -110,7 +100,7 @@ const dueFrom = 0.5
 /** From here on it doesn't depend on what polls leave. */
 const lateFrom = 0.75
 /** Since when a list must not have been checked for a check to be due, in milliseconds since the epoch. */
-const checkDueSince = ({ now, deletes }: Pick<CheckTimes, 'now' | 'deletes'>): number =>
+const checkDueSince = ({ now, deletes }: { readonly now: number; readonly deletes: number }): number =>
   now - dueFrom * deletes
 /** The assumed rows of a list of unknown size. */
 const usualRows = 1000
@@ -134,7 +124,14 @@ export class DueChecks<L extends CheckedList> {
 
   /** `most`: how many may be chosen. */
   constructor(
-    private readonly times: CheckTimes,
+    private readonly times: {
+      /** In milliseconds since the epoch. */
+      readonly now: number
+      /** `polling.deletes`, in milliseconds. */
+      readonly deletes: number
+      /** The most records to request at once. */
+      readonly pageSize: number
+    },
     most: number,
   ) {
     this.#longest = new Highest(most, ({ share }) => share)

@@ -62,7 +62,7 @@ export function boundOf(
   return Math.max(atLeast, lists / (windowAnHour / 2))
 }
 
-interface RoundRules {
+export interface ChoiceRules {
   targetOf(resource: string): number
   /** See `boundOf`. */
   readonly bound: number
@@ -75,6 +75,8 @@ interface RoundRules {
   readonly windowEndsIn?: number | undefined
   /** Its number: where a quarter of a round suffices for no first load, one round in several gets them all. Default 0. */
   readonly turn?: number
+  /** See `meanRates`. */
+  meanOf(resource: string): number
 }
 
 /** The lists of a round, in the order in which they are started. */
@@ -151,11 +153,6 @@ export function shareForUnread(budget: number, turn: number): number {
 const listsFor = (requests: number): number =>
   requests < 3 * leastForUnread ? Math.ceil(requests / 3) : requests
 
-export interface ChoiceRules extends RoundRules {
-  /** See `meanRates`. */
-  meanOf(resource: string): number
-}
-
 /**
  * Chooses the lists of a round, which it takes one by one. First those that would exceed the bound, longest wait first, at
  * most half of what the rate limit gives. Then lists that were never read, at most a quarter while anything else is due.
@@ -207,7 +204,7 @@ export class RoundChoice<L extends PolledList> {
 export function chooseLists<L extends PolledList, U>(
   lists: readonly L[],
   unread: readonly U[],
-  rules: RoundRules,
+  rules: Omit<ChoiceRules, 'meanOf'>,
 ): ChosenLists<L, U> {
   const choice = new RoundChoice<L>({ ...rules, meanOf: meanRates(lists) })
   for (const list of lists) choice.take(list)

@@ -84,17 +84,19 @@ export const readTotals = (warehouse: Reader, listening: Listening | undefined) 
       .execute(),
   )
 
-interface FailedList {
-  readonly tenant_id: Int64
-  readonly resource: string
-  readonly status: string | null
-  readonly reason: string | null
-  /** End of the last attempt. */
-  readonly at: string | null
-}
-
 /** The lists whose last walk failed, or which the source didn't offer, and when. */
-export const readFailed = (warehouse: Reader): Promise<FailedList[]> =>
+export const readFailed = (
+  warehouse: Reader,
+): Promise<
+  {
+    readonly tenant_id: Int64
+    readonly resource: string
+    readonly status: string | null
+    readonly reason: string | null
+    /** End of the last attempt. */
+    readonly at: string | null
+  }[]
+> =>
   warehouse.read((db) =>
     db
       .selectFrom('sync_cursors as c')

@@ -51,16 +51,14 @@ export interface Told {
   /** Ended versions of the record, newest first; empty if none are kept. */
   readonly versions: readonly EndedVersion[]
   /** The record that the row belongs to, as the source has it now. */
-  readonly source: SourceNow
+  readonly source:
+    | {
+        readonly answer: 'exists'
+        readonly updated_at: string | null
+        readonly differences: readonly ContentDifference[]
+      }
+    | { readonly answer: 'gone' | 'not asked' | 'failed'; readonly reason: string }
 }
-
-type SourceNow =
-  | {
-      readonly answer: 'exists'
-      readonly updated_at: string | null
-      readonly differences: readonly ContentDifference[]
-    }
-  | { readonly answer: 'gone' | 'not asked' | 'failed'; readonly reason: string }
 
 /** The document of `why`. */
 export interface Why {
@@ -166,7 +164,7 @@ async function askSource(
   resource: ResourceModel,
   tenantId: Int64,
   id: Int64 | null,
-): Promise<SourceNow> {
+): Promise<Told['source']> {
   if (id === null || resource.resource.list === 'strings')
     return { answer: 'not asked', reason: 'a name in a plain list: every sync reads the whole list' }
   const cursor = { ...deps, tenantId, resource }

@@ -5,7 +5,7 @@ import type { RunReport, RunRequest } from '../../../src/engine/run/runreport.js
 import { minutesFor, rateOf } from '../../../src/engine/source/rate/knownrate.js'
 import { migrate, plannedChanges } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
-import { burstChecks, readsAhead, walkCost } from '../../../src/features/plan/forecast.js'
+import { burstChecks, readsAhead, walkCost } from '../../../src/features/plan/cursorcost.js'
 import { mostAsked } from '../../../src/features/plan/sample.js'
 import { planText } from '../../../src/features/plan/words.js'
 import { makePlan, type RunPlan } from '../../../src/features/plan/work.js'

@@ -40,28 +40,20 @@ function rowReader(table: Table, columns: readonly string[]): RowReader {
   return Row as unknown as RowReader
 }
 
-/** How one table is read. */
-interface TableReading {
-  readonly name: string
-  readonly Row: RowReader
-  /** The position of the record's id in a tuple. */
-  readonly owner: number
-}
-
-/**
- * A table with columns that the rule computes. They come after all others. `first`: the position of the first one in a
- * tuple.
- */
-interface Filling {
-  readonly name: string
-  readonly first: number
-  readonly width: number
-}
-
 /** What a derived table needs for each page and record, determined once. */
 interface Plan {
-  readonly reads: readonly TableReading[]
-  readonly fills: readonly Filling[]
+  /** How each table is read. */
+  readonly reads: readonly {
+    readonly name: string
+    readonly Row: RowReader
+    /** The position of the record's id in a tuple. */
+    readonly owner: number
+  }[]
+  /**
+   * The tables with columns that the rule computes. They come after all others. `first`: the position of the first one
+   * in a tuple.
+   */
+  readonly fills: readonly { readonly name: string; readonly first: number; readonly width: number }[]
   /** The columns of a tuple after the record's id. */
   readonly columns: readonly Column[]
 }
@@ -87,7 +79,7 @@ function planOf(one: DerivedModel, tables: readonly Table[]): Plan {
 }
 
 /** The rows of one table by the record they belong to. Rows of the same record are nearly always adjacent. */
-function byOwner({ Row, owner }: TableReading, tuples: readonly Tuple[]): Map<Value, TupleRow[]> {
+function byOwner({ Row, owner }: Plan['reads'][number], tuples: readonly Tuple[]): Map<Value, TupleRow[]> {
   const found = new Map<Value, TupleRow[]>()
   let last: Value | undefined
   let rows: TupleRow[] = []
@@ -138,7 +130,7 @@ export function deriveRecord(
 
 /** Puts what the rule computes for the record's lines into their tuples. */
 function fillLines(
-  fills: readonly Filling[],
+  fills: Plan['fills'],
   rows: Readonly<Record<string, readonly TupleRow[]>>,
   lines: Lines,
 ): void {

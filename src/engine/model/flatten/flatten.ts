@@ -78,13 +78,6 @@ interface PageReading {
   readonly embedded: Embedded | null
 }
 
-interface KeyedTable {
-  readonly index: number
-  readonly id: number
-  /** -1 in the root table. */
-  readonly owner: number
-}
-
 interface FlattenPlan {
   readonly resource: Resource
   readonly tables: readonly Table[]
@@ -92,7 +85,12 @@ interface FlattenPlan {
   readonly read: ReadRecord
   readonly embedded: EmbeddedUnit | null
   /** For each table whose rows have ids: its index, and the positions of the id and of the record's id. */
-  readonly keyed: readonly KeyedTable[]
+  readonly keyed: readonly {
+    readonly index: number
+    readonly id: number
+    /** -1 in the root table. */
+    readonly owner: number
+  }[]
 }
 
 function read(
@@ -126,7 +124,7 @@ const member = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : undefined
 
 /** Whether no two rows have the same key. The same id in two records is rare, so whole keys are compared only then. */
-function areDistinct(tuples: readonly Tuple[], { id, owner }: KeyedTable): boolean {
+function areDistinct(tuples: readonly Tuple[], { id, owner }: FlattenPlan['keyed'][number]): boolean {
   if (new Set(tuples.map((tuple) => tuple[id])).size === tuples.length) return true
   return owner >= 0 && new Set(tuples.map((tuple) => `${tuple[owner]} ${tuple[id]}`)).size === tuples.length
 }

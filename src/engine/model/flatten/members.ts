@@ -22,7 +22,7 @@ export interface PageTarget {
 
 /** Takes the value of one member, which is neither null nor absent. */
 export type Read = (value: unknown, target: PageTarget, tuple: Tuple, owners: readonly Value[]) => void
-export type JsonObject = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,14 +2,8 @@ import type { Int64 } from '../../../../schema/resource.js'
 import type { Clock } from '../../base/clock.js'
 import { describeError, Retry, Skip } from '../../base/errors.js'
 import { plural } from '../../base/format.js'
+import type { Config } from '../../config/config.js'
 import { told, tooLong, type WaitNotice } from '../rate/wait.js'
-
-export interface RetryOptions {
-  /** The most times a request is sent. */
-  readonly attempts: number
-  readonly baseMs: number
-  readonly maxMs: number
-}
 
 export interface RetryInfo {
   /** The attempt that failed; the first is 1. */
@@ -23,7 +17,7 @@ export interface RetryInfo {
 }
 
 export interface RetryLoop {
-  readonly options: RetryOptions
+  readonly options: Config['api']['retry']
   readonly clock: Clock
   readonly random: () => number
   readonly signal: AbortSignal | undefined
@@ -66,7 +60,7 @@ export async function withRetry<T>(loop: RetryLoop, send: (attempt: number) => P
 }
 
 /** Exponential with full jitter, so that clients that failed together don't come back together. */
-export function backoff(options: RetryOptions, attempt: number, random: () => number): number {
+export function backoff(options: Config['api']['retry'], attempt: number, random: () => number): number {
   return Math.round(random() * Math.min(options.maxMs, options.baseMs * 2 ** (attempt - 1)))
 }
 

@@ -5,27 +5,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { Stop } from '../../base/errors.js'
+import type { Config } from '../../config/config.js'
 import type { Secret } from '../../config/secret.js'
 import { codeOf } from './failure.js'
-
-/** In milliseconds. */
-export interface Timeouts {
-  /** For connecting. */
-  readonly connect: number
-  /** From the request until its headers arrive. */
-  readonly headers: number
-  /** Between two pieces of the body. */
-  readonly body: number
-  /** For the whole request, including the body: a server that sends one byte per second passes all other timeouts. */
-  readonly request: number
-}
 
 export interface TransportOptions {
   readonly origin: string
   /** Address of the proxy that opens tunnels to it. */
   readonly proxy?: Secret | undefined
   readonly headers: Readonly<Record<string, string>>
-  readonly timeouts: Timeouts
+  readonly timeouts: Config['api']['timeouts']
   readonly connections: number
   readonly maxBodyBytes: number
 }

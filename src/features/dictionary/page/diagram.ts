@@ -19,15 +19,6 @@ interface Point {
   readonly y: number
 }
 
-interface PlacedDiagram {
-  readonly width: number
-  readonly height: number
-  /** The middle of each box. */
-  readonly boxes: ReadonlyMap<string, Point>
-  /** The points each line passes between the two boxes, in the order of the lines. */
-  readonly ways: readonly (readonly Point[])[]
-}
-
 /**
  * The points at which a line passes a column of boxes, level over the width of the boxes. dagre's other points, at the
  * ends and between two columns, would bend the line where nothing is in its way.
@@ -50,7 +41,14 @@ function around(points: readonly Point[], widthAt: (x: number) => number | undef
 function place(
   boxes: readonly { readonly name: string; readonly width: number; readonly height: number }[],
   lines: readonly Line[],
-): PlacedDiagram {
+): {
+  readonly width: number
+  readonly height: number
+  /** The middle of each box. */
+  readonly boxes: ReadonlyMap<string, Point>
+  /** The points each line passes between the two boxes, in the order of the lines. */
+  readonly ways: readonly (readonly Point[])[]
+} {
   const graph = new dagre.graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'LR', nodesep: 14, edgesep: 8, ranksep: 62, marginx: 8, marginy: 8 })
   graph.setDefaultEdgeLabel(() => ({}))

@@ -74,13 +74,10 @@ const fact = (name: string, content: string): string =>
 const listOf = (items: readonly string[], kind: string): string =>
   items.length === 0 ? '' : `<ul class="${kind}">${items.join('')}</ul>`
 
-/** What leads to a relation: references from others, and the figures based on it, as links. */
-interface LeadingHere {
-  readonly incoming: readonly Incoming[]
-  readonly figures: readonly string[]
-}
-
-function facts(table: DictionaryTable, { incoming, figures }: LeadingHere): string {
+function facts(
+  table: DictionaryTable,
+  { incoming, figures }: { readonly incoming: readonly Incoming[]; readonly figures: readonly string[] },
+): string {
   const { grain, key, indexes, joins } = table
   return `<dl class="facts">${[
     fact('Grain', escaped(grain)),
@@ -110,7 +107,7 @@ export const exampleMarkup = ({ title, sql }: DictionaryExample): string =>
 export function tableSection(
   table: DictionaryTable,
   known: ReadonlySet<string>,
-  leading: LeadingHere,
+  leading: { readonly incoming: readonly Incoming[]; readonly figures: readonly string[] },
 ): string {
   const { name, description, examples } = table
   const more = originOf(table)

@@ -1,8 +1,11 @@
-/* Everything that the views return, as rows by tenant and shop. fold.ts turns them into the report's scopes. */
-import { askCustomers, askPayments, askReceivables, askShops, askTotals } from './asksales.js'
+/*
+ * Queries about shops, customers, receivables and work that no declared figure answers: one statement each, for all
+ * tenants at once. fold.ts turns their rows, by tenant and shop, into the report's scopes.
+ */
+
+import { sql } from 'kysely'
 import type { ListsFound } from './asktrust.js'
-import { askCycles, askLate, askRecommendations, askUndecided } from './askwork.js'
-import { groupedBy, type Subject } from './reportdays.js'
+import { countWhere, countWithout, groupedBy, type Subject, sumKnown, sumWhere } from './reportdays.js'
 
 export async function findingsOf(
   subject: Subject,
@@ -75,3 +78,175 @@ export function byTenant(findings: Findings): Map<string, Findings> {
   }
   return tenants
 }
+
+/** The day of the first invoice, where the report's months begin. */
+export const askExtent = ({ db, tenants, day }: Subject) =>
+  db
+    .selectFrom('orders')
+    .select(sql<string | null>`min(${day('closed_on')})`.as('first'))
+    .where('state', '=', 'invoice')
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .executeTakeFirst()
+
+/** Every shop that appears in its own table or in any row. */
+const askShops = ({ db, tenants, day }: Subject) =>
+  db
+    .selectFrom('dim_shops')
+    .select(['tenant_id', 'tenant_name', 'shop_key', 'shop_name', day('first_day').as('first_day')])
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .orderBy('shop_key')
+    .execute()
+
+/** Customers by their standing. */
+const askCustomers = ({ db, tenants }: Subject) =>
+  db
+    .selectFrom('customer_value')
+    .select(['tenant_id', 'standing'])
+    .select([sql<unknown>`count(*)`.as('customers'), sumKnown('sales_cents').as('sales')])
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy(['tenant_id', 'standing'])
+    .execute()
+
+/** How many invoices are behind the receivables, and the least that is owed where a total is unknown. */
+const askReceivables = ({ db, tenants }: Subject) =>
+  db
+    .selectFrom('receivables')
+    .select(['tenant_id', 'shop_key', 'bucket'])
+    .select([
+      countWhere(sql`balance_cents > 0`).as('owing'),
+      sumWhere('at_least_due_cents', sql`balance_cents is null`).as('at_least'),
+      countWhere(sql`balance_cents < 0`).as('overpaid'),
+    ])
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy(['tenant_id', 'shop_key', 'bucket'])
+    .execute()
+
+const askTotals = ({ db, tenants }: Subject) =>
+  db
+    .selectFrom('totals_check')
+    .select('tenant_id')
+    .select([
+      sumKnown('invoices').as('invoices'),
+      sumKnown('unpaid').as('unpaid'),
+      sumKnown('total_unknown').as('unknown'),
+      sumKnown('equal_to_the_cent').as('equal'),
+      sumKnown('off_by_rounding').as('rounding'),
+      sumKnown('off_by_more').as('more'),
+    ])
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy('tenant_id')
+    .execute()
+
+const askPayments = ({ db, tenants }: Subject) =>
+  db
+    .selectFrom('payments_check')
+    .select('tenant_id')
+    .select([
+      sumKnown('orders').as('orders'),
+      sumKnown('differ').as('differ'),
+      sumKnown('difference_cents').as('difference'),
+    ])
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy('tenant_id')
+    .execute()
+
+const askRecommendations = ({ db, tenants, month }: Subject, from: string) =>
+  db
+    .selectFrom('recommendation_conversion')
+    .select(['tenant_id', 'shop_key', 'decision', month('recommended_on').as('month')])
+    .select([
+      sql<unknown>`count(*)`.as('all'),
+      countWhere(sql`sold_later`).as('sold_later'),
+      sumKnown('value_cents').as('value'),
+      countWithout('value_cents').as('without'),
+    ])
+    .where('recommended_on', '>=', `${from}-01`)
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy(['tenant_id', 'shop_key', 'decision', month('recommended_on')])
+    .execute()
+
+/** Recommendations since a day that nobody has decided on and that were not sold later. */
+const askUndecided = ({ db, tenants }: Subject, since: string) =>
+  db
+    .selectFrom('recommendation_conversion')
+    .select(['tenant_id', 'shop_key'])
+    .select([
+      sql<unknown>`count(*)`.as('all'),
+      sumKnown('value_cents').as('value'),
+      countWithout('value_cents').as('without'),
+    ])
+    .where('decision', '=', 'undecided')
+    .where(sql<boolean>`not coalesce(sold_later, false)`)
+    .where('recommended_on', '>=', since)
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy(['tenant_id', 'shop_key'])
+    .execute()
+
+/** The ends of `cycleBands`, in minutes. */
+const bandEnds = [480, 1440, 4320, 10_080] as const
+
+const inBand = (band: number) => {
+  const from = bandEnds[band - 1] ?? -1
+  const to = bandEnds[band]
+  return to === undefined
+    ? sql`minutes_in_all > ${sql.lit(from)}`
+    : sql`minutes_in_all > ${sql.lit(from)} and minutes_in_all <= ${sql.lit(to)}`
+}
+
+const askCycles = ({ db, tenants, month }: Subject, from: string) =>
+  db
+    .selectFrom('cycle_times')
+    .select(['tenant_id', 'shop_key', month('closed_on').as('month')])
+    .select([
+      countWhere(inBand(0)).as('band0'),
+      countWhere(inBand(1)).as('band1'),
+      countWhere(inBand(2)).as('band2'),
+      countWhere(inBand(3)).as('band3'),
+      countWhere(inBand(4)).as('band4'),
+      countWithout('minutes_in_all').as('unknown'),
+    ])
+    .where('state', '=', 'invoice')
+    .where('closed_on', '>=', `${from}-01`)
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy(['tenant_id', 'shop_key', month('closed_on')])
+    .execute()
+
+/** Estimates, and orders in progress past their promised time. */
+const askLate = ({ db, tenants }: Subject) =>
+  db
+    .selectFrom('work_in_progress')
+    .select(['tenant_id', 'shop_key'])
+    .select([sql<unknown>`count(*)`.as('orders'), sumKnown('sales_cents').as('sales')])
+    .where(sql<boolean>`is_late`)
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .groupBy(['tenant_id', 'shop_key'])
+    .execute()
+
+/** How many orders a list shows with number and name. */
+const listed = 5
+
+/** `shop`: the key of one shop; undefined: all. */
+export const askLateOrders = ({ db, tenants }: Subject, shop?: string) =>
+  db
+    .selectFrom('work_in_progress')
+    .select(['number', 'shop_name', 'customer_name', 'minutes_open', 'sales_cents'])
+    .where(sql<boolean>`is_late`)
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .$if(shop !== undefined, (query) => query.where('shop_key', '=', shop ?? ''))
+    .orderBy('minutes_open', 'desc')
+    .orderBy('repair_order_key')
+    .limit(listed)
+    .execute()
+
+export const askOverdueOrders = ({ db, tenants }: Subject, shop?: string) =>
+  db
+    .selectFrom('receivables')
+    .select(['number', 'shop_name', 'customer_name', 'days', 'balance_cents'])
+    .where('days', '>', 30)
+    .where('balance_cents', '>', 0)
+    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
+    .$if(shop !== undefined, (query) => query.where('shop_key', '=', shop ?? ''))
+    .orderBy('balance_cents', 'desc')
+    .orderBy('repair_order_key')
+    .limit(listed)
+    .execute()

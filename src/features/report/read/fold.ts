@@ -16,7 +16,7 @@ import {
   noData,
   withDistinct,
 } from '../amounts.js'
-import type { NeedsAnswer, PaceLine, RankedShop, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
+import type { PaceLine, RankedShop, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
@@ -207,7 +207,7 @@ export const standingsOf = (findings: Findings): ReportScope['standings'] =>
   }))
 
 /** Without the lists of single orders, which are queried for each scope that is shown. */
-export function needsOf(findings: Findings, rows: FigureRows, part: Part): NeedsAnswer {
+export function needsOf(findings: Findings, rows: FigureRows, part: Part): ReportScope['needs'] {
   const ages = receivablesOf(findings, rows, part)
   const open = amountsIn(rows.open, [], part)
   const sums = (lines: readonly ReceivableAge[]) => ({

@@ -5,8 +5,7 @@ import sales from '../../../../schema/figures/sales_cents.js'
 import { figureAmount, noAmounts } from '../amounts.js'
 import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
 import type { ListHealth } from './asktrust.js'
-import { askLateOrders, askOverdueOrders } from './askwork.js'
-import { byTenant, type Findings, type Part, partOf } from './findings.js'
+import { askLateOrders, askOverdueOrders, byTenant, type Findings, type Part, partOf } from './findings.js'
 import {
   adviceByMonth,
   cyclesOf,
