@@ -66,7 +66,8 @@ function caught(rule: Derived['rule']): string[] {
 
 /** The rule, after a change to one file. */
 async function planted(file: string, from: string | RegExp, to: string): Promise<Derived['rule']> {
-  const folder = join(scratch(), 'schema')
+  // In dist/, where vitest leaves loading to Node.
+  const folder = join(scratch(), 'dist/schema')
   for (const name of [
     bill,
     lines,

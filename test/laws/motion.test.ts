@@ -8,4 +8,4 @@
  */
 import { motionSuite } from '../support/motionsuite.js'
 
-motionSuite({ seed: 20_260_101, amount: { cases: 15 }, onPostgres: 0.5 })
+motionSuite({ seed: 20_260_101, amount: { cases: 5 }, onPostgres: 0.5 })

@@ -6,4 +6,4 @@
  */
 import { motionEventSuite } from '../support/motioneventsuite.js'
 
-motionEventSuite({ seed: 20_260_303, scenarios: 5 })
+motionEventSuite({ seed: 20_260_303, scenarios: 2 })

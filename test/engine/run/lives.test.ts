@@ -1,6 +1,6 @@
 /**
  * Lives of orders whose services move (test/support/lives.ts): those that once lost rows, step by step, and some random
- * ones. `npm run test:long -- lives` plays many more.
+ * ones. `npm run test:long -- lives` plays many more, and larger ones; LIVES_SEED plays others.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
@@ -8,7 +8,7 @@ import { type LifeStep, Living, lifeClock, lives, type Step } from '../../suppor
 import { known } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { keeping } from '../../support/versions.js'
-import { open, warehouses } from '../../support/warehouse.js'
+import { bothWarehouses, open, warehouses } from '../../support/warehouse.js'
 
 const clock = lifeClock()
 const sandbox = await sandboxOfFile({ data: 'none', clock })
@@ -140,13 +140,27 @@ const told: Record<string, readonly LifeStep[]> = {
   ],
 }
 
+const { LIVES = 'some', LIVES_SEED = '20260301' } = process.env
+const isLong = LIVES === 'many'
+
 const models = [
   ['without history', known],
   ['with history', keeping],
 ] as const
-const kinds = warehouses().flatMap((kind) =>
+const kinds = (isLong ? bothWarehouses() : warehouses()).flatMap((kind) =>
   models.map(([how, model]) => ({ name: kind.name, how, kind, model })),
 )
+const families = [
+  ['every order that loses a service is stamped anew', true],
+  ['some are not', false],
+] as const
+/** How many lives, of how many orders and steps. */
+const plays = isLong
+  ? ([
+      ['small', 150, [2, 15], 30],
+      ['over several pages', 10, [110, 260], 30],
+    ] as const)
+  : ([['small', 2, [2, 12], 14]] as const)
 
 describe.each(kinds)('$name, $how', ({ kind, model }) => {
   let living: Living
@@ -158,17 +172,18 @@ describe.each(kinds)('$name, $how', ({ kind, model }) => {
   })
   afterAll(() => close())
 
+  const sizes = isLong ? [6, 23] : [model === known ? 6 : 23]
   it.each(Object.entries(told))('%s', async (_name, steps) => {
-    for (const size of [6, 23]) await living.play({ size, steps })
+    for (const size of sizes) await living.play({ size, steps })
   })
 
-  it.each([
-    ['every order that loses a service is stamped anew', true],
-    ['some are not', false],
-  ] as const)('random: %s', async (_name, isStamped) => {
-    await fc.assert(
-      fc.asyncProperty(lives(isStamped, [2, 12], 14), (life) => living.play(life)),
-      { seed: 20_260_301, numRuns: 4, endOnFailure: true },
-    )
-  })
+  it.each(families.flatMap(([name, isStamped]) => plays.map((one) => [name, ...one, isStamped] as const)))(
+    'random: %s, %s',
+    async (_name, _size, numRuns, sizes, most, isStamped) => {
+      await fc.assert(
+        fc.asyncProperty(lives(isStamped, sizes, most), (life) => living.play(life)),
+        { seed: Number(LIVES_SEED), numRuns, endOnFailure: true },
+      )
+    },
+  )
 })
