@@ -1,5 +1,5 @@
 /** Law 3 (crash), to be called by a test file: laws/crash.ts has the runs and the comparison. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CrashLaw } from './laws/crash.js'
 import { describeBothWays } from './warehouse.js'
 

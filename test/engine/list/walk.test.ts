@@ -9,6 +9,7 @@ import type { List, Store, WalkOutcome } from '../../../src/engine/list/types.js
 import { walk as readWalk } from '../../../src/engine/list/walk.js'
 import { Exchange, Kept, type Live, Paged, Steady, text, World } from '../../support/movinglist.js'
 import { randomFrom } from '../../support/random.js'
+import { sized } from '../../support/size.js'
 
 interface Setting {
   readonly motion: number
@@ -147,7 +148,7 @@ async function campaign(
 }
 
 const sizes = [5, 4, 3, 7]
-const walks = Number(process.env.WALKS ?? 100)
+const walks = Number(process.env.WALKS ?? sized(100, 10_000))
 
 describe('a walk of a list in memory', () => {
   it.each([

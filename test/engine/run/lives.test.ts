@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type LifeStep, Living, lifeClock, lives, type Step } from '../../support/lives.js'
 import { known } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { sized } from '../../support/size.js'
 import { keeping } from '../../support/versions.js'
-import { bothWarehouses, open, warehouses } from '../../support/warehouse.js'
+import { open, warehouses } from '../../support/warehouse.js'
 
 const clock = lifeClock()
 const sandbox = await sandboxOfFile({ data: 'none', clock })
@@ -140,14 +141,13 @@ const told: Record<string, readonly LifeStep[]> = {
   ],
 }
 
-const { LIVES = 'some', LIVES_SEED = '20260301' } = process.env
-const isLong = LIVES === 'many'
+const { LIVES_SEED = '20260301' } = process.env
 
 const models = [
   ['without history', known],
   ['with history', keeping],
 ] as const
-const kinds = (isLong ? bothWarehouses() : warehouses()).flatMap((kind) =>
+const kinds = warehouses().flatMap((kind) =>
   models.map(([how, model]) => ({ name: kind.name, how, kind, model })),
 )
 const families = [
@@ -155,12 +155,13 @@ const families = [
   ['some are not', false],
 ] as const
 /** How many lives, of how many orders and steps. */
-const plays = isLong
-  ? ([
-      ['small', 150, [2, 15], 30],
-      ['over several pages', 10, [110, 260], 30],
-    ] as const)
-  : ([['small', 2, [2, 12], 14]] as const)
+const plays = sized(
+  [['small', 2, [2, 12], 14]],
+  [
+    ['small', 150, [2, 15], 30],
+    ['over several pages', 10, [110, 260], 30],
+  ],
+) as [string, number, [number, number], number][]
 
 describe.each(kinds)('$name, $how', ({ kind, model }) => {
   let living: Living
@@ -172,7 +173,7 @@ describe.each(kinds)('$name, $how', ({ kind, model }) => {
   })
   afterAll(() => close())
 
-  const sizes = isLong ? [6, 23] : [model === known ? 6 : 23]
+  const sizes = sized([model === known ? 6 : 23], [6, 23])
   it.each(Object.entries(told))('%s', async (_name, steps) => {
     for (const size of sizes) await living.play({ size, steps })
   })
