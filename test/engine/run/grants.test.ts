@@ -1,21 +1,23 @@
 /** Which tenants are granted: the results of an odd list of authorizations, a revocation and a 404. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readAuthorizations } from '../../../src/engine/run/authorizations.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
-import { createSandbox, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { type Rule, template } from '../../../src/sandbox/index.js'
 import { depsOf, type RunOptions, sync, syncInOrder } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { wipe } from '../../support/through.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }, { id: 102 }] })
+const sandbox = await sandboxOfFile()
+beforeEach(() => {
+  sandbox.reset()
+  for (const id of [101, 102]) sandbox.store.addTenant({ id })
   for (const tenant of [101, 102])
     for (const resource of ['notes', 'vehicles'])
       sandbox.store.put(tenant, resource, template(resource, tenant, '2026-01-01T00:00:00Z'))
 })
-afterEach(() => sandbox.close())
 
 const revokedOf = async (warehouse: Warehouse): Promise<unknown[]> =>
   (await rowsOf(warehouse, 'tenants')).filter((row) => row.revoked_at !== null).map((row) => row.tenant_id)
@@ -36,10 +38,11 @@ async function forget(warehouse: Warehouse, tenantId: number): Promise<void> {
 
 describe.each(warehouses())('$name', (kind) => {
   let warehouse: Warehouse
-  beforeEach(async () => {
+  beforeAll(async () => {
     warehouse = await open(kind)
   })
-  afterEach(() => warehouse.close())
+  beforeEach(() => wipe(warehouse))
+  afterAll(() => warehouse.close())
 
   it('a mistyped tenant leaves no run behind', async () => {
     await run(warehouse)
