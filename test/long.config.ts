@@ -5,6 +5,7 @@ import { chosenWarehouses, shipped } from './support/compiled.js'
 const sized = [
   'test/engine/list/{sequences,walk}.test.ts',
   'test/engine/run/lives.test.ts',
+  'test/engine/warehouse/recordhistory.test.ts',
   'test/laws/{crash,kill,laws,motion,motionevents}.test.ts',
 ]
 
