@@ -63,6 +63,14 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(await rowsOf(warehouse, table)).toHaveLength(30)
   })
 
+  it('a dropped table comes back with all its rows', async () => {
+    const before = await rowsOf(warehouse, table)
+    await warehouse.db.schema.dropTable(table).execute()
+    await migrate(warehouse)
+    expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
+    expect(await rowsOf(warehouse, table)).toEqual(before)
+  })
+
   it('a run with other settings recomputes all rows once, and reports how many', async () => {
     const before = await rowsOf(warehouse, table)
     const parts = await rowsOf(warehouse, 'repair_order_parts')
@@ -118,14 +126,6 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       await warehouse.close()
     },
   )
-
-  it('a dropped table comes back with all its rows', async () => {
-    const before = await rowsOf(warehouse, table)
-    await warehouse.db.schema.dropTable(table).execute()
-    await migrate(warehouse)
-    expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
-    expect(await rowsOf(warehouse, table)).toEqual(before)
-  })
 
   it('continues where it was killed, and starts over if the settings have changed meanwhile', async () => {
     const warehouse = await open(kind)
