@@ -6,7 +6,7 @@ const sized = [
   'test/engine/list/{sequences,walk}.test.ts',
   'test/engine/run/lives.test.ts',
   'test/engine/warehouse/recordhistory.test.ts',
-  'test/laws/{crash,kill,laws,motion,motionevents}.test.ts',
+  'test/laws/{crash,faults,kill,laws,motion,motionevents,resume}.test.ts',
 ]
 
 /** The long suites, run by `npm run test:long`: the same laws over many more cases, and what takes minutes. */

@@ -142,7 +142,7 @@ async function computedAnew(
   const notices: [string, Record<string, unknown>][] = []
   const { deps, close } = await depsOf(sandbox, warehouse, { ...options, notices })
   const config = { ...deps.config, sections: { report } }
-  const request = begun({ mode: 'sync', job: null, tenants: null, resources: null })
+  const request = begun({ mode: 'sync', job: null, tenants: null, resources: ['shops', 'repair_orders'] })
   await runSync({ ...deps, config, besideRows: refreshBesideRows }, request)
   await close()
   return notices
