@@ -64,11 +64,14 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 
   it('a dropped table comes back with all its rows', async () => {
+    const warehouse = await open(kind)
+    await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
     await warehouse.db.schema.dropTable(table).execute()
     await migrate(warehouse)
     expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
     expect(await rowsOf(warehouse, table)).toEqual(before)
+    await warehouse.close()
   })
 
   it('a run with other settings recomputes all rows once, and reports how many', async () => {

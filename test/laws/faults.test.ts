@@ -11,7 +11,7 @@ import { Between } from '../support/between.js'
 import { HandClock } from '../support/clocks.js'
 import { known, type RunOptions, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
-import { sized } from '../support/size.js'
+import { someOf } from '../support/size.js'
 import { wipe } from '../support/through.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -94,8 +94,7 @@ describe.each(warehouses())('$name', (kind) => {
   afterAll(() => warehouse.close())
 
   /** One failed attempt differs little from another: most are left to `npm run test:long`. */
-  const once = faults.filter((_, i) => sized(i % 4 === 0, true))
-  it.each(once)('once %s', (_name, fault) => law(fault, 1, options))
+  it.each(someOf(4, faults))('once %s', (_name, fault) => law(fault, 1, options))
   it.each(faults)('for good %s', (_name, fault) => law(fault, Number.POSITIVE_INFINITY, options))
 
   it('would notice a cut-off response that counts as complete', async () => {
