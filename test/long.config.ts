@@ -6,6 +6,7 @@ const sized = [
   'test/engine/list/{sequences,walk}.test.ts',
   'test/engine/run/{lives,paging}.test.ts',
   'test/engine/warehouse/recordhistory.test.ts',
+  'test/upgrade/migration.test.ts',
   'test/laws/{crash,faults,kill,laws,motion,motionevents,resume}.test.ts',
 ]
 

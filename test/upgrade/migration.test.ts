@@ -14,6 +14,7 @@ import { type Address, configure } from '../support/place.js'
 import { startPostgres } from '../support/postgres.js'
 import { Program, type ProgramOptions, program } from '../support/process.js'
 import { refusal } from '../support/server.js'
+import { sized } from '../support/size.js'
 import { watched } from '../support/through.js'
 import { keptWarehouse } from '../support/upgrades.js'
 import { make, query } from '../support/views.js'
@@ -194,7 +195,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       return { warehouse: new Warehouse({ dialect, model: known, retryWaits: [0] }), moments: () => n }
     }
     // On a server, each attempt takes longer, and the statements are the same.
-    const step = isSqlite ? 11 : 13
+    const step = sized(41, isSqlite ? 11 : 13)
     for (let at = 1; ; at += step) {
       const attempt = disturbed(at)
       const failed = await migrate(attempt.warehouse).catch((error: unknown) => error)
@@ -251,13 +252,13 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
       'with recursive n (i) as (select 1 union all select i + 1 from n where i < 60000) select i from n'
     await sql.raw(fatten('', numbers)).execute(warehouse.db)
     await sql`pragma wal_checkpoint(truncate)`.execute(warehouse.db)
-    const before = await everything(warehouse, kind)
+    const before = await outline(warehouse, kind)
     // The file itself has 12 megabytes; the log of the transaction may not grow that large.
     const full = await migrate(address, { kilobytes: 6144 }).ended
     expect(full.code, full.stderr).toBe(1)
     expect(full.stderr).toMatch(/cannot be written: .*SQLITE_(FULL|IOERR)/)
     expect(full.stderr).toMatch(tell)
-    expect(await everything(warehouse, kind)).toEqual(before)
+    expect(await outline(warehouse, kind)).toEqual(before)
     const next = await migrate(address).ended
     expect(next.code, next.stderr).toBe(0)
     expect(next.stdout).toMatch(
@@ -275,7 +276,7 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     await sql
       .raw(fatten('shopsync.', 'select i from generate_series(1, 60000) as n (i)'))
       .execute(warehouse.db)
-    const before = await everything(warehouse, kind)
+    const before = await outline(warehouse, kind)
     await sql`alter system set temp_file_limit = '512kB'`.execute(warehouse.db)
     await sql`alter system set maintenance_work_mem = '1MB'`.execute(warehouse.db)
     await sql`select pg_reload_conf()`.execute(warehouse.db)
@@ -285,7 +286,7 @@ describe.skipIf(process.platform === 'win32')('running out of disk space halfway
     expect(full.stderr).toMatch(tell)
     await sql`alter system reset temp_file_limit`.execute(warehouse.db)
     await sql`select pg_reload_conf()`.execute(warehouse.db)
-    expect(await everything(warehouse, kind)).toEqual(before)
+    expect(await outline(warehouse, kind)).toEqual(before)
     const next = await migrate(address).ended
     expect(next.code, next.stderr).toBe(0)
     expect(await keyOf(warehouse)).toEqual(newKey)

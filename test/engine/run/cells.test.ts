@@ -21,7 +21,7 @@ it('every warehouse contains exactly the source in every cell, and they are equa
     expect(report.status).toBe('ok')
     expect(report.cursors.every((cursor) => cursor.completeness === 'proven')).toBe(true)
     expect(await compare(warehouse, expected(sandbox))).toBeGreaterThan(100_000)
-    held.push(await contents(warehouse))
+    if (opened.length > 1) held.push(await contents(warehouse))
   }
   for (const rows of held) expect(rows).toEqual(held[0])
 })

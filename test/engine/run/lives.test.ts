@@ -156,7 +156,7 @@ const families = [
 ] as const
 /** How many lives, of how many orders and steps. */
 const plays = sized(
-  [['small', 2, [2, 12], 14]],
+  [['small', 1, [2, 12], 14]],
   [
     ['small', 150, [2, 15], 30],
     ['over several pages', 10, [110, 260], 30],
