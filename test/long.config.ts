@@ -3,6 +3,7 @@ import { chosenWarehouses, shipped } from './support/compiled.js'
 
 /** Suites of `npm test` that play all of what they have, if `size` is `all` (support/size.ts). */
 const sized = [
+  'test/derived/mutants.test.ts',
   'test/engine/list/{sequences,walk}.test.ts',
   'test/engine/run/{lives,paging}.test.ts',
   'test/engine/warehouse/recordhistory.test.ts',
