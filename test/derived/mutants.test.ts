@@ -16,6 +16,7 @@ import type { Session } from '../../src/engine/warehouse/transaction.js'
 import { labor, order, stamp, storeOrders } from '../support/orders.js'
 import { known } from '../support/run.js'
 import { scratch } from '../support/scratch.js'
+import { someOf } from '../support/size.js'
 import { sessionOf, through } from '../support/through.js'
 import { open, rowsOf, sqliteBothWays } from '../support/warehouse.js'
 import { computeAnew } from './anew.js'
@@ -66,7 +67,8 @@ function caught(rule: Derived['rule']): string[] {
 
 /** The rule, after a change to one file. */
 async function planted(file: string, from: string | RegExp, to: string): Promise<Derived['rule']> {
-  const folder = join(scratch(), 'schema')
+  // In dist/, where vitest leaves loading to Node.
+  const folder = join(scratch(), 'dist/schema')
   for (const name of [
     bill,
     lines,
@@ -227,7 +229,7 @@ const readings: readonly (readonly [name: string, file: string, from: string | R
 describe('catches a wrong reading:', () => {
   it('accepts the rule itself', () => expect(caught(totals!.declared.rule)).toEqual([]))
 
-  it.each(readings)('%s', async (_name, file, from, to) => {
+  it.each(someOf(4, readings))('%s', async (_name, file, from, to) => {
     expect(caught(await planted(file, from, to))).not.toEqual([])
   })
 })

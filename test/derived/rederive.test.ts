@@ -1,6 +1,6 @@
 /** Rows are recomputed when their rule or their settings have changed: all of them, whatever kills the work. */
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RuleSettings } from '../../schema/derive.js'
 import { systemClock } from '../../src/engine/base/clock.js'
 import type { Rules } from '../../src/engine/warehouse/derived.js'
@@ -46,20 +46,35 @@ const noticesOf = async (warehouse: Warehouse): Promise<unknown[]> => {
 }
 
 describe.each(dialectWarehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  let noticed: unknown
+  beforeAll(async () => {
+    warehouse = await open(kind)
+    noticed = await noticesOf(warehouse)
+  })
+  afterAll(() => warehouse.close())
+
   it('neither the first nor the second run recomputes anything', async () => {
-    const warehouse = await open(kind)
-    expect(await noticesOf(warehouse)).toEqual([])
+    expect(noticed).toEqual([])
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([
       { tenant_id: 101, name: table, version: 5, records: 0, done_to: null },
     ])
     expect(await rowsOf(warehouse, table)).toHaveLength(30)
+  })
+
+  it('a dropped table comes back with all its rows', async () => {
+    const warehouse = await open(kind)
+    await noticesOf(warehouse)
+    const before = await rowsOf(warehouse, table)
+    await warehouse.db.schema.dropTable(table).execute()
+    await migrate(warehouse)
+    expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
+    expect(await rowsOf(warehouse, table)).toEqual(before)
     await warehouse.close()
   })
 
   it('a run with other settings recomputes all rows once, and reports how many', async () => {
-    const warehouse = await open(kind)
-    await noticesOf(warehouse)
     const before = await rowsOf(warehouse, table)
     const parts = await rowsOf(warehouse, 'repair_order_parts')
     warehouse.rules = fractions(warehouse)
@@ -81,7 +96,6 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       30 - taxed.length,
     )
     expect(await noticesOf(warehouse)).toEqual([])
-    await warehouse.close()
   })
 
   it.runIf(kind.name === 'sqlite')(
@@ -116,21 +130,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     },
   )
 
-  it('a dropped table comes back with all its rows', async () => {
-    const warehouse = await open(kind)
-    await noticesOf(warehouse)
-    const before = await rowsOf(warehouse, table)
-    await warehouse.db.schema.dropTable(table).execute()
-    await migrate(warehouse)
-    expect(await noticesOf(warehouse)).toEqual([{ table, tenant_id: 101, records: 30 }])
-    expect(await rowsOf(warehouse, table)).toEqual(before)
-    await warehouse.close()
-  })
-
   it('continues where it was killed, and starts over if the settings have changed meanwhile', async () => {
     const warehouse = await open(kind)
-    await sync(sandbox, warehouse)
-    await warehouse.write([warehouse.db.deleteFrom('tenants').compile()])
     await warehouse.db
       .insertInto('tenants')
       .values({ tenant_id: 7 } as never)
@@ -182,8 +183,6 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 
   it('there may be more tenants than a statement may name', async () => {
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse, {})
     await sql`
       insert into ${sql.raw(warehouse.dialect.views().sql.table('tenants'))} (tenant_id)
       with recursive more (id) as (select 1000 union all select id + 1 from more where id < 67000)
@@ -202,6 +201,5 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const asked = { tenants, resources: [resource.name], missing: new Set(['sync_registers']) }
     const states = await readHealth(warehouse.db, asked, rule)
     expect(states.reduce((sum, { rows }) => sum + Number(rows), 0)).toBe(30)
-    await warehouse.close()
   })
 })

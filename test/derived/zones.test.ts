@@ -7,7 +7,6 @@ import { Skip } from '../../src/engine/base/errors.js'
 import { fromMicros } from '../../src/engine/base/timestamp.js'
 import { runSync } from '../../src/engine/run/run.js'
 import type { Source } from '../../src/engine/source/source.js'
-import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openWarehouse } from '../../src/engine/warehouse/openwarehouse.js'
 import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { refreshBesideRows } from '../../src/features/analytics/refresh.js'
@@ -42,11 +41,10 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }], repairOrders: 60, seed: 3 })
     let report: Report = usual
     const warehouse = await openWarehouse({
-      ...kind.address(),
+      ...(await kind.migrated()),
       model: known,
       readRules: (writing, tenantId) => readRules(writing, known, report, systemClock.nowMicros(), tenantId),
     })
-    await migrate(warehouse)
     const run = (): Promise<number> => computedAnew(sandbox, warehouse, report)
 
     // The shops give their zones, and are read before their orders: no row is computed twice, and nothing is requested
@@ -96,11 +94,10 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   it("orders don't wait for shops that fail or come late, and are corrected when the shops have come", async () => {
     const sandbox = await createSandbox({ tenants: [{ id: 101 }, { id: 102 }], repairOrders: 20, seed: 3 })
     const warehouse = await openWarehouse({
-      ...kind.address(),
+      ...(await kind.migrated()),
       model: known,
       readRules: (writing, tenantId) => readRules(writing, known, usual, systemClock.nowMicros(), tenantId),
     })
-    await migrate(warehouse)
     const orders: string[] = []
     let haveOrdersCome = (): void => {}
     const ordersCome = new Promise<void>((resolve) => {
@@ -145,7 +142,7 @@ async function computedAnew(
   const notices: [string, Record<string, unknown>][] = []
   const { deps, close } = await depsOf(sandbox, warehouse, { ...options, notices })
   const config = { ...deps.config, sections: { report } }
-  const request = begun({ mode: 'sync', job: null, tenants: null, resources: null })
+  const request = begun({ mode: 'sync', job: null, tenants: null, resources: ['shops', 'repair_orders'] })
   await runSync({ ...deps, config, besideRows: refreshBesideRows }, request)
   await close()
   return notices

@@ -1,4 +1,5 @@
-/** Law 3 (crash) inside each transaction and after each commit; test/long/crash.test.ts tries every moment. */
+/** Law 3 (crash) at some moments of a run, and at every one in `npm run test:long`. */
 import { crashSuite } from '../support/crashsuite.js'
+import { sized } from '../support/size.js'
 
-crashSuite({ isWhole: false })
+crashSuite({ isWhole: sized(false, true) })

@@ -9,8 +9,9 @@ import type { Warehouse } from '../../src/engine/warehouse/warehouse.js'
 import { type Fault, template } from '../../src/sandbox/index.js'
 import { Between } from '../support/between.js'
 import { HandClock } from '../support/clocks.js'
-import { type RunOptions, syncInOrder } from '../support/run.js'
+import { known, type RunOptions, syncInOrder } from '../support/run.js'
 import { sandboxOfFile } from '../support/sandbox.js'
+import { someOf } from '../support/size.js'
 import { wipe } from '../support/through.js'
 import { contents, open, rowsOf, warehouses } from '../support/warehouse.js'
 
@@ -26,11 +27,16 @@ const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') 
 
 const sandbox = await sandboxOfFile({ data: 'none', clock })
 
+const tables = ['notes', 'categories'].map((name) => known.tableByName.get(name)!)
+const held = (warehouse: Warehouse): Promise<unknown> => contents(warehouse, known, tables)
+
 function fill(): void {
   sandbox.reset()
   for (const tenant of [1, 2]) {
     sandbox.store.addTenant({ id: tenant })
-    for (let id = 1; id <= 350; id++) sandbox.store.put(tenant, 'notes', template('notes', id, time(id)))
+    // The list that is struck has four pages.
+    for (let id = 1; id <= (tenant === 1 ? 350 : 50); id++)
+      sandbox.store.put(tenant, 'notes', template('notes', id, time(id)))
     for (let id = 1; id <= 5; id++)
       sandbox.store.put(tenant, 'categories', template('categories', id, time(id)))
   }
@@ -83,16 +89,13 @@ describe.each(warehouses())('$name', (kind) => {
     warehouse = await open(kind)
     fill()
     expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
-    wanted = await contents(warehouse)
+    wanted = await held(warehouse)
   })
   afterAll(() => warehouse.close())
 
-  describe.each([
-    ['once', 1],
-    ['for good', Number.POSITIVE_INFINITY],
-  ] as const)('%s', (_often, times) => {
-    it.each(faults)('%s', (_name, fault) => law(fault, times, options))
-  })
+  /** One failed attempt differs little from another: most are left to `npm run test:long`. */
+  it.each(someOf(4, faults))('once %s', (_name, fault) => law(fault, 1, options))
+  it.each(faults)('for good %s', (_name, fault) => law(fault, Number.POSITIVE_INFINITY, options))
 
   it('would notice a cut-off response that counts as complete', async () => {
     // Whatever is in between: an unreadable page is assumed to be empty, and the books are ignored.
@@ -134,14 +137,14 @@ describe.each(warehouses())('$name', (kind) => {
         expect(cursor, 'the others go on').toMatchObject({ status: 'ok', completeness: 'proven' })
       else if (cursor.status === 'failed') expect(cursor.error).not.toBe('')
     }
-    if (report.status === 'ok') expect(await contents(warehouse)).toEqual(wanted)
+    if (report.status === 'ok') expect(await held(warehouse)).toEqual(wanted)
     else {
       const stored = await rowsOf(warehouse, 'sync_cursors')
       expect(stored.find((row) => row.tenant_id === 1 && row.resource === 'notes')?.watermark).toBeNull()
     }
     sandbox.script([])
     expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
-    expect(await contents(warehouse)).toEqual(wanted)
+    expect(await held(warehouse)).toEqual(wanted)
   }
 
   it.each([
@@ -156,7 +159,7 @@ describe.each(warehouses())('$name', (kind) => {
       await expect(syncInOrder(sandbox, warehouse, { ...options, ...change })).rejects.toThrow()
       await sandbox.up()
       expect((await syncInOrder(sandbox, warehouse, options)).status).toBe('ok')
-      expect(await contents(warehouse)).toEqual(wanted)
+      expect(await held(warehouse)).toEqual(wanted)
     },
   )
 

@@ -1,4 +1,7 @@
-/** Law 3 (crash) with real processes; test/long/kill.test.ts kills twenty times as many. */
+/** Law 3 (crash) with real processes: twice, and 40 times (KILLS=… sets how often) in `npm run test:long`. */
 import { killSuite } from '../support/killsuite.js'
+import { sized } from '../support/size.js'
 
-await killSuite({ kills: 2, seed: 7 })
+const { KILLS = sized(2, 40) } = process.env
+
+await killSuite({ kills: Number(KILLS), seed: sized(7, 11) })

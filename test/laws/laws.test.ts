@@ -1,4 +1,10 @@
-/** Laws 1, 2, 4, 5, 7 and 8 over some cases, always the same; test/long/laws.test.ts has more of them. */
+/**
+ * Laws 1, 2, 4, 5, 7 and 8 over some cases, always the same, and over many more in `npm run test:long`: LAWS_TIMES=4 for
+ * four times as many.
+ */
 import { lawSuite } from '../support/lawsuite.js'
+import { sized } from '../support/size.js'
 
-lawSuite({ seed: 20_260_101, amount: { cases: 15 } })
+const times = Number(process.env.LAWS_TIMES ?? 1)
+
+lawSuite({ seed: sized(20_260_101, 20_260_202), amount: { cases: sized(5, 500) * times } })

@@ -3,9 +3,18 @@
  * the source stops changing leaves every record of it in the warehouse in its newest version, no version is ever rolled back,
  * and no walk ever claims more than it has.
  *
+ * `npm run test:long` plays many more scenarios: MOTION_SEED=… plays others, MOTION_TIMES=4 four times as many.
+ *
  * A failure prints the shrunk script. To replay one (or a file of several, one JSON a line):
  *   MOTION_SCRIPT=script.json npx vitest run test/laws/motion.test.ts -t replay
  */
 import { motionSuite } from '../support/motionsuite.js'
+import { sized } from '../support/size.js'
 
-motionSuite({ seed: 20_260_101, amount: { cases: 15 }, onPostgres: 0.5 })
+const times = Number(process.env.MOTION_TIMES ?? 1)
+
+motionSuite({
+  seed: sized(20_260_101, 20_260_202),
+  amount: { cases: sized(5, 3000) * times },
+  onPostgres: sized(0.5, 0.3),
+})

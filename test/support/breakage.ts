@@ -41,15 +41,30 @@ export const breaking = <M extends object>(module: string): Breaking<M> => ({
   getter: (type, name, broken) => ({ module, name: `${type}.${name}`, broken: broken as Breakage['broken'] }),
 })
 
-/** Puts the broken member into a class. Called by the files that brokenproduct.ts writes. */
+/** Which of the breakages in a program is on, by its number; all of them as long as nobody has chosen. */
+let chosen: number | undefined
+export const choose = (at: number): void => {
+  chosen = at
+}
+
+/** The broken function while its breakage is on, and otherwise the sound one. Files of brokenproduct.ts call it. */
+export function switched<F>({ broken }: Breakage, sound: F, at: number): F {
+  const instead = broken(sound as never)
+  return function (this: unknown, ...given: never[]): unknown {
+    return (((chosen ?? at) === at ? instead : sound) as Callable).apply(this, given)
+  } as F
+}
+
+/** The same for a member of a class. */
 export function plant(
-  { name, broken }: Breakage,
+  breakage: Breakage,
   classes: Readonly<Record<string, { prototype: object }>>,
+  at: number,
 ): void {
-  const [type = '', member = ''] = name.split('.')
+  const [type = '', member = ''] = breakage.name.split('.')
   const prototype = classes[type]?.prototype ?? {}
   const sound = Object.getOwnPropertyDescriptor(prototype, member)
-  if (!sound) throw new Error(`${name} is not there`)
-  const instead = broken((sound.get ?? sound.value) as never)
+  if (!sound) throw new Error(`${breakage.name} is not there`)
+  const instead = switched(breakage, (sound.get ?? sound.value) as never, at)
   Object.defineProperty(prototype, member, { ...sound, [sound.get ? 'get' : 'value']: instead })
 }

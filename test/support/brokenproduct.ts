@@ -35,14 +35,17 @@ export function product(): string {
   return dist
 }
 
-/** The program with the broken function; returns the folder that replaces `dist/`. */
-export function brokenProduct({ module, name, table }: PlantedBreakage): string {
+/** The program with the broken functions; returns the folder that replaces `dist/`. */
+export function brokenProduct(...planted: readonly PlantedBreakage[]): string {
   const dist = product()
-  const file = join(dist, module.replace(/\.ts$/, '.js'))
-  const text = broken(readFileSync(file, 'utf8'), { name, table }, relative(dirname(file), dist))
-  // It is a link: writing to it would break the sound program.
-  rmSync(file)
-  writeFileSync(file, text)
+  for (const module of new Set(planted.map((one) => one.module))) {
+    const file = join(dist, module.replace(/\.ts$/, '.js'))
+    const those = planted.filter((one) => one.module === module)
+    const text = broken(readFileSync(file, 'utf8'), those, relative(dirname(file), dist))
+    // It is a link: writing to it would break the sound program.
+    rmSync(file)
+    writeFileSync(file, text)
+  }
   return dist
 }
 
@@ -66,23 +69,24 @@ function linkOrCopy(old: string, now: string): void {
 }
 
 /**
- * A compiled file with its function replaced in place: a facade around the file would miss the calls from inside it.
+ * A compiled file with its functions replaced in place: a facade around the file would miss the calls from inside it.
  * Its lines keep their numbers.
  */
-function broken(
-  text: string,
-  { name, table: [file, exported, at] }: Pick<PlantedBreakage, 'name' | 'table'>,
-  dist: string,
-): string {
-  const lines = [`import { ${exported} } from '${dist}/${file}'`]
-  const [type = name] = name.split('.')
-  if (type !== name)
-    lines.push(
-      `import { plant } from '${dist}/test/support/breakage.js'`,
-      `plant(${exported}[${at}].breakage, { ${type} })`,
-    )
-  else lines.push(`export const ${name} = ${exported}[${at}].breakage.broken(sound$${name})`)
-  return [type === name ? withSound(text, name) : text, ...lines, ''].join('\n')
+function broken(sound: string, those: readonly PlantedBreakage[], dist: string): string {
+  const tables = new Set(those.map(({ table: [file, name] }) => `import { ${name} } from '${dist}/${file}'`))
+  const lines = [`import { plant, switched } from '${dist}/test/support/breakage.js'`, ...tables]
+  let text = sound
+  for (const { name, table } of those) {
+    const [, exported, at] = table
+    const [type = name] = name.split('.')
+    const breakage = `${exported}[${at}].breakage`
+    if (type !== name) lines.push(`plant(${breakage}, { ${type} }, ${at})`)
+    else {
+      text = withSound(text, name)
+      lines.push(`export const ${name} = switched(${breakage}, sound$${name}, ${at})`)
+    }
+  }
+  return [text, ...lines, ''].join('\n')
 }
 
 /** The file with its function under another name, and not exported. */

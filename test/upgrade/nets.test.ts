@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/engine/base/clock.js'
 import { migrate } from '../../src/engine/warehouse/migrate.js'
 import { openLease } from '../../src/engine/warehouse/openlease.js'
@@ -71,17 +71,18 @@ const viewsOf = async (warehouse: Warehouse): Promise<{ name: string }[]> => {
   return rows.filter((name) => /^\w/.test(name)).map((name) => ({ name }))
 }
 
-async function filled(kind: Kind): Promise<{ address: Address; warehouse: Warehouse }> {
+/** A warehouse of today. Each test makes it an older one, whose upgrade makes it again what it was. */
+async function filled(kind: Kind): Promise<Address> {
   sandbox.reset()
   fillAsThen(sandbox)
   // Its absurd hours are beyond what the oracle's SQL can hold.
   sandbox.store.remove(1, 'repair_orders', 46)
-  const address = kind.address()
+  const address = await kind.migrated()
   const warehouse = await reopen(address)
-  await migrate(warehouse)
   await sync(sandbox, warehouse)
   await prepareViews(warehouse)
-  return { address, warehouse }
+  await warehouse.close()
+  return address
 }
 
 /** Computes the lines of one tenant, and dies with those of the next. */
@@ -109,10 +110,15 @@ const rowsOfLines = async (warehouse: Warehouse): Promise<unknown> =>
   )
 
 describe.each(dialectWarehouses())('$name', (kind) => {
+  let address: Address
+  beforeAll(async () => {
+    address = await filled(kind)
+  })
+
   it.each(lackedBy)(
     'of rule %s: migrate computes them from the stored rows, without any request',
     async (version, lacked) => {
-      const { address, warehouse } = await filled(kind)
+      const warehouse = await reopen(address)
       const before = await rowsOfLines(warehouse)
       await forgetNets(warehouse, version, lacked)
       await warehouse.close()
@@ -138,7 +144,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   )
 
   it('the old views stay until all lines have them, even if a run is killed halfway', async () => {
-    const { warehouse } = await filled(kind)
+    const warehouse = await reopen(address)
     await forgetNets(warehouse)
     await migrate(warehouse)
     expect(await isHalfComputed(warehouse, known)).toBe(true)
@@ -167,7 +173,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 
   it('a run makes the new views itself once the lines are computed', async () => {
-    const { address, warehouse } = await filled(kind)
+    const warehouse = await reopen(address)
     await forgetNets(warehouse)
     await warehouse.close()
     const config = configure(sandbox, address, ['repair_orders'])

@@ -7,12 +7,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { kindNames, playSequence, sequences } from '../../support/sequences.js'
+import { sized } from '../../support/size.js'
 import { root } from '../../support/tree.js'
 
 const file = join(root, 'test/engine/list/sequences.json')
-/** Readings of each kind: all of them in test/long. */
-const count = Number(process.env.SEQUENCE_COUNT ?? 30)
-const kept = Number(process.env.SEQUENCE_COUNT ?? 550)
+/** Readings of each kind: all of them in `npm run test:long`. */
+const kept = 550
+const count = sized(30, kept)
 
 type Kept = Record<string, readonly string[]>
 

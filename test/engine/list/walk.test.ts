@@ -9,6 +9,7 @@ import type { List, Store, WalkOutcome } from '../../../src/engine/list/types.js
 import { walk as readWalk } from '../../../src/engine/list/walk.js'
 import { Exchange, Kept, type Live, Paged, Steady, text, World } from '../../support/movinglist.js'
 import { randomFrom } from '../../support/random.js'
+import { sized } from '../../support/size.js'
 
 interface Setting {
   readonly motion: number
@@ -147,7 +148,7 @@ async function campaign(
 }
 
 const sizes = [5, 4, 3, 7]
-const walks = Number(process.env.WALKS ?? 100)
+const walks = Number(process.env.WALKS ?? sized(100, 10_000))
 
 describe('a walk of a list in memory', () => {
   it.each([
@@ -181,7 +182,7 @@ describe('a walk of a list in memory', () => {
   it.each([0, 1, 4])(
     'that was killed anywhere stores at most two pages again, reading %i ahead',
     async (ahead) => {
-      for (let seed = 1; seed <= 300; seed++) {
+      for (let seed = 1; seed <= sized(60, 300); seed++) {
         const world = new World(seed, 120, 0)
         world.shuffle = false
         let stored = 0

@@ -1,21 +1,23 @@
 /** Which tenants are granted: the results of an odd list of authorizations, a revocation and a 404. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readAuthorizations } from '../../../src/engine/run/authorizations.js'
 import type { CursorReport, RunReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetTenant } from '../../../src/features/forget/work.js'
-import { createSandbox, type Rule, type Sandbox, template } from '../../../src/sandbox/index.js'
+import { type Rule, template } from '../../../src/sandbox/index.js'
 import { depsOf, type RunOptions, sync, syncInOrder } from '../../support/run.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { wipe } from '../../support/through.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
-let sandbox: Sandbox
-beforeEach(async () => {
-  sandbox = await createSandbox({ data: 'none', tenants: [{ id: 101 }, { id: 102 }] })
+const sandbox = await sandboxOfFile()
+beforeEach(() => {
+  sandbox.reset()
+  for (const id of [101, 102]) sandbox.store.addTenant({ id })
   for (const tenant of [101, 102])
     for (const resource of ['notes', 'vehicles'])
       sandbox.store.put(tenant, resource, template(resource, tenant, '2026-01-01T00:00:00Z'))
 })
-afterEach(() => sandbox.close())
 
 const revokedOf = async (warehouse: Warehouse): Promise<unknown[]> =>
   (await rowsOf(warehouse, 'tenants')).filter((row) => row.revoked_at !== null).map((row) => row.tenant_id)
@@ -36,10 +38,11 @@ async function forget(warehouse: Warehouse, tenantId: number): Promise<void> {
 
 describe.each(warehouses())('$name', (kind) => {
   let warehouse: Warehouse
-  beforeEach(async () => {
+  beforeAll(async () => {
     warehouse = await open(kind)
   })
-  afterEach(() => warehouse.close())
+  beforeEach(() => wipe(warehouse))
+  afterAll(() => warehouse.close())
 
   it('a mistyped tenant leaves no run behind', async () => {
     await run(warehouse)
@@ -49,8 +52,8 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('authorizations in a changing order revoke nobody: unseen tenants fail, the others are walked', async () => {
-    for (let id = 103; id <= 250; id++) sandbox.store.addTenant({ id })
-    const few = { resources: ['statuses'] }
+    for (let id = 103; id <= 132; id++) sandbox.store.addTenant({ id })
+    const few = { resources: ['statuses'], pageSize: 20 }
     expect((await run(warehouse, few)).status).toBe('ok')
     sandbox.store.shuffleTies = true
     let short = 0
@@ -58,7 +61,7 @@ describe.each(warehouses())('$name', (kind) => {
       const report = await run(warehouse, few)
       const failed = report.cursors.filter(({ status }) => status !== 'ok')
       expect(asked()).toBe(4)
-      expect(report.cursors).toHaveLength(150)
+      expect(report.cursors).toHaveLength(32)
       expect(new Set(failed.map(({ status, reason }) => `${status} ${reason}`))).toEqual(
         new Set(failed.length > 0 ? ['failed grants_incomplete'] : []),
       )
@@ -68,9 +71,9 @@ describe.each(warehouses())('$name', (kind) => {
       short += failed.length
       expect(await revokedOf(warehouse)).toEqual([])
     }
-    // In this order, one reading misses about thirty tenants, and two together about seven.
+    // In this order, one reading misses about seven tenants, and two together about two.
     expect(short).toBeGreaterThan(0)
-    expect(short).toBeLessThan(4 * 15)
+    expect(short).toBeLessThan(4 * 6)
     sandbox.store.shuffleTies = false
     expect(await run(warehouse, few)).toMatchObject({ status: 'ok', reason: null })
     expect(asked()).toBe(2)
@@ -99,30 +102,30 @@ describe.each(warehouses())('$name', (kind) => {
 
   const all = { resource: 'authorizations' } as const
   it.each([
-    ['total_pages of 1', 149, [{ when: all, fault: { kind: 'pages', to: 1 } }], 2, null],
-    ['total_pages of 0', 149, [{ when: all, fault: { kind: 'pages', to: 0 } }], 2, null],
-    ['total_pages rounded down', 149, [{ when: all, fault: { kind: 'pages', floor: true } }], 2, null],
-    ['pages of 40', 149, [{ when: all, fault: { kind: 'paging', most: 40 } }], 4, null],
-    ['a full last page', 98, [], 2, null],
+    ['total_pages of 1', 29, [{ when: all, fault: { kind: 'pages', to: 1 } }], 2, null],
+    ['total_pages of 0', 29, [{ when: all, fault: { kind: 'pages', to: 0 } }], 2, null],
+    ['total_pages rounded down', 29, [{ when: all, fault: { kind: 'pages', floor: true } }], 2, null],
+    ['pages of 8', 29, [{ when: all, fault: { kind: 'paging', most: 8 } }], 4, null],
+    ['a full last page', 18, [], 2, null],
     [
       'a full last page, and then it again',
-      98,
+      18,
       [{ when: all, fault: { kind: 'paging', beyond: 'last' } }],
       2,
       null,
     ],
     [
       'a full last page, and then a refusal',
-      98,
+      18,
       [{ when: all, fault: { kind: 'paging', beyond: 'refused' } }],
       2,
       null,
     ],
     // Such a list doesn't show who is missing.
-    ['a total capped at 100', 149, [{ when: all, fault: { kind: 'total', most: 100 } }], 2, null],
+    ['a total capped at 20', 29, [{ when: all, fault: { kind: 'total', most: 20 } }], 2, null],
     [
       'the total of the page',
-      149,
+      29,
       [{ when: all, fault: { kind: 'total', page: true } }],
       4,
       'grants_incomplete',
@@ -132,7 +135,7 @@ describe.each(warehouses())('$name', (kind) => {
     async (_, more, rules, requests, reason) => {
       for (let id = 103; id < 103 + more; id++) sandbox.store.addTenant({ id })
       sandbox.script(rules)
-      const report = await run(warehouse, { resources: ['statuses'] })
+      const report = await run(warehouse, { resources: ['statuses'], pageSize: 20 })
       expect(asked()).toBe(requests)
       expect(new Set(report.cursors.map((cursor) => cursor.tenant_id)).size).toBe(2 + more)
       expect(report.reason).toBe(reason)
@@ -141,16 +144,16 @@ describe.each(warehouses())('$name', (kind) => {
   )
 
   it('authorizations that show more than they count revoke nobody, since one may be missing', async () => {
-    for (let id = 103; id <= 240; id++) sandbox.store.addTenant({ id })
-    const few = { resources: ['statuses'] }
+    for (let id = 103; id <= 130; id++) sandbox.store.addTenant({ id })
+    const few = { resources: ['statuses'], pageSize: 20 }
     await run(warehouse, few)
-    sandbox.store.revoke(240)
-    sandbox.script([{ when: all, fault: { kind: 'total', most: 100 } }])
+    sandbox.store.revoke(130)
+    sandbox.script([{ when: all, fault: { kind: 'total', most: 20 } }])
     expect(await run(warehouse, few)).toMatchObject({ status: 'partial', reason: 'grants_incomplete' })
     expect(await revokedOf(warehouse)).toEqual([])
     sandbox.script([])
     await run(warehouse, few)
-    expect(await revokedOf(warehouse)).toEqual([240])
+    expect(await revokedOf(warehouse)).toEqual([130])
   })
 
   it('a list without a total is not trusted, whatever it shows', async () => {

@@ -1,12 +1,13 @@
 /**
  * Lives of orders whose services move (test/support/lives.ts): those that once lost rows, step by step, and some random
- * ones. `npm run test:long -- lives` plays many more.
+ * ones. `npm run test:long -- lives` plays many more, and larger ones; LIVES_SEED plays others.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { type LifeStep, Living, lifeClock, lives, type Step } from '../../support/lives.js'
 import { known } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { sized } from '../../support/size.js'
 import { keeping } from '../../support/versions.js'
 import { open, warehouses } from '../../support/warehouse.js'
 
@@ -140,6 +141,8 @@ const told: Record<string, readonly LifeStep[]> = {
   ],
 }
 
+const { LIVES_SEED = '20260301' } = process.env
+
 const models = [
   ['without history', known],
   ['with history', keeping],
@@ -147,6 +150,18 @@ const models = [
 const kinds = warehouses().flatMap((kind) =>
   models.map(([how, model]) => ({ name: kind.name, how, kind, model })),
 )
+const families = [
+  ['every order that loses a service is stamped anew', true],
+  ['some are not', false],
+] as const
+/** How many lives, of how many orders and steps. */
+const plays = sized(
+  [['small', 1, [2, 12], 14]],
+  [
+    ['small', 150, [2, 15], 30],
+    ['over several pages', 10, [110, 260], 30],
+  ],
+) as [string, number, [number, number], number][]
 
 describe.each(kinds)('$name, $how', ({ kind, model }) => {
   let living: Living
@@ -158,17 +173,19 @@ describe.each(kinds)('$name, $how', ({ kind, model }) => {
   })
   afterAll(() => close())
 
-  it.each(Object.entries(told))('%s', async (_name, steps) => {
-    for (const size of [6, 23]) await living.play({ size, steps })
+  const sizes = sized([model === known ? 6 : 23], [6, 23])
+  const mine = (_: unknown, i: number): boolean => sized((i % 2 === 0) === (model === known), true)
+  it.each(Object.entries(told).filter(mine))('%s', async (_name, steps) => {
+    for (const size of sizes) await living.play({ size, steps })
   })
 
-  it.each([
-    ['every order that loses a service is stamped anew', true],
-    ['some are not', false],
-  ] as const)('random: %s', async (_name, isStamped) => {
-    await fc.assert(
-      fc.asyncProperty(lives(isStamped, [2, 12], 14), (life) => living.play(life)),
-      { seed: 20_260_301, numRuns: 4, endOnFailure: true },
-    )
-  })
+  it.each(families.flatMap(([name, isStamped]) => plays.map((one) => [name, ...one, isStamped] as const)))(
+    'random: %s, %s',
+    async (_name, _size, numRuns, sizes, most, isStamped) => {
+      await fc.assert(
+        fc.asyncProperty(lives(isStamped, sizes, most), (life) => living.play(life)),
+        { seed: Number(LIVES_SEED), numRuns, endOnFailure: true },
+      )
+    },
+  )
 })

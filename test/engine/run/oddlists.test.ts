@@ -2,7 +2,7 @@
  * Lists that break a premise of the books (docs/guarantees.md, Premises). Each ends with its reason and its verdict,
  * everything shown is stored, and the next run costs as much as without the anomaly.
  */
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Places } from '../../../src/engine/list/countmismatch.js'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import type { Source } from '../../../src/engine/source/source.js'
@@ -15,6 +15,7 @@ import { at, atSource, fill, listed, liveIds, only, timeOf } from '../../support
 import { type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { statusOf } from '../../support/status.js'
+import { wipe } from '../../support/through.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
@@ -27,6 +28,11 @@ const total = (fault: Omit<Extract<Rule['fault'], { kind: 'total' }>, 'kind'>): 
 
 describe.each(warehouses())('$name', (kind) => {
   const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  let opened: Warehouse
+  beforeAll(async () => {
+    opened = await open(kind)
+  })
+  afterAll(() => opened.close())
 
   const usual: RunOptions = { resources: ['notes'], clock, overlapMs: 60_000 }
 
@@ -34,7 +40,8 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count)
-    return open(kind)
+    await wipe(opened)
+    return opened
   }
 
   async function run(warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> {
@@ -76,7 +83,6 @@ describe.each(warehouses())('$name', (kind) => {
         put(351, 390)
         expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
         expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-        await warehouse.close()
       },
     )
 
@@ -90,7 +96,6 @@ describe.each(warehouses())('$name', (kind) => {
       const cursor = await run(warehouse)
       expect(cursor).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
       expect(cursor.watermark).toBeNull()
-      await warehouse.close()
     })
 
     it('is also noticed after its first page', async () => {
@@ -101,7 +106,6 @@ describe.each(warehouses())('$name', (kind) => {
       odd().order = 'seconds'
       expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('that counts a record but never shows it is unproven', async () => {
@@ -116,7 +120,6 @@ describe.each(warehouses())('$name', (kind) => {
       const cursor = await run(warehouse)
       expect(cursor).toMatchObject({ status: 'failed', completeness: 'unproven', reason: 'order' })
       expect(cursor.watermark).toBeNull()
-      await warehouse.close()
     })
 
     it('with a different order in each response is whole if its readings together are', async () => {
@@ -127,7 +130,6 @@ describe.each(warehouses())('$name', (kind) => {
       })
       expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order', requests: 10 })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('is forgotten when a whole walk finds it in order', async () => {
@@ -138,7 +140,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', reason: 'order' })
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', reason: null })
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 1 })
-      await warehouse.close()
     })
   })
 
@@ -159,7 +160,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect((await liveIds(warehouse)).length).toBeGreaterThan(150)
     expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
     expect(await liveIds(warehouse)).toHaveLength(150 + more)
-    await warehouse.close()
   })
 
   describe('an id that is listed twice', () => {
@@ -179,7 +179,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(first.requests).toBeLessThanOrEqual(most)
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       expect(await run(warehouse)).toMatchObject({ completeness: 'repaired', requests: 1 })
-      await warehouse.close()
     })
 
     it('at two times: a second reading settles it, and a later whole walk needs only one', async () => {
@@ -200,7 +199,6 @@ describe.each(warehouses())('$name', (kind) => {
       ])
       sandbox.store.remove(1, 'notes', 9000)
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 5 })
-      await warehouse.close()
     })
   })
 
@@ -240,7 +238,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', reason: null, requests: 5 })
       expect(await remembered(warehouse)).toBeNull()
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it.each([
@@ -254,7 +251,6 @@ describe.each(warehouses())('$name', (kind) => {
       clock.pass(day)
       for (let i = 0; i < 2; i++)
         expect(await run(warehouse)).toMatchObject({ completeness, reason: 'counted_not_shown' })
-      await warehouse.close()
     })
 
     it('because every page behind the first is empty: no number of searches makes it a success', async () => {
@@ -280,7 +276,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven', reason: null })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it('that is the only one leaves no watermark, and what comes after it arrives', async () => {
@@ -299,7 +294,6 @@ describe.each(warehouses())('$name', (kind) => {
       fill(sandbox, 3, { from: 2 })
       expect(await run(warehouse)).toMatchObject({ completeness: 'listed', watermark: timeOf(4) })
       expect(await liveIds(warehouse)).toEqual([2, 3, 4])
-      await warehouse.close()
     })
 
     it('is in every count, whatever it covers: an idle run is still one request', async () => {
@@ -311,7 +305,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ requests: 3, watermark: timeOf(500) })
       clock.pass(day)
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
-      await warehouse.close()
     })
 
     it('in a list of more than 50 pages is left to reconcile --full', async () => {
@@ -329,7 +322,6 @@ describe.each(warehouses())('$name', (kind) => {
         ])
       clock.pass(day)
       expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', requests: 1 })
-      await warehouse.close()
     })
 
     it('is searched for again if there are more than were known', async () => {
@@ -344,7 +336,6 @@ describe.each(warehouses())('$name', (kind) => {
         odd: { not_shown: 2, listed_twice: 0, unreadable: 0, holes: [] },
         lines: ['! tenant 1, notes: the list counts 2 records that it never shows'],
       })
-      await warehouse.close()
     })
 
     it('is told from one that ties hide in two readings alike, behind another that is shown again', async () => {
@@ -367,7 +358,6 @@ describe.each(warehouses())('$name', (kind) => {
         reason: 'read_again',
       })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('among ties with a different order in each response ends after one long search', async () => {
@@ -379,7 +369,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ reason: 'counted_not_shown', watermark: timeOf(1) })
       expect(await liveIds(warehouse)).toHaveLength(299)
       sandbox.store.shuffleTies = false
-      await warehouse.close()
     })
   })
 
@@ -410,7 +399,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
         expect(await remembered(warehouse)).toBeNull()
         expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
-        await warehouse.close()
       },
     )
 
@@ -434,7 +422,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 900))
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('the newest: what comes after it arrives', async () => {
@@ -449,7 +436,6 @@ describe.each(warehouses())('$name', (kind) => {
       odd().heal()
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('that is deleted, or moves to the top and works there, leaves no hole', async () => {
@@ -469,7 +455,6 @@ describe.each(warehouses())('$name', (kind) => {
       await run(warehouse)
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('that other records push back while it is retried stays a hole', async () => {
@@ -486,7 +471,6 @@ describe.each(warehouses())('$name', (kind) => {
       odd().heal()
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it.each([100, 200])(
@@ -499,7 +483,6 @@ describe.each(warehouses())('$name', (kind) => {
         for (let i = 0; i < 2; i++) expect(await run(warehouse)).toMatchObject(unreadable)
         expect(await remembered(warehouse)).toMatchObject({ holes: [{ records: 1 }] })
         expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id !== 300 - healed))
-        await warehouse.close()
       },
     )
 
@@ -508,7 +491,6 @@ describe.each(warehouses())('$name', (kind) => {
       for (const id of [255, 265, 275, 285, 295]) odd().poisoned.add(id)
       expect(await run(warehouse)).toMatchObject({ status: 'failed', reason: 'unreachable', watermark: null })
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it('is not assumed if a source answers nothing at all', async () => {
@@ -518,7 +500,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await remembered(warehouse)).toBeNull()
       sandbox.script([])
       expect(await run(warehouse)).toMatchObject({ status: 'ok' })
-      await warehouse.close()
     })
   })
 
@@ -540,7 +521,6 @@ describe.each(warehouses())('$name', (kind) => {
       fill(sandbox, 5, { from: count + 1 })
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('a total that jumps from response to response while the list does not change: listed, and cheap from then on', async () => {
@@ -565,7 +545,6 @@ describe.each(warehouses())('$name', (kind) => {
       sandbox.script([])
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven' })
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it('a total that changes because the list does is trusted', async () => {
@@ -577,14 +556,12 @@ describe.each(warehouses())('$name', (kind) => {
       })
       expect(await run(warehouse)).toMatchObject({ reason: expect.not.stringContaining('no_count') })
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it.each([1, 3])('one response without a total is a slip, even if it is number %i', async (nth) => {
       const warehouse = await begun(350)
       sandbox.script([{ when: { resource: 'notes', nth }, fault: { kind: 'total', remove: true } }])
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 6 })
-      await warehouse.close()
     })
   })
 
@@ -602,7 +579,6 @@ describe.each(warehouses())('$name', (kind) => {
       odd().hidden.add(120)
       // A missing record would go unnoticed in a success.
       expect(await run(warehouse)).toMatchObject({ status: 'ok', reason: 'listed_twice' })
-      await warehouse.close()
     })
 
     it('a walk that has no numbers of the list: the books never close, run after run', async () => {
@@ -614,7 +590,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect(cursor).toMatchObject({ status: 'failed', watermark: null })
         expect(cursor.requests).toBeGreaterThan(20)
       }
-      await warehouse.close()
     })
   })
 })

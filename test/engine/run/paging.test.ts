@@ -2,7 +2,7 @@
  * Sources that serve pages of a different size than requested, and count wrongly or not at all (docs/guarantees.md,
  * Premises): everything shown is stored, and no verdict claims more than that.
  */
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sizesUpTo } from '../../../src/engine/list/pagesize.js'
 import type { CursorReport } from '../../../src/engine/run/runreport.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
@@ -11,6 +11,8 @@ import { HandClock } from '../../support/clocks.js'
 import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from '../../support/notes.js'
 import { type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { sized, someOf } from '../../support/size.js'
+import { wipe } from '../../support/through.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 type Of<K extends Fault['kind']> = Omit<Extract<Fault, { kind: K }>, 'kind'>
@@ -24,13 +26,19 @@ const sandbox: Sandbox = await sandboxOfFile()
 
 describe.each(warehouses())('$name', (kind) => {
   const clock = new HandClock('2026-03-01T12:00:00Z', 10n)
+  let opened: Warehouse
+  beforeAll(async () => {
+    opened = await open(kind)
+  })
+  afterAll(() => opened.close())
 
   async function begun(count: number, rules: readonly Rule[] = []): Promise<Warehouse> {
     sandbox.reset()
     sandbox.store.addTenant({ id: 1 })
     fill(sandbox, count)
     sandbox.script(rules)
-    return open(kind)
+    await wipe(opened)
+    return opened
   }
 
   async function run(warehouse: Warehouse, options: RunOptions = {}): Promise<CursorReport> {
@@ -53,7 +61,6 @@ describe.each(warehouses())('$name', (kind) => {
     expect(report).toMatchObject({ status: 'ok', completeness: 'repaired' })
     expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
     expect(await remembered(warehouse)).toBeNull()
-    await warehouse.close()
   }
 
   describe('a page shorter than asked is not the last', () => {
@@ -76,7 +83,6 @@ describe.each(warehouses())('$name', (kind) => {
       fill(sandbox, 2 * most, { from: count + 1 })
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('the learned size costs no extra request, and is forgotten when a page holds more', async () => {
@@ -90,14 +96,12 @@ describe.each(warehouses())('$name', (kind) => {
       sandbox.script([])
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ completeness: 'proven', requests: 6 })
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it('if pages begin by the requested size, none is skipped', async () => {
       const warehouse = await begun(350, [paging({ most: 40, offset: 'asked' })])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('ties are cut by other sizes below the one that is served', async () => {
@@ -111,7 +115,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       const sizes = new Set(sandbox.requests.flatMap(({ url }) => /per_page=(\d+)/.exec(url)?.[1] ?? []))
       expect([...sizes].map(Number)).toEqual([100, ...sizesUpTo(50).slice(0, sizes.size - 1)])
-      await warehouse.close()
     })
 
     it('a killed walk continues with the size that it had learned', async () => {
@@ -127,7 +130,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(second).toMatchObject({ status: 'ok', watermark: timeOf(350) })
       expect(second.requests).toBeLessThanOrEqual(11)
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it.each([30, 50, 100])(
@@ -137,7 +139,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 2 })
         expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 1 })
         expect(await remembered(warehouse)).toBeNull()
-        await warehouse.close()
       },
     )
 
@@ -150,7 +151,6 @@ describe.each(warehouses())('$name', (kind) => {
         const idle = await run(warehouse)
         expect(idle).toMatchObject({ status: 'ok', completeness: 'listed' })
         expect(idle.requests).toBe(count === 0 ? 1 : 2)
-        await warehouse.close()
       },
     )
 
@@ -158,7 +158,6 @@ describe.each(warehouses())('$name', (kind) => {
       const warehouse = await begun(2300, [paging({ most: 20 }), total({ remove: true })])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
       expect(await liveIds(warehouse)).toHaveLength(2300)
-      await warehouse.close()
     })
 
     it('a tenant that is revoked meanwhile does not end a list without a total', async () => {
@@ -169,7 +168,6 @@ describe.each(warehouses())('$name', (kind) => {
       const cursor = await run(warehouse)
       expect(cursor).toMatchObject({ watermark: null })
       expect(cursor.completeness).toBe('unproven')
-      await warehouse.close()
     })
   })
 
@@ -191,7 +189,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ status: 'ok', completeness: 'listed' })
-      await warehouse.close()
     })
 
     it('in an increment, after a first load of less than a page', async () => {
@@ -200,7 +197,6 @@ describe.each(warehouses())('$name', (kind) => {
       fill(sandbox, 150, { from: 21 })
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('a record that arrives while the page past the end is requested is not a wrong total', async () => {
@@ -212,7 +208,6 @@ describe.each(warehouses())('$name', (kind) => {
       off()
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', watermark: timeOf(101) })
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it.each([
@@ -229,7 +224,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness })
         expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
         expect(await remembered(warehouse)).toBeNull()
-        await warehouse.close()
       },
     )
 
@@ -255,7 +249,6 @@ describe.each(warehouses())('$name', (kind) => {
       sandbox.script([swap, total({ remove: true })])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('a record that comes late after a full page is read with it', async () => {
@@ -265,27 +258,27 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   describe('total_pages never ends a list', () => {
-    it.each([
-      ['rounded down', { floor: true }],
-      ['0', { to: 0 }],
-      ['1', { to: 1 }],
-      ['below zero', { to: -1 }],
-      ['none', { remove: true }],
-    ] as const)('%s: proven, without an extra request', async (_, fault) => {
+    it.each(
+      someOf(2, [
+        ['rounded down', { floor: true }],
+        ['0', { to: 0 }],
+        ['1', { to: 1 }],
+        ['below zero', { to: -1 }],
+        ['none', { remove: true }],
+      ] as const),
+    )('%s: proven, without an extra request', async (_, fault) => {
       const warehouse = await begun(350, [pages(fault)])
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 5 })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       fill(sandbox, 129, { from: 351 })
       expect(await run(warehouse)).toMatchObject({ completeness: 'proven', requests: 3 })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('where it says that pages follow, a first load looks at the next', async () => {
       const warehouse = await begun(90, [paging({ most: 40 }), total({ page: true })])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'listed' })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
   })
 
@@ -302,17 +295,18 @@ describe.each(warehouses())('$name', (kind) => {
       ['ten times too high', [total({ to: 3000 })], 'unproven'],
       ['absurd', [total({ to: 9_000_000_000_000_000 })], 'unproven'],
     ] as const
-    it.each(answers.flatMap(([name, fault]) => counts.map((one) => [name, one[0], fault, one] as const)))(
-      '%s, the total %s: everything is stored',
-      async (_name, _count, fault, [, rules, completeness]) => {
-        const warehouse = await begun(300, [paging(fault), ...rules])
-        const cursor = await run(warehouse)
-        expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-        expect(cursor).toMatchObject({ completeness })
-        expect(cursor.requests).toBeLessThan(130)
-        await warehouse.close()
-      },
-    )
+    it.each(
+      someOf(
+        2,
+        answers.flatMap(([name, fault]) => counts.map((one) => [name, one[0], fault, one] as const)),
+      ),
+    )('%s, the total %s: everything is stored', async (_name, _count, fault, [, rules, completeness]) => {
+      const warehouse = await begun(300, [paging(fault), ...rules])
+      const cursor = await run(warehouse)
+      expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
+      expect(cursor).toMatchObject({ completeness })
+      expect(cursor.requests).toBeLessThan(130)
+    })
   })
 
   describe('a count mismatch is settled after the page past the last one has shown nothing new', () => {
@@ -328,7 +322,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(cursor).toMatchObject({ status: 'ok' })
       expect(cursor.reason).not.toBe('counted_not_shown')
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('a list that is filtered after its pages were cut is read to its last page', async () => {
@@ -340,7 +333,6 @@ describe.each(warehouses())('$name', (kind) => {
       const cursor = await run(warehouse)
       expect(cursor.status).toBe('ok')
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox).filter((id) => id % 4 !== 1))
-      await warehouse.close()
     })
   })
 
@@ -354,24 +346,25 @@ describe.each(warehouses())('$name', (kind) => {
     fill(sandbox, 130, { from: 651 })
     expect(await run(warehouse)).toMatchObject({ status: 'ok' })
     expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-    await warehouse.close()
   })
 
   describe('a nonsense envelope ends in a named reason, and loses nothing', () => {
-    it.each([
-      ['a total that is a word', [total({ as: 'many' })], 'listed', 'no_count'],
-      ['a total that is a list', [total({ as: [1200] })], 'listed', 'no_count'],
-      ['a total below zero', [total({ as: -1 })], 'listed', 'no_count'],
-      ['a total with a fraction', [total({ as: 350.5 })], 'listed', 'no_count'],
-      ['total_pages of -1', [pages({ to: -1 })], 'proven', null],
-      ['pages longer than asked', [paging({ exact: 150 })], 'proven', null],
-      [
-        'all at once',
-        [paging({ exact: 150 }), pages({ to: -1 }), total({ as: 'many' })],
-        'listed',
-        'no_count',
-      ],
-    ] as const)('%s', async (_, rules, completeness, reason) => {
+    it.each(
+      someOf(2, [
+        ['a total that is a word', [total({ as: 'many' })], 'listed', 'no_count'],
+        ['a total that is a list', [total({ as: [1200] })], 'listed', 'no_count'],
+        ['a total below zero', [total({ as: -1 })], 'listed', 'no_count'],
+        ['a total with a fraction', [total({ as: 350.5 })], 'listed', 'no_count'],
+        ['total_pages of -1', [pages({ to: -1 })], 'proven', null],
+        ['pages longer than asked', [paging({ exact: 150 })], 'proven', null],
+        [
+          'all at once',
+          [paging({ exact: 150 }), pages({ to: -1 }), total({ as: 'many' })],
+          'listed',
+          'no_count',
+        ],
+      ] as const),
+    )('%s', async (_, rules, completeness, reason) => {
       const warehouse = await begun(350, rules)
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness, reason, error: null })
       fill(sandbox, 130, { from: 351 })
@@ -380,7 +373,6 @@ describe.each(warehouses())('$name', (kind) => {
       const reconciled = only(await reconcile(sandbox, warehouse, { clock, overlapMs: 0 }))
       expect(reconciled).toMatchObject({ status: 'ok', completeness, reason, error: null })
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
   })
 
@@ -396,13 +388,15 @@ describe.each(warehouses())('$name', (kind) => {
       ((await remembered(warehouse)) as { readable?: unknown } | null)?.readable
     const nextDay = (): void => clock.pass(25 * 3_600_000)
 
-    it.each([
-      ['502', { kind: 'status', status: 502 }],
-      ['504', { kind: 'status', status: 504 }],
-      ['413', { kind: 'status', status: 413 }],
-      ['422', { kind: 'status', status: 422 }],
-      ['a response that is cut off', { kind: 'cut' }],
-    ] as const)('%s: the size is learned once, and costs nothing from then on', async (_, fault) => {
+    it.each(
+      someOf(4, [
+        ['502', { kind: 'status', status: 502 }],
+        ['504', { kind: 'status', status: 504 }],
+        ['413', { kind: 'status', status: 413 }],
+        ['422', { kind: 'status', status: 422 }],
+        ['a response that is cut off', { kind: 'cut' }],
+      ] as const),
+    )('%s: the size is learned once, and costs nothing from then on', async (_, fault) => {
       const warehouse = await begun(620, [over(60, fault)])
       const whole = { status: 'ok', completeness: 'proven', reason: null } as const
       const first = await run(warehouse)
@@ -425,7 +419,6 @@ describe.each(warehouses())('$name', (kind) => {
       await lose(warehouse, [20, 80, 140, 200, 260, 320, 380, 440, 500, 560, 620, 680])
       const mended = only(await reconcile(sandbox, warehouse, { clock }))
       expect(mended).toMatchObject({ status: 'ok', reconciled: { method: 'counting', stored: 12 } })
-      await warehouse.close()
     })
 
     it('a larger size is tried once a day, and is used again when it arrives', async () => {
@@ -441,7 +434,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await remembered(warehouse)).toBeNull()
       expect(await run(warehouse)).toMatchObject({ status: 'ok', requests: 1 })
       expect(sizes()).toEqual([100])
-      await warehouse.close()
     })
 
     it('from the second page on: the pages before are not read again, and the next run knows', async () => {
@@ -453,7 +445,6 @@ describe.each(warehouses())('$name', (kind) => {
       expect(sandbox.requests.filter(({ page, per_page }) => page === 3 && per_page === 100)).toHaveLength(4)
       expect(sandbox.requests.filter(({ page, per_page }) => page === 4 && per_page === 100)).toHaveLength(0)
       expect(await run(warehouse, { mode: 'full' })).toMatchObject({ status: 'ok', requests: 14 })
-      await warehouse.close()
     })
 
     it('a walk that is cut short has learned the size, and continues with it', async () => {
@@ -470,11 +461,10 @@ describe.each(warehouses())('$name', (kind) => {
       expect(Math.max(...sizes())).toBe(50)
       expect(second.requests).toBeLessThanOrEqual(16)
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
-      await warehouse.close()
     })
 
     it('ties are cut by sizes below it, and below the size that is served if that is smaller', async () => {
-      for (const served of [100, 30]) {
+      for (const served of sized([30], [100, 30])) {
         const warehouse = await begun(0, [over(60), paging({ most: served })])
         for (let id = 1; id <= 130; id++)
           sandbox.store.put(1, 'notes', { ...template('notes', id, timeOf(1)), updated_at: timeOf(1) })
@@ -486,7 +476,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
         const known = new Set([50, ...sizesUpTo(Math.min(50, served))])
         expect(sizes().filter((size) => !known.has(size))).toEqual([])
-        await warehouse.close()
       }
     })
 
@@ -497,14 +486,12 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await remembered(warehouse)).toBeNull()
       // Only the first page is requested with every retry.
       expect(sizes().filter((size) => size === 100).length).toBeLessThanOrEqual(4 + 3)
-      await warehouse.close()
     })
 
     it('a page that fails for a while and then arrives does not make the pages smaller', async () => {
       const warehouse = await begun(620, [{ ...over(60), when: { ...over(60).when, page: 2, to: 3 } }])
       expect(await run(warehouse)).toMatchObject({ status: 'ok', completeness: 'proven' })
       expect(await remembered(warehouse)).toBeNull()
-      await warehouse.close()
     })
 
     it('records that move while a page is read in smaller ones are not lost', async () => {
@@ -523,7 +510,6 @@ describe.each(warehouses())('$name', (kind) => {
         expect((await liveIds(warehouse)).filter((id) => id <= 620)).toEqual(expect.arrayContaining(lost))
       expect(await run(warehouse)).toMatchObject({ status: 'ok' })
       expect(await liveIds(warehouse)).toEqual(expect.arrayContaining(atSource(sandbox)))
-      await warehouse.close()
     })
 
     it('api.pageSize: no request asks for more, whatever is done', async () => {
@@ -543,29 +529,29 @@ describe.each(warehouses())('$name', (kind) => {
       expect(await run(warehouse, { ...options, mode: 'backfill', ranges })).toMatchObject({ status: 'ok' })
       expect(await remembered(warehouse)).toBeNull()
       expect(Math.max(...sandbox.requests.map(({ per_page }) => per_page ?? 0))).toBe(40)
-      await warehouse.close()
     })
   })
 
   describe('a comparison', () => {
-    it.each([
-      ['pages of 50', [paging({ most: 50 })]],
-      ['pages of 50 that begin by the size asked for', [paging({ most: 50, offset: 'asked' })]],
-      ['pages of 30 and no total', [paging({ most: 30 }), total({ remove: true })]],
-      ['the total of the page', [total({ page: true })]],
-      ['a total capped at 100', [total({ most: 100 })]],
-    ] as const)(
+    it.each(
+      someOf(2, [
+        ['pages of 50', [paging({ most: 50 })]],
+        ['pages of 50 that begin by the size asked for', [paging({ most: 50, offset: 'asked' })]],
+        ['pages of 30 and no total', [paging({ most: 30 }), total({ remove: true })]],
+        ['the total of the page', [total({ page: true })]],
+        ['a total capped at 100', [total({ most: 100 })]],
+      ] as const),
+    )(
       'finds differences when the source serves %s, whether or not the size was learned',
       async (_, rules) => {
         for (const isLearned of [true, false]) {
-          const warehouse = await begun(950, isLearned ? rules : [])
+          const warehouse = await begun(450, isLearned ? rules : [])
           await run(warehouse)
           sandbox.script(rules)
-          for (const id of [3, 400, 401, 800]) sandbox.store.remove(1, 'notes', id)
+          for (const id of [3, 200, 201, 400]) sandbox.store.remove(1, 'notes', id)
           const cursor = only(await reconcile(sandbox, warehouse, { clock }))!
           expect([cursor.status, cursor.error]).toEqual(['ok', null])
           expect([...(await live(warehouse)).keys()].sort((a, b) => a - b)).toEqual(atSource(sandbox))
-          await warehouse.close()
         }
       },
     )
@@ -586,7 +572,6 @@ describe.each(warehouses())('$name', (kind) => {
       const cursor = only(await reconcile(sandbox, warehouse, { clock, overlapMs: 0 }))!
       expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
       expect(cursor).toMatchObject({ status: 'ok', completeness: 'listed', reason: 'no_count' })
-      await warehouse.close()
     })
   })
 
@@ -608,7 +593,6 @@ describe.each(warehouses())('$name', (kind) => {
       const within = atSource(sandbox).filter((id) => timeOf(id) >= at(700) && timeOf(id) < at(2940))
       expect(await liveIds(warehouse)).toEqual(within)
     }
-    await warehouse.close()
   })
 })
 

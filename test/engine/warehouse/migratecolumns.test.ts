@@ -60,7 +60,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   const run = (warehouse: Warehouse, known: Model): Promise<RunReport> =>
     sync(sandbox, warehouse, { resources: ['vehicles'], known })
   const begin = async (first: Model) => {
-    const address = kind.address()
+    const address = await kind.migrated()
     const warehouse = await reopen(address, first)
     await migrate(warehouse)
     await run(warehouse, first)

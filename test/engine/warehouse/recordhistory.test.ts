@@ -10,6 +10,7 @@ import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
 import type { Session } from '../../../src/engine/warehouse/transaction.js'
 import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { labor, type OrderRecord, order, part, stamp, storeOrders } from '../../support/orders.js'
+import { sized } from '../../support/size.js'
 import { sessionOf, watched, wipe } from '../../support/through.js'
 import { begun, inOrder, keeping, kept, Observer } from '../../support/versions.js'
 import { describeBothWays, open, rowsOf, sqliteBothWays } from '../../support/warehouse.js'
@@ -202,8 +203,8 @@ describeBothWays((kind) => {
     await store(warehouse, [at(5, moving(1)), at(1, changing), at(1, order(3, []))], stamp(100))
     const before = await state()
     const page = [at(9, moving(4)), at(2, changing), at(1, order(3, [{ labors: [labor(2)] }]))]
-    // On a server, only some of the moments: its statements are the same, and each takes longer.
-    for (let n = 1; ; n += kind.name === 'sqlite' ? 1 : 6) {
+    // On a server, only some of the moments in any case: its statements are the same, and each takes longer.
+    for (let n = 1; ; n += sized(12, kind.name === 'sqlite' ? 1 : 6)) {
       let count = 0
       const moment = (): void => {
         if (++count === n) throw new Error('cut short')
@@ -244,7 +245,7 @@ describeBothWays((kind) => {
     expect(await isWhole(outside)).toBe(false)
   })
 
-  const numRuns = { sqlite: 25, postgres: 10 }[kind.name]
+  const numRuns = sized(6, kind.name === 'sqlite' ? 25 : 10)
   it('contains what an observer has seen end, whatever comes in whatever order', { timeout: 60_000 }, () =>
     fc.assert(
       fc.asyncProperty(lives, (life) => play(warehouse, life)),
@@ -378,7 +379,7 @@ describe('a wrong way of keeping is caught:', () => {
       },
     })
 
-  it('the correct way is not', async () => expect(await isCaught(() => ({}), {}, 20)).toBe(false))
+  it('the correct way is not', async () => expect(await isCaught(() => ({}), {}, sized(5, 20))).toBe(false))
 
   it.each([
     ['what is replaced is not kept', /^insert/, 'replaced'],

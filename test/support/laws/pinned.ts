@@ -1,6 +1,7 @@
 /** The cases stored in test/laws/pins, and how each of them is played: on the program, and with its mutant in it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type * as breakages from '../breakage.js'
 import { brokenProduct, load } from '../brokenproduct.js'
 import type { Address } from '../place.js'
 import { type LawMutant, laws } from '../promises/laws.js'
@@ -15,14 +16,28 @@ export const readPin = (mutant: LawMutant): unknown =>
 
 const fileOf = ({ played }: LawMutant): string => `test/support/laws/${played}.ts`
 
-/** The law with the sound program, or with the broken one. */
+let broken: string | undefined
+
+/** The program with the mutant in it. One copy has those of all laws, and loads itself once. */
+async function brokenBy(mutant: LawMutant): Promise<string> {
+  broken ??= brokenProduct(
+    ...laws.map(({ breakage }, at) => ({
+      ...breakage,
+      table: ['test/support/promises/laws.js', 'laws', at] as const,
+    })),
+  )
+  const { choose } = await load<typeof breakages>(broken, 'test/support/breakage.ts')
+  choose(laws.indexOf(mutant))
+  return broken
+}
+
+/** The law with the sound program, or with the broken one: until another one is broken. */
 export async function lawOf(
   mutant: LawMutant,
   program: 'sound' | 'broken',
   addresses: readonly Address[],
 ): Promise<Law<unknown>> {
-  const table = ['test/support/promises/laws.js', 'laws', laws.indexOf(mutant)] as const
-  const dist = program === 'sound' ? join(root, 'dist') : brokenProduct({ ...mutant.breakage, table })
+  const dist = program === 'sound' ? join(root, 'dist') : await brokenBy(mutant)
   const { open } = await load<LawFile>(dist, fileOf(mutant))
   return open(addresses)
 }
