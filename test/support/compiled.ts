@@ -35,7 +35,7 @@ export const compiled = {
   plugins: [{ name: 'shipped-program', enforce: 'pre', resolveId: resolveToCompiled }],
   test: {
     globalSetup: ['test/support/global.ts'],
-    provide: { warehouses: chosenWarehouses('sqlite') },
+    provide: { warehouses: chosenWarehouses('sqlite'), whole: false },
     pool: 'forks',
     maxWorkers: 2,
     execArgv: ['--enable-source-maps'],

@@ -7,6 +7,8 @@ import { type SqliteTemplate, startTemplates } from './templates.js'
 declare module 'vitest' {
   interface ProvidedContext {
     warehouses: Chosen
+    /** Whether every case of a test is played (test/support/sample.ts). */
+    whole: boolean
     /** Only in `npm run test:search`. */
     search: LawSuite
     /** Where this run's templates are requested (test/support/templates.ts). */
