@@ -9,6 +9,7 @@ import type { StatusReport } from '../../src/features/health/statusdocument.js'
 import { shopsync } from '../support/call.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
+import { isWhole } from '../support/sample.js'
 import { scratch } from '../support/scratch.js'
 
 let here: Place
@@ -327,7 +328,8 @@ test('sandbox can make less data for each tenant', async () => {
   expect(stdout).toContain('tenants     101, 102,')
 })
 
-test('demo fills a warehouse twice and answers three questions', async () => {
+// `.ci/run` runs it each time.
+test.runIf(isWhole())('demo fills a warehouse twice and answers three questions', async () => {
   const folder = scratch()
   try {
     const { code, stdout } = await shopsync(['demo'], { cwd: folder })

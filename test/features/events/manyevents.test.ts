@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Source } from '../../../src/engine/source/source.js'
 import { Between } from '../../support/between.js'
 import { EventWorld, list, minute } from '../../support/eventworld.js'
+import { isWhole } from '../../support/sample.js'
 import { dialectWarehouses, rowsOf } from '../../support/warehouse.js'
 
 describe.each(dialectWarehouses())('on $name', (kind) => {
@@ -36,19 +37,23 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     return found
   }
 
-  it('more deletions than a statement can name values are settled', async () => {
-    world = await EventWorld.open(kind, { repairOrders: 60 })
-    const amount = kind.name === 'sqlite' ? 33_000 : 66_000
-    const [gone = 0, there = 0] = world.orders
-    world.sandbox.store.remove(world.tenant, list, gone)
-    await deletionsOfNone(amount)
-    await deletionsOf([gone, there])
-    await world.turn()
-    expect(await counted()).toEqual({ settled: amount, deleted: 1, 'waiting exists': 1 })
-    expect((await world.row(gone))?._deleted_at).not.toBeNull()
-    // The walk, two records by id, and a live one with the list that names it.
-    expect(world.requests()).toEqual({ lists: 2, items: 3 })
-  })
+  // What is named in parts is the same for both databases; Postgres takes twice as many, and longer.
+  it.runIf(isWhole() || kind.name === 'sqlite')(
+    'more deletions than a statement can name values are settled',
+    async () => {
+      world = await EventWorld.open(kind, { repairOrders: 60 })
+      const amount = kind.name === 'sqlite' ? 33_000 : 66_000
+      const [gone = 0, there = 0] = world.orders
+      world.sandbox.store.remove(world.tenant, list, gone)
+      await deletionsOfNone(amount)
+      await deletionsOf([gone, there])
+      await world.turn()
+      expect(await counted()).toEqual({ settled: amount, deleted: 1, 'waiting exists': 1 })
+      expect((await world.row(gone))?._deleted_at).not.toBeNull()
+      // The walk, two records by id, and a live one with the list that names it.
+      expect(world.requests()).toEqual({ lists: 2, items: 3 })
+    },
+  )
 
   describe('with 60 requests a minute', () => {
     beforeEach(async () => {
@@ -60,11 +65,12 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
     const nextWindow = (): void => world.clock.pass(minute - ((Number(world.clock.micros) / 1000) % minute))
 
     it('each turn settles what it has asked for, so all is asked for after as many as it takes', async () => {
-      const ids = world.orders.slice(0, 300)
+      const amount = isWhole() ? 300 : 110
+      const ids = world.orders.slice(0, amount)
       const gone = ids.filter((_, i) => i % 5 === 0)
       for (const id of gone) world.sandbox.store.remove(world.tenant, list, id)
       await deletionsOf(ids)
-      const left: number[] = [300]
+      const left: number[] = [amount]
       while ((left.at(-1) ?? 0) > 0 && left.length < 10) {
         await world.turn()
         left.push((await counted()).waiting ?? 0)
@@ -73,7 +79,7 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
       // One request for the walk, and a live id for each part.
       for (const [i, before] of left.slice(0, -2).entries())
         expect(before - (left[i + 1] ?? 0)).toBeGreaterThan(45)
-      expect(left).toHaveLength(1 + Math.ceil(300 / 54))
+      expect(left).toHaveLength(1 + Math.ceil(amount / 54))
       const rows = await rowsOf(world.warehouse, list)
       expect(rows.filter(({ _deleted_at }) => _deleted_at !== null)).toHaveLength(gone.length)
     })

@@ -116,10 +116,13 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     [6000, 4],
     [20_000, 2],
   ] as const
-  it.each(sample(sizes))('of %i records, one reconcile fixes everything deleted, lost and outdated', async (size, rounds) => {
-    const { equal } = await trials(size, rounds)
-    expect(equal).toBe(rounds)
-  })
+  it.each(sample(sizes))(
+    'of %i records, one reconcile fixes everything deleted, lost and outdated',
+    async (size, rounds) => {
+      const { equal } = await trials(size, rounds)
+      expect(equal).toBe(rounds)
+    },
+  )
 
   // What the counts miss, and what the register is for, doesn't depend on the database.
   const once = it.runIf(kind.name === dialectWarehouses()[0]?.name)
