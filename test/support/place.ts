@@ -101,7 +101,7 @@ interface Synced {
 }
 const synced = new Map<string, Synced>()
 /** Targets tell a list that was read now from one that was read minutes ago. */
-const keptFor = 60_000
+const keptFor = 180_000
 
 /**
  * A place whose warehouse has just been synced. A test that wants one like an earlier one gets a copy of its warehouse, and

@@ -67,7 +67,7 @@ describe.each(warehouses())('$name', (kind) => {
   })
 
   it('finds a lost row and a deletion that cancel out in the total', async () => {
-    const warehouse = await prepared(9000)
+    const warehouse = await prepared(3000)
     sandbox.store.remove(1, 'notes', 300)
     await lose(warehouse, [2700])
     const report = await reconcile(sandbox, warehouse)

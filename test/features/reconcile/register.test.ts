@@ -125,14 +125,15 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   )
 
   // What the counts miss, and what the register is for, doesn't depend on the database.
-  const once = it.runIf(kind.name === dialectWarehouses()[0]?.name)
+  const isOnce = kind.name === dialectWarehouses()[0]?.name
 
-  once('without the register, pairs that cancel out are overlooked', async () => {
-    const { equal, rounds } = await trials(isWhole() ? 6000 : 1500, 8, { blind: true })
+  // One such pair is in reconcile.test.ts.
+  it.runIf(isOnce && isWhole())('without the register, pairs that cancel out are overlooked', async () => {
+    const { equal, rounds } = await trials(6000, 8, { blind: true })
     expect(equal).toBeLessThan(rounds)
   })
 
-  once('what was never stored is found more often than not, and never called lost', async () => {
+  it.runIf(isOnce)('what was never stored is found more often than not, and never called lost', async () => {
     const { equal, rounds } = await trials(isWhole() ? 6000 : 1500, 10, { late: true })
     expect(equal).toBeGreaterThan(rounds / 2)
   })

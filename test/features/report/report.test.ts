@@ -22,8 +22,8 @@ import { type Kind, reopen, warehouses } from '../../support/warehouse.js'
 /** Months of one, and weeks of the other, which opened recently. */
 const sandbox = await sandboxOfFile({
   tenants: [
-    { id: 101, shops: 2, repairOrders: 900 },
-    { id: 102, shops: 1, repairOrders: 200 },
+    { id: 101, shops: 2, repairOrders: 500 },
+    { id: 102, shops: 1, repairOrders: 120 },
   ],
   seed: 5,
 })
