@@ -254,7 +254,16 @@ async function served(): Promise<number> {
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3, until: '2026-11-20T12:00:00Z' })
 
 beforeAll(async () => {
-  for (const part of ['docs', 'jobs', 'schema', 'src', 'test/schema', 'package.json', 'tsconfig.json'])
+  for (const part of [
+    'docs',
+    'jobs',
+    'schema',
+    'src',
+    'test/schema',
+    'test/support/scratch.ts',
+    'package.json',
+    'tsconfig.json',
+  ])
     cpSync(join(root, part), join(project, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
   write('schema/widgets.ts', widgets)

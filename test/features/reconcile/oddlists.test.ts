@@ -130,16 +130,16 @@ describe.each(warehouses())('$name', (kind) => {
   )
 
   it('what is known about a list explains that much over all ranges together, not in each', async () => {
-    const warehouse = await begun(2 * many, () => odd().hidden.add(120))
+    const warehouse = await begun(5000, () => odd().hidden.add(120))
     const known = { completeness: 'listed', reason: 'counted_not_shown' }
     expect(await run(warehouse, { full: true })).toMatchObject(known)
     expect(await run(warehouse)).toMatchObject({
       ...known,
       status: 'ok',
-      reconciled: { method: 'counting', not_shown: 1, source: 2 * many - 1, warehouse: 2 * many - 1 },
+      reconciled: { method: 'counting', not_shown: 1, source: 4999, warehouse: 4999 },
     })
     // It comes late, and is never shown: one more than is known.
-    sandbox.store.put(1, 'notes', template('notes', 9000, timeOf(many)))
+    sandbox.store.put(1, 'notes', template('notes', 9000, timeOf(3000)))
     odd().hidden.add(9000)
     expect(await run(warehouse)).toMatchObject({
       status: 'failed',

@@ -60,7 +60,10 @@ describe.skipIf(process.platform === 'win32')('a warehouse that may only be read
     expect(seen(await asReader('status', '--json'))).toEqual(seen(usual))
     const commands = [
       ...[['report', '--out', 'out/report.html'], ['plan'], ['runs'], ['quarantine', 'list']],
-      ...[['dictionary', '--format', 'json'], ['why', 'repair_orders', String(id)]],
+      ...[
+        ['dictionary', '--format', 'json'],
+        ['why', 'repair_orders', String(id)],
+      ],
     ]
     for (const words of sample(commands, 2))
       expect([words[0], await asReader(...words)]).toMatchObject([words[0], { code: 0 }])

@@ -166,7 +166,16 @@ describe('with a rate limit', () => {
   it('what the budget leaves out is neither listed nor a failure; later rounds fetch it', async () => {
     // Too few requests for the 24 lists.
     await begin({ limit: 20, window: 2 })
-    const resources = ['repair_orders', 'notes', 'shops', 'vendors', 'customers', 'staffs', 'categories', 'statuses']
+    const resources = [
+      'repair_orders',
+      'notes',
+      'shops',
+      'vendors',
+      'customers',
+      'staffs',
+      'categories',
+      'statuses',
+    ]
     here.configure({ targets, sync: { resources } })
     const first = await due('--time-limit', 'PT1S')
     expect(first).toMatchObject({ status: 'ok', reason: null })
