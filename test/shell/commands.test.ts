@@ -309,7 +309,18 @@ describe('dictionary', () => {
 })
 
 test('sandbox prints how to reach it, and ends cleanly when it is stopped', async () => {
-  const flags = ['--port', '0', '--tenants', '2', '--size', 'small', '--rate-limit', '3', '--read-only-tenant', '102']
+  const flags = [
+    '--port',
+    '0',
+    '--tenants',
+    '2',
+    '--size',
+    'small',
+    '--rate-limit',
+    '3',
+    '--read-only-tenant',
+    '102',
+  ]
   const { code, stdout } = await shopsync(['sandbox', ...flags], {
     during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')),
   })

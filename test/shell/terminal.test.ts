@@ -109,11 +109,14 @@ const slow: [words: string[], first: string][] = [
   [['migrate'], 'looking at what is stored'],
   [['snapshot'], 'recording where each shop stands'],
 ]
-test.each(sample(slow, 2))('%j shows its progress on a terminal, and leaves nothing of it', async (words, first) => {
-  const { raw, lines } = await at(80, words)
-  expect(raw).toContain(`${clear}${first}`)
-  expect(lines.join('\n')).not.toContain(first)
-})
+test.each(sample(slow, 2))(
+  '%j shows its progress on a terminal, and leaves nothing of it',
+  async (words, first) => {
+    const { raw, lines } = await at(80, words)
+    expect(raw).toContain(`${clear}${first}`)
+    expect(lines.join('\n')).not.toContain(first)
+  },
+)
 
 test('--quiet shows no progress', async () => {
   const { raw } = await at(80, ['plan', '--quiet'])
