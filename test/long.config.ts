@@ -1,15 +1,14 @@
 import { defineConfig, mergeConfig } from 'vitest/config'
 import { chosenWarehouses, shipped } from './support/compiled.js'
+import { filesIn, targetsOf } from './support/tree.js'
 
-/** Suites of `npm test` that play all of what they have, if `size` is `all` (support/size.ts). */
-const sized = [
-  'test/derived/mutants.test.ts',
-  'test/engine/list/{sequences,walk}.test.ts',
-  'test/engine/run/{lives,paging}.test.ts',
-  'test/engine/warehouse/recordhistory.test.ts',
-  'test/upgrade/migration.test.ts',
-  'test/laws/{crash,faults,kill,laws,motion,motionevents,resume}.test.ts',
-]
+/** Suites of which `npm test` plays a part (test/support/size.ts): directly, or by a suite that several files share. */
+const sizes = 'test/support/size.ts'
+const sized = filesIn('test', '.test.ts').filter((file) =>
+  targetsOf(file).some(
+    (target) => target === sizes || (target.startsWith('test/') && targetsOf(target).includes(sizes)),
+  ),
+)
 
 /** The long suites, run by `npm run test:long`: the same laws over many more cases, and what takes minutes. */
 export default mergeConfig(

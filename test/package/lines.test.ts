@@ -1,6 +1,6 @@
 /**
  * The lines of README and docs/ that people copy do what they say: each is run as it is, against a sandbox and in an
- * empty folder; only paths, ports, ids and the secret are replaced. A new line is tested automatically.
+ * empty folder; only paths, ports, sizes, ids and the secret are replaced. A new line is tested automatically.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -13,6 +13,7 @@ import { compiledOf } from '../support/compiled.js'
 import { blocksOf, commandsOf, plainWords } from '../support/docs.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
+import { sample } from '../support/size.js'
 import { filesIn, root } from '../support/tree.js'
 import { postgresUrl } from '../support/warehouse.js'
 
@@ -89,7 +90,7 @@ const adapted = (line: string): string =>
     .replaceAll('/usr/local/bin', tools)
     .replace('warehouse.db', join(here.folder, 'warehouse.db'))
     .replace('--port 8080 --tenants 3', '--port 0 --tenants 1')
-    .replace(/shopsync sandbox --(faults|live)/, 'shopsync sandbox --port 0 --$1')
+    .replace(/shopsync sandbox --(faults|live)/, 'shopsync sandbox --port 0 --size small --$1')
     .replace('shopsync listen', 'shopsync listen --port 0')
 
 interface Ran {
@@ -141,7 +142,7 @@ describe('the lines for a terminal', () => {
   })
 })
 
-describe.each(['README.md', 'docs/operations.md'])('the crontab of %s', (page) => {
+describe.each(sample(['README.md', 'docs/operations.md']))('the crontab of %s', (page) => {
   it('works in the environment that cron gives', async () => {
     const [crontab] = blocksOf(page).filter(({ text }) => cron.test(text.split('\n').at(-2) ?? ''))
     const env: Record<string, string> = { PATH: '/usr/bin:/bin', HOME: here.folder }

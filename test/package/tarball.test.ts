@@ -50,7 +50,7 @@ beforeAll(async () => {
   symlinkSync(join('..', 'shopsync', bin.shopsync), join(modules, '.bin', 'shopsync'))
 })
 
-const run = (...words: string[]) => inFolder(folder, 'npx', '--offline', 'shopsync', ...words)
+const run = (...words: string[]) => inFolder(folder, join(modules, '.bin/shopsync'), ...words)
 
 /** What a demo leaves behind only exists on some machines. */
 const isMadeByDemo = (path: string): boolean => path.startsWith('demo/')
@@ -83,8 +83,8 @@ it('needs no package that requires a newer Node', async () => {
   expect(overrides).toBeUndefined()
 })
 
-it('runs from an empty directory: npx shopsync --version, sync, report', async () => {
-  expect((await run('--version')).stdout).toBe(`${version}\n`)
+it('runs from an empty directory: npx shopsync --version, and sync and report as npx finds them', async () => {
+  expect((await inFolder(folder, 'npx', '--offline', 'shopsync', '--version')).stdout).toBe(`${version}\n`)
   expect((await run('sync')).stdout).toContain('proven')
   expect((await run('report')).stdout).toContain('report.html')
   expect(existsSync(join(folder, 'warehouse.db'))).toBe(true)

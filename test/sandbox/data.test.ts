@@ -13,6 +13,7 @@ import { printInstant } from '../../src/sandbox/instant.js'
 import { Random } from '../../src/sandbox/random.js'
 import { HandClock } from '../support/clocks.js'
 import { EPOCH, emptySandbox, noon, shop } from '../support/requests.js'
+import { isWhole, sample } from '../support/size.js'
 
 const UNTIL = '2026-03-02T12:00:00Z'
 
@@ -29,7 +30,8 @@ const madeOnce = (options: SandboxOptions): (() => Promise<Sandbox>) => {
   }
 }
 const usual = madeOnce({})
-const large = madeOnce({ repairOrders: 5000 })
+const many = isWhole() ? 5000 : 1500
+const large = madeOnce({ repairOrders: many })
 
 const everything = (sandbox: Sandbox): string =>
   JSON.stringify(
@@ -70,10 +72,10 @@ describe('generated data', () => {
   })
 
   // The first one: it generates them, and queries the server that does.
-  it('makes thousands of repair orders and serves any page of them', async () => {
+  it('makes very many repair orders and serves any page of them', async () => {
     const sandbox = await large()
-    const { body } = await shop(sandbox, `repair_orders?${EPOCH}&per_page=100&page=37`)
-    expect(body).toMatchObject({ total_count: 5000, total_pages: 50, limit: 100, limited: true })
+    const { body } = await shop(sandbox, `repair_orders?${EPOCH}&per_page=100&page=7`)
+    expect(body).toMatchObject({ total_count: many, total_pages: many / 100, limit: 100, limited: true })
   })
 
   it('is the same for the same seed, and different for another', async () => {
@@ -101,7 +103,7 @@ describe('generated data', () => {
     ])
   })
 
-  it.each([1, 2, 3])(
+  it.each(sample([1, 2, 3]))(
     'stamps nothing before it was created, after its record or after now (seed %i)',
     async (seed) => {
       const clock = new HandClock(noon)

@@ -1,5 +1,5 @@
 /** The shops' own work produces all kinds of events, and nothing that they do leaves a reference without its record. */
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { resources } from '../../schema/index.js'
 import type { Member } from '../../schema/resource.js'
 import { EVENT_NAMES } from '../../src/sandbox/index.js'
@@ -12,10 +12,22 @@ import { receiver } from './receiver.js'
 const small = () =>
   emptySandbox({ data: 'generated', repairOrders: 60, clock: new HandClock(noon, 1_000_000n) })
 
+const foundedLists = ['shops', 'staffs', 'statuses', 'categories', 'inventories']
+/** Shops that have worked for long: what they were founded with, and what they changed. */
+async function shopsAtWork() {
+  const { store, work } = await small()
+  const founded = foundedLists.map((name) => [name, store.ids(101, name)] as const)
+  return { store, founded, changes: work(5000) }
+}
+let worked: ReturnType<typeof shopsAtWork>
+beforeAll(() => {
+  worked = shopsAtWork()
+})
+
 it('there are 36 kinds of events, and working shops cause all of them', async () => {
   expect(EVENT_NAMES.length).toBe(36)
-  const sandbox = await small()
-  const kinds = new Set(sandbox.work(5000).map(({ resource, action }) => eventOf(resource, action)?.name))
+  const { changes } = await worked
+  const kinds = new Set(changes.map(({ resource, action }) => eventOf(resource, action)?.name))
   expect(EVENT_NAMES.filter((name) => !kinds.has(name))).toEqual([])
 })
 
@@ -33,8 +45,7 @@ function* references(member: Member, value: unknown): Generator<readonly [list: 
 }
 
 it('events refer to existing records, however long the shops have worked', async () => {
-  const { store, work } = await small()
-  work(5000)
+  const { store } = await worked
   const known = new Map(store.resources.map((name) => [name, new Set(store.ids(101, name))]))
   const lost: string[] = []
   let found = 0
@@ -53,10 +64,7 @@ it('events refer to existing records, however long the shops have worked', async
 })
 
 it('working shops leave the shops, staff, stock and categories of the business as they were founded', async () => {
-  const { store, work } = await small()
-  const lists = ['shops', 'staffs', 'statuses', 'categories', 'inventories']
-  const founded = lists.map((name) => [name, store.ids(101, name)] as const)
-  work(5000)
+  const { store, founded } = await worked
   for (const [name, ids] of founded) expect(store.ids(101, name)).toEqual(expect.arrayContaining(ids))
   const used = new Set(store.all(101, 'repair_orders').map(({ shop_id }) => shop_id))
   expect(founded[0]![1]).toEqual(expect.arrayContaining([...used]))

@@ -10,6 +10,7 @@ import { shopsync } from '../support/call.js'
 import { type Place, place } from '../support/place.js'
 import { program } from '../support/process.js'
 import { scratch } from '../support/scratch.js'
+import { isWhole } from '../support/size.js'
 
 let here: Place
 
@@ -308,7 +309,18 @@ describe('dictionary', () => {
 })
 
 test('sandbox prints how to reach it, and ends cleanly when it is stopped', async () => {
-  const flags = ['--port', '0', '--tenants', '2', '--rate-limit', '3', '--read-only-tenant', '102']
+  const flags = [
+    '--port',
+    '0',
+    '--tenants',
+    '2',
+    '--size',
+    'small',
+    '--rate-limit',
+    '3',
+    '--read-only-tenant',
+    '102',
+  ]
   const { code, stdout } = await shopsync(['sandbox', ...flags], {
     during: (call) => call.onText((text) => text.includes('Ctrl-C') && call.kill('SIGINT')),
   })
@@ -327,7 +339,8 @@ test('sandbox can make less data for each tenant', async () => {
   expect(stdout).toContain('tenants     101, 102,')
 })
 
-test('demo fills a warehouse twice and answers three questions', async () => {
+// `.ci/run` runs it each time.
+test.runIf(isWhole())('demo fills a warehouse twice and answers three questions', async () => {
   const folder = scratch()
   try {
     const { code, stdout } = await shopsync(['demo'], { cwd: folder })

@@ -99,7 +99,7 @@ test('an invalid time limit is rejected before anything is created', async () =>
 
 describe('the sandbox', () => {
   const stopped = (words: readonly string[], until: (text: string) => boolean): Promise<Ended> =>
-    shopsync(['sandbox', '--port', '0', '--tenants', '1', ...words], {
+    shopsync(['sandbox', '--port', '0', '--tenants', '1', '--size', 'small', ...words], {
       during: (call) => call.onText((text) => until(text) && call.kill('SIGTERM')),
     })
 

@@ -105,7 +105,7 @@ test.each<[string, Draw]>([
   ['does not break', (titles, cells) => table(titles, cells)],
   ['cuts', (titles, cells, terminal) => cut(table(titles, cells), terminal?.columns ?? 0)],
 ])('a table that %s does not', (_, draw) => {
-  expect(fc.check(fits(draw), { numRuns: 500 }).failed).toBe(true)
+  expect(fc.check(fits(draw), { numRuns: 500, endOnFailure: true }).failed).toBe(true)
 })
 
 const cut = (drawn: string, columns: number): string =>

@@ -64,7 +64,7 @@ const typed = texts.flatMap(({ file, text }) =>
 let here: Place
 beforeAll(async () => {
   here = await place({ tenants: 1, repairOrders: 3 })
-  here.configure({ targets: { '*': 'PT6H' } })
+  here.configure({ targets: { '*': 'PT6H' }, sync: { resources: ['notes', 'repair_orders', 'shops'] } })
   expect((await here.run('sync', '--quiet')).code).toBe(0)
 })
 afterAll(() => here.remove())

@@ -39,7 +39,9 @@ async function keepFile({ url }: Address, name: string): Promise<() => Promise<v
   const back = execute((db) => {
     const tables = db
       .prepare<[], { name: string }>(
-        "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'",
+        // A table with a trigger refuses changes: what is in it depends on no row.
+        `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'
+          and name not in (select tbl_name from sqlite_schema where type = 'trigger')`,
       )
       .all()
       .map((table) => table.name)

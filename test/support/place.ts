@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: ${NAME} is what people type into the file
 /** The program in a folder with a configuration, called in this process: for the tests of the commands. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js'
 import { type Ended, shopsync } from './call.js'
@@ -91,4 +91,41 @@ export async function place(options: SandboxOptions = {}): Promise<Place> {
       rmSync(folder, { recursive: true })
     },
   }
+}
+
+interface Synced {
+  readonly at: number
+  /** Where its sandbox was, and the end of the sandbox's records. */
+  readonly sandbox: Pick<SandboxOptions, 'port' | 'until'>
+  readonly data: string
+}
+const synced = new Map<string, Synced>()
+/** Targets tell a list that was read now from one that was read minutes ago. */
+const keptFor = 180_000
+
+/**
+ * A place whose warehouse has just been synced. A test that wants one like an earlier one gets a copy of its warehouse, and
+ * a sandbox with the same records at the same address.
+ */
+export async function syncedPlace(options: SandboxOptions, config: Record<string, object>): Promise<Place> {
+  const key = JSON.stringify([options, config])
+  const kept = synced.get(key)
+  if (kept && existsSync(kept.data) && Date.now() - kept.at < keptFor) {
+    // Somebody else may listen there by now.
+    const again = await place({ ...options, ...kept.sandbox }).catch(() => undefined)
+    if (again) {
+      again.configure(config)
+      cpSync(kept.data, join(again.folder, 'data'), { recursive: true })
+      return again
+    }
+  }
+  const until = new Date().toISOString()
+  const here = await place({ until, ...options })
+  here.configure(config)
+  const { code, stderr } = await here.run('sync', '--quiet')
+  if (code !== 0) throw new Error(`The first sync ended with ${code}: ${stderr}`)
+  const data = scratch()
+  cpSync(join(here.folder, 'data'), data, { recursive: true })
+  synced.set(key, { at: Date.now(), sandbox: { port: Number(new URL(here.sandbox.url).port), until }, data })
+  return here
 }

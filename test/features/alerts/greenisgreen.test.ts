@@ -98,7 +98,10 @@ describe.each(warehouses())('$name', (kind) => {
     sandbox.store.put(101, 'payments', template('payments', 1, '2026-01-01T00:00:00Z'))
     const hook = await receiver()
     const alerts = { rules: [{ webhook: hook.url }] }
-    const config = configure(sandbox, kind.address(), ['payments'], { alerts })
+    const config = configure(sandbox, kind.address(), ['payments'], {
+      alerts,
+      api: { retry: { attempts: 1 } },
+    })
     const run = (...words: string[]): Promise<Ended> => shopsync([...words, '--config', config])
     const kill = async (): Promise<void> => {
       sandbox.script([{ when: { resource: 'payments' }, fault: { kind: 'stall' } }])

@@ -178,6 +178,7 @@ describe.each([
     })
 
     it('a deleted order leaves the figures, whatever still refers to it', async () => {
+      const list = ['--resource', 'repair_orders']
       const { store } = sandbox
       const tenant = store.tenantIds[0] ?? 0
       const named = [...store.all(tenant, 'recommendations'), ...store.all(tenant, 'payment_transactions')]
@@ -186,12 +187,12 @@ describe.each([
       expect(order).toBeDefined()
       store.remove(tenant, 'repair_orders', id)
       try {
-        expect((await run('reconcile')).code).toBe(0)
+        expect((await run('reconcile', ...list)).code).toBe(0)
         await compare('shop_months', 'month', (day) => day?.slice(0, 7) ?? null)
       } finally {
         store.put(tenant, 'repair_orders', { ...order, id, updated_at: new Date().toISOString() })
-        expect((await run('sync')).code).toBe(0)
-        expect((await run('reconcile')).code).toBe(0)
+        expect((await run('sync', ...list)).code).toBe(0)
+        expect((await run('reconcile', ...list)).code).toBe(0)
       }
     })
 

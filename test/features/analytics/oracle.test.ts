@@ -22,12 +22,19 @@ const resources = [
 ]
 const report = { timeZone: 'America/Chicago', shopTimeZones: { '101/2': 'Asia/Kathmandu' } }
 
-const isZone = (name: unknown): name is string => {
+const zones = new Map<unknown, boolean>()
+/** Asked for each pair of orders. */
+function isZone(name: unknown): name is string {
+  const known = zones.get(name)
+  if (known !== undefined) return known
+  let isOne = typeof name === 'string'
   try {
-    return typeof name === 'string' && new Intl.DateTimeFormat('en', { timeZone: name }) !== null
+    if (isOne) new Intl.DateTimeFormat('en', { timeZone: name as string })
   } catch {
-    return false
+    isOne = false
   }
+  zones.set(name, isOne)
+  return isOne
 }
 
 /** A shop's configured zone, else the one it sends, else the report's. */

@@ -255,11 +255,12 @@ function shares(discount: bigint, gross: bigint, amounts: readonly bigint[]): bi
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
+const clocks = new Map<string, Intl.DateTimeFormat>()
 const days = new Map<string, string>()
 
 /**
  * The day of an instant in a zone, according to the runtime's own calendar. Cached, since queries for first visits need
- * it often.
+ * it often: to make a format takes longer than to use it.
  */
 export function dayIn(zone: string, instant: unknown): string | null {
   if (typeof instant !== 'string') return null
@@ -275,7 +276,10 @@ export function dayIn(zone: string, instant: unknown): string | null {
 /** What a clock in a zone shows at an instant, according to the runtime's own calendar. */
 export function clockIn(zone: string, instant: unknown): string | null {
   if (typeof instant !== 'string') return null
-  const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'medium', hourCycle: 'h23' })
+  const format =
+    clocks.get(zone) ??
+    new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'medium', hourCycle: 'h23' })
+  clocks.set(zone, format)
   return `${dayIn(zone, instant)} ${format.format(new Date(instant))}`
 }
 
@@ -687,8 +691,9 @@ export function isFirstVisit(business: Business, order: Fields): boolean | null 
   const day = business.closed(order)
   if (order.state !== 'invoice' || typeof order.customer_id !== 'number' || day === null) return null
   return !business.invoices.some(({ order: other }) => {
+    if (other.customer_id !== order.customer_id) return false
     const on = business.closed(other)
-    if (other.customer_id !== order.customer_id || on === null) return false
+    if (on === null) return false
     if (on !== day) return on < day
     const later = Date.parse(String(order.closed_at)) - Date.parse(String(other.closed_at))
     return later > 0 || (later === 0 && idOf(other) < idOf(order))

@@ -1,6 +1,6 @@
 /** `report.unlisted`: records that left their list stay in the views, or are left out like deleted ones. */
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { views } from '../../../schema/views/index.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { writeSnapshot } from '../../../src/features/snapshot/work.js'
@@ -17,9 +17,13 @@ const tables = known.list.flatMap(({ resource, derived }) => [
   ...derived.map(({ table }) => ({ name: table.name, id: table.owner ?? '' })),
 ])
 
-async function markThird(warehouse: Warehouse, column: '_deleted_at' | '_unlisted_at'): Promise<void> {
+async function markThird(
+  warehouse: Warehouse,
+  column: '_deleted_at' | '_unlisted_at',
+  at: string | null = '2026-11-21T00:00:00.000000Z',
+): Promise<void> {
   for (const { name, id } of tables.filter(({ id }) => id !== 'name'))
-    await sql`update ${sql.raw(warehouse.dialect.views().sql.table(name))} set ${sql.ref(column)} = '2026-11-21T00:00:00.000000Z' where ${sql.ref(id)} % 3 = 0`.execute(
+    await sql`update ${sql.raw(warehouse.dialect.views().sql.table(name))} set ${sql.ref(column)} = ${sql.lit(at)} where ${sql.ref(id)} % 3 = 0`.execute(
       warehouse.db,
     )
 }
@@ -28,12 +32,17 @@ async function markThird(warehouse: Warehouse, column: '_deleted_at' | '_unliste
 const business = views.filter(({ name }) => !name.startsWith('dim_') && name !== 'freshness')
 
 describe.each(dialectWarehouses())('$name', (kind) => {
+  let warehouse: Warehouse
+  beforeAll(async () => {
+    warehouse = await open(kind)
+    await sync(sandbox, warehouse)
+    return () => warehouse.close()
+  })
+
   async function contents(
     column: '_deleted_at' | '_unlisted_at' | undefined,
     unlisted: 'keep' | 'leave out',
   ): Promise<Map<string, unknown[]>> {
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse)
     if (column) await markThird(warehouse, column)
     await prepareViews(warehouse, { unlisted })
     const found = new Map<string, unknown[]>()
@@ -44,7 +53,10 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       'daily_snapshots',
       snapshot.map(({ taken_at: _, ...row }) => withoutNow(row)),
     )
-    await warehouse.close()
+    await sql`delete from ${sql.raw(warehouse.dialect.views().sql.table('daily_snapshots'))}`.execute(
+      warehouse.db,
+    )
+    if (column) await markThird(warehouse, column, null)
     return found
   }
 
@@ -61,8 +73,6 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 
   it('a change of the setting makes the views again', async () => {
-    const warehouse = await open(kind)
-    await sync(sandbox, warehouse)
     await markThird(warehouse, '_unlisted_at')
     const orders = async (unlisted: 'keep' | 'leave out'): Promise<number> => {
       await prepareViews(warehouse, { unlisted })
@@ -71,6 +81,5 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const all = await orders('keep')
     expect(await orders('leave out')).toBeLessThan(all)
     expect(await orders('keep')).toBe(all)
-    await warehouse.close()
   })
 })

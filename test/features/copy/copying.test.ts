@@ -18,7 +18,7 @@ import { dialectWarehouses, postgresUrl, reopen, rowsOf } from '../../support/wa
 
 const sandbox = await sandboxOfFile()
 
-await copySuite({ moments: 4 })
+await copySuite({ moments: 3 })
 
 describe.each(dialectWarehouses())('into $name', (kind) => {
   let from: Address

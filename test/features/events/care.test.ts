@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { systemClock } from '../../../src/engine/base/clock.js'
-import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { adopt } from '../../../src/features/adopt/work.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
@@ -26,10 +25,9 @@ describe.each(dialectWarehouses())('on $name', (kind) => {
 
   beforeEach(async () => {
     sandbox = await createSandbox({ tenants: 2, repairOrders: 3, seed: 5 })
-    address = kind.address()
+    address = await kind.migrated()
     warehouse = await reopen(address)
-    await migrate(warehouse)
-    await sync(sandbox, warehouse)
+    await sync(sandbox, warehouse, { resources: ['repair_orders', 'notes'] })
     events = await EventBench.open(sandbox, warehouse)
     for (const tenant of sandbox.tenantIds)
       await events.put({ tenant, resource: 'repair_orders', id: 77_777 })

@@ -10,6 +10,7 @@ import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { HandClock } from '../../support/clocks.js'
 import { EventBench, type TestEvent } from '../../support/events.js'
 import { type RunOptions, syncInOrder } from '../../support/run.js'
+import { isWhole } from '../../support/size.js'
 import { contents, dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
 
 const list = 'repair_orders'
@@ -55,7 +56,7 @@ class World {
     const clock = new HandClock('2026-11-20T10:00:00Z')
     const sandbox = await createSandbox({
       tenants: 2,
-      repairOrders: 40,
+      repairOrders: isWhole() ? 40 : 14,
       seed: 5,
       clock,
       until: '2026-11-20T09:00:00Z',

@@ -11,6 +11,7 @@ import { type Listening, startListening } from '../../support/listening.js'
 import { type Place, place } from '../../support/place.js'
 import { eventBody } from '../../support/receiver.js'
 import { until } from '../../support/scheduler.js'
+import { isWhole } from '../../support/size.js'
 
 const pem = (name: string): string => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 const resources = ['repair_orders', 'payments', 'customers']
@@ -156,10 +157,12 @@ test('an expired certificate is reported, and its replacement is used at once', 
   copyFileSync(pem('server.pem'), cert)
   await until(async () => !(await peer()).validTo.includes('2020'))
   expect(JSON.parse((await peer()).ready)).toEqual({ ready: true, trouble: null })
-  // A file that isn't a certificate leaves the current one in place.
-  copyFileSync(pem('make.sh'), cert)
-  await until(() => listening.stderr().includes('cannot be used'))
-  expect(JSON.parse((await peer()).ready)).toMatchObject({ ready: true })
+  // A file that isn't a certificate leaves the current one in place; it is looked at every few seconds.
+  if (isWhole()) {
+    copyFileSync(pem('make.sh'), cert)
+    await until(() => listening.stderr().includes('cannot be used'))
+    expect(JSON.parse((await peer()).ready)).toMatchObject({ ready: true })
+  }
   listening.run.child.kill('SIGTERM')
   await listening.run.ended
 }, 60_000)

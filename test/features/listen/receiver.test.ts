@@ -2,12 +2,13 @@
 import { rmSync } from 'node:fs'
 import { createConnection, type Socket } from 'node:net'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Stop } from '../../../src/engine/base/errors.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Inbox } from '../../../src/features/events/inbox.js'
 import type { Address } from '../../support/place.js'
 import { digest, eventBody, rightSecret, syncedTenants, TestReceiver } from '../../support/receiver.js'
+import { isWhole } from '../../support/size.js'
 import { reopen, warehouses } from '../../support/warehouse.js'
 
 describe.each(warehouses())('on $name', (kind) => {
@@ -25,10 +26,33 @@ describe.each(warehouses())('on $name', (kind) => {
     await warehouse.close()
   })
 
+  /** What a connection that sends no request gets until it is closed, which takes seconds: other tests run meanwhile. */
+  let closed: Promise<string>
+  beforeAll(async () => {
+    const place = await kind.migrated()
+    const own = await reopen(place)
+    const patient = await TestReceiver.open(place, own)
+    const slow = createConnection(Number(new URL(patient.origin).port), '127.0.0.1', () =>
+      slow.write('POST /webhooks HTTP/1.1\r\nhost: a'),
+    )
+    let text = ''
+    slow.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
+    closed = new Promise((resolve) => slow.on('close', () => resolve(text)))
+    return async () => {
+      await patient.close()
+      await own.close()
+    }
+  })
+
   const reopenWith = async (more: Parameters<typeof TestReceiver.open>[2]): Promise<void> => {
     await receiver.close()
     receiver = await TestReceiver.open(address, warehouse, more)
   }
+
+  /** The status of an event that is sent now. */
+  const sent = (id: string) => async (): Promise<number> => (await receiver.send(eventBody({ id }))).status
 
   it('answers when the event is stored, with the cursors that it makes due', async () => {
     const data = { id: 1, updated_at: '2026-01-31T09:59:59.5Z' }
@@ -146,8 +170,9 @@ describe.each(warehouses())('on $name', (kind) => {
     expect((await receiver.send(eventBody())).status).toBe(200)
   })
 
-  it('refuses 10,000 wrong secrets with one line in the log, and reports that something is wrong', async () => {
-    let left = 10_000
+  it('refuses any number of wrong secrets with one line in the log, and reports that something is wrong', async () => {
+    const wrong = isWhole() ? 10_000 : 500
+    let left = wrong
     const worker = async (): Promise<void> => {
       while (left-- > 0)
         expect((await receiver.send(eventBody(), { 'x-api-secret': `guess ${left}` })).status).toBe(401)
@@ -157,7 +182,7 @@ describe.each(warehouses())('on $name', (kind) => {
     const ready = await receiver.ask('/ready')
     expect([ready.status, ready.text]).toEqual([200, '{"ready":true,"trouble":"wrong_secret"}'])
     expect((await receiver.listeners()).map(({ trouble }) => trouble)).toEqual(['wrong_secret'])
-    expect(await receiver.counted()).toMatchObject({ unauthorized: 10_000 })
+    expect(await receiver.counted()).toMatchObject({ unauthorized: wrong })
     expect((await receiver.send(eventBody())).status).toBe(200)
     expect(JSON.parse((await receiver.ask('/ready')).text)).toMatchObject({ ready: true })
   })
@@ -170,21 +195,6 @@ describe.each(warehouses())('on $name', (kind) => {
     expect(await Promise.all(statuses)).toEqual([200, 200, 401])
   })
 
-  it('closes connections that send no request', async () => {
-    const { port } = new URL(receiver.origin)
-    const slow = createConnection(Number(port), '127.0.0.1', () =>
-      slow.write('POST /webhooks HTTP/1.1\r\nhost: a'),
-    )
-    const answer = await new Promise<string>((resolve) => {
-      let text = ''
-      slow.on('data', (chunk: Buffer) => {
-        text += chunk.toString()
-      })
-      slow.on('close', () => resolve(text))
-    })
-    expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/)
-  }, 30_000)
-
   it('holds 64 MB of bodies at once, and tells others to come back', async () => {
     const bytes = 4 * 1024 * 1024
     const held = await Promise.all(Array.from({ length: 16 }, () => begun(receiver, bytes)))
@@ -192,8 +202,7 @@ describe.each(warehouses())('on $name', (kind) => {
     const answer = await announced(receiver, bytes)
     expect(answer).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n/)
     for (const socket of held) socket.destroy()
-    let status = 0
-    while (status !== 200) status = (await receiver.send(eventBody())).status
+    await expect.poll(sent('e1'), { timeout: 30_000 }).toBe(200)
   })
 
   it('runs next to another one, but not on its port', async () => {
@@ -221,6 +230,10 @@ describe.each(warehouses())('on $name', (kind) => {
     await other?.close()
   })
 
+  it('closes connections that send no request', async () => {
+    expect(await closed).toMatch(/^(HTTP\/1\.1 408 |$)/)
+  }, 30_000)
+
   it('gives signs of life, and records its end', async () => {
     expect(await receiver.listeners()).toMatchObject([
       { address: receiver.running.url, source: 'http://127.0.0.1:1 42', ended_at: null, trouble: null },
@@ -240,8 +253,7 @@ describe.each(warehouses())('on $name', (kind) => {
     expect((await receiver.send(eventBody({ id: 'e3' }))).status).toBe(503)
     expect((await receiver.ask('/health')).status).toBe(200)
     await release()
-    let status = 0
-    while (status !== 200) status = (await receiver.send(eventBody({ id: 'e4' }))).status
+    await expect.poll(sent('e4'), { timeout: 30_000 }).toBe(200)
     expect((await receiver.rows()).some(({ event_id }) => event_id === 'e4')).toBe(true)
   }, 60_000)
 })

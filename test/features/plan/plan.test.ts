@@ -15,6 +15,7 @@ import { at, fill, lose } from '../../support/notes.js'
 import { place } from '../../support/place.js'
 import { randomFrom } from '../../support/random.js'
 import { depsOf, known, type RunOptions, sync } from '../../support/run.js'
+import { isWhole } from '../../support/size.js'
 import { contents, open, reopen, rowsOf, warehouses } from '../../support/warehouse.js'
 
 let sandbox: Sandbox
@@ -23,7 +24,7 @@ beforeAll(async () => {
   sandbox = await createSandbox({ data: 'none' })
   shops = await createSandbox({
     tenants: 2,
-    scale: 0.3,
+    scale: isWhole() ? 0.3 : 0.1,
     seed: 4,
     // Within the range that is backfilled below: small businesses opened only weeks before the end.
     until: '2026-06-15T12:00:00Z',

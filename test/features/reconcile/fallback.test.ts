@@ -3,21 +3,22 @@ import { describe, expect, it } from 'vitest'
 import type { Item, Source } from '../../../src/engine/source/source.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Between } from '../../support/between.js'
-import { atSource, fill, liveIds, only, reconcile, timeOf } from '../../support/notes.js'
+import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js'
 import { sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 
-/** A source whose lists lack a certain record. */
+/** A source whose lists lack a certain record, wherever it is. */
 const hiding =
   (id: number) =>
   (source: Source): Source =>
     new Between(source, async ({ updatedAfter }, ask) => {
       const page = await ask()
       const records = page.records.filter((record) => (record as { id: number }).id !== id)
-      return { ...page, records, total: page.total - (timeOf(id) > updatedAfter ? 1 : 0) }
+      const at = String(sandbox.store.stored(1, 'notes', id)?.updated_at)
+      return { ...page, records, total: page.total - (at > updatedAfter ? 1 : 0) }
     })
 
 const noItems = { when: { kind: 'item' as const }, fault: { kind: 'status' as const, status: 404 } }

@@ -7,6 +7,7 @@ import { lastPage } from '../../../src/engine/list/count.js'
 import { forever } from '../../../src/engine/list/cutpoint.js'
 import { at } from '../../support/notes.js'
 import { randomFrom } from '../../support/random.js'
+import { isWhole } from '../../support/size.js'
 
 /** The request for the authorizations, and the walk before it. */
 const before = 2
@@ -25,8 +26,9 @@ describe('counting', () => {
   })
 
   it.each(['lost', 'neverStored'])('a million with 3 deleted and 2 %s cost at most 120', async (cause) => {
+    const seeds = isWhole() ? 60 : 10
     let complete = 0
-    for (let seed = 1; seed <= 60; seed++) {
+    for (let seed = 1; seed <= seeds; seed++) {
       const random = randomFrom(seed)
       const ids = pick(random, 1_000_000, 5)
       const differences = { deleted: ids.slice(0, 3), [cause]: ids.slice(3) }
@@ -39,14 +41,14 @@ describe('counting', () => {
       if (cursor.left(ids) === 0) complete++
     }
     // What was lost is known, and is fetched first.
-    if (cause === 'lost') expect(complete).toBe(60)
-    else expect(complete).toBeGreaterThan(42)
+    if (cause === 'lost') expect(complete).toBe(seeds)
+    else expect(complete).toBeGreaterThan(0.7 * seeds)
   })
 
   it.each([700, 5000, 80_000, 1_000_000])(
     'finds every deletion among %i, at no more than twice the cost of a listing',
     async (records) => {
-      for (let seed = 1; seed <= (records > 100_000 ? 6 : 25); seed++) {
+      for (let seed = 1; seed <= (records > 100_000 ? 6 : 25) / (isWhole() ? 1 : 5); seed++) {
         const random = randomFrom(seed)
         const ids = pick(random, records, Math.floor(random() ** 3 * Math.min(1500, records / 4)))
         const cursor = new SimulatedCursor(records, { deleted: ids }, random)

@@ -1,4 +1,4 @@
 /** Law 6, extended to reconcile, over a few scenarios; `npm run test:long -- reconcile` plays many more. */
 import { reconcileMotion } from '../../support/reconcilemotion.js'
 
-reconcileMotion({ sqlite: 6, postgres: 3 })
+reconcileMotion({ sqlite: 2, postgres: 1 })

@@ -9,11 +9,14 @@ import { at, atSource, fill, live, liveIds, lose, only, reconcile, timeOf } from
 import { randomFrom } from '../../support/random.js'
 import { depsOf, type RunOptions, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { isWhole } from '../../support/size.js'
 import { open, rowsOf, warehouses } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile()
 const collection = () => sandbox.store.collection(1, 'notes')
 const odd = () => collection().odd
+/** As many as are compared by counting. */
+const many = isWhole() ? 3000 : 1000
 const capped: Rule = { when: { resource: 'notes', kind: 'list' }, fault: { kind: 'total', most: 300 } }
 
 describe.each(warehouses())('$name', (kind) => {
@@ -52,7 +55,7 @@ describe.each(warehouses())('$name', (kind) => {
     ['not newest first', () => Object.assign(odd(), { order: 'oldest' }), 'repaired', 'order'],
     ['without a true total', () => sandbox.script([capped]), 'listed', 'no_count'],
   ] as const)('a list %s is listed, every id of it', async (_, spoil, completeness, reason) => {
-    const warehouse = await begun(3000, spoil)
+    const warehouse = await begun(many, spoil)
     sandbox.store.remove(1, 'notes', 700)
     await lose(warehouse, [900])
     expect((await verify(warehouse)).cursors[0]).toMatchObject({ status: 'differs', missing: 1, gone: 1 })
@@ -60,7 +63,7 @@ describe.each(warehouses())('$name', (kind) => {
       status: 'ok',
       completeness,
       reason,
-      reconciled: { method: 'listing', deleted: 1, source: 2999, warehouse: 2999 },
+      reconciled: { method: 'listing', deleted: 1, source: many - 1, warehouse: many - 1 },
     })
     expect(await liveIds(warehouse)).toEqual(atSource(sandbox))
     expect(await verify(warehouse)).toMatchObject({ status: 'equal', cursors: [{ method: 'listing' }] })
@@ -69,8 +72,8 @@ describe.each(warehouses())('$name', (kind) => {
 
   it.each([
     [350, false],
-    [3000, false],
-    [3000, true],
+    [many, false],
+    [many, true],
   ])('positions that show a record again are subtracted, of %i (full: %s)', async (count, full) => {
     const again = (): void => {
       for (const id of [40, 41]) odd().twice.set(id, 0)
@@ -98,7 +101,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([350, 3000])(
+  it.each([350, many])(
     'a record that is never shown, of %i: unproven, until --full searches again',
     async (count) => {
       const warehouse = await begun(count, () => odd().hidden.add(120))
@@ -147,7 +150,7 @@ describe.each(warehouses())('$name', (kind) => {
     await warehouse.close()
   })
 
-  it.each([350, 3000])('everything but a record that no response shows is compared, of %i', async (count) => {
+  it.each([350, many])('everything but a record that no response shows is compared, of %i', async (count) => {
     const warehouse = await begun(count)
     // It was stored before it broke, and has changed since.
     sandbox.store.put(1, 'notes', { ...template('notes', 120, at(400 * 7)), description: 'broken' })
@@ -188,8 +191,8 @@ describe.each(warehouses())('$name', (kind) => {
 
     it.each([
       [350, false],
-      [3000, false],
-      [3000, true],
+      [many, false],
+      [many, true],
     ])('is followed, of %i records (full: %s), reported and counted', async (count, full) => {
       const warehouse = await restored(count)
       expect((await verify(warehouse, full)).cursors[0]).toMatchObject({
@@ -232,9 +235,9 @@ describe.each(warehouses())('$name', (kind) => {
     it.each([
       ['the only page', 80, 0, 0],
       ['the only page, which the catching-up walk reads', 80, 3_600_000, 0],
-      ['the top of a long list', 3000, 0, 0],
-      ['the top of a long list, which the catching-up walk reads', 3000, 3_600_000, 0],
-      ['what the catching-up walk alone reads', 3000, 3_600_000, 150],
+      ['the top of a long list', many, 0, 0],
+      ['the top of a long list, which the catching-up walk reads', many, 3_600_000, 0],
+      ['what the catching-up walk alone reads', many, 3_600_000, 150],
     ] as const)(
       'is followed by a plain reconcile on %s, with no record missing',
       async (_, count, overlapMs, place) => {

@@ -5,17 +5,20 @@ import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
-import { DueChecks } from '../../../src/features/targets/checkround.js'
-import { template } from '../../../src/sandbox/index.js'
-import { type Place, place } from '../../support/place.js'
+import { type RateOptions, template } from '../../../src/sandbox/index.js'
+import { type Place, place, syncedPlace } from '../../support/place.js'
 
 let here: Place
 const targets = { '*': 'PT6H', repair_orders: 'PT15M' }
 
-beforeEach(async () => {
-  here = await place({ tenants: 3, repairOrders: 4 })
+const shops = { tenants: 3, repairOrders: 4 }
+const begin = async (rate?: RateOptions): Promise<void> => {
+  here = await place({ ...shops, ...(rate && { rate }) })
   here.configure({ targets })
-})
+}
+const synced = async (): Promise<void> => {
+  here = await syncedPlace(shops, { targets })
+}
 afterEach(() => here.remove())
 
 const database = (): Database.Database => new Database(join(here.folder, 'data/warehouse.db'))
@@ -49,6 +52,8 @@ const job = (name: string, content: object): void => {
 }
 
 describe('refused with exit 2, and what to type', () => {
+  beforeEach(() => begin())
+
   it('without targets', async () => {
     here.configure({})
     const flag = await here.run('sync', '--due')
@@ -84,6 +89,7 @@ describe('refused with exit 2, and what to type', () => {
 
 describe('sync --due', () => {
   it('reads what was never read, then nothing, then what is due again', async () => {
+    await begin()
     const first = await due()
     expect(first.cursors.map(({ status }) => status)).toEqual(Array(63).fill('ok'))
     const second = await due()
@@ -97,7 +103,7 @@ describe('sync --due', () => {
   })
 
   it('first polls the list with the most expected changes', async () => {
-    await due()
+    await synced()
     age(24)
     here.sandbox.store.put(102, 'notes', template('notes', 900, '2026-01-01T00:00:00Z'))
     const db = database()
@@ -113,7 +119,7 @@ describe('sync --due', () => {
   })
 
   it('records a row for each list it polls, and none for the others', async () => {
-    await due()
+    await synced()
     const before = count('sync_run_cursors')
     age(0.2, "resource = 'repair_orders'")
     await due()
@@ -121,7 +127,7 @@ describe('sync --due', () => {
   })
 
   it("selects no cursor that the source doesn't offer, or of a revoked, excepted or forgotten tenant", async () => {
-    await due()
+    await synced()
     age(20)
     const db = database()
     db.exec("update sync_cursors set status = 'unavailable' where tenant_id = 101 and resource = 'vendors'")
@@ -134,7 +140,7 @@ describe('sync --due', () => {
   })
 
   it('tries a failed list again, but not at once', async () => {
-    await due()
+    await synced()
     age(20)
     here.sandbox.script([
       { when: { resource: 'vendors', tenant: 101 }, fault: { kind: 'status', status: 500 } },
@@ -150,38 +156,43 @@ describe('sync --due', () => {
   })
 
   it('a poll in the future, from a wrong clock, is repeated at once', async () => {
-    await due()
+    await synced()
     age(-50, "resource = 'shops' and tenant_id = 101")
     expect((await due()).cursors).toMatchObject([{ tenant_id: 101, resource: 'shops' }])
   })
 })
 
 describe('with a rate limit', () => {
-  const limited = async (limit: number, seconds: number): Promise<void> => {
-    await here.remove()
-    here = await place({ tenants: 3, repairOrders: 4, rate: { limit, window: seconds } })
-    here.configure({ targets })
-  }
-
   it('what the budget leaves out is neither listed nor a failure; later rounds fetch it', async () => {
-    // Too few requests for the 63 lists.
-    await limited(30, 2)
+    // Too few requests for the 24 lists.
+    await begin({ limit: 20, window: 2 })
+    const resources = [
+      'repair_orders',
+      'notes',
+      'shops',
+      'vendors',
+      'customers',
+      'staffs',
+      'categories',
+      'statuses',
+    ]
+    here.configure({ targets, sync: { resources } })
     const first = await due('--time-limit', 'PT1S')
     expect(first).toMatchObject({ status: 'ok', reason: null })
-    expect(first.cursors.length).toBeLessThan(63)
+    expect(first.cursors.length).toBeLessThan(24)
     expect(first.cursors.every(({ status }) => status === 'ok')).toBe(true)
     expect(first.rate_limited).toBe(0)
-    here.configure({ targets: { '*': 'PT6H' } })
+    here.configure({ targets: { '*': 'PT6H' }, sync: { resources } })
     let lists = first.cursors.length
-    for (let round = 0; round < 40 && lists < 63; round++) {
+    for (let round = 0; round < 40 && lists < 24; round++) {
       await setTimeout(1000)
       lists += (await due('--time-limit', 'PT1S')).cursors.length
     }
-    expect(lists).toBe(63)
+    expect(lists).toBe(24)
   })
 
   it('a window that shrinks during a round ends the round, not the run', async () => {
-    await limited(200, 3600)
+    await begin({ limit: 200, window: 3600 })
     const others: Promise<unknown>[] = []
     const stop = here.sandbox.onRequest(() => {
       if (others.length > 0) return
@@ -203,6 +214,7 @@ describe('with a rate limit', () => {
 
 describe('the job due', () => {
   it('syncs and checks deletions, each as far as it is due', async () => {
+    await begin()
     const first = (await here.run('run', 'due', '--json')).json<RunReport>()
     expect(first).toMatchObject({ job: 'due', mode: 'job', status: 'ok' })
     expect(new Set(first.cursors.map(({ step }) => step))).toEqual(new Set([1]))
@@ -218,6 +230,7 @@ describe('the job due', () => {
   })
 
   it('ends with 0 if its time is over before its work', async () => {
+    await begin()
     job('short', {
       timeLimit: 'PT0.05S',
       steps: [
@@ -230,57 +243,5 @@ describe('the job due', () => {
       code: 0,
       report: { status: 'ok', reason: null },
     })
-  })
-})
-
-describe('checks of deletions', () => {
-  const hour = 3_600_000
-  const now = Date.parse('2026-03-04T00:00:00Z')
-  const list = (id: number, hours: number | null, rows: number | null = 50) => ({
-    id,
-    deletes_checked_at:
-      hours === null ? null : `${new Date(now - hours * hour).toISOString().slice(0, 23)}000Z`,
-    live_rows: rows,
-  })
-  const checksOf = (lists: ReturnType<typeof list>[], most = Number.POSITIVE_INFINITY) => {
-    const checks = new DueChecks<(typeof lists)[number]>({ now, deletes: 72 * hour, pageSize: 100 }, most)
-    for (const one of lists) checks.take(one)
-    return checks
-  }
-  const chosen = (lists: ReturnType<typeof list>[], budget?: number) =>
-    checksOf(lists, budget)
-      .chosen(budget)
-      .map(({ id }) => id)
-
-  it('those not checked for longest come first, from half of the interval on', () => {
-    expect(chosen([list(1, 40), list(2, 70), list(3, 30), list(4, null), list(5, 100)])).toEqual([5, 4, 2, 1])
-  })
-
-  it('as many as the requests suffice for, given the rows of each', () => {
-    expect(chosen([list(1, 70, 60_000), list(2, 60), list(3, 50)], 10)).toEqual([1, 2])
-    expect(chosen([list(1, 70), list(2, 60, 1_000_000), list(3, 50)], 4)).toEqual([1])
-    expect(chosen([list(1, 70, 1_000_000), list(2, 60)], 4)).toEqual([1])
-    expect(chosen([list(1, 70)], 0)).toEqual([])
-    // A list whose larger pages never arrive takes more requests.
-    const small = { ...list(1, 70, 300), remembered: { readable: { size: 50, triedOn: '2026-03-03' } } }
-    expect([list(1, 70, 300), small].map((first) => chosen([first, list(2, 60)], 8))).toEqual([[1, 2], [1]])
-  })
-
-  it('tell how many requests an hour make all of them in time', () => {
-    const need = (...lists: ReturnType<typeof list>[]) => checksOf(lists).need.anHour
-    const many = (n: number, hours: number | null) => Array.from({ length: n }, (_, id) => list(id, hours))
-    expect(need(list(1, 30))).toBe(0)
-    // Two requests each, in 36 hours, of which 3.6 are spare.
-    expect(need(...many(630, 36))).toBeCloseTo((2 * 630) / (36 - 3.6), 0)
-    expect(need(...many(630, null))).toBeCloseTo((2 * 630) / (36 - 3.6), 0)
-    expect(need(...many(630, 36), ...many(10, 54))).toBeCloseTo((2 * 640) / (36 - 3.6), 0)
-    expect(need(...many(63, 36), ...many(100, 70))).toBeGreaterThan(100)
-    expect(need(...many(10, 100))).toBe(20)
-  })
-
-  it('tell whether one of them is late', () => {
-    const isLate = (hours: number | null) => checksOf([list(1, hours)]).need.isLate
-    expect([40, 53, null].map(isLate)).toEqual([false, false, false])
-    expect([55, 71, 100].map(isLate)).toEqual([true, true, true])
   })
 })

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest'
 import type { Int64 } from '../../../schema/resource.js'
 import type { RunReport } from '../../../src/engine/run/runreport.js'
 import { type SandboxOptions, template } from '../../../src/sandbox/index.js'
-import { type Place, place } from '../../support/place.js'
+import { type Place, place, syncedPlace } from '../../support/place.js'
 
 let here: Place
 const targets = { '*': 'PT6H' }
@@ -18,6 +18,11 @@ function youngWindow(least: number): number {
   let window = least
   while (now % window > 60) window += 1
   return window
+}
+
+const synced = async (more: Record<string, object> = {}): Promise<void> => {
+  here = await syncedPlace({ tenants: 3, repairOrders: 4 }, { targets })
+  here.configure({ targets, ...more })
 }
 
 async function placed(options: SandboxOptions, more: Record<string, object> = {}): Promise<void> {
@@ -81,8 +86,7 @@ it('a list with records that are never shown is polled and checked like others',
 })
 
 it('a list whose check failed is checked again once it has rested', async () => {
-  await placed({})
-  await run('sync', '--due')
+  await synced()
   age(40, ['deletes_checked_at'])
   change(
     "update sync_cursors set status = 'failed', reason = 'unreachable' where tenant_id = 101 and resource = 'notes'",
@@ -97,8 +101,7 @@ it('a list whose check failed is checked again once it has rested', async () => 
 })
 
 it('checks of deletions get time, even if polls have work for all of it', async () => {
-  await placed({}, { sync: { concurrency: 1 } })
-  await run('sync', '--due')
+  await synced({ sync: { concurrency: 1 } })
   age(48)
   change("update sync_cursors set deletes_checked_at = '2020-01-01T00:00:00.000000Z' where tenant_id = 101")
   // Polls of these lists alone take longer than there is.
