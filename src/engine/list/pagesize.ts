@@ -128,9 +128,7 @@ export class PageSize {
 /** Some sources answer with their last page again and again past the end. Three in a row aren't a list that moves. */
 const mostRepeats = 3
 
-type ShownPage = Pick<WalkPage<unknown>, 'page' | 'observed'>
-
-const nameOf = ({ observed }: ShownPage): string => observed.map(({ id }) => id).join()
+const nameOf = ({ observed }: WalkPage<unknown>): string => observed.map(({ id }) => id).join()
 
 /** Detects a source that answers every page past the end with the same one: its last or its first. */
 export class Repeats {
@@ -149,12 +147,12 @@ export class Repeats {
   }
 
   /** Whether a page would be a repeat. A page that is read again isn't one. */
-  has(page: ShownPage): boolean {
+  has(page: WalkPage<unknown>): boolean {
     const name = nameOf(page)
     return name !== '' && page.page > this.#page && (name === this.#last || name === this.#first)
   }
 
-  take(page: ShownPage): void {
+  take(page: WalkPage<unknown>): void {
     this.#count = this.has(page) ? this.#count + 1 : 0
     this.#last = nameOf(page)
     this.#first ??= this.#last

@@ -228,11 +228,11 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     const item = await this.cursor.source.item({ ...this.#request, id }).catch(answerOfFailure)
     if (!item) return { kind: 'gone' }
     if ('kind' in item) return item
-    const other = otherThan(item.record, id)
+    const other = otherThan(item.value, id)
     if (other) return other
-    const { record, careful, startedAt, requestId } = item
+    const { value, careful, startedAt, requestId } = item
     const numbers = { ...item, form: this.cursor.warehouse.numbers, tokens: () => [item.tokens()] }
-    const flattened = this.form(this.cursor.resource.flatten([record], careful, numbers))
+    const flattened = this.form(this.cursor.resource.flatten([value], careful, numbers))
     return { kind: 'record', fetched: { flattened, records: 1, startedAt, requestId, page: undefined } }
   }
 }

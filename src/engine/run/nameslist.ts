@@ -36,14 +36,14 @@ export async function readNames(
   options: { readonly priority: Priority },
 ): Promise<NamesRead> {
   const answer = await source.strings({ tenantId, path: resource.path, signal, ...options })
-  const { values, careful, startedAt, requestId } = answer
+  const { value, careful, startedAt, requestId } = answer
   const tokens = (): readonly unknown[] => answer.tokens() as readonly unknown[]
-  const flattened = resource.flatten(values, careful, { ...answer, form: 'double', tokens })
+  const flattened = resource.flatten(value, careful, { ...answer, form: 'double', tokens })
   const rows = flattened.rows.get(rootOf(resource).name) ?? []
   const names = new Set(rows.map(([name]) => name ?? null))
   return {
     flattened,
-    records: values.length,
+    records: value.length,
     startedAt,
     requestId,
     page: undefined,

@@ -9,13 +9,7 @@ import type { Config } from '../config/config.js'
 import type { ProxyAddress } from '../config/proxy.js'
 import { type SourceAddress, sourceAddress } from '../config/sourceaddress.js'
 import { AcceptedPage } from './http/envelope.js'
-import {
-  type Answered,
-  type ApiRequest,
-  Exchange,
-  type ExchangeOptions,
-  type RequestInfo,
-} from './http/exchange.js'
+import { type ApiRequest, Exchange, type ExchangeOptions, type RequestInfo } from './http/exchange.js'
 import { type RetryInfo, type RetryLoop, withRetry } from './http/retry.js'
 import { Counter } from './http/traffic.js'
 import { checkCredential, parseTarget, Transport } from './http/transport.js'
@@ -23,16 +17,15 @@ import { type Permit, Throttle } from './rate/throttle.js'
 import { usualMaxWait, type WaitNotice } from './rate/wait.js'
 import { showAnswer } from './showrequest.js'
 import type {
-  Item,
   ItemRequest,
   ListRequest,
   Page,
   PlainRequest,
+  Reply,
   Shown,
   Source,
   SourceStats,
   SourceTraffic,
-  Strings,
 } from './source.js'
 
 export interface SourceOptions {
@@ -167,10 +160,10 @@ class HttpSource implements Source {
     return this.#page(call, { page, perPage, isCounted }, make)
   }
 
-  async item(request: ItemRequest): Promise<Item | undefined> {
+  async item(request: ItemRequest): Promise<Reply | undefined> {
     try {
       const call = this.#call(request, `/${request.id}`, '')
-      return await this.#ask(call, ({ value, ...answer }) => ({ ...answer, record: value }))
+      return await this.#ask(call, (reply) => reply)
     } catch (error) {
       const isGone = error instanceof Skip && (error.reason === 'absent' || error.details.status === 410)
       if (isGone) return undefined
@@ -178,10 +171,10 @@ class HttpSource implements Source {
     }
   }
 
-  strings(request: Omit<ItemRequest, 'id'>): Promise<Strings> {
+  strings(request: Omit<ItemRequest, 'id'>): Promise<Reply<readonly unknown[]>> {
     return this.#ask(this.#call(request, '', ''), ({ value, ...answer }) => {
       if (!Array.isArray(value)) throw new Retry(`found ${kindOf(value)}, expected a JSON array`)
-      return { ...answer, values: value }
+      return { ...answer, value }
     })
   }
 
@@ -264,7 +257,7 @@ class HttpSource implements Source {
     return made
   }
 
-  #ask<T>(call: ApiRequest, read: (answer: Answered, permit: Permit) => T): Promise<T> {
+  #ask<T>(call: ApiRequest, read: (answer: Reply, permit: Permit) => T): Promise<T> {
     const { exchange, retry } = this.shared
     const onRetry = (info: RetryInfo): void => {
       this.counter.retried()

@@ -41,8 +41,10 @@ export interface ItemRequest {
   readonly signal?: AbortSignal
 }
 
-/** Facts about the request of every response. */
-export interface Answer {
+/** A response with status 200 and a JSON body, and facts about its request. */
+export interface Reply<Value = unknown> {
+  /** Whatever JSON value came: for one record, a source may answer null, or another record than the requested one. */
+  readonly value: Value
   /** When the request was sent: canonical timestamp, unique and increasing within the process and the warehouse. */
   readonly startedAt: string
   /** The server's `Date` in microseconds, if it sent one. */
@@ -62,7 +64,7 @@ export interface Answer {
 }
 
 /** One page of a list (docs/api.md, List envelope). `records` are whatever JSON values were in `results`. */
-export interface Page extends Answer {
+export interface Page extends Omit<Reply, 'value'> {
   readonly records: readonly unknown[]
   /** `total_count`: records over all pages that match. */
   readonly total: number
@@ -75,15 +77,6 @@ export interface Page extends Answer {
   isOdd(): boolean
   /** One for each of `records`. Call it only inside the `make` of `take`: the body is released afterwards. */
   tokens(): readonly unknown[]
-}
-
-export interface Item extends Answer {
-  /** Whatever JSON value came: a source may answer null, or another record than the requested one. */
-  readonly record: unknown
-}
-
-export interface Strings extends Answer {
-  readonly values: readonly unknown[]
 }
 
 /** A probe of how the source behaves: a GET whose response is inspected as it came. */
@@ -161,9 +154,9 @@ export interface Source {
    */
   take<T>(request: ListRequest, make: (page: Page) => T): Promise<T>
   /** undefined if the record doesn't exist (404, 410). */
-  item(request: ItemRequest): Promise<Item | undefined>
+  item(request: ItemRequest): Promise<Reply | undefined>
   /** A bare array, such as payments/customer_payment_types. */
-  strings(request: Omit<ItemRequest, 'id'>): Promise<Strings>
+  strings(request: Omit<ItemRequest, 'id'>): Promise<Reply<readonly unknown[]>>
   /** One page of `partners/:partner_id/authorizations`. */
   authorizations(page: number, perPage: number, signal?: AbortSignal): Promise<Page>
   /** Returns a response as it came. Throws like the others if none came. */

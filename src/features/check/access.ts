@@ -140,7 +140,7 @@ export class AccessCheck {
   async #count(tenantId: Int64, { path, resource }: ResourceModel): Promise<number> {
     const { source, signal } = this.options
     const asked = { tenantId, path, priority: 'lookup', signal } as const
-    if (resource.list === 'strings') return (await source.strings(asked)).values.length
+    if (resource.list === 'strings') return (await source.strings(asked)).value.length
     return (await source.list({ ...asked, updatedAfter: unixEpoch, page: 1, perPage: 1 })).total
   }
 }

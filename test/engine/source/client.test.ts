@@ -48,8 +48,8 @@ describe('a request', () => {
     const path = 'payments/customer_payment_types'
     const strings = await source.strings({ tenantId: 7, path, priority: 'incremental' })
     expect(page).toMatchObject({ records: [{ id: 3 }], total: 101, page: 2, totalPages: 2 })
-    expect(item?.record).toEqual({ id: 5 })
-    expect(strings.values).toEqual(['Cash App', 'Cheque'])
+    expect(item?.value).toEqual({ id: 5 })
+    expect(strings.value).toEqual(['Cash App', 'Cheque'])
     expect(seen.map((one) => one.url)).toEqual([
       '/api/v1/partners/42/authorizations?page=2&per_page=100',
       '/api/v1/tenants/7/customers/5',

@@ -1,6 +1,6 @@
 /** Sources that don't answer by id, or that answer 404 for other reasons than a deletion. */
 import { describe, expect, it } from 'vitest'
-import type { Item, Source } from '../../../src/engine/source/source.js'
+import type { Reply, Source } from '../../../src/engine/source/source.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { Between } from '../../support/between.js'
 import { atSource, fill, liveIds, only, reconcile } from '../../support/notes.js'
@@ -84,7 +84,7 @@ describe.each(warehouses())('$name', (kind) => {
 
   it('a record that moved between the list and the request is stored, not buried', async () => {
     const warehouse = await prepared(3000, 'notes')
-    const items: Item[] = []
+    const items: Reply[] = []
     // Lists don't show its new position yet; requested by its id, it is found.
     const late = (source: Source): Source =>
       Object.assign(hiding(700)(source), {

@@ -66,7 +66,7 @@ export interface PageNumbers {
 }
 
 /**
- * Flattens one page. `careful`: like `Answer.careful` in src/engine/source/source.ts. The first `records.length` tuples
+ * Flattens one page. `careful`: like `Reply.careful` in src/engine/source/source.ts. The first `records.length` tuples
  * of the root table are those of `records`, in order. To flatten several pages as one batch, pass their records as one
  * list, newest first.
  */

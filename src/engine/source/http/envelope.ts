@@ -1,17 +1,7 @@
 import { Bug, Retry } from '../../base/errors.js'
 import { isJsonObject, kindOf } from '../../base/jsonkind.js'
 import { NumberToken } from '../../base/numbertoken.js'
-import type { ListRequest, Page } from '../source.js'
-import type { Answered } from './exchange.js'
-
-/** The fields of the list envelope that a walk needs (docs/api.md, List envelope). */
-interface ListEnvelope {
-  readonly records: readonly unknown[]
-  readonly total: number
-  readonly totalPages: number
-  /** The list has no `total_count` that is a whole number: `total` is how many records the page shows to exist. */
-  readonly isUncounted?: true
-}
+import type { ListRequest, Page, Reply } from '../source.js'
 
 /**
  * A page of a list, for as long as it is needed. Code that keeps the page must not keep its body, which is as large
@@ -19,11 +9,11 @@ interface ListEnvelope {
  */
 export class AcceptedPage {
   #page: Page | undefined
-  #body: Pick<Answered, 'tokens' | 'isOdd'> | undefined
+  #body: Pick<Reply, 'tokens' | 'isOdd'> | undefined
 
   /** Throws Retry if the response isn't such a page. */
   constructor(
-    { value, ...answer }: Answered,
+    { value, ...answer }: Reply,
     { page, perPage, isCounted = false }: Pick<ListRequest, 'page' | 'perPage' | 'isCounted'>,
   ) {
     const envelope = readEnvelope(value, page, perPage)
@@ -52,7 +42,11 @@ export class AcceptedPage {
 }
 
 /** Throws Retry, which names the problem, if `value` isn't an envelope or is the envelope of another page. */
-function readEnvelope(value: unknown, page: number, perPage: number): ListEnvelope {
+function readEnvelope(
+  value: unknown,
+  page: number,
+  perPage: number,
+): Pick<Page, 'records' | 'total' | 'totalPages' | 'isUncounted'> {
   if (!isJsonObject(value)) throw wrong(`found ${kindOf(value)}`)
   const records = value.results
   if (!Array.isArray(records)) throw wrong(`"results" is ${kindOf(records)}`)

@@ -5,22 +5,13 @@
 import { randomBytes } from 'node:crypto'
 import { exact } from '../../base/int64.js'
 import { NumberToken } from '../../base/numbertoken.js'
+import type { Reply } from '../source.js'
 import { mayRound, WIDE } from './longnumbers.js'
-
-export interface Parsed {
-  readonly value: unknown
-  /** The body contains an escape for U+0000 or a surrogate: flatten must check every text carefully. */
-  readonly careful: boolean
-  /** Whether `value` isn't exact because JavaScript prints some number differently from how it was sent. */
-  isOdd(): boolean
-  /** The value with a NumberToken for each such number. Call it while the body is held. */
-  tokens(): unknown
-}
 
 const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
-/** `bytes`: valid UTF-8. Throws SyntaxError. */
-export function parseJson(bytes: Buffer): Parsed {
+/** The body's part of a Reply. `bytes`: valid UTF-8. Throws SyntaxError. */
+export function parseJson(bytes: Buffer): Pick<Reply, 'value' | 'careful' | 'isOdd' | 'tokens'> {
   const careful = bytes.includes('\\u') && SUSPECT_ESCAPE.test(bytes.toString('latin1'))
   // Parsing with separate numbers is exact right away: a second parse, for the numbers in unknown fields, would cost as
   // much again.

@@ -15,8 +15,8 @@ import type { RequestOutcome } from '../rate/budget.js'
 import type { Flow } from '../rate/flow.js'
 import type { Permit, Throttle } from '../rate/throttle.js'
 import { concerns } from '../rate/wait.js'
-import type { Answer, Priority } from '../source.js'
-import { type Parsed, parseJson } from './exactjson.js'
+import type { Priority, Reply } from '../source.js'
+import { parseJson } from './exactjson.js'
 import { brokenConnection, statusFailure } from './failure.js'
 import { rateReport, retryAfter, serverDate, single } from './headers.js'
 import type { Counter } from './traffic.js'
@@ -39,11 +39,6 @@ export interface ApiRequest {
   readonly gzip?: boolean
   /** For callers that inspect the headers themselves. */
   readonly onHeaders?: (headers: IncomingHttpHeaders) => void
-}
-
-/** A response with status 200 and a JSON body. */
-export interface Answered extends Answer {
-  readonly value: unknown
 }
 
 /** One request that was sent, for the log. `path` is path and query: no host, no header. */
@@ -86,7 +81,7 @@ export class Exchange {
     private readonly counter: Counter,
   ) {}
 
-  async run<T>(read: (answer: Answered, permit: Permit) => T): Promise<T> {
+  async run<T>(read: (answer: Reply, permit: Permit) => T): Promise<T> {
     const { throttle, stamps } = this.options
     const permit = await throttle.acquire(this.call)
     this.counter.sent()
@@ -151,7 +146,7 @@ export class Exchange {
     }
   }
 
-  #read<T>(reply: RawReply, startedAt: string, read: (answer: Answered) => T): T {
+  #read<T>(reply: RawReply, startedAt: string, read: (answer: Reply) => T): T {
     try {
       const body = readBody(reply, this.options.maxBodyBytes)
       if (body === TOO_LARGE) throw this.#tooLarge()
@@ -226,7 +221,7 @@ export class Exchange {
 const TOO_LARGE = Symbol('too large')
 
 /** Throws Retry if the body isn't JSON. The message names the kind of content that was found, never the content. */
-function readBody(reply: RawReply, maxBytes: number): Parsed | typeof TOO_LARGE {
+function readBody(reply: RawReply, maxBytes: number): ReturnType<typeof parseJson> | typeof TOO_LARGE {
   if (reply.tooLarge) return TOO_LARGE
   const unpacked = decoded(reply, maxBytes)
   if (unpacked === TOO_LARGE) return TOO_LARGE
