@@ -65,7 +65,7 @@ async function goOn(address: Address, warehouse: Warehouse): Promise<void> {
 describe.skipIf(process.platform === 'win32')('a file that cannot grow', () => {
   it('of SQLite', async () => {
     const address = { url: `sqlite:${join(scratch(), 'warehouse.db')}`, schema: '' }
-    const full = await sync(address, { kilobytes: 10240 }).ended
+    const full = await sync(address, { kilobytes: 18_240 }).ended
     expect(full.code, full.stderr).toBe(1)
     expect(full.stdout).toContain('what is committed is complete')
     const warehouse = await reopen(address)
