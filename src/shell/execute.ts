@@ -24,7 +24,7 @@ export function runOnce(
   return withContext(invocation, (context) =>
     withFollowing(context, { job: null, onRecord: true }, async (note) => {
       const report = await execute(context, { ...(await purpose(context)), ...context.choice, job: null })
-      // main reports where an interrupted run resumes.
+      // call.ts reports where an interrupted run resumes.
       if (invocation.signals.signal.aborted) return 1
       note(report)
       await invocation.out.answer(report, runSummary(report, invocation.out.terminal))

@@ -33,8 +33,8 @@ const attempts = 3
 /**
  * Reads from the page that counting pointed to, down to the end of the list, because the request excludes everything
  * older than the range. The end is a page that isn't full or shows nothing new. A small range is shown whole by one
- * response: the last page of a list, if it also shows a record newer than the range. A larger range is read as Walk
- * reads a list: with steps back when the total falls, and again with other page sizes while ties may hide records.
+ * response: the last page of a list, if it also shows a record newer than the range. A larger range is read as a
+ * walk reads a list: with steps back when the total falls, and again with other page sizes while ties may hide records.
  */
 export class RangeWalk<P> {
   readonly #seen = new Set<Int64 | string>()

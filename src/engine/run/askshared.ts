@@ -39,7 +39,7 @@ interface SharedOptions {
   readonly onlyTouched?: boolean
   /** Store an older version if the source confirms twice that it went back: only reconcile may. */
   readonly followsBack?: boolean
-  /** See ReconcileOptions. */
+  /** See `RunRequest`. */
   readonly acceptDeletes?: boolean
 }
 

@@ -52,7 +52,7 @@ export class RunStats {
   readonly #tenants: TenantStats[] = []
   /** Values of authorizations that went to quarantine. Some of them name no tenant. */
   quarantinedAuthorizations = 0
-  /** Records that were requested because another record shows a row of theirs (reconcile/askshared.ts). */
+  /** Records that were requested because another record shows a row of theirs (askshared.ts). */
   lookups = 0
 
   /** The stats of a tenant whose work begins. */

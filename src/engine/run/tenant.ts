@@ -48,9 +48,9 @@ export interface Run {
   readonly signal: AbortSignal
   /** How many pages of one walk may be under way at the same time if latency slows the walk down; default 16. */
   readonly readAhead?: number
-  /** Page sizes of a walk's readings; default: those of walk.ts. */
+  /** Page sizes of a walk's readings; default: those of pagesize.ts. */
   readonly pageSizes?: readonly number[]
-  /** Milliseconds between two responses by id that have to agree: see reconcile/sourceregression.ts. */
+  /** Milliseconds between two responses by id that have to agree: see sourceregression.ts. */
   readonly answersApartMs?: number
   /** Where a comparison places its cut points; default: randomly. */
   readonly random?: () => number

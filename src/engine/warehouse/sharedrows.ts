@@ -1,6 +1,6 @@
 /*
  * Nested rows that two live records show: a row moved from one record to another and kept its id, and the record that
- * lost it hasn't been read since. reconcile/askshared.ts looks for them. What is known about them is kept with the
+ * lost it hasn't been read since. run/askshared.ts looks for them. What is known about them is kept with the
  * cursor, in sync_cursors.shared_services.
  */
 import { type CompiledQuery, sql } from 'kysely'

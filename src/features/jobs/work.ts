@@ -39,7 +39,7 @@ async function carryOutSteps(
 ): Promise<number> {
   const { out, signals } = context.invocation
   const tell: TellStep = (report, text) => {
-    // main prints where an interrupted run resumes.
+    // call.ts prints where an interrupted run resumes.
     if (signals.signal.aborted) return
     note(report)
     out.print(text)

@@ -1,6 +1,6 @@
 /*
  * Rankings and short lists: who and what contributed in a period. The table is the drawing: its first column of numbers
- * has bars (page/rankingpanel.ts).
+ * has bars (page/reportpage.ts).
  */
 import type { DeclaredFigure } from '../../../schema/figure.js'
 import averageRepairOrder from '../../../schema/figures/average_repair_order.js'

@@ -2,7 +2,7 @@
  * Columns of tuples as Postgres arrays in binary form. A page of 3,600 rows costs the server 20 ms of CPU this way,
  * compared with 25 ms for arrays as text, and 26 ms for COPY BINARY into temporary tables plus a merge (bench/,
  * Postgres 18). Unlike COPY, a statement with arrays is prepared once and sent without waiting for the previous one.
- * Used by postgres/encode.ts.
+ * Used by rows.ts and session.ts.
  */
 import pg from 'pg'
 import type { Kind } from '../../../../schema/resource.js'

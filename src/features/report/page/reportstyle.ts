@@ -42,7 +42,7 @@ const variables = (which: 0 | 1): string =>
     .map(([name, pair]) => `--${name}:${pair[which]}`)
     .join(';')
 
-/** Bars and points in each color (draw/slim.ts). */
+/** Bars and points in each color (draw/option.ts). */
 const marks = names
   .map(
     (name) =>
