@@ -155,14 +155,15 @@ export async function withFollowing<T>(
     for (const feature of features)
       await feature.afterWork?.(context, { ...name, startedAt, reports, ...end })
   }
+  let done: T
   try {
-    const done = await work((report) => void reports.push(report))
-    await follow({ exitCode: typeof done === 'number' ? done : 0 })
-    return done
+    done = await work((report) => void reports.push(report))
   } catch (error) {
     await follow({ exitCode: error instanceof Stop ? error.exitCode : 1, error })
     throw error
   }
+  await follow({ exitCode: typeof done === 'number' ? done : 0 })
+  return done
 }
 
 /** A step that is a run's work on cursors. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import { features } from '../../src/main.js'
 import { call } from '../../src/shell/call.js'
+import type { Feature } from '../../src/shell/command.js'
 import type { Io, SignalName } from '../../src/shell/io.js'
 import { root } from './tree.js'
 
@@ -20,6 +21,8 @@ export interface CallOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
+  /** Features beside the program's own. */
+  readonly more?: readonly Feature[]
   /** Called once it has started. */
   readonly during?: (call: Call) => void
 }
@@ -47,7 +50,10 @@ export class Call {
   readonly #listeners = new Set<(name: SignalName) => void>()
   readonly #readers: ((text: string) => void)[] = []
 
-  constructor(words: readonly string[], { cwd = tmpdir(), env = {}, stdin = '' }: CallOptions = {}) {
+  constructor(
+    words: readonly string[],
+    { cwd = tmpdir(), env = {}, stdin = '', more = [] }: CallOptions = {},
+  ) {
     const { stdout, stderr } = this
     const { PATH = '' } = process.env
     const code = new Promise<number>((resolve, reject) => {
@@ -66,7 +72,7 @@ export class Call {
         started: { node: process.execPath, program: `${root}/dist/bin/shopsync.js` },
         collectAt: () => {},
       }
-      call(features, words, io).then(resolve, reject)
+      call([...features, ...more], words, io).then(resolve, reject)
     })
     this.ended = code.then((exitCode) => ({
       code: exitCode,

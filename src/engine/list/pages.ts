@@ -1,6 +1,7 @@
 /**
  * The pages of a list, in the order in which they count: one by one or in bursts, with steps back when the total falls.
- * A walk and a range take them in a loop. Whatever reads a list reads it through here.
+ * A walk and a range take them in a loop. Lists of plain texts, the late zone and the authorizations read page by page:
+ * they are never stepped back in, nor read in bursts.
  */
 import { fallen } from './count.js'
 import { firstBurst, largestBurst, Prefetch, smallestBurst } from './prefetch.js'

@@ -18,6 +18,24 @@ afterEach(() => here.remove())
 const open = (): Database.Database => new Database(join(here.folder, 'data/warehouse.db'))
 
 describe('sync', () => {
+  test('what acts after a run is told once, even if it fails itself', async () => {
+    const told: (number | undefined)[] = []
+    const follower = {
+      afterWork: async (_: unknown, { exitCode }: { readonly exitCode: number }): Promise<void> => {
+        told.push(exitCode)
+        throw new Error('the follower failed')
+      },
+    }
+    const ended = await shopsync(['sync'], {
+      cwd: here.folder,
+      env: { API_SECRET: here.sandbox.secret },
+      more: [follower],
+    })
+    expect(told).toEqual([0])
+    expect(ended.stderr).toContain('the follower failed')
+    expect(ended.code).not.toBe(0)
+  })
+
   test('fetches everything, then nothing, and reports that in words', async () => {
     const first = await here.run('sync')
     expect(first).toMatchObject({ code: 0 })
