@@ -4,9 +4,10 @@ import { filesIn, targetsOf } from './support/tree.js'
 
 /** Suites of which `npm test` plays a part (test/support/size.ts): directly, or by a suite that several files share. */
 const sizes = 'test/support/size.ts'
+const suites = new Set(filesIn('test/support', '.ts'))
 const sized = filesIn('test', '.test.ts').filter((file) =>
   targetsOf(file).some(
-    (target) => target === sizes || (target.startsWith('test/') && targetsOf(target).includes(sizes)),
+    (target) => target === sizes || (suites.has(target) && targetsOf(target).includes(sizes)),
   ),
 )
 
