@@ -5,6 +5,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { ViteUserConfig } from 'vitest/config'
+import { seedOfProperties } from './searched.js'
 import { filesIn, root } from './tree.js'
 
 /** The compiled file of a source file, by its path from the root. */
@@ -35,7 +36,11 @@ export const compiled = {
   plugins: [{ name: 'shipped-program', enforce: 'pre', resolveId: resolveToCompiled }],
   test: {
     globalSetup: ['test/support/global.ts'],
-    provide: { warehouses: chosenWarehouses('sqlite'), size: 'some' as 'some' | 'all' },
+    provide: {
+      warehouses: chosenWarehouses('sqlite'),
+      size: 'some' as 'some' | 'all',
+      seed: seedOfProperties(process.env),
+    },
     pool: 'forks',
     maxWorkers: 2,
     execArgv: ['--enable-source-maps'],

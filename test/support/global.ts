@@ -9,6 +9,8 @@ declare module 'vitest' {
     warehouses: Chosen
     /** For `sized` (test/support/size.ts). */
     size: 'some' | 'all'
+    /** Of the properties (test/support/searched.ts). */
+    seed: number
     /** Only in `npm run test:search`. */
     search: LawSuite
     /** Where this run's templates are requested (test/support/templates.ts). */

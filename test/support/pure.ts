@@ -4,10 +4,12 @@
  */
 import childProcess from 'node:child_process'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
-import { afterAll, beforeAll } from 'vitest'
+import fc from 'fast-check'
+import { afterAll, beforeAll, inject } from 'vitest'
 import { removeScratch } from './scratch.js'
 
 afterAll(removeScratch)
+fc.configureGlobal({ seed: inject('seed') })
 
 const wrong = (what: string, loads: string): Error =>
   new Error(

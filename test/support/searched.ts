@@ -1,6 +1,6 @@
 /**
- * What `npm run test:search` looks for, and until when. Its configuration decides, so that its files share one
- * deadline.
+ * Which random cases the tests play. What `npm run test:search` looks for and until when, its configuration decides, so
+ * that its files share one deadline.
  */
 import { execFileSync } from 'node:child_process'
 import type { LawSuite } from './lawsuite.js'
@@ -9,10 +9,10 @@ import { root } from './tree.js'
 /** If no commit is known. */
 const usual = 20_260_303
 
-/** The commit as a number: repeating the search on the same commit finds the same. */
-function seedOfCommit(): number | undefined {
+/** The files of the last commit as a number: what is red for them once is red each time, under whatever commit. */
+function seedOfFiles(): number | undefined {
   try {
-    const words = ['rev-parse', 'HEAD']
+    const words = ['rev-parse', 'HEAD^{tree}']
     const commit = execFileSync('git', words, {
       cwd: root,
       encoding: 'utf8',
@@ -24,13 +24,18 @@ function seedOfCommit(): number | undefined {
   }
 }
 
-/** `SEED`: cases of another commit, or of a failure; `SECONDS`: how long, instead of 60. */
-export function searchOf({ SEED, SECONDS = '60' }: NodeJS.ProcessEnv): LawSuite {
-  const given = SEED === undefined ? seedOfCommit() : Number(SEED)
-  if (!Number.isSafeInteger(given ?? usual) || !(Number(SECONDS) > 0))
-    throw new Error(`SEED is ${SEED} and SECONDS is ${SECONDS}; expected an integer and a number above 0`)
-  console.log(
-    `SEED=${given ?? usual}${given === undefined ? ', always the same: no commit is known here' : ''}`,
-  )
-  return { seed: given ?? usual, amount: { until: Date.now() + Number(SECONDS) * 1000 } }
+/** The seed of every property that names none; `SEED` plays the cases of other files, or of a failure. */
+export function seedOfProperties({ SEED }: NodeJS.ProcessEnv): number {
+  const seed = Number(SEED ?? seedOfFiles() ?? usual)
+  if (Number.isSafeInteger(seed)) return seed
+  throw new Error(`SEED is ${SEED}; expected an integer`)
+}
+
+/** `SECONDS`: how long, instead of 60. */
+export function searchOf(env: NodeJS.ProcessEnv): LawSuite {
+  const { SECONDS = '60' } = env
+  if (!(Number(SECONDS) > 0)) throw new Error(`SECONDS is ${SECONDS}; expected a number above 0`)
+  const seed = seedOfProperties(env)
+  console.log(`SEED=${seed}${seed === usual ? ', as where no commit is known' : ''}`)
+  return { seed, amount: { until: Date.now() + Number(SECONDS) * 1000 } }
 }

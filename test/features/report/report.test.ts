@@ -156,8 +156,10 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     )
     const now = await sum('sales_cents', same)
     const percent = Math.abs((100 * (now - earlier)) / earlier)
+    const compared = percent.toFixed(1)
+    const side = now > earlier ? 'above' : 'below'
     expect(month?.answer).toContain(
-      `${percent.toFixed(1)}% ${now > earlier ? 'above' : 'below'} the month before`,
+      `, ${compared === '0.0' ? 'the same as' : `${compared}% ${side}`} the month before`,
     )
     const newer = await of(`select count(*) as n from @shop_months where month = '${last}' and sales_cents > 0
       and shop_key not in (select shop_key from @shop_months where month = '${before}'

@@ -196,6 +196,7 @@ function longestWait(rates: readonly number[], neverRead: number, spare: number)
     const chosen = chooseLists(all, unread, {
       targetOf,
       bound: boundOf(24, { lists: rates.length, windowAnHour: budget }),
+      windowAnHour: budget,
       budget,
       turn: hour,
     })
