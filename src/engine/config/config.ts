@@ -2,17 +2,6 @@ import type { Int64, Kind } from '../../../schema/resource.js'
 import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
 
-/** Settings of one resource. */
-interface ResourceConfig {
-  readonly enabled: boolean
-  /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
-  readonly path: string | undefined
-  /** Fields that aren't in the API documentation and get their own columns. */
-  readonly columns: Readonly<Record<string, Kind>>
-  /** Whether replaced or deleted versions are kept. */
-  readonly history: boolean
-}
-
 /** The configuration: checked, with every default filled in. Durations are in milliseconds. Deeply frozen. */
 export interface Config {
   /** The file that was read. undefined if the program made the document. */
@@ -70,7 +59,20 @@ export interface Config {
     readonly concurrency: number
   }
   /** One entry for every declared resource. */
-  readonly resources: Readonly<Record<string, ResourceConfig>>
+  readonly resources: Readonly<
+    Record<
+      string,
+      {
+        readonly enabled: boolean
+        /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
+        readonly path: string | undefined
+        /** Fields that aren't in the API documentation and get their own columns. */
+        readonly columns: Readonly<Record<string, Kind>>
+        /** Whether replaced or deleted versions are kept. */
+        readonly history: boolean
+      }
+    >
+  >
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }

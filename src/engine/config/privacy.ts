@@ -32,14 +32,15 @@ export const privacy = (resources: Resources, tablesOf: TableLister) => {
   )
 }
 
-interface Document {
-  readonly privacy: Readonly<Record<string, Readonly<Record<string, 'keep'>> | undefined>>
-  readonly resources: Readonly<Record<string, { readonly columns?: object | undefined } | undefined>>
-}
-
 /** A misspelled column would be stored in a way that nobody chose. */
 export function privacyProblems(
-  { privacy: chosen, resources: settings }: Document,
+  {
+    privacy: chosen,
+    resources: settings,
+  }: {
+    readonly privacy: Readonly<Record<string, Readonly<Record<string, 'keep'>> | undefined>>
+    readonly resources: Readonly<Record<string, { readonly columns?: object | undefined } | undefined>>
+  },
   tablesOf: TableLister,
   resources: Resources,
 ): Problem[] {

@@ -12,16 +12,6 @@ import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
 import { derivedTable, type Table, tablesOf } from './table.js'
 
-/** The configuration of one resource. */
-export interface ResourceSettings {
-  readonly enabled?: boolean | undefined
-  readonly path?: string | undefined
-  readonly columns?: Readonly<Record<string, Kind>> | undefined
-  readonly history?: boolean | undefined
-  /** The fields that make up the names of its records; default: see schema/naming.ts. */
-  readonly names?: readonly string[] | undefined
-}
-
 /** Every table that the resource's records are written to. */
 export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
   ...tables,
@@ -35,7 +25,20 @@ export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
 export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
   list.flatMap(({ resource }) => historyName(resource) ?? [])
 
-export type Settings = Readonly<Record<string, ResourceSettings>>
+/** The configuration of each resource. */
+export type Settings = Readonly<
+  Record<
+    string,
+    {
+      readonly enabled?: boolean | undefined
+      readonly path?: string | undefined
+      readonly columns?: Readonly<Record<string, Kind>> | undefined
+      readonly history?: boolean | undefined
+      /** The fields that make up the names of its records; default: see schema/naming.ts. */
+      readonly names?: readonly string[] | undefined
+    }
+  >
+>
 
 function checkNames(resources: Readonly<Record<string, Resource>>, settings: Settings): void {
   for (const name of Object.keys(settings)) {

@@ -18,12 +18,6 @@ import { type CursorRun, now } from './tenant.js'
 /** `askedAt`: the stamp of the request. */
 type StampedAnswer = AnswerById & { readonly askedAt: string }
 
-interface AnswersById {
-  /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
-  readonly isOffered: boolean
-  readonly answers: ReadonlyMap<Int64, StampedAnswer>
-}
-
 interface ByIdParts {
   readonly list: CursorList
   readonly stamps: Stamps
@@ -71,7 +65,11 @@ export class ById {
   }
 
   /** Requests each record once. If the source doesn't answer by id, that costs a few requests and not one per record. */
-  async ask(ids: readonly Int64[]): Promise<AnswersById> {
+  async ask(ids: readonly Int64[]): Promise<{
+    /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
+    readonly isOffered: boolean
+    readonly answers: ReadonlyMap<Int64, StampedAnswer>
+  }> {
     const answers = new Map<Int64, StampedAnswer>()
     if (this.#isRefused) return { isOffered: false, answers }
     const parts = this.#isOffered || ids.length <= few ? [ids] : [ids.slice(0, together), ids.slice(together)]

@@ -36,15 +36,13 @@ export interface Begin {
   readonly ended?: (run: Run, ends: readonly CursorEnd[]) => Promise<void>
 }
 
-/** A cursor of a tenant that isn't granted. It isn't requested. */
-interface LeftOut extends CursorTask {
-  readonly access: Exclude<TenantAccess, 'granted'>
-}
-
 /** The cursors of a run, in the order in which they start, and those that are left out. */
 export interface ChosenCursors {
   readonly tasks: readonly CursorTask[]
-  readonly left: readonly LeftOut[]
+  /** A cursor of a tenant that isn't granted. It isn't requested. */
+  readonly left: readonly (CursorTask & {
+    readonly access: Exclude<TenantAccess, 'granted'>
+  })[]
 }
 
 /** The result of one cursor, before it is known whether the tenant's other resources answer. */

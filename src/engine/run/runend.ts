@@ -42,10 +42,10 @@ function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport[
   return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
 }
 
-type Changes = Pick<RunReport, 'rows_upserted' | 'rows_deleted'>
-
-export const rowsIn = (reports: readonly Changes[], name: keyof Changes): number =>
-  reports.reduce((total, report) => total + report[name], 0)
+export const rowsIn = <N extends 'rows_upserted' | 'rows_deleted'>(
+  reports: readonly Pick<RunReport, N>[],
+  name: N,
+): number => reports.reduce((total, report) => total + report[name], 0)
 
 export function reportOf(
   run: Pick<WritingRun, 'source' | 'clock' | 'runId'>,

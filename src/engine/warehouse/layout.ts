@@ -71,18 +71,16 @@ function filledBy(model: Model, known: Layout | undefined, change: Change): 'wal
   return known?.get(table.name)?.has(column.name) ? 'walk' : 'extra'
 }
 
-/** A column whose values are in `_extra`, or in another stamp of the row. */
-interface FillableColumn {
-  readonly resource: string
-  readonly name: string
-  readonly kind: Kind
-}
-
 /** What follows from the changes of a migration. */
 interface Consequences {
   /** Resources whose cursors have to read their lists whole, with the reason. */
   readonly refills: ReadonlyMap<string, string>
-  readonly fills: readonly FillableColumn[]
+  /** Columns whose values are in `_extra`, or in another stamp of the row. */
+  readonly fills: readonly {
+    readonly resource: string
+    readonly name: string
+    readonly kind: Kind
+  }[]
   /** Resources whose own table was created. */
   readonly anew: readonly string[]
   /** Derived tables that lack rows or values: they are recomputed from the stored records. */
@@ -111,7 +109,7 @@ export function consequencesOf(
   changes: readonly Change[],
 ): Consequences {
   const reasons = new Map<string, Set<string>>()
-  const fills: FillableColumn[] = []
+  const fills: Consequences['fills'][number][] = []
   const anew: string[] = []
   const rederived = new Set<string>()
   for (const change of changes) {

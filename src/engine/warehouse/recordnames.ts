@@ -22,13 +22,10 @@ export const namesMemory = 'names'
 /** Raise it whenever the same fields make another name. */
 const version = 1
 
-/** What the names of each resource were made of. */
-type NamesMade = Readonly<Record<string, string>>
+const parsed = (stored: string | null | undefined): Readonly<Record<string, string>> =>
+  stored ? (JSON.parse(stored) as Readonly<Record<string, string>>) : {}
 
-const parsed = (stored: string | null | undefined): NamesMade =>
-  stored ? (JSON.parse(stored) as NamesMade) : {}
-
-export async function readNamesMade(db: Db): Promise<NamesMade> {
+export async function readNamesMade(db: Db): Promise<Readonly<Record<string, string>>> {
   const row = await db
     .selectFrom('sync_meta')
     .select('value')

@@ -155,15 +155,6 @@ export interface Sum {
   readonly digest: string
 }
 
-interface BothSides {
-  readonly source: Held
-  readonly target: Held
-  readonly onUnfit: OnUnfit
-  /** Awaited: meanwhile, values that the target can't hold are written. */
-  readonly onRows: (rows: number) => Promise<void>
-  readonly signal: AbortSignal
-}
-
 async function sumOf(
   lists: Rowlists,
   print: (tuple: Tuple) => string,
@@ -182,7 +173,20 @@ async function sumOf(
 /** Reads a table completely, on both sides. */
 export async function compareTable(
   table: Table,
-  { source, target, onUnfit, onRows, signal }: BothSides,
+  {
+    source,
+    target,
+    onUnfit,
+    onRows,
+    signal,
+  }: {
+    readonly source: Held
+    readonly target: Held
+    readonly onUnfit: OnUnfit
+    /** Awaited: meanwhile, values that the target can't hold are written. */
+    readonly onRows: (rows: number) => Promise<void>
+    readonly signal: AbortSignal
+  },
 ): Promise<{ readonly source: Sum; readonly target: Sum }> {
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)

@@ -6,7 +6,8 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../engine/base/clock.js'
 import { toJson } from '../../engine/base/printjson.js'
-import { callCommand, type ProgramPlace } from './alertcommand.js'
+import type { Io } from '../../shell/io.js'
+import { callCommand } from './alertcommand.js'
 import { type Message, messageName } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { NamedRule } from './telling.js'
@@ -18,7 +19,7 @@ export function deliver(
   how: Persistence & {
     /** Values that must not reach a program or appear in output. */
     readonly secrets: readonly string[]
-    readonly programs: ProgramPlace
+    readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
   },
 ): Promise<Sent> {
   const body = toJson(message.body)

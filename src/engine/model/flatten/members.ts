@@ -22,9 +22,7 @@ export interface PageTarget {
 
 /** Takes the value of one member, which is neither null nor absent. */
 export type Read = (value: unknown, target: PageTarget, tuple: Tuple, owners: readonly Value[]) => void
-type JsonObject = Readonly<Record<string, unknown>>
-
-export const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const readInteger =
@@ -116,7 +114,12 @@ export class ObjectReader {
     }
   }
 
-  read(object: JsonObject, target: PageTarget, tuple: Tuple, owners: readonly Value[]): void {
+  read(
+    object: Readonly<Record<string, unknown>>,
+    target: PageTarget,
+    tuple: Tuple,
+    owners: readonly Value[],
+  ): void {
     let before = this.#first
     let unknown: UnknownMember[] | undefined
     for (const name in object) {
