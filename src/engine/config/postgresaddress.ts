@@ -202,11 +202,3 @@ export function postgresPlace({ host = '', port, database = '' }: PostgresAddres
   const name = host.startsWith('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host
   return `${name}${port === undefined ? '' : `:${port}`}/${encodeURIComponent(database)}`
 }
-
-/** The address without password and parameters. Of one that can't be read, nothing is shown. */
-export function postgresLabel(url: string): string {
-  const address = readPostgresAddress(url)
-  if (isFault(address)) return 'postgres://'
-  const { user } = address
-  return `postgres://${user ? `${encodeURIComponent(user)}@` : ''}${postgresPlace(address)}`
-}

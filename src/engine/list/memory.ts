@@ -71,12 +71,6 @@ export const knownOf = (memory: Memory): Finding => ({
 export const usualPage = ({ size, readable }: Memory, most: number): number =>
   Math.min(most, size ?? most, readable?.size ?? most)
 
-/**
- * Whether the list can be compared by counts: its order and its totals are reliable, and the filter shows everything.
- */
-export const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
-  !isUnordered && !isUncounted && !isBeforeAll
-
 interface WalkEnd {
   /** The walk read the whole list. */
   readonly isWhole: boolean

@@ -6,7 +6,7 @@ import { derivedTables } from '../../../schema/index.js'
 import { field, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
 import { compileFlatten } from './flatten/flatten.js'
-import { historyName, historyTable } from './historytable.js'
+import { historyTable } from './historytable.js'
 import type { Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
@@ -17,13 +17,6 @@ export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
   ...tables,
   ...derived.map(({ table }) => table),
 ]
-
-/**
- * The names of all tables that hold versions, if a configuration keeps or kept them. Code that copies or erases a
- * warehouse checks which of them exist (Warehouse.histories).
- */
-export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
-  list.flatMap(({ resource }) => historyName(resource) ?? [])
 
 /** The configuration of each resource. */
 export type Settings = Readonly<

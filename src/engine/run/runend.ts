@@ -28,12 +28,6 @@ export async function withQuarantine(
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
-/** The same end, as part of a job's step. */
-export const inStep = (end: RunEnd, step: number): RunEnd => ({
-  ...end,
-  ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
-})
-
 /** A skipped cursor isn't done: its tenant is revoked, or the run ended first. */
 const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
 

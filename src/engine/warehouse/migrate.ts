@@ -6,7 +6,7 @@ import { ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
-import { type Ask, measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
+import { type Ask, measured, refuseObstacles, roomFailure } from './keychange.js'
 import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
@@ -234,5 +234,14 @@ async function migrateOthers(
   })
   return making.catch((error) => {
     throw roomFailure(dialect, sized, error)
+  })
+}
+
+/** The same changes, with the sizes that were measured before. */
+function withSizes(changes: readonly Change[], measuredOnes: readonly Change[]): Change[] {
+  const sizes = new Map(measuredOnes.flatMap(({ table, size }) => (size ? [[table, size] as const] : [])))
+  return changes.map((change) => {
+    const size = change.kind === 'key' ? sizes.get(change.table) : undefined
+    return size ? { ...change, size } : change
   })
 }

@@ -13,14 +13,17 @@
  *
  * Values move in batches, each in its own transaction. A run after a kill continues where the rows show it stopped.
  */
-import type { CompiledQuery } from 'kysely'
+
+import { type CompiledQuery, sql } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { Table } from '../model/table.js'
+import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
-import { demandRefill, seenFrom, switchHistory } from './layout.js'
+import { demandRefill, seenFrom } from './layout.js'
 import { storeMeta } from './meta.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 import { fillNames, namesMemory, namesText, readNamesMade } from './recordnames.js'
@@ -220,4 +223,18 @@ async function moveWith(warehouse: Warehouse, transact: Transact): Promise<Moved
   for (const move of await waitingMoves(warehouse))
     moved.push(await carryOut(dialect, transact, move, fromMicros(clock.nowMicros())))
   return moved
+}
+
+/**
+ * On: an existing row counts as seen since the last request that showed it. An earlier beginning would claim what
+ * nobody observed, such as versions that came while the history was off. Off: nothing maintains the column any more,
+ * and a leftover value would be wrong from the row's next version on.
+ */
+const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no history'): CompiledQuery => {
+  const since = to === 'history' ? sql.ref('_synced_at') : sql`null`
+  return db
+    .updateTable(rootTable({ name }))
+    .set({ [seenFrom]: since } as never)
+    .where(sql<boolean>`${sql.ref(seenFrom)} is distinct from ${since}`)
+    .compile()
 }

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
+import type { Int64, Kind } from '../../../schema/resource.js'
 import { allSettled } from '../../engine/base/allsettled.js'
 import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
 import type { Column, Table } from '../../engine/model/table.js'
@@ -14,8 +14,8 @@ import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOfPlace } from './copiedtables.js'
-import { carrierOf, type Passage, printerOf, Unfit } from './copyvalues.js'
-import { changesOf, mapRows, noRows, type RowChange, type Rowlists } from './stream.js'
+import { carrierOf, jsonValueText, numberText, type Passage, Unfit } from './copyvalues.js'
+import { changesOf, mapRows, type RowChange, type Rowlists } from './stream.js'
 
 /** How many rows are read and written together. Twice as many take 60 MB more and no less time. */
 const rowsAtOnce = 1000
@@ -200,4 +200,14 @@ export async function compareTable(
   }
   const [mine, theirs] = await allSettled([sumOf(wanted, print, each), sumOf(there, print, async () => {})])
   return { source: mine, target: theirs }
+}
+
+async function* noRows(): AsyncGenerator<readonly Tuple[]> {}
+
+/** Prints a value as the other side holds it: the same value gives the same text, whichever side it is read from. */
+function printerOf(kind: Kind, { from, to }: Passage): (value: Value) => string {
+  if (kind === 'number')
+    return (value) => (typeof value === 'number' || typeof value === 'string' ? numberText(value) : '')
+  if (kind === 'json' && from !== to) return (value) => jsonValueText(String(value))
+  return String
 }

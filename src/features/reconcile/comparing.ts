@@ -11,7 +11,7 @@ import type { Move } from '../../engine/compare/histogram.js'
 import { countAnomalies, nothingFound } from '../../engine/list/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/list/cutpoint.js'
 import { IdSet } from '../../engine/list/idset.js'
-import { countsHold, knownOf, type Memory, recalled } from '../../engine/list/memory.js'
+import { knownOf, type Memory, recalled } from '../../engine/list/memory.js'
 import type { List, Store, WalkOutcome, WalkPage } from '../../engine/list/types.js'
 import { type Evidence, movesWatermark } from '../../engine/list/verdict.js'
 import { walk } from '../../engine/list/walk.js'
@@ -247,3 +247,9 @@ export class Comparing {
     return (id) => stored.get(id)?.updatedAt
   }
 }
+
+/**
+ * Whether the list can be compared by counts: its order and its totals are reliable, and the filter shows everything.
+ */
+const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
+  !isUnordered && !isUncounted && !isBeforeAll

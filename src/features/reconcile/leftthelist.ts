@@ -4,7 +4,6 @@
  */
 
 import type { Int64 } from '../../../schema/resource.js'
-import { plural } from '../../engine/base/format.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
 import type { Memory } from '../../engine/list/memory.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
@@ -122,10 +121,3 @@ export const leftReport = (ids: readonly Int64[]) => ({
   left_the_list: ids.length,
   left_ids: ids.slice(0, mostNamed),
 })
-
-/** Why a comparison that found such records for the first time proves nothing yet. */
-export function unconfirmedText(ids: readonly Int64[]): string | undefined {
-  if (ids.length === 0) return undefined
-  const named = `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}`
-  return `${plural(ids.length, 'record')} (${named}) left the list and its total but can still be read by id, as archived records can. Their rows stay. A reconcile on another day, or reconcile --full, confirms it`
-}

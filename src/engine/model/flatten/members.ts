@@ -144,7 +144,3 @@ export class ObjectReader {
     return member
   }
 }
-
-/** The id of a record or item. null if it has no usable one. */
-export const readKey = (value: unknown, sink: SlowPath): Value =>
-  typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : sink.key(value, 'id')

@@ -2,6 +2,7 @@
  * Reads records as their resource declares them, with readers that are composed from the declaration once: a record
  * into the tuple of its own table, and the items of its arrays into those of the child tables. Used only by flatten.ts.
  */
+
 import type { Children, Member, Nested, Resource, Scalars, Shape } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
 import { canonical } from '../../base/timestamp.js'
@@ -16,10 +17,10 @@ import {
   type PageTarget,
   type Read,
   readAlready,
-  readKey,
 } from './members.js'
 import { fieldText } from './membertext.js'
 import { nameColumn, nameFrom, namesOf } from './recordname.js'
+import type { SlowPath } from './slowpath.js'
 
 /** The tuple of one record, or null if it can't be stored. */
 export type ReadRecord = (record: unknown, target: PageTarget) => Tuple | null
@@ -252,3 +253,7 @@ function embeddedReader(name: string): MemberReader {
 /** `embeddedAs`: the name of the array that contains records of the embedded resource. */
 export const composeReader = (resource: Resource, embeddedAs: string | undefined): ReadRecord =>
   new Composer(resource).record(embeddedAs)
+
+/** The id of a record or item. null if it has no usable one. */
+const readKey = (value: unknown, sink: SlowPath): Value =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : sink.key(value, 'id')

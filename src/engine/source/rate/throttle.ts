@@ -10,7 +10,10 @@ import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import type { Flow } from './flow.js'
 import { Queue } from './queue.js'
-import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
+import { told, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
+
+/** The same before anything has been answered: nothing else shows yet that the program works. */
+const toldAtFirst = 1000
 
 export interface RequestClaim {
   /** The tenant whose turn it is. undefined for requests of the partner itself. */
