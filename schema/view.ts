@@ -51,6 +51,8 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly references?: string
   /** Never null, whatever the API sends. */
   readonly isAlways?: boolean
+  /** It says something about a person: it comes from a field that `personal` marks (resource.ts). */
+  readonly personal?: true
   /** No two rows have the same value: other relations refer to it. */
   readonly isUnique?: boolean
 }
@@ -169,7 +171,7 @@ export const defineView = <const N extends string, const C extends Columns>(view
 export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
   Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
 
-type More = Partial<Pick<ViewColumn, 'unit' | 'references'>>
+type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal'>>
 
 const always = { isAlways: true } as const
 const unique = { ...always, isUnique: true } as const

@@ -13,7 +13,7 @@ export default defineView({
     appointment_key: col.text.unique('Key of the appointment: TENANT-ID. Unique.'),
     staff_id: col.id('The assigned technician; null if nobody is assigned.'),
     staff_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
-    staff_name: col.text('Name of the technician.'),
+    staff_name: col.text('Name of the technician.', { personal: true }),
     title: col.text('Title.'),
     start_at: col.timestamp('Start.'),
     minutes: col.minutes('Whole minutes from start to end, rounded down; null if either time is missing.'),

@@ -16,7 +16,7 @@ export default defineView({
     repair_order_key: col.text('Key of that order: TENANT-ID.'),
     staff_id: col.id('Who made it.'),
     staff_key: col.key('dim_staffs', 'Key of that member of staff: TENANT-ID.'),
-    staff_name: col.text('Name of that member of staff.'),
+    staff_name: col.text('Name of that member of staff.', { personal: true }),
     reader: col.text('Serial number of the card reader.'),
     status: col.text('Outcome. Only `approved` is a success.'),
     response_code: col.text('Code from the payment gateway.'),

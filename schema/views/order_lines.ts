@@ -18,7 +18,7 @@ const columns = {
   ),
   technician_id: col.id('Technician of a labor; null for other kinds.'),
   technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
-  technician_name: col.text('Name of the technician.'),
+  technician_name: col.text('Name of the technician.', { personal: true }),
   inventory_id: col.id('Inventory item of a part; null for other kinds.'),
   brand: col.text('Brand of a part; null for other kinds.'),
   quantity: col.quantity(

@@ -13,7 +13,7 @@ export default defineView({
     number: col.integer('Its number.'),
     customer_id: col.id('The customer.'),
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
-    customer_name: col.text('Name of the customer.'),
+    customer_name: col.text('Name of the customer.', { personal: true }),
     total_cents: col.cents('Total; null if it is unknown.'),
     sales_cents: col.cents.always('Sales, which are known even if the total is not.'),
     paid_cents: col.cents.always('Amount paid.'),

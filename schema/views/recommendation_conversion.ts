@@ -35,7 +35,7 @@ export default defineView({
     repair_order_key: col.text('Key of that order: TENANT-ID.'),
     customer_id: col.id('The customer of that order.'),
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
-    customer_name: col.text('Name of the customer.'),
+    customer_name: col.text('Name of the customer.', { personal: true }),
     description: col.text('Title of the recommended service.'),
     kind: col.text.always('`quick` if it has a price but no service, otherwise `service`.'),
     decision: col.text.always('`approved`, `declined` or `undecided`.'),

@@ -45,6 +45,7 @@ const describeColumn = (column: Column): DictionaryColumn => ({
   description: column.doc,
   ...(column.values ? { values: column.values } : {}),
   ...(column.references ? { references: column.references } : {}),
+  ...(column.personal ? { personal: true } : {}),
 })
 
 /**
@@ -82,6 +83,7 @@ const describeViewColumn = ([name, column]: [string, ViewColumn]): DictionaryCol
   unit: column.unit ?? unitOf(name, column.kind),
   description: column.doc,
   ...(column.references ? { references: column.references } : {}),
+  ...(column.personal ? { personal: true } : {}),
   ...(column.isUnique ? { unique: true } : {}),
 })
 
