@@ -23,6 +23,9 @@ export default defineView({
     at_least_due_cents: col.cents.always(
       'The least the customer owes: the balance or, if that is unknown, the known sales, fee and taxes minus payments. Never below 0.',
     ),
+    is_owed: col.boolean.always(
+      'Whether something is known to be owed: `at_least_due_cents` is above 0. The other rows are credits, and invoices whose unknown part may be 0.',
+    ),
   },
   example:
     'select bucket, sum(case when balance_cents > 0 then balance_cents else 0 end) as to_collect_cents, sum(case when balance_cents < 0 then balance_cents else 0 end) as credits_cents, sum(case when balance_cents is null then 1 else 0 end) as unknown, sum(at_least_due_cents) as at_least_due_cents from receivables group by bucket order by bucket',
@@ -48,6 +51,7 @@ export default defineView({
       bucket:
         "case when x.days is null then null when x.days <= 30 then '0 to 30' when x.days <= 60 then '31 to 60' when x.days <= 90 then '61 to 90' else 'over 90' end",
       at_least_due_cents: 'x.at_least_due_cents',
+      is_owed: 'x.at_least_due_cents > 0',
     },
     from: `(
       select o.*, ${daysSinceClosing(q, 'o')} as days, ${atLeastDue('o')} as at_least_due_cents from {repair_order_totals} o where ${isUnsettled('o')}) x

@@ -119,7 +119,7 @@ limit 12`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
       ...Object.fromEntries(moments.map(({ name }) => [name, `x.${name}`])),
     },
-    from: `(${stacked(q.byMonth, ofDays, q.month, [frame(q), snapshots(q)])}) x
+    from: `(${stacked(q.plainDays, ofDays, q.month, [frame(q), snapshots(q)])}) x
       left join places p on p.tenant_id = x.tenant_id and p.shop_id = x.shop_id
       left join today t on t.zone = p.zone
       left join complete c on c.tenant_id = x.tenant_id

@@ -33,6 +33,11 @@ export default defineView({
     minutes_open: col.minutes('Whole minutes from its start (for an estimate, its creation) until now.'),
     is_late: col.boolean('Whether it is past `due_out_at`; null if there is none.'),
     is_estimate: col.boolean.always('Whether it is still an estimate: not sold, and no work begun.'),
+    created_at_local: col.text("When it was created, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    started_at: col.timestamp('When work began.'),
+    started_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    due_out_on: col.day("The day the vehicle is due, in the shop's time zone."),
+    due_out_at_local: col.text("When it is due, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     'select shop_key, shop_name, count(*) as orders, sum(sales_cents) as sales_cents from work_in_progress where not is_estimate group by shop_key, shop_name order by shop_name, shop_key',
@@ -69,6 +74,11 @@ export default defineView({
       minutes_open: q.minutes('coalesce(r.started_at, r.created_at)', q.now),
       is_late: isLate(q, 'r'),
       is_estimate: "o.state = 'estimate'",
+      created_at_local: 'o.created_at_local',
+      started_at: 'r.started_at',
+      started_at_local: 'o.started_at_local',
+      due_out_on: 'o.due_out_on',
+      due_out_at_local: 'o.due_out_at_local',
     },
     from: `{repair_order_totals} o
       left join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id

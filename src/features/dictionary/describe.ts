@@ -26,6 +26,7 @@ import { joinsOf } from './joins.js'
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
   ...columnTypes,
   hours: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
+  quantity: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
   boolean: { postgres: 'boolean', sqlite: 'BOOLEAN' },
 }
 
