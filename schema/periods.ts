@@ -9,7 +9,6 @@ import {
   aggregateOf,
   type DeclaredFigure,
   isMoment,
-  isRatio,
   knownMeasure,
   leftOutMeasure,
   type Measure,
