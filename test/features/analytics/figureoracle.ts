@@ -15,9 +15,9 @@ import {
   taxableOf,
   unitsOf,
   untaxedOf,
-  valueOf,
   type World,
   worth,
+  worthOfRecommendation,
 } from './oracle.js'
 
 /** A figure's value in a group. Unknown is null; `left` is how many rows have no value. */
@@ -201,7 +201,7 @@ function addRecommendations(placed: Placed, business: Business): void {
     const isSold = made.approved === true || made.imported === true || sold.has(made.id)
     const month = placed.month(order?.shop_id ?? null, business.day(order?.shop_id, made.created_at))
     month.add('recommendation_close_rate', one(isSold), 1n)
-    if (made.imported !== true && !done.has(made.id)) month.add('to_sell_cents', valueOf(made))
+    if (made.imported !== true && !done.has(made.id)) month.add('to_sell_cents', worthOfRecommendation(made))
   }
 }
 

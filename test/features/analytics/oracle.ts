@@ -502,7 +502,7 @@ function partsMargin(business: Business): Row[] {
 }
 
 /** What a recommendation would bring. */
-export function valueOf(one: Fields): bigint | null {
+export function worthOfRecommendation(one: Fields): bigint | null {
   if (typeof one.quick_price_cents === 'number') return cents(one.quick_price_cents)
   const service = one.service as Fields | null
   return service?.id ? sumOfAll(linesOf([service]).map(({ amount }) => amount)) : null
@@ -517,7 +517,7 @@ function recommendations(business: Business): Row[] {
       recommendation_id: one.id,
       recommended_on: business.day(order?.shop_id, one.created_at),
       kind: isQuick ? 'quick' : 'service',
-      value_cents: valueOf(one),
+      value_cents: worthOfRecommendation(one),
     }
   })
 }
