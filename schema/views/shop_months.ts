@@ -96,6 +96,7 @@ export default defineView({
       "Whether the month is complete: it is over, `first_day` is before it or in its first three days, and every list behind the figures is complete through its end. Lists that are switched off (resources.NAME.enabled) or that the API doesn't offer are ignored. If false, the figures may still change or cover only part of the month.",
     ),
     ...figureColumns,
+    month_start: col.day('The first day of the month, for tools that need a date.'),
   },
   example: `select month, sum(sales_cents) as sales_cents,
   100.0 * sum(gross_margin_numerator) / nullif(sum(gross_margin_denominator), 0) as gross_margin
@@ -118,6 +119,7 @@ limit 12`,
         and c.through >= ${endOfMonth}, false)`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
       ...Object.fromEntries(moments.map(({ name }) => [name, `x.${name}`])),
+      month_start: 'm.day',
     },
     from: `(${stacked(q.plainDays, ofDays, q.month, [frame(q), snapshots(q)])}) x
       left join places p on p.tenant_id = x.tenant_id and p.shop_id = x.shop_id
