@@ -26,7 +26,7 @@ export interface TotalsCase {
   readonly nets?: Nets | undefined
 }
 
-type Nets = Readonly<Record<string, readonly (readonly (number | null)[])[]>>
+type Nets = Readonly<Record<string, readonly (readonly (number | string | null)[])[]>>
 type Row = Readonly<Record<string, unknown>>
 type Written = readonly [name: string, services: readonly ServiceOfOrder[], row: Row, more?: Row, nets?: Nets]
 
