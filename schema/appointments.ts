@@ -1,4 +1,4 @@
-import { defineResource, id, nullable, ref, stamps, text, timestamp } from './resource.js'
+import { defineResource, id, nullable, personal, ref, stamps, text, timestamp } from './resource.js'
 
 export default defineResource({
   name: 'appointments',
@@ -7,14 +7,15 @@ export default defineResource({
   doc: 'Appointments in the calendars of the shops.',
   source: 'Resources: Appointment',
   grain: 'one appointment of a tenant',
+  undeclared: { who: 'text', preset: 'drop' },
   fields: {
     id: id('Id of the appointment.'),
     ...stamps,
     staff_id: nullable(
       ref('staffs', 'Staff.id of the assigned technician. When absent the appointment is unassigned.'),
     ),
-    title: text('Either title or repair_order_id must be set.'),
-    description: nullable(text('Description.')),
+    title: personal('text', 'drop', text('Either title or repair_order_id must be set.')),
+    description: personal('text', 'drop', nullable(text('Description.'))),
     start_at: timestamp("Start. Setting it does not update the repair order's due_in_at.", {
       indexed: true,
       dated: true,

@@ -1,4 +1,4 @@
-import { defineResource, field, id, oneOf, stamps, text } from './resource.js'
+import { defineResource, field, id, oneOf, personal, stamps, text } from './resource.js'
 
 const taggable =
   'Appointment Assignment CannedJob Category Customer GpException Inventory Payment PaymentTransaction ' +
@@ -18,6 +18,6 @@ export default defineResource({
     taggable_type: oneOf(taggable.split(' '), 'Type of the tagged entity.'),
     taggable_id: field('id', 'Id of the tagged entity.', { indexed: true }),
     name: text('Tag name.'),
-    value: text('Tag value.'),
+    value: personal('text', 'drop', text('Tag value.')),
   },
 })

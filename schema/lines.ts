@@ -47,3 +47,6 @@ export function isBelowMinimum(q: ViewWords, item: string): string {
 /** The live order of a line or service. */
 export const joinOrder = (l: string): string =>
   `join {repair_order_totals} o on o.tenant_id = ${l}.tenant_id and o.repair_order_id = ${l}.repair_order_id and o._deleted_at is null`
+
+/** A blank word counts as missing. */
+export const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`

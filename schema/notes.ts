@@ -1,4 +1,4 @@
-import { defineResource, id, ref, stamps, text } from './resource.js'
+import { defineResource, id, personal, ref, stamps, text } from './resource.js'
 
 export default defineResource({
   name: 'notes',
@@ -7,10 +7,11 @@ export default defineResource({
   doc: 'Notes on repair orders.',
   source: 'Resources: Note',
   grain: 'one note on a repair order',
+  undeclared: { who: 'text', preset: 'drop' },
   fields: {
     id: id('Id of the note.'),
     ...stamps,
-    description: text('Text of the note.'),
+    description: personal('text', 'drop', text('Text of the note.')),
     repair_order_id: ref('repair_orders', 'RO the note belongs to.', { indexed: true }),
   },
 })

@@ -8,6 +8,7 @@ export default defineResource({
   doc: 'Recommendations that were unsold when their repair order was closed.',
   source: 'Resources: PastRecommendation',
   grain: 'one unsold recommendation for a vehicle',
+  undeclared: { who: 'text', preset: 'drop' },
   fields: {
     id: id('Id of the past recommendation.'),
     ...stamps,

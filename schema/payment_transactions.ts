@@ -1,4 +1,4 @@
-import { cents, datedStamps, defineResource, id, nullable, oneOf, ref, text } from './resource.js'
+import { cents, datedStamps, defineResource, id, nullable, oneOf, personal, ref, text } from './resource.js'
 
 const statuses =
   'approved retry declined authentication_error invalid_hsn request_error server_error ' +
@@ -13,6 +13,7 @@ export default defineResource({
   doc: 'Attempts to charge or refund a card.',
   source: 'Resources: PaymentTransaction',
   grain: 'one attempt to charge or refund a card',
+  undeclared: { who: 'card', preset: 'drop' },
   fields: {
     id: id('Id of the transaction.'),
     ...datedStamps,
@@ -30,16 +31,20 @@ export default defineResource({
     mid: text('Merchant id.'),
     requested_amount_cents: cents('Amount the user tried to charge or refund.'),
     amount_cents: cents('Amount actually charged or refunded.'),
-    reference_number: text('Unique reference of the transaction.'),
-    account: text('Obfuscated card account number.'),
-    name: text('Name on the card.'),
+    reference_number: personal('card', 'hash', text('Unique reference of the transaction.')),
+    account: personal('card', 'hash', text('Obfuscated card account number.')),
+    name: personal('card', 'hash', text('Name on the card.')),
     response_code: text('Raw gateway response code.'),
-    response_text: text('Human-readable status description.'),
+    response_text: personal('card', 'drop', text('Human-readable status description.')),
     currency: text("Appears in responses. The API documentation doesn't describe it."),
     bin_type: text("Appears in responses. The API documentation doesn't describe it."),
     entry_mode: text("Appears in responses. The API documentation doesn't describe it."),
     avs_response: text("Appears in responses. The API documentation doesn't describe it."),
     cvv_response: text("Appears in responses. The API documentation doesn't describe it."),
-    authorization_code: text("Appears in responses. The API documentation doesn't describe it."),
+    authorization_code: personal(
+      'card',
+      'hash',
+      text("Appears in responses. The API documentation doesn't describe it."),
+    ),
   },
 })

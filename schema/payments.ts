@@ -1,4 +1,15 @@
-import { cents, datedStamps, defineResource, id, nullable, object, oneOf, ref, text } from './resource.js'
+import {
+  cents,
+  datedStamps,
+  defineResource,
+  id,
+  nullable,
+  object,
+  oneOf,
+  personal,
+  ref,
+  text,
+} from './resource.js'
 
 export default defineResource({
   name: 'payments',
@@ -8,6 +19,7 @@ export default defineResource({
   doc: 'Payments on repair orders.',
   source: 'Resources: Payment',
   grain: 'one payment on a repair order',
+  undeclared: { who: 'text', preset: 'drop' },
   fields: {
     id: id('Id of the payment.'),
     ...datedStamps,
@@ -23,7 +35,7 @@ export default defineResource({
       },
       'The type of the payment, in parts.',
     ),
-    notes: text('Notes.'),
+    notes: personal('text', 'drop', text('Notes.')),
     amount_cents: cents('Amount.'),
   },
 })

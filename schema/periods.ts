@@ -9,7 +9,6 @@ import {
   aggregateOf,
   type DeclaredFigure,
   isMoment,
-  isRatio,
   knownMeasure,
   leftOutMeasure,
   type Measure,
@@ -282,10 +281,15 @@ export function periodColumns(figures: readonly DeclaredFigure[], q: ViewWords |
   })
 }
 
+/** A ratio by a distinct count does not add up over days. */
+const isRatioOfSums = ({ denominator }: DeclaredFigure): boolean =>
+  denominator !== undefined && !('distinct' in denominator)
+
 /** Figures with columns of their own in shop_days: those that add up, and ratios of those. */
 export const figuresOfDays = (all: readonly DeclaredFigure[]): DeclaredFigure[] =>
   all.filter(
-    (figure) => figure.splits === undefined && (addsUp(figure) || (isRatio(figure) && !isMoment(figure))),
+    (figure) =>
+      figure.splits === undefined && (addsUp(figure) || (isRatioOfSums(figure) && !isMoment(figure))),
   )
 
 /** The dated figures of shop_months. Those that describe a moment are in `momentsOf`. */

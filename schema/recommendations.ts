@@ -20,6 +20,7 @@ export default defineResource({
   doc: 'Services recommended to the customer on a repair order.',
   source: 'Resources: Recommendation',
   grain: 'one recommendation on a repair order',
+  undeclared: { who: 'text', preset: 'drop' },
   fields: {
     id: id('Id of the recommendation.'),
     ...datedStamps,

@@ -11,6 +11,7 @@ import {
   number,
   object,
   oneOf,
+  personal,
   ref,
   stamps,
   text,
@@ -28,7 +29,7 @@ const payments = many(
         { type: text('Always present.'), name: nullable(text('May be null or blank.')) },
         'The type of the payment, in parts.',
       ),
-      notes: text('Notes.'),
+      notes: personal('text', 'drop', text('Notes.')),
       amount_cents: cents('Amount.'),
     },
   },
@@ -36,7 +37,13 @@ const payments = many(
 )
 
 const label = nullable(
-  object({ text: text('Text of the label.'), color_code: text('Color code of the label.') }, 'Label.'),
+  object(
+    {
+      text: personal('text', 'hash', text('Text of the label.')),
+      color_code: text('Color code of the label.'),
+    },
+    'Label.',
+  ),
 )
 
 const discounts = {
@@ -70,6 +77,7 @@ export default defineResource({
   grain: 'one repair order of a shop',
   documented: false,
   computed: { by: 'repair_order_totals', columns: { services: serviceColumns, ...lineColumns } },
+  undeclared: { who: 'text', preset: 'drop' },
   fields: {
     id: id('Id of the repair order.'),
     ...stamps,
@@ -86,10 +94,11 @@ export default defineResource({
     advisor_id: ref('staffs', 'Staff.id of the service advisor.'),
     vehicle_id: ref('vehicles', 'Vehicle.id.', { indexed: true }),
     shop_id: ref('shops', 'Shop.id.'),
-    detail: text('Staff notes.'),
-    preferred_contact_type: oneOf(
-      ['Waiting', 'Phone', 'Email', 'Text'],
-      'How the customer prefers to be contacted. Extensible.',
+    detail: personal('text', 'drop', text('Staff notes.')),
+    preferred_contact_type: personal(
+      'customer',
+      'keep',
+      oneOf(['Waiting', 'Phone', 'Email', 'Text'], 'How the customer prefers to be contacted. Extensible.'),
     ),
     ...discounts,
     started_at: nullable(
@@ -108,7 +117,11 @@ export default defineResource({
     sublet_tax_rate: number('Tax rate applied to sublets.'),
     hazmat_tax_rate: number('Tax rate applied to hazmats and fees.'),
     taxable: boolean('Whether tax rates apply to this RO.'),
-    customer_source: text('Marketing source of the customer, for example a repeat or referral source.'),
+    customer_source: personal(
+      'customer',
+      'keep',
+      text('Marketing source of the customer, for example a repeat or referral source.'),
+    ),
     supply_fee_cents: nullable(
       cents(
         'Shop supplies fee. If and only if null, the fee is computed from the settings of the shop (shop_id). ' +

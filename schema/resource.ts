@@ -42,6 +42,15 @@ export interface KindValue {
   day: string
 }
 
+/**
+ * Whose data a value is: a customer's, one of staff, a card's, or a text in which anybody may be named. `preset`: what
+ * the preset of `privacy` does with it.
+ */
+export interface Personal {
+  readonly who: 'customer' | 'staff' | 'card' | 'text'
+  readonly preset: 'hash' | 'drop' | 'keep'
+}
+
 /** One value of a record, and one column of its table. */
 export interface Field<K extends Kind = Kind> {
   readonly type: 'field'
@@ -59,6 +68,7 @@ export interface Field<K extends Kind = Kind> {
   readonly indexed?: boolean
   /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
   readonly dated?: boolean
+  readonly personal?: Personal
 }
 
 /** A nested object: flattened into its owner's columns, joined by `_`. */
@@ -147,6 +157,8 @@ export interface Resource<N extends string = string, S extends string = string, 
   /** The fields that make its records' names (schema/naming.ts). Set by the configuration, never by a declaration. */
   readonly names?: readonly string[]
   readonly computed?: Computed
+  /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
+  readonly undeclared?: Personal
   readonly fields: F
 }
 
@@ -177,6 +189,12 @@ export const ref = (references: string, doc: string, options: FieldOptions = {})
   field('id', doc, { references, ...options })
 /** A text with documented values. Other values are still stored, and reported as drift. */
 export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
+
+/** Marks a field that says something about a person. No other file names such a field. */
+export const personal = <F extends Field>(who: Personal['who'], preset: Personal['preset'], of: F): F => ({
+  ...of,
+  personal: { who, preset },
+})
 
 /**
  * A wrapper, not an option: TypeScript would widen an option to `boolean`, and every column would silently become
@@ -242,7 +260,15 @@ type Declared<N extends string, S extends string, F extends Shape> = Pick<
   Partial<
     Pick<
       Resource<N, S, F>,
-      'documented' | 'scope' | 'path' | 'list' | 'embeddedAs' | 'announced' | 'rungBy' | 'computed'
+      | 'documented'
+      | 'scope'
+      | 'path'
+      | 'list'
+      | 'embeddedAs'
+      | 'announced'
+      | 'rungBy'
+      | 'computed'
+      | 'undeclared'
     >
   >
 

@@ -27,14 +27,15 @@
 import type { Int64 } from './resource.js'
 
 /**
- * The meaning of a view's column. `hours`: exact to nine decimals, below 10^9, otherwise null; also used for
- * quantities.
+ * The meaning of a view's column. `hours` and `quantity` (units of something) are exact to nine decimals, below 10^9,
+ * otherwise null.
  */
 export type ViewKind =
   | 'id'
   | 'integer'
   | 'cents'
   | 'hours'
+  | 'quantity'
   | 'number'
   | 'boolean'
   | 'text'
@@ -51,6 +52,8 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly references?: string
   /** Never null, whatever the API sends. */
   readonly isAlways?: boolean
+  /** It says something about a person: it comes from a field that `personal` marks (resource.ts). */
+  readonly personal?: true
   /** No two rows have the same value: other relations refer to it. */
   readonly isUnique?: boolean
 }
@@ -65,9 +68,11 @@ export interface ViewQuery<C extends string = string> {
   readonly from: string
 }
 
-/** A day as an expression, and the join it needs; the join may be empty. */
+/** A day and what a clock shows, as expressions, and the join they need; the join may be empty. */
 export interface JoinedDay {
   readonly day: string
+  /** `YYYY-MM-DD HH:MM:SS`; null outside the calendar. */
+  readonly local: string
   readonly join: string
 }
 
@@ -105,8 +110,8 @@ export interface ViewWords {
    * others, with its own alias. `const made = q.shopDay('d', 'p.tenant_id', 'p.shop_id', 'p.created_at')`.
    */
   shopDay(alias: string, tenant: string, shop: string, instant: string): JoinedDay
-  /** The same words for a view by month, in which no condition is on the day itself. */
-  readonly byMonth: ViewWords
+  /** The same words where no condition is on the day itself: less is joined for it. */
+  readonly plainDays: ViewWords
   /** The number of a day: the difference of two such numbers is their distance in days. */
   dayNumber(day: string): string
   /** The month of a day, as the text `YYYY-MM`. */
@@ -169,7 +174,7 @@ export const defineView = <const N extends string, const C extends Columns>(view
 export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
   Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
 
-type More = Partial<Pick<ViewColumn, 'unit' | 'references'>>
+type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal'>>
 
 const always = { isAlways: true } as const
 const unique = { ...always, isUnique: true } as const
@@ -197,7 +202,7 @@ export const col = {
   days: of('integer', 'days'),
   cents: of('cents'),
   hours: of('hours', 'hours'),
-  quantity: of('hours', 'units'),
+  quantity: of('quantity', 'units'),
   number: of('number'),
   boolean: of('boolean'),
   text: of('text'),
@@ -226,6 +231,7 @@ interface ViewValue {
   integer: Int64
   cents: Int64
   hours: number
+  quantity: number
   number: number
   /** SQLite: 0 or 1. */
   boolean: boolean

@@ -139,6 +139,27 @@ function shareOut(order: StoredRow, bases: Bases, taxes: Taxes, settings: RuleSe
   }
 }
 
+/**
+ * The sales, and the supply fee, of the kinds that are taxed at a rate other than 0; null if it isn't known what is
+ * taxed, or how much the fee is.
+ */
+function taxableOf(
+  order: StoredRow,
+  bases: Bases,
+  nets: Readonly<Record<keyof Taxes, { exempt: Whole }>>,
+): Whole | null {
+  if (order.taxable !== true) return order.taxable === false ? 0 : null
+  const ofKind = (kind: keyof Taxes): Whole | null => {
+    const { lines, discount = 0, fee = 0 } = bases[kind]
+    const rate = numberOf(order[rateNames[kind]])
+    if (rate === 0) return 0
+    if (fee === null) return null
+    const taxed = plus(minus(lines.cents, plus(discount, nets[kind].exempt)), fee)
+    return rate === null && taxed !== 0 ? null : taxed
+  }
+  return sumOf([ofKind('labor'), ofKind('parts'), ofKind('sublets'), ofKind('hazmats')])
+}
+
 /** Paths of a record whose values are in the formula; if they are in quarantine, the formula has a gap. */
 const ofTheFormula = new RegExp(
   `^(?:${[
@@ -162,6 +183,7 @@ const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
 
 const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one line for each part of the bill
 export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSettings) {
   const services = allServices(record)
   const { lines: labor, hoursOfLines, hours, ratedHours } = laborOf(record, services)
@@ -188,14 +210,19 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const isKnown = withoutPrice === 0 && inQuarantine === 0
   const payments = nestedRows(record, 'repair_order_payments')
   const { nets, exempt, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
+  const taxableSales = taxableOf(order, bases, nets)
   return {
     lines: {
-      repair_order_services: servicesOf(services, {
-        labor: { lines: labor, nets: nets.labor.values, hours: hoursOfLines },
-        parts: { lines: parts, nets: nets.parts.values },
-        sublets: { lines: sublets, nets: nets.sublets.values },
-        hazmats: { lines: hazmats, nets: nets.hazmats.values },
-      }),
+      repair_order_services: servicesOf(
+        services,
+        { order, settings },
+        {
+          labor: { lines: labor, nets: nets.labor.values, hours: hoursOfLines },
+          parts: { lines: parts, nets: nets.parts.values },
+          sublets: { lines: sublets, nets: nets.sublets.values },
+          hazmats: { lines: hazmats, nets: nets.hazmats.values },
+        },
+      ),
       repair_order_labors: nets.labor.values,
       repair_order_parts: nets.parts.values,
       repair_order_sublets: nets.sublets.values,
@@ -204,6 +231,9 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
     supplyFeeTax,
     unsharedDiscount,
     exemptSales: order.taxable === true ? exempt : order.taxable === false ? sales : null,
+    taxableSales,
+    untaxedSales:
+      taxableSales === null || supplyFee === null ? null : minus(plus(sales, supplyFee), taxableSales),
     hours,
     ratedHours,
     gross: { labor: labor.cents, parts: parts.cents, sublets: sublets.cents, hazmats: hazmats.cents },

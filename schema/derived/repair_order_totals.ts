@@ -3,15 +3,17 @@ import {
   defineDerived,
   type RuleSettings,
   type Stored,
-  type StoredRow,
   type WholeRecord,
 } from '../derive.js'
 import { asNumber, minus } from '../exact.js'
 import { boolean, cents, field, integer, nullable, number, oneOf, ref, text, timestamp } from '../resource.js'
 import { billOf } from './bill.js'
+import { orderDays } from './orderdays.js'
 
 const day = (doc: string) => nullable(field('day', doc))
 const flag = (doc: string) => boolean(doc)
+const shown = (what: string) =>
+  nullable(text(`When ${what}, in the shop's local time, as \`YYYY-MM-DD HH:MM:SS\`; null if unknown.`))
 
 const fields = {
   repair_order_key: text('Key: TENANT-ID as one text, for tools that join tables on one column.'),
@@ -116,6 +118,22 @@ const fields = {
       "Untaxed sales: lines that are not taxable, after their share of the discount, or all sales of an order that is not taxable. Null if the order doesn't say whether it is taxable.",
     ),
   ),
+  taxable_sales_cents: nullable(
+    cents(
+      'Sales that are taxed at a rate above 0, and the supply fee if parts are: the rest of the sales and the fee is untaxed. Null if unknown.',
+    ),
+  ),
+  untaxed_sales_cents: nullable(
+    cents(
+      'Sales and supply fee on which there is no tax: lines or orders that are not taxable, and kinds whose rate is 0. Null if unknown.',
+    ),
+  ),
+  started_at_local: shown('work began'),
+  picked_up_at_local: shown('the vehicle was picked up'),
+  due_in_on: day("The day the vehicle is to be dropped off, in the shop's time zone."),
+  due_in_at_local: shown('the vehicle is to be dropped off'),
+  due_out_on: day("The day the vehicle is to be picked up, in the shop's time zone."),
+  due_out_at_local: shown('the vehicle is to be picked up'),
 }
 
 /** The columns to read from each table. */
@@ -135,6 +153,8 @@ const reads = {
     'started_at',
     'closed_at',
     'picked_up_at',
+    'due_in_at',
+    'due_out_at',
     'part_discount_cents',
     'labor_discount_cents',
     'part_discount_percentage',
@@ -147,7 +167,7 @@ const reads = {
     'supply_fee_cents',
     '_extra',
   ],
-  repair_order_services: ['id', 'labor_rate_cents'],
+  repair_order_services: ['id', 'labor_rate_cents', 'completed_at'],
   repair_order_labors: ['id', 'service_id', 'hours', 'taxable'],
   repair_order_parts: ['id', 'service_id', 'quantity', 'quoted_price_cents', 'cost_cents', 'taxable'],
   repair_order_sublets: ['id', 'service_id', 'price_cents', 'cost_cents', 'taxable'],
@@ -164,36 +184,16 @@ function hasFixedPrice(extra: Stored | undefined): boolean {
   )
 }
 
-function daysAndMinutes(order: StoredRow, { dayOf, localOf, minutesBetween }: RuleSettings) {
-  const on = (instant: Stored | undefined): string | null =>
-    typeof instant === 'string' ? dayOf(order.shop_id ?? null, instant) : null
-  const local = (instant: Stored | undefined): string | null =>
-    typeof instant === 'string' ? localOf(order.shop_id ?? null, instant) : null
-  const between = (from: Stored | undefined, to: Stored | undefined): number | null =>
-    typeof from === 'string' && typeof to === 'string' ? minutesBetween(from, to) : null
-  const { created_at: created, started_at: started, closed_at: closed, picked_up_at: gone } = order
-  return {
-    created_on: on(created),
-    started_on: on(started),
-    closed_on: on(closed),
-    picked_up_on: on(gone),
-    minutes_to_start: between(created, started),
-    minutes_in_work: between(started, closed),
-    minutes_to_pick_up: between(closed, gone),
-    created_at_local: local(created),
-    closed_at_local: local(closed),
-  }
-}
-
 /**
  * A single literal: an object that starts with a spread is filled name by name, which takes longer than the whole
  * formula.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one line for each column
 function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeof fields> {
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }
   const bill = billOf(record, order, settings)
-  const days = daysAndMinutes(order, settings)
+  const days = orderDays(order, settings)
   return {
     rows: [
       {
@@ -249,6 +249,14 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
         closed_at_local: days.closed_at_local,
         closed_at: order.closed_at ?? null,
         exempt_sales_cents: bill.exemptSales,
+        taxable_sales_cents: bill.taxableSales,
+        untaxed_sales_cents: bill.untaxedSales,
+        started_at_local: days.started_at_local,
+        picked_up_at_local: days.picked_up_at_local,
+        due_in_on: days.due_in_on,
+        due_in_at_local: days.due_in_at_local,
+        due_out_on: days.due_out_on,
+        due_out_at_local: days.due_out_at_local,
       },
     ],
     lines: bill.lines,
@@ -261,7 +269,7 @@ export default defineDerived({
   ownerColumn: 'repair_order_id',
   doc: 'Totals of each repair order, by the formula in docs/totals.md: sales, discounts, taxes, total, cost, payments.',
   grain: 'one repair order of a shop, including deleted ones',
-  version: 5,
+  version: 6,
   fields,
   indexes: [['shop_id', 'closed_on'], ['customer_id']],
   unique: ['repair_order_key'],

@@ -2,9 +2,9 @@
  * The totals of each service of a repair order: sums over what its lines add to the order (nets.ts). Since the lines
  * share the order's discounts to the cent, so do the services.
  */
-import type { Stored } from '../derive.js'
+import type { RuleSettings, Stored, StoredRow } from '../derive.js'
 import { minus, plus, unit, type Whole } from '../exact.js'
-import { cents, integer, nullable } from '../resource.js'
+import { cents, field, integer, nullable, text } from '../resource.js'
 import { absurd, below, type LinesOfKind, type Services } from './billlines.js'
 import { netWidth } from './nets.js'
 
@@ -30,11 +30,26 @@ export const serviceColumns = {
     cents('Its lines after discounts, minus its cost; null if a price or cost is unknown.'),
   ),
   _hours_unknown: integer('Its labor lines whose hours are unknown or out of range.'),
+  _completed_on: nullable(field('day', "The day it was marked completed, in the shop's time zone.")),
+  _completed_at_local: nullable(
+    text("When it was marked completed, in the shop's local time, as `YYYY-MM-DD HH:MM:SS`."),
+  ),
 } as const
 
 /** The positions of the columns among a service's values; a discount comes after its amount. */
-const at = { hours: 0, labor: 1, parts: 3, sublets: 5, hazmats: 6, cost: 7, profit: 8, unknownHours: 9 }
-const width = 10
+const at = {
+  hours: 0,
+  labor: 1,
+  parts: 3,
+  sublets: 5,
+  hazmats: 6,
+  cost: 7,
+  profit: 8,
+  unknownHours: 9,
+  day: 10,
+  local: 11,
+}
+const width = 12
 
 /** The lines of one kind, and their nets. */
 interface LinesWithNets {
@@ -105,13 +120,24 @@ function finish(values: Stored[], first: number): void {
 }
 
 /** For each service, a value for each of the columns. */
-export function servicesOf(services: Services, { labor, parts, sublets, hazmats }: Kinds): readonly Stored[] {
+export function servicesOf(
+  services: Services,
+  { order, settings }: { readonly order: StoredRow; readonly settings: RuleSettings },
+  { labor, parts, sublets, hazmats }: Kinds,
+): readonly Stored[] {
   const values: Stored[] = new Array(services.rows.length * width).fill(0)
   addHours(values, services, labor)
   addLines(values, services, labor, { amount: at.labor, hasDiscount: true })
   addLines(values, services, parts, { amount: at.parts, hasDiscount: true, hasCost: true })
   addLines(values, services, sublets, { amount: at.sublets, hasCost: true })
   addLines(values, services, hazmats, { amount: at.hazmats })
-  for (let first = 0; first < values.length; first += width) finish(values, first)
+  for (let i = 0; i < services.rows.length; i++) {
+    const first = i * width
+    finish(values, first)
+    const completed = services.rows[i]?.completed_at
+    const isDone = typeof completed === 'string'
+    values[first + at.day] = isDone ? settings.dayOf(order.shop_id ?? null, completed) : null
+    values[first + at.local] = isDone ? settings.localOf(order.shop_id ?? null, completed) : null
+  }
   return values
 }

@@ -17,6 +17,7 @@ import gross_margin from './gross_margin.js'
 import gross_profit_cents from './gross_profit_cents.js'
 import gross_profit_per_hour from './gross_profit_per_hour.js'
 import hazmats_tax_cents from './hazmats_tax_cents.js'
+import hours_per_car from './hours_per_car.js'
 import hours_per_order from './hours_per_order.js'
 import hours_sold from './hours_sold.js'
 import inventory_turns from './inventory_turns.js'
@@ -44,7 +45,10 @@ import share_late from './share_late.js'
 import sublets_tax_cents from './sublets_tax_cents.js'
 import supply_fees_cents from './supply_fees_cents.js'
 import tax_cents from './tax_cents.js'
+import taxable_sales_cents from './taxable_sales_cents.js'
 import technician_hours from './technician_hours.js'
+import to_sell_cents from './to_sell_cents.js'
+import untaxed_sales_cents from './untaxed_sales_cents.js'
 import work_in_progress_cents from './work_in_progress_cents.js'
 
 const declared = {
@@ -65,6 +69,7 @@ const declared = {
   gross_profit_cents,
   gross_profit_per_hour,
   hazmats_tax_cents,
+  hours_per_car,
   hours_per_order,
   hours_sold,
   inventory_turns,
@@ -92,7 +97,10 @@ const declared = {
   sublets_tax_cents,
   supply_fees_cents,
   tax_cents,
+  taxable_sales_cents,
   technician_hours,
+  to_sell_cents,
+  untaxed_sales_cents,
   work_in_progress_cents,
 }
 

@@ -1,6 +1,8 @@
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
 
 const begins = (q: ViewWords): JoinedDay => q.shopDay('d', 'a.tenant_id', 'a.shop_id', 'a.start_at')
+const booked = (q: ViewWords): JoinedDay =>
+  q.plainDays.shopDay('b', 'a.tenant_id', 'a.shop_id', 'a.created_at')
 
 export default defineView({
   name: 'appointment_load',
@@ -13,7 +15,7 @@ export default defineView({
     appointment_key: col.text.unique('Key of the appointment: TENANT-ID. Unique.'),
     staff_id: col.id('The assigned technician; null if nobody is assigned.'),
     staff_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
-    staff_name: col.text('Name of the technician.'),
+    staff_name: col.text('Name of the technician.', { personal: true }),
     title: col.text('Title.'),
     start_at: col.timestamp('Start.'),
     minutes: col.minutes('Whole minutes from start to end, rounded down; null if either time is missing.'),
@@ -22,6 +24,10 @@ export default defineView({
     outcome: col.text.always(
       '`came`: its order was started. `order not started`: the time has passed. `to come`: it is in the future. `no order`: it has none. `order gone`: the order is deleted or unknown.',
     ),
+    start_at_local: col.text("Start, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    created_on: col.day("The day it was booked, in the shop's time zone."),
+    created_at: col.timestamp('When it was booked.'),
+    created_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     'select staff_key, staff_name, sum(minutes) as minutes from appointment_load group by staff_key, staff_name order by minutes desc, staff_key',
@@ -45,11 +51,15 @@ export default defineView({
       repair_order_key: q.key('a.tenant_id', 'a.repair_order_id'),
       outcome: `case when a.repair_order_id is null then 'no order' when r.id is null then 'order gone'
         when r.started_at is not null then 'came' when a.start_at > ${q.now} then 'to come' else 'order not started' end`,
+      start_at_local: begins(q).local,
+      created_on: booked(q).day,
+      created_at: 'a.created_at',
+      created_at_local: booked(q).local,
     },
     from: `{appointments} a
       left join {repair_orders} r on r.tenant_id = a.tenant_id and r.id = a.repair_order_id and r._deleted_at is null
       left join {shops} h on h.tenant_id = a.tenant_id and h.id = a.shop_id
-      left join {staffs} t on t.tenant_id = a.tenant_id and t.id = a.staff_id ${begins(q).join}
+      left join {staffs} t on t.tenant_id = a.tenant_id and t.id = a.staff_id ${begins(q).join} ${booked(q).join}
       where a._deleted_at is null`,
   }),
 })

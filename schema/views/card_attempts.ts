@@ -16,7 +16,7 @@ export default defineView({
     repair_order_key: col.text('Key of that order: TENANT-ID.'),
     staff_id: col.id('Who made it.'),
     staff_key: col.key('dim_staffs', 'Key of that member of staff: TENANT-ID.'),
-    staff_name: col.text('Name of that member of staff.'),
+    staff_name: col.text('Name of that member of staff.', { personal: true }),
     reader: col.text('Serial number of the card reader.'),
     status: col.text('Outcome. Only `approved` is a success.'),
     response_code: col.text('Code from the payment gateway.'),
@@ -27,6 +27,7 @@ export default defineView({
     failed_then_approved: col.boolean.always(
       'true if it failed and a later attempt for the same order was approved.',
     ),
+    attempted_at_local: col.text("When it was made, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     'select reader, count(*) as attempts, sum(case when failed then 1 else 0 end) as failed from card_attempts group by reader order by failed desc',
@@ -57,6 +58,7 @@ export default defineView({
         where later.tenant_id = p.tenant_id and later.repair_order_id = p.repair_order_id and later.status = 'approved'
           and later._deleted_at is null
           and (later.created_at > p.created_at or (later.created_at = p.created_at and later.id > p.id)))`,
+      attempted_at_local: attempted(q).local,
     },
     from: `{payment_transactions} p
       left join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id and o._deleted_at is null

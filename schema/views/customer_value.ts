@@ -20,7 +20,7 @@ export default defineView({
     tenant_name: common.tenant_name,
     customer_id: col.id.always('The customer.'),
     customer_key: col.key.unique('dim_customers', 'Key of the customer: TENANT-ID. Unique.'),
-    customer_name: col.text.always('Name of the customer.'),
+    customer_name: col.text.always('Name of the customer.', { personal: true }),
     visits: col.count.always('Invoices.'),
     sales_cents: col.cents.always('Sales on their invoices.'),
     gross_profit_cents: col.cents.always('Known gross profit on their invoices.'),

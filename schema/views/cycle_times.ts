@@ -24,6 +24,8 @@ export default defineView({
     minutes_to_close: col.minutes(
       'From creation to close, in whole minutes, whether or not the start is known; null if either time is missing.',
     ),
+    due_out_on: col.day("The day the vehicle was due, in the shop's time zone."),
+    due_out_at_local: col.text("When it was due, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     "select shop_key, shop_name, count(*) as invoices, sum(minutes_in_work) as minutes_in_work, sum(case when is_late then 1 else 0 end) as late from cycle_times where state = 'invoice' group by shop_key, shop_name order by shop_name, shop_key",
@@ -48,6 +50,8 @@ export default defineView({
       is_late: isLate(q, 'r'),
       // The stored minutes are at hand; computing them from instants takes ten times as long.
       minutes_to_close: `coalesce(o.minutes_to_start + o.minutes_in_work, ${q.minutes('r.created_at', 'r.closed_at')})`,
+      due_out_on: 'o.due_out_on',
+      due_out_at_local: 'o.due_out_at_local',
     },
     from: `{repair_order_totals} o
       left join {repair_orders} r on r.tenant_id = o.tenant_id and r.id = o.repair_order_id

@@ -1,5 +1,12 @@
 import { col, common, defineView, takes } from '../view.js'
 
+/** A customer may have several phones. The field `phone` is the old way to say one. */
+const phone = `coalesce(
+  (select coalesce(nullif(p.national, ''), nullif(p.number, '')) from {customer_phones} p
+    where p.tenant_id = r.tenant_id and p.customer_id = r.id
+    order by case when p.preferred = true then 0 else 1 end, p.position limit 1),
+  nullif(r.phone, ''))`
+
 export default defineView({
   name: 'dim_customers',
   doc: 'Customers, with names. Other views refer to this one by customer_key.',
@@ -9,15 +16,21 @@ export default defineView({
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     customer_id: col.id.always('The customer.'),
-    customer_name: col.text.always('Company; otherwise first and last name; otherwise `customer 5`.'),
-    first_name: col.text('First name.'),
-    last_name: col.text('Last name.'),
-    city: col.text('City.'),
+    customer_name: col.text.always('Company; otherwise first and last name; otherwise `customer 5`.', {
+      personal: true,
+    }),
+    first_name: col.text('First name.', { personal: true }),
+    last_name: col.text('Last name.', { personal: true }),
+    city: col.text('City.', { personal: true }),
     state: col.text('State or province.'),
-    zip: col.text('Zip code.'),
+    zip: col.text('Zip code.', { personal: true }),
     marketing_ok: col.boolean('Whether the customer opted in to marketing.'),
     created_at: col.timestamp('When the customer was first entered.'),
     is_deleted: col.boolean.always('Whether it is no longer at the source.'),
+    phone: col.text('The preferred phone number, otherwise the first one, as people write it.', {
+      personal: true,
+    }),
+    email: col.text('Email address.', { personal: true }),
   },
   example: 'select customer_key, customer_name from dim_customers order by customer_name limit 20',
   build: (q) => ({
@@ -30,6 +43,8 @@ export default defineView({
       customer_id: 'i.id',
       customer_name: q.name('customers', 'r', 'i.id'),
       is_deleted: 'r._deleted_at is not null',
+      phone,
+      email: "nullif(r.email, '')",
     },
     from: `ids i
 left join {customers} r on r.tenant_id = i.tenant_id and r.id = i.id`,

@@ -17,6 +17,8 @@ export default defineView({
     weekday: col.integer.always('1 for Monday to 7 for Sunday.'),
     weekday_name: col.text.always('`Monday` to `Sunday`.'),
     day_number: col.integer.always('Days since 1970-01-01. Subtract two to get the days between them.'),
+    week: col.day('The Monday of its week: the week of ISO 8601.'),
+    week_from_sunday: col.day('The Sunday of its week, if weeks begin on Sundays.'),
   },
   example: `select d.month, sum(o.sales_cents) as sales_cents
 from orders o join dim_days d on d.day = o.closed_on
@@ -37,9 +39,11 @@ limit 12`,
         year: part(1, 4),
         month_of_year: month,
         day_of_month: part(9, 2),
+        week: 'w.day',
+        week_from_sunday: 'u.day',
         weekday_name: `case d.weekday ${names.join(' ')} end`,
       },
-      from: "{report_days} d\nwhere d.zone = 'UTC' and d.day is not null",
+      from: "{report_days} d\nleft join {report_days} w on w.zone = 'UTC' and w.day_number = d.day_number - d.weekday + 1\nleft join {report_days} u on u.zone = 'UTC' and u.day_number = d.day_number - d.weekday % 7\nwhere d.zone = 'UTC' and d.day is not null",
     }
   },
 })

@@ -9,7 +9,7 @@ export default defineView({
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     staff_id: col.id.always('The staff.'),
-    staff_name: col.text.always('First and last name; otherwise `staff 9`.'),
+    staff_name: col.text.always('First and last name; otherwise `staff 9`.', { personal: true }),
     is_advisor: col.boolean('Whether this is a service advisor.'),
     is_technician: col.boolean('Whether this is a technician.'),
     is_active: col.boolean('Active.'),

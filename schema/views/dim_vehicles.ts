@@ -9,7 +9,9 @@ export default defineView({
     tenant_id: common.tenant_id,
     tenant_name: common.tenant_name,
     vehicle_id: col.id.always('The vehicle.'),
-    vehicle_name: col.text.always('Name of the vehicle, from report.names; otherwise `vehicle 17`.'),
+    vehicle_name: col.text.always('Name of the vehicle, from report.names; otherwise `vehicle 17`.', {
+      personal: true,
+    }),
     is_deleted: col.boolean.always('Whether it is no longer at the source.'),
   },
   example: 'select vehicle_key, vehicle_name from dim_vehicles order by vehicle_name limit 20',

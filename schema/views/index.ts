@@ -13,12 +13,15 @@ import dim_tenants from './dim_tenants.js'
 import dim_vehicles from './dim_vehicles.js'
 import dim_vendors from './dim_vendors.js'
 import freshness from './freshness.js'
+import handovers from './handovers.js'
+import inspections from './inspections.js'
 import inventory_value from './inventory_value.js'
 import order_lines from './order_lines.js'
 import orders from './orders.js'
 import parts_margin from './parts_margin.js'
 import payments_check from './payments_check.js'
 import payments_daily from './payments_daily.js'
+import payments_ledger from './payments_ledger.js'
 import purchases from './purchases.js'
 import receivables from './receivables.js'
 import recommendation_conversion from './recommendation_conversion.js'
@@ -43,12 +46,15 @@ const declared = {
   dim_vehicles,
   dim_vendors,
   freshness,
+  handovers,
+  inspections,
   inventory_value,
   order_lines,
   orders,
   parts_margin,
   payments_check,
   payments_daily,
+  payments_ledger,
   purchases,
   receivables,
   recommendation_conversion,

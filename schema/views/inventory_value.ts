@@ -38,6 +38,7 @@ export default defineView({
     sold_cost_cents: col.cents.always(
       'Known cost of the units sold on invoices of the last 365 days. `turns` divides this by the value on hand.',
     ),
+    max_stock: col.quantity('The most units that should be in stock.'),
   },
   example:
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
@@ -77,6 +78,7 @@ export default defineView({
         sold_unknown: 'coalesce(s.units_unknown, 0)',
         sold_without_cost: 'coalesce(s.without_cost, 0)',
         sold_cost_cents: 'coalesce(s.cost_cents, 0)',
+        max_stock: saneUnits('i.max_stock'),
       },
       from: `{inventories} i
         left join sold_lately s on s.tenant_id = i.tenant_id and s.inventory_id = i.id

@@ -18,7 +18,7 @@ const columns = {
   ),
   technician_id: col.id('Technician of a labor; null for other kinds.'),
   technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
-  technician_name: col.text('Name of the technician.'),
+  technician_name: col.text('Name of the technician.', { personal: true }),
   inventory_id: col.id('Inventory item of a part; null for other kinds.'),
   brand: col.text('Brand of a part; null for other kinds.'),
   quantity: col.quantity(
@@ -45,6 +45,13 @@ const columns = {
   tax_cents: col.cents(
     "The line's share of the order's tax on lines of its kind. The shares sum to that tax exactly (for parts, excluding the tax on the supply fee). Null if that tax is unknown.",
   ),
+  net_where_cost_known_cents: col.cents.always(
+    'Amount minus discount if the cost is known, otherwise 0. A margin subtracts the cost from this.',
+  ),
+  inventory_key: col.key('inventory_value', 'Key of the inventory item: TENANT-ID.'),
+  vendor_id: col.id('Vendor of a sublet; null for other kinds.'),
+  vendor_key: col.key('dim_vendors', 'Key of the vendor: TENANT-ID.'),
+  vendor_name: col.text('Name of the vendor.'),
 } as const
 
 /** What differs between the kinds of lines. Each has its rows as `l`. */
@@ -57,6 +64,7 @@ interface Kind {
   readonly technician?: string
   readonly inventory?: string
   readonly brand?: string
+  readonly vendor?: string
 }
 
 const unknownId = 'cast(null as bigint)'
@@ -64,7 +72,8 @@ const unknownText = 'cast(null as text)'
 
 /** The lines of one kind. */
 function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
-  const { kind, technician, from } = given
+  const { kind, technician, inventory, vendor, from } = given
+  const vendors = `left join {vendors} v on v.tenant_id = l.tenant_id and v.id = ${vendor}`
   const staffs = `left join {staffs} t on t.tenant_id = l.tenant_id and t.id = ${technician}`
   return {
     select: {
@@ -81,7 +90,7 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
       technician_id: technician ?? unknownId,
       technician_key: technician ? q.key('l.tenant_id', technician) : unknownText,
       technician_name: technician ? q.name('staffs', 't', technician) : unknownText,
-      inventory_id: given.inventory ?? unknownId,
+      inventory_id: inventory ?? unknownId,
       brand: given.brand ?? unknownText,
       quantity: given.quantity,
       price_cents: given.price,
@@ -93,10 +102,16 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
       taxable: 'coalesce(l.taxable, true)',
       service_key: q.key('l.tenant_id', 'l.repair_order_id', 'l.service_id'),
       tax_cents: 'l._tax_cents',
+      net_where_cost_known_cents:
+        'case when l._cost_cents is null then 0 else coalesce(l._amount_cents - l._discount_cents, 0) end',
+      inventory_key: inventory ? q.key('l.tenant_id', inventory) : unknownText,
+      vendor_id: vendor ?? unknownId,
+      vendor_key: vendor ? q.key('l.tenant_id', vendor) : unknownText,
+      vendor_name: vendor ? q.name('vendors', 'v', vendor) : unknownText,
     },
     from: `${from} ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      ${technician ? staffs : ''}`,
+      ${technician ? staffs : ''}${vendor ? vendors : ''}`,
   }
 }
 
@@ -130,6 +145,7 @@ export default defineView({
       description: 'l.name',
       quantity: '1',
       price: sane('l.price_cents'),
+      vendor: 'l.vendor_id',
     }),
     linesOf(q, {
       kind: 'hazmat',

@@ -55,6 +55,14 @@ const ofTotals = [
   'created_at_local',
   'closed_at_local',
   'exempt_sales_cents',
+  'taxable_sales_cents',
+  'untaxed_sales_cents',
+  'started_at_local',
+  'picked_up_at_local',
+  'due_in_on',
+  'due_in_at_local',
+  'due_out_on',
+  'due_out_at_local',
 ] as const
 
 /**
@@ -82,7 +90,7 @@ export default defineView({
     state: col.text('`estimate`, `in_progress` or `invoice`.'),
     status_id: col.id('Its status.'),
     status_name: col.text('Name of the status, from report.names; otherwise `status 4`.'),
-    label: col.text('Text of its label.'),
+    label: col.text('Text of its label.', { personal: true }),
     created_on: col.day("The day it was created, in the shop's time zone."),
     started_on: col.day("The day work began, in the shop's time zone; null for estimates."),
     picked_up_on: col.day(
@@ -92,17 +100,20 @@ export default defineView({
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
     customer_name: col.text(
       'Company; otherwise the first and last name of the customer; otherwise `customer 5`.',
+      { personal: true },
     ),
     customer_source: col.text('Marketing source of the customer.'),
     vehicle_id: col.id('The vehicle.'),
     vehicle_key: col.key('dim_vehicles', 'Key of the vehicle: TENANT-ID.'),
-    vehicle_name: col.text('Name of the vehicle, from report.names; otherwise `vehicle 17`.'),
+    vehicle_name: col.text('Name of the vehicle, from report.names; otherwise `vehicle 17`.', {
+      personal: true,
+    }),
     technician_id: col.id('The assigned technician.'),
     technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID (staff_key of dim_staffs).'),
-    technician_name: col.text('Name of the technician; otherwise `staff 9`.'),
+    technician_name: col.text('Name of the technician; otherwise `staff 9`.', { personal: true }),
     advisor_id: col.id('The service advisor.'),
     advisor_key: col.key('dim_staffs', 'Key of the service advisor: TENANT-ID (staff_key of dim_staffs).'),
-    advisor_name: col.text('Name of the service advisor; otherwise `staff 9`.'),
+    advisor_name: col.text('Name of the service advisor; otherwise `staff 9`.', { personal: true }),
     labor_hours: col.hours('Hours of labor sold.'),
     rated_labor_hours: col.hours('Hours of lines whose service has a labor rate.'),
     labor_cents: col.cents.always('Labor, before its discount.'),
@@ -174,6 +185,26 @@ export default defineView({
     is_first_visit: col.boolean(
       "Whether it is the customer's first invoice: of those closed on the first day, the one that was closed first; null if it isn't an invoice or has no customer.",
     ),
+    taxable_sales_cents: col.cents(
+      'Sales that are taxed at a rate above 0, with the supply fee if parts are; null if unknown.',
+    ),
+    untaxed_sales_cents: col.cents(
+      'Sales and supply fee on which there is no tax, because the line or order is not taxable or the rate is 0; null if unknown.',
+    ),
+    started_at_local: col.text("When work began, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    picked_up_at_local: col.text(
+      "When the vehicle was picked up, in the shop's local time: YYYY-MM-DD HH:MM:SS.",
+    ),
+    due_in_on: col.day("The day the vehicle is to be dropped off, in the shop's time zone."),
+    due_in_at: col.timestamp('When the vehicle is to be dropped off.'),
+    due_in_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    due_out_on: col.day("The day the vehicle is to be picked up, in the shop's time zone."),
+    due_out_at_local: col.text(
+      "When the vehicle is to be picked up, in the shop's local time: YYYY-MM-DD HH:MM:SS.",
+    ),
+    odometer: col.integer('Odometer reading at drop-off, as the API sends it.', { unit: 'as sent' }),
+    odometer_out: col.integer('Odometer reading at pick-up, as the API sends it.', { unit: 'as sent' }),
+    updated_at: col.timestamp('When it was last changed at the source.'),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders
@@ -185,6 +216,7 @@ limit 20`,
     select: {
       ...takes('t', ...ofTotals),
       ...takes('o', 'created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_out_at', 'taxable'),
+      ...takes('o', 'due_in_at', 'odometer', 'odometer_out', 'updated_at'),
       ...takes('o', 'labor_tax_rate', 'part_tax_rate', 'sublet_tax_rate', 'hazmat_tax_rate'),
       label: 'o.label_text',
       closed_hour: 'cast(substr(t.closed_at_local, 12, 2) as bigint)',

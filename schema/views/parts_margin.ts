@@ -25,6 +25,14 @@ export default defineView({
     cost_band: col.text.always(
       "Band of the unit's cost in dollars: `0 under 5`, `1 5 to 20`, `2 20 to 50`, `3 50 to 100`, `4 100 to 250`, `5 250 and more`, `unknown`.",
     ),
+    net_cents: col.cents.always(
+      "`sold_cents` minus the line's share of the order's discount on parts: what it adds to the sales of its order.",
+    ),
+    net_margin_cents: col.cents('`net_cents` minus cost; null if either is unknown.'),
+    net_where_margin_known_cents: col.cents.always(
+      '`net_cents` if the margin is known, otherwise 0. A margin after discount divides `net_margin_cents` by this.',
+    ),
+    inventory_key: col.key('inventory_value', 'Key of the inventory item: TENANT-ID.'),
   },
   example:
     'select cost_band, sum(case when margin_cents is not null then sold_cents end) as sold_where_margin_known_cents, sum(margin_cents) as margin_cents, count(*) - count(margin_cents) as without_margin from parts_margin group by cost_band order by cost_band',
@@ -54,6 +62,11 @@ export default defineView({
         when l.cost_cents < 2000 then '1 5 to 20' when l.cost_cents < 5000 then '2 20 to 50'
         when l.cost_cents < 10000 then '3 50 to 100' when l.cost_cents < 25000 then '4 100 to 250'
         else '5 250 and more' end`,
+      net_cents: 'coalesce(l._amount_cents - l._discount_cents, 0)',
+      net_margin_cents: 'l._amount_cents - l._discount_cents - l._cost_cents',
+      net_where_margin_known_cents:
+        'case when l._cost_cents is null then 0 else coalesce(l._amount_cents - l._discount_cents, 0) end',
+      inventory_key: q.key('l.tenant_id', 'l.part_inventory_id'),
     },
     from: `{repair_order_parts} l ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id

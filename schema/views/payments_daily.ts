@@ -1,8 +1,5 @@
-import { joinOrder, sane } from '../lines.js'
+import { joinOrder, named, sane } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
-
-/** A blank word counts as missing. */
-const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`
 
 const entered = (q: ViewWords): JoinedDay => q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'l.created_at')
 

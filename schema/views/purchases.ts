@@ -24,6 +24,10 @@ export default defineView({
     amount_cents: col.cents(
       'Quantity times unit cost, rounded to cents, negative for returns; null if unknown.',
     ),
+    payment_type: col.text('Form of payment.'),
+    inventory_key: col.key('inventory_value', 'Key of the inventory item: TENANT-ID.'),
+    entered_at: col.timestamp('When the purchase was entered.'),
+    entered_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     'select vendor_key, vendor_name, sum(amount_cents) as amount_cents, count(*) - count(amount_cents) as without_amount from purchases group by vendor_key, vendor_name order by amount_cents desc, vendor_key',
@@ -49,6 +53,10 @@ export default defineView({
         quantity: saneUnits(units),
         unit_cost_cents: sanePrice('l.cost_cents'),
         amount_cents: worth(q, units, 'l.cost_cents'),
+        payment_type: 'p.payment_type',
+        inventory_key: q.key('p.tenant_id', 'l.inventory_id'),
+        entered_at: 'p.created_at',
+        entered_at_local: entered(q).local,
       },
       from: `{purchase_records} p
         join {purchase_record_line_items} l on l.tenant_id = p.tenant_id and l.purchase_record_id = p.id

@@ -13,7 +13,7 @@ export default defineView({
     number: col.integer('Its number.'),
     customer_id: col.id('The customer.'),
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
-    customer_name: col.text('Name of the customer.'),
+    customer_name: col.text('Name of the customer.', { personal: true }),
     total_cents: col.cents('Total; null if it is unknown.'),
     sales_cents: col.cents.always('Sales, which are known even if the total is not.'),
     paid_cents: col.cents.always('Amount paid.'),
@@ -22,6 +22,9 @@ export default defineView({
     bucket: col.text('`0 to 30`, `31 to 60`, `61 to 90` or `over 90` days.'),
     at_least_due_cents: col.cents.always(
       'The least the customer owes: the balance or, if that is unknown, the known sales, fee and taxes minus payments. Never below 0.',
+    ),
+    is_owed: col.boolean.always(
+      'Whether something is known to be owed: `at_least_due_cents` is above 0. The other rows are credits, and invoices whose unknown part may be 0.',
     ),
   },
   example:
@@ -48,6 +51,7 @@ export default defineView({
       bucket:
         "case when x.days is null then null when x.days <= 30 then '0 to 30' when x.days <= 60 then '31 to 60' when x.days <= 90 then '61 to 90' else 'over 90' end",
       at_least_due_cents: 'x.at_least_due_cents',
+      is_owed: 'x.at_least_due_cents > 0',
     },
     from: `(
       select o.*, ${daysSinceClosing(q, 'o')} as days, ${atLeastDue('o')} as at_least_due_cents from {repair_order_totals} o where ${isUnsettled('o')}) x

@@ -20,6 +20,14 @@ function worthOf(q: ViewWords): string {
   return `case when r.quick_price_cents is not null then ${sane('r.quick_price_cents')} when exists (${services}) then ${sums.join(' + ')} end`
 }
 
+/** A past recommendation says so once its order is closed; before that, one that was imported is sold. */
+const isDone = `coalesce(r.imported, false) or exists (
+        select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id
+          and p._deleted_at is null and (p.done = true or p.imported = true))`
+
+const categoryId = `(select s.category_id from {recommendation_services} s
+        where s.tenant_id = r.tenant_id and s.recommendation_id = r.id order by s.position limit 1)`
+
 const recommended = (q: ViewWords): JoinedDay => q.shopDay('d', 'r.tenant_id', 'o.shop_id', 'r.created_at')
 
 export default defineView({
@@ -35,7 +43,7 @@ export default defineView({
     repair_order_key: col.text('Key of that order: TENANT-ID.'),
     customer_id: col.id('The customer of that order.'),
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
-    customer_name: col.text('Name of the customer.'),
+    customer_name: col.text('Name of the customer.', { personal: true }),
     description: col.text('Title of the recommended service.'),
     kind: col.text.always('`quick` if it has a price but no service, otherwise `service`.'),
     decision: col.text.always('`approved`, `declined` or `undecided`.'),
@@ -46,6 +54,14 @@ export default defineView({
     value_cents: col.cents(
       'The quick price; otherwise the total of its lines before discount and tax; null if a line has no price.',
     ),
+    done: col.boolean.always(
+      'Whether staff closed it: it was sold on an order, sold later, or marked done by hand, and is no longer shown to the customer.',
+    ),
+    is_to_sell: col.boolean.always('Whether it can still be sold: it is neither on an order nor done.'),
+    category_id: col.id('Category of the recommended service; null for a quick one.'),
+    category: col.text('Text of the category.'),
+    recommended_at: col.timestamp('When it was recommended.'),
+    recommended_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     'select decision, count(*) as recommendations, sum(value_cents) as value_cents, count(*) - count(value_cents) as without_value from recommendation_conversion group by decision order by decision',
@@ -72,11 +88,18 @@ export default defineView({
       sold_later:
         'exists (select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id and p.imported = true and p._deleted_at is null)',
       value_cents: worthOf(q),
+      done: isDone,
+      is_to_sell: `not (${isDone})`,
+      category_id: categoryId,
+      category: 'k.text',
+      recommended_at: 'r.created_at',
+      recommended_at_local: recommended(q).local,
     },
     from: `{recommendations} r
       left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id and o._deleted_at is null
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id ${recommended(q).join}
+      left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
+      left join {categories} k on k.tenant_id = r.tenant_id and k.id = ${categoryId} ${recommended(q).join}
       where r._deleted_at is null`,
   }),
 })

@@ -37,6 +37,12 @@ export default defineView({
     lines_without_hours: col.count.always(
       'Labor lines whose hours are unknown or out of range. They are in neither `labor_hours` nor `labor_cents`.',
     ),
+    sales_where_profit_known_cents: col.cents.always(
+      'Sales of the service if its gross profit is known, otherwise 0. A margin divides the gross profit by this.',
+    ),
+    completed_on: col.day("The day staff marked it completed, in the shop's time zone."),
+    completed_at: col.timestamp('When staff marked it completed.'),
+    completed_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
   },
   example:
     "select title, count(*) as sold, sum(sales_cents) as sales_cents from service_totals where state = 'invoice' group by title order by sales_cents desc limit 10",
@@ -64,6 +70,10 @@ export default defineView({
       cost_cents: 's._cost_cents',
       gross_profit_cents: 's._gross_profit_cents',
       lines_without_hours: 's._hours_unknown',
+      sales_where_profit_known_cents: `case when s._gross_profit_cents is null then 0 else ${sales} end`,
+      completed_on: 's._completed_on',
+      completed_at: 's.completed_at',
+      completed_at_local: 's._completed_at_local',
     },
     from: `{repair_order_services} s ${joinOrder('s')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id

@@ -1,13 +1,19 @@
 import { figures } from '../figures/index.js'
 import { isInvoice } from '../open.js'
 import { figuresOfMonths, momentsOf, type PlainLeg, periodColumns, stacked } from '../periods.js'
+import { isReckoned, orReckoned, reckonedLegs } from '../reckoned.js'
 import { col, common, defineView, type ViewColumn, type ViewWords } from '../view.js'
 
 const ofDays = figuresOfMonths(figures)
 const moments = momentsOf(figures)
+/** The figure that also follows from the records. */
+const owed = 'receivables_cents'
 
 const momentColumn = ({ name, doc, unit }: (typeof moments)[number]): [string, ViewColumn] => {
-  const text = `${doc} From the last snapshot of the month; null before the first snapshot.`
+  const text =
+    name === owed
+      ? `${doc} From the last snapshot of the month; reckoned from closings and payments for months without one (\`receivables_is_reckoned\`).`
+      : `${doc} From the last snapshot of the month; null before the first snapshot.`
   return [name, unit === 'cents' ? col.cents(text) : col.count(text)]
 }
 
@@ -96,6 +102,10 @@ export default defineView({
       "Whether the month is complete: it is over, `first_day` is before it or in its first three days, and every list behind the figures is complete through its end. Lists that are switched off (resources.NAME.enabled) or that the API doesn't offer are ignored. If false, the figures may still change or cover only part of the month.",
     ),
     ...figureColumns,
+    month_start: col.day('The first day of the month, for tools that need a date.'),
+    receivables_is_reckoned: col.boolean.always(
+      'Whether `receivables_cents` follows from closings and payments because the month has no snapshot. It is null instead for months that a payment deleted later, or an order opened again, makes unsure. Invoices whose total is unknown are left out.',
+    ),
   },
   example: `select month, sum(sales_cents) as sales_cents,
   100.0 * sum(gross_margin_numerator) / nullif(sum(gross_margin_denominator), 0) as gross_margin
@@ -117,9 +127,13 @@ limit 12`,
       is_whole: `coalesce(${q.dayText('p.first_day')} <= x.period || '-03' and x.period < ${q.month('t.day')}
         and c.through >= ${endOfMonth}, false)`,
       ...Object.fromEntries(periodColumns(ofDays, q).map(({ name, sql }) => [name, sql])),
-      ...Object.fromEntries(moments.map(({ name }) => [name, `x.${name}`])),
+      ...Object.fromEntries(
+        moments.map(({ name }) => [name, name === owed ? orReckoned(`x.${name}`) : `x.${name}`]),
+      ),
+      month_start: 'm.day',
+      receivables_is_reckoned: isReckoned(`x.${owed}`),
     },
-    from: `(${stacked(q.byMonth, ofDays, q.month, [frame(q), snapshots(q)])}) x
+    from: `(${stacked(q.plainDays, ofDays, q.month, [frame(q), snapshots(q), ...reckonedLegs(q)])}) x
       left join places p on p.tenant_id = x.tenant_id and p.shop_id = x.shop_id
       left join today t on t.zone = p.zone
       left join complete c on c.tenant_id = x.tenant_id

@@ -15,8 +15,10 @@ export default defineView({
       'The technician of the labor line, who may differ from the technician of the order; null if none is named.',
     ),
     technician_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
-    technician_name: col.text('Name of the technician.'),
-    invoices: col.count.always('Invoices with their labor. An invoice counts for each of its technicians.'),
+    technician_name: col.text('Name of the technician.', { personal: true }),
+    invoices: col.count.always(
+      'Invoices with their labor. An invoice counts for each of its technicians and days, so they do not add up over technicians: `hours_per_car` and `invoices` count each once.',
+    ),
     sold_hours: col.hours(
       'Hours of their labor lines: hours sold, not hours worked. The API does not show hours worked.',
     ),

@@ -20,12 +20,13 @@ export interface TotalsCase {
   readonly row: Readonly<Record<string, unknown>>
   /**
    * By array: amount, discount, tax and cost of each line, in the order of the record. For services: billionths of
-   * hours, labor and its discount, parts and their discount, sublets, hazmats, cost, gross profit, lines without hours.
+   * hours, labor and its discount, parts and their discount, sublets, hazmats, cost, gross profit, lines without hours, day and clock of
+   * completion.
    */
   readonly nets?: Nets | undefined
 }
 
-type Nets = Readonly<Record<string, readonly (readonly (number | null)[])[]>>
+type Nets = Readonly<Record<string, readonly (readonly (number | string | null)[])[]>>
 type Row = Readonly<Record<string, unknown>>
 type Written = readonly [name: string, services: readonly ServiceOfOrder[], row: Row, more?: Row, nets?: Nets]
 
@@ -766,8 +767,8 @@ const services: Written[] = [
     { labor_discount_cents: 1000, part_discount_cents: 100 },
     {
       services: [
-        [2e9, 20_000, 667, 2000, 67, 0, 0, 1200, 20_066, 0],
-        [1e9, 10_000, 333, 1000, 33, 700, 710, 700, 11_344, 0],
+        [2e9, 20_000, 667, 2000, 67, 0, 0, 1200, 20_066, 0, null, null],
+        [1e9, 10_000, 333, 1000, 33, 700, 710, 700, 11_344, 0, null, null],
       ],
     },
   ],
@@ -784,11 +785,11 @@ const services: Written[] = [
     {},
     {
       services: [
-        [5e8, 5000, 0, 0, 0, 0, 0, 0, null, 2],
-        [0, 0, 0, 1020, 0, 0, 0, 10, null, 0],
-        [0, 0, 0, 0, 0, 0, 0, 300, null, 0],
-        [0, 0, 0, 0, 0, 0, 20, 0, null, 0],
-        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [5e8, 5000, 0, 0, 0, 0, 0, 0, null, 2, null, null],
+        [0, 0, 0, 1020, 0, 0, 0, 10, null, 0, null, null],
+        [0, 0, 0, 0, 0, 0, 0, 300, null, 0, null, null],
+        [0, 0, 0, 0, 0, 0, 20, 0, null, 0, null, null],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, null, null],
       ],
     },
   ],
@@ -797,7 +798,59 @@ const services: Written[] = [
     [{ labor_rate_cents: 0, labors: Array.from({ length: 10_001 }, () => labor(99_999.5)) }],
     { labor_cents: 0, lines_without_price: 0 },
     {},
-    { services: [[null, 0, 0, 0, 0, 0, 0, 0, 0, 0]] },
+    { services: [[null, 0, 0, 0, 0, 0, 0, 0, 0, 0, null, null]] },
+  ],
+  [
+    "a service that was completed has the shop's day and clock",
+    [{ completed_at: '2026-03-01T05:30:00.000000Z' }, { completed_at: null }],
+    {},
+    {},
+    {
+      services: [
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '2026-03-01', '2026-03-01 05:30:00'],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, null, null],
+      ],
+    },
+  ],
+]
+
+/** Which part of the sales and the supply fee is taxed. */
+const taxability: Written[] = [
+  [
+    'a kind whose rate is 0 is untaxed, and the supply fee goes with parts',
+    [{ labors: [labor(1)], parts: [part(1, 1000), part(1, 500, 0, false)] }],
+    { taxable_sales_cents: 1100, untaxed_sales_cents: 10_500 },
+    { labor_tax_rate: 0, supply_fee_cents: 100 },
+  ],
+  [
+    'a fee on parts without a rate is untaxed too',
+    [{ labors: [labor(1)], parts: [part(1, 1000)] }],
+    { taxable_sales_cents: 10_000, untaxed_sales_cents: 1100 },
+    { part_tax_rate: 0, supply_fee_cents: 100 },
+  ],
+  [
+    'all of an order that is not taxable is untaxed',
+    [{ labors: [labor(1)] }],
+    { taxable_sales_cents: 0, untaxed_sales_cents: 10_100 },
+    { taxable: false, supply_fee_cents: 100 },
+  ],
+  [
+    'it is unknown what is taxed if the order does not say, or a rate is missing where there is something to tax',
+    [{ labors: [labor(1)] }],
+    { taxable_sales_cents: null, untaxed_sales_cents: null },
+    { labor_tax_rate: null, supply_fee_cents: 100 },
+  ],
+  [
+    'an unknown fee leaves untaxed sales unknown, and taxable ones if parts are taxed',
+    [{ labors: [labor(1)] }],
+    { taxable_sales_cents: null, untaxed_sales_cents: null },
+    { supply_fee_cents: null },
+  ],
+  [
+    'discounts are off the lines that bear them',
+    [{ parts: [part(1, 600), part(1, 400, 0, false)] }],
+    { taxable_sales_cents: 540, untaxed_sales_cents: 360 },
+    { part_discount_cents: 100, supply_fee_cents: 0 },
   ],
 ]
 
@@ -812,4 +865,5 @@ export const cases: readonly TotalsCase[] = [
   ...times,
   ...shared,
   ...services,
+  ...taxability,
 ].map(([name, of, row, more, nets], i) => ({ name, row, nets, record: order(i + 1, of, more) }))

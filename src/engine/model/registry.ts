@@ -117,7 +117,13 @@ export function withColumns(resource: Resource, columns: Readonly<Record<string,
   }
   const fields = promoted.map(([name, kind]) => {
     const doc = 'Not in the API documentation; the configuration made it a column.'
-    return [name, field(kind, doc, { nullable: true })] as const
+    const { undeclared } = resource
+    // What nobody has judged may be anything: the preset hides it.
+    const personal = undeclared && {
+      ...undeclared,
+      preset: kind === 'text' ? ('hash' as const) : ('drop' as const),
+    }
+    return [name, field(kind, doc, { nullable: true, ...(personal && { personal }) })] as const
   })
   return { ...resource, fields: { ...resource.fields, ...Object.fromEntries(fields) } }
 }

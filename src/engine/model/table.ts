@@ -1,5 +1,5 @@
 import type { Derived } from '../../../schema/derive.js'
-import type { Children, Field, Kind, Resource, Scalars, Shape } from '../../../schema/resource.js'
+import type { Children, Field, Kind, Personal, Resource, Scalars, Shape } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
 import { computedColumns, computedName } from './computedcolumns.js'
@@ -19,6 +19,8 @@ export interface Column {
   readonly values?: readonly string[]
   /** The table whose id this is. */
   readonly references?: string
+  /** Whose data it is. Absent if it says nothing about a person. */
+  readonly personal?: Personal
   /** The derived table whose rule computes it from the whole record, or `_name`. No page of the source contains it. */
   readonly computedBy?: string
 }
@@ -102,6 +104,7 @@ const ofField = (name: string, field: Field, nullable: boolean): Column => ({
   doc: field.doc,
   ...(field.values ? { values: field.values } : {}),
   ...(field.references ? { references: field.references } : {}),
+  ...(field.personal ? { personal: field.personal } : {}),
 })
 
 /** The columns of an object's own values, including nested objects, in declared order. */
@@ -139,7 +142,7 @@ const rootTable = (resource: Resource): Table => {
       syncedAt,
       deletedAt,
       unlistedAt,
-      extra,
+      resource.undeclared ? { ...extra, personal: resource.undeclared } : extra,
       ...computedName(resource),
       ...(resource.history ? [seenFrom] : []),
     ],

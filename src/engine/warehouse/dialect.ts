@@ -40,6 +40,17 @@ export interface DayRun {
   readonly end: number
 }
 
+/** A stretch of time in which a zone's clocks run evenly. */
+export interface ClockRun {
+  /** The number of its first day. Later ones begin when its clocks show midnight. */
+  readonly first: number
+  /** In seconds since 1970, as its end. */
+  readonly start: number
+  readonly end: number
+  /** How many seconds its clocks are ahead of UTC. */
+  readonly offset: number
+}
+
 /** Queries for the days of a calendar. */
 export interface CalendarSql {
   /**
@@ -49,9 +60,11 @@ export interface CalendarSql {
   dayRows(runs: readonly DayRun[]): Expression<unknown>
   /**
    * A query for each day of these runs and each UTC day that it is part of: `utc_day` as text, `YYYY-MM-DD`; `from_at`
-   * and `to_at`, when the day begins and ends; `day`. undefined if no view needs them: filling them takes time.
+   * and `to_at`, when the day begins and ends, or the part of it in which clocks run evenly; `day`; and `local_at`, what
+   * clocks show at `from_at`, null for the day's midnight. Or, where views find days otherwise, one row for each run:
+   * filling all takes time.
    */
-  utcDayRows?(runs: readonly DayRun[]): Expression<unknown>
+  utcDayRows(runs: readonly ClockRun[]): Expression<unknown>
   /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */
   utcDay?(instant: string): string
 }

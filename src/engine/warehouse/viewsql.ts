@@ -21,6 +21,10 @@ export interface ShopInstant {
   readonly instant: string
 }
 
+/** Whether its values are exact to nine decimals. */
+export const isNine = <K extends string>(kind: K): kind is K & ('hours' | 'quantity') =>
+  kind === 'hours' || kind === 'quantity'
+
 /** The years that the calendar and the indexes by UTC day know: views show no day for an instant of other years. */
 export const calendarYears = { first: 1990, end: 2060 } as const
 

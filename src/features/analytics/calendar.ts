@@ -2,7 +2,7 @@
  * The calendar in the warehouse: when each day begins in each time zone in use. It is filled when a zone comes into
  * use, extended by a year when a year has passed, and refilled when Node's time zone rules change. The rows that begin
  * a stretch of days are a short form of it, which the views of Postgres use; those of SQLite use a long form,
- * `report_utc_days`.
+ * `report_utc_days`. That also has what clocks show, on Postgres where it begins to be something else.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import { fromMicros } from '../../engine/base/timestamp.js'
@@ -34,18 +34,14 @@ function filling(
   const last = withAnalytics(db)
     .insertInto('report_days')
     .values({ zone, from_at: fromMicros(BigInt(days.start(end)) * 1000n), stretch: 1 })
-  const utcDays = dialect.sql.calendar.utcDayRows?.(runs)
-  const byUtcDay = utcDays
-    ? withAnalytics(db)
-        .insertInto('report_utc_days')
-        .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day'])
-        .expression(
-          sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day from (${utcDays}) as days where true`,
-        )
-    : []
-  return [filled, last, byUtcDay]
-    .flat()
-    .map((statement) => statement.onConflict((c) => c.doNothing()).compile())
+  const utcDays = dialect.sql.calendar.utcDayRows(days.clockRuns(runs))
+  const byUtcDay = withAnalytics(db)
+    .insertInto('report_utc_days')
+    .columns(['zone', 'utc_day', 'from_at', 'to_at', 'day', 'local_at'])
+    .expression(
+      sql`select ${sql.lit(zone)}, utc_day, from_at, to_at, day, local_at from (${utcDays}) as days where true`,
+    )
+  return [filled, last, byUtcDay].map((statement) => statement.onConflict((c) => c.doNothing()).compile())
 }
 
 /** The number of the first day after a zone's calendar in the warehouse; undefined if it has none. */
@@ -68,7 +64,7 @@ async function storedEnd(warehouse: Warehouse, zone: string): Promise<number | u
  * copy in another kind of database needs others.
  */
 const rulesOf = ({ dialect }: Pick<Warehouse, 'dialect'>): string =>
-  `${process.versions.tz ?? 'unknown'}/4${dialect.sql.calendar.utcDayRows ? '' : ' short'}`
+  `${process.versions.tz ?? 'unknown'}/5${dialect.sql.calendar.utcDay ? '' : ' short'}`
 const memory = 'calendar'
 
 async function knowsRules(warehouse: Warehouse): Promise<boolean> {

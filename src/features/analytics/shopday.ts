@@ -6,7 +6,7 @@
 import { IANAZone } from 'luxon'
 import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
-import type { DayRun } from '../../engine/warehouse/dialect.js'
+import type { ClockRun, DayRun } from '../../engine/warehouse/dialect.js'
 import { clockText } from '../../engine/warehouse/learnedrules.js'
 import { calendarYears } from '../../engine/warehouse/viewsql.js'
 
@@ -41,6 +41,22 @@ function append(runs: OpenRun[], { first, days, start }: OpenRun): void {
   const follows = last && last.first + last.days === first && last.start + last.days * daySeconds === start
   if (follows) runs[runs.length - 1] = { ...last, days: last.days + days }
   else runs.push({ first, days, start })
+}
+
+/**
+ * Appends a run, and merges it if the one before it goes on. Where clocks went back over midnight, they show the day
+ * before until midnight comes again: that is a run by itself.
+ */
+function appendClock(runs: ClockRun[], run: ClockRun): void {
+  const midnight = run.first * daySeconds - run.offset
+  if (run.start < midnight && midnight < run.end) {
+    runs.push({ ...run, end: midnight }, { ...run, start: midnight })
+    return
+  }
+  const last = runs.at(-1)
+  const goesOn = last?.end === run.start && last.offset === run.offset && run.start === midnight
+  if (last && goesOn) runs[runs.length - 1] = { ...last, end: run.end }
+  else runs.push(run)
 }
 
 /** When the days of one zone begin, found on demand. */
@@ -78,6 +94,36 @@ class ZoneDays {
     }
     const last = this.start(end) / 1000
     return runs.map((run, i) => ({ ...run, end: runs[i + 1]?.start ?? last }))
+  }
+
+  /** When the clocks change within these runs of days, and where they show the same midnight twice. */
+  clockRuns(days: readonly DayRun[]): ClockRun[] {
+    const runs: ClockRun[] = []
+    for (const { first, days: count, start, end } of days) {
+      const last = { first: first + count - 1, start: start + (count - 1) * daySeconds, end }
+      const change = this.#change(last.start, end)
+      if (change > start) appendClock(runs, { first, start, end: change, offset: this.#seconds(start) })
+      if (change < end)
+        appendClock(runs, { first: last.first, start: change, end, offset: this.#seconds(change) })
+    }
+    return runs
+  }
+
+  #seconds(at: number): number {
+    return this.#offset(at * 1000) / 1000
+  }
+
+  /** The instant between two at which the offset changes, in seconds; the second one if it doesn't. */
+  #change(start: number, end: number): number {
+    const [before, after] = [this.#seconds(start), this.#seconds(end - 1)]
+    if (before === after) return end
+    let [from, to] = [start, end]
+    while (to - from > 1) {
+      const middle = Math.floor((from + to) / 2)
+      if (this.#seconds(middle) === before) from = middle
+      else to = middle
+    }
+    return to
   }
 
   /** Whether the seven days from this one on begin where the offset around them puts them. */
@@ -145,7 +191,7 @@ class ZoneDays {
 
 const zones = new Map<string, ZoneDays>()
 
-export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs' | 'offsetAt'> {
+export function daysOf(zone: string): Pick<ZoneDays, 'start' | 'runs' | 'clockRuns' | 'offsetAt'> {
   const known = zones.get(zone)
   if (known) return known
   const days = new ZoneDays(zone)

@@ -26,16 +26,19 @@ export const analyticsTables = {
     ],
   }),
   report_utc_days: define({
-    doc: "The day in each time zone in use at each instant, by UTC day, for joins by equality: of the one or two rows of a zone and an instant's UTC day, the instant is between `from_at` and `to_at` in one. Empty on Postgres, whose views search `report_days`.",
+    doc: "The day in each time zone in use at each instant, by UTC day, for joins by equality: of the few rows of a zone and an instant's UTC day, the instant is between `from_at` and `to_at` in one. On Postgres, whose views search, only what clocks show: one row for each time in which they run evenly.",
     key: ['zone', 'utc_day', 'from_at'],
     fields: {
       zone: text('Time zone, as an IANA name.'),
       utc_day: text(
         'A UTC day that the day is part of, as YYYY-MM-DD: the first ten characters of an instant.',
       ),
-      from_at: timestamp('When the day begins there, in UTC.'),
-      to_at: timestamp('When it ends: the next day begins.'),
+      from_at: timestamp('When the day begins there, in UTC, or the clocks have changed within it.'),
+      to_at: timestamp('When it ends: the next day begins, or the clocks change.'),
       day: field('day', 'The day.'),
+      local_at: text(
+        'What the clocks show at `from_at`, YYYY-MM-DD HH:MM:SS; null if they show midnight of the day.',
+      ),
     },
   }),
   report_zones: define({

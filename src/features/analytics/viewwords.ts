@@ -105,7 +105,7 @@ const quotient = (dividend: string, divisor: string): string =>
   `cast((${dividend} - ${dividend} % ${divisor}) / ${divisor} as bigint)`
 
 export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
-  get byMonth() {
+  get plainDays() {
     return viewWords({ ...sql, shopDay: sql.computedDay }, settings)
   },
   now: sql.now,

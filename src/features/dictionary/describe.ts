@@ -26,6 +26,7 @@ import { joinsOf } from './joins.js'
 const viewTypes: Readonly<Record<ViewKind, { readonly postgres: string; readonly sqlite: string }>> = {
   ...columnTypes,
   hours: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
+  quantity: { postgres: 'numeric(18,9)', sqlite: 'REAL' },
   boolean: { postgres: 'boolean', sqlite: 'BOOLEAN' },
 }
 
@@ -45,6 +46,7 @@ const describeColumn = (column: Column): DictionaryColumn => ({
   description: column.doc,
   ...(column.values ? { values: column.values } : {}),
   ...(column.references ? { references: column.references } : {}),
+  ...(column.personal ? { personal: true } : {}),
 })
 
 /**
@@ -82,6 +84,7 @@ const describeViewColumn = ([name, column]: [string, ViewColumn]): DictionaryCol
   unit: column.unit ?? unitOf(name, column.kind),
   description: column.doc,
   ...(column.references ? { references: column.references } : {}),
+  ...(column.personal ? { personal: true } : {}),
   ...(column.isUnique ? { unique: true } : {}),
 })
 

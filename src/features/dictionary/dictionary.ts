@@ -24,6 +24,8 @@ export interface DictionaryColumn {
   readonly description: string
   readonly values?: readonly string[]
   readonly references?: string
+  /** It says something about a person. */
+  readonly personal?: true
   /** For views, whose keys no database knows: no two rows have the same value. */
   readonly unique?: true
 }

@@ -47,7 +47,7 @@ const linkToFigure = ({ name, label }: DictionaryFigure, { placeOfFigure }: Arou
 function details(column: DictionaryColumn, around: Around): string {
   const values = column.values ? ` Values: ${column.values.map(code).join(', ')}.` : ''
   const refers = column.references ? ` Refers to ${linkTo(column.references, around)}.` : ''
-  return inCell(column.description + values + refers)
+  return inCell(column.description + values + refers + (column.personal ? ' Personal.' : ''))
 }
 
 /** A Markdown table with aligned columns, readable as plain text too. */

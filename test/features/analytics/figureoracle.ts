@@ -12,9 +12,12 @@ import {
   list,
   priceOf,
   sum,
+  taxableOf,
   unitsOf,
+  untaxedOf,
   type World,
   worth,
+  worthOfRecommendation,
 } from './oracle.js'
 
 /** A figure's value in a group. Unknown is null; `left` is how many rows have no value. */
@@ -30,6 +33,7 @@ interface Sum {
   readonly values: Value[]
   readonly below: bigint[]
   readonly seen: Set<unknown>
+  readonly things: Set<unknown>
   left: number
   /** Rows with a value. */
   known: number
@@ -40,7 +44,14 @@ class Month {
   private readonly sums = new Map<string, Sum>()
 
   private of(name: string): Sum {
-    const found = this.sums.get(name) ?? { values: [], below: [], seen: new Set(), left: 0, known: 0 }
+    const found = this.sums.get(name) ?? {
+      values: [],
+      below: [],
+      seen: new Set(),
+      things: new Set(),
+      left: 0,
+      known: 0,
+    }
     this.sums.set(name, found)
     return found
   }
@@ -51,6 +62,13 @@ class Month {
     if (value === null) figure.left += 1
     else figure.known += 1
     if (below !== undefined) figure.below.push(below)
+  }
+
+  /** Adds to a sum that is divided by how many different things there are. */
+  addPer(name: string, value: Value, thing: unknown): void {
+    const { things } = this.of(name)
+    this.add(name, value, one(!things.has(thing)))
+    things.add(thing)
   }
 
   /** Counts rows that are left out although they count as something. */
@@ -119,6 +137,12 @@ function addInvoice(month: Month, business: Business, bill: Bill): void {
   for (const [i, kind] of ['labor', 'parts', 'sublets', 'hazmats'].entries())
     month.add(`${kind}_tax_cents`, taxes[i] ?? null)
   month.add('exempt_sales_cents', exemptOf(bill))
+  month.add('taxable_sales_cents', taxableOf(bill))
+  month.add('untaxed_sales_cents', untaxedOf(bill))
+  if (typeof order.vehicle_id === 'number') {
+    month.addPer('hours_per_car', hours, order.vehicle_id)
+    month.miss('hours_per_car', isUnpriced)
+  }
   for (const { kind, amount, cost } of lines)
     if (kind === 'part') {
       const margin = amount === null || cost === null ? null : amount - cost
@@ -167,11 +191,17 @@ function addRecommendations(placed: Placed, business: Business): void {
       .of('past_recommendations')
       .flatMap(({ recommendation_id, imported }) => (imported === true ? [recommendation_id] : [])),
   )
+  const done = new Set(
+    business.records
+      .of('past_recommendations')
+      .flatMap((past) => (past.imported === true || past.done === true ? [past.recommendation_id] : [])),
+  )
   for (const made of business.records.of('recommendations')) {
     const order = business.byOrder.get(Number(made.repair_order_id))?.order
     const isSold = made.approved === true || made.imported === true || sold.has(made.id)
     const month = placed.month(order?.shop_id ?? null, business.day(order?.shop_id, made.created_at))
     month.add('recommendation_close_rate', one(isSold), 1n)
+    if (made.imported !== true && !done.has(made.id)) month.add('to_sell_cents', worthOfRecommendation(made))
   }
 }
 

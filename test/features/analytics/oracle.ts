@@ -501,11 +501,15 @@ function partsMargin(business: Business): Row[] {
   )
 }
 
+/** What a recommendation would bring. */
+export function worthOfRecommendation(one: Fields): bigint | null {
+  if (typeof one.quick_price_cents === 'number') return cents(one.quick_price_cents)
+  const service = one.service as Fields | null
+  return service?.id ? sumOfAll(linesOf([service]).map(({ amount }) => amount)) : null
+}
+
 function recommendations(business: Business): Row[] {
   return business.records.of('recommendations').map((one) => {
-    const service = one.service as Fields | null
-    const lines = service?.id ? linesOf([service]) : []
-    const ofLines = service?.id ? sumOfAll(lines.map(({ amount }) => amount)) : null
     const isQuick = typeof one.quick_price_cents === 'number'
     const order = business.byOrder.get(Number(one.repair_order_id))?.order
     return {
@@ -513,14 +517,57 @@ function recommendations(business: Business): Row[] {
       recommendation_id: one.id,
       recommended_on: business.day(order?.shop_id, one.created_at),
       kind: isQuick ? 'quick' : 'service',
-      value_cents: isQuick ? cents(one.quick_price_cents) : ofLines,
+      value_cents: worthOfRecommendation(one),
     }
   })
 }
 
+const named = (text: unknown): string =>
+  typeof text === 'string' && text.trim() !== '' ? text.trim() : '(none)'
+
+/** Which payment brings an invoice to 0: the last one of anything, if all of them come to the total. */
+function paymentsLedger(business: Business): Row[] {
+  const all = business.records
+    .of('payments')
+    .filter(({ repair_order_id }) => business.byOrder.has(Number(repair_order_id)))
+  return groups(all, ({ repair_order_id }) => [repair_order_id]).flatMap(([one, payments]) => {
+    const bill = business.byOrder.get(Number(one.repair_order_id))
+    if (!bill) return []
+    const { order } = bill
+    const sorted = payments.toSorted((a, b) => {
+      const [first, second] = [String(a.created_at), String(b.created_at)]
+      return first < second ? -1 : first > second ? 1 : idOf(a) < idOf(b) ? -1 : 1
+    })
+    const last = sorted.findLastIndex(({ amount_cents }) => (cents(amount_cents) ?? 0n) !== 0n)
+    const closed = business.closed(order)
+    let paid = 0n
+    return sorted.map((payment, i) => {
+      const amount = cents(payment.amount_cents)
+      paid += amount ?? 0n
+      const day = business.day(order.shop_id, payment.created_at)
+      const settles = i === last && order.state === 'invoice' && bill.total !== null && paid === bill.total
+      const between =
+        day !== null && closed !== null ? (Date.parse(day) - Date.parse(closed)) / 86_400_000 : null
+      return {
+        tenant_id: business.tenant,
+        payment_id: payment.id,
+        paid_on: day,
+        paid_at_local: business.clock(order.shop_id, payment.created_at),
+        closed_on: closed,
+        repair_order_id: order.id,
+        customer_id: order.customer_id ?? null,
+        amount_cents: amount,
+        is_refund: amount !== null && amount < 0n,
+        is_deposit: closed === null || (day !== null && day < closed),
+        paid_so_far_cents: paid,
+        settled_on: settles ? day : null,
+        days_to_pay: settles && between !== null ? Math.max(0, between) : null,
+      }
+    })
+  })
+}
+
 function paymentsDaily(business: Business): Row[] {
-  const named = (text: unknown): string =>
-    typeof text === 'string' && text.trim() !== '' ? text.trim() : '(none)'
   const rows = business.records.of('payments').flatMap((payment) => {
     const order = business.byOrder.get(Number(payment.repair_order_id))?.order
     if (!order) return []
@@ -669,6 +716,40 @@ function totalsCheck(business: Business): Row[] {
   })
 }
 
+const inspections = (business: Business): Row[] =>
+  business.bills.flatMap(({ order }) =>
+    list(order, 'services').flatMap((service) =>
+      list(service, 'inspections').map((one) => ({
+        tenant_id: business.tenant,
+        repair_order_id: order.id,
+        closed_on: business.closed(order),
+        service_id: service.id,
+        inspection_id: one.id,
+        name: one.name ?? null,
+        result: one.state ?? null,
+        inspected_on: business.day(order.shop_id, one.updated_at),
+        inspected_at_local: business.clock(order.shop_id, one.updated_at),
+      })),
+    ),
+  )
+
+const handovers = (business: Business): Row[] =>
+  business.records.of('assignments').map((one) => {
+    const order = business.byOrder.get(Number(one.repair_order_id))?.order
+    const when = (instant: unknown): string | null => business.clock(order?.shop_id, instant)
+    return {
+      tenant_id: business.tenant,
+      assignment_id: one.id,
+      day: business.day(order?.shop_id, one.created_at),
+      from_staff_id: one.transfer_from_id ?? null,
+      to_staff_id: one.transfer_to_id ?? null,
+      created_at_local: when(one.created_at),
+      accepted_at_local: when(one.accepted_at),
+      cancelled_at_local: when(one.cancelled_at),
+      outcome: one.cancelled_at ? 'cancelled' : one.accepted_at ? 'accepted' : 'open',
+    }
+  })
+
 /** The untaxed part of an order: null if it is unknown whether it is taxable. */
 export function exemptOf(bill: Bill): bigint | null {
   if (bill.order.taxable === false) return bill.sales
@@ -681,6 +762,32 @@ export function exemptOf(bill: Bill): bigint | null {
       return sorted.map(({ item }, i) => (item.taxable === false ? (amounts[i] ?? 0n) - (off[i] ?? 0n) : 0n))
     }),
   )
+}
+
+/** What is taxed at a rate other than 0, with the supply fee if parts are: null if it is unknown. */
+export function taxableOf(bill: Bill): bigint | null {
+  const { order, gross, discount, fee } = bill
+  if (order.taxable === false) return 0n
+  if (order.taxable !== true) return null
+  const ofKinds = kinds.map((kind) => {
+    const rate = order[`${kind}_tax_rate`]
+    if (rate !== null && rate !== undefined && Number(rate) === 0) return 0n
+    const sorted = inOrder(bill, kind)
+    const amounts = sorted.map(({ amount }) => amount ?? 0n)
+    const off = shares(discount[kind], gross[kind], amounts)
+    const exempt = sum(
+      sorted.map(({ item }, i) => (item.taxable === false ? (amounts[i] ?? 0n) - (off[i] ?? 0n) : 0n)),
+    )
+    if (kind === 'part' && fee === null) return null
+    const taxed = gross[kind] - discount[kind] - exempt + (kind === 'part' ? (fee ?? 0n) : 0n)
+    return (rate === null || rate === undefined) && taxed !== 0n ? null : taxed
+  })
+  return sumOfAll(ofKinds)
+}
+
+export function untaxedOf(bill: Bill): bigint | null {
+  const taxed = taxableOf(bill)
+  return taxed === null || bill.fee === null ? null : bill.sales + bill.fee - taxed
 }
 
 /**
@@ -740,6 +847,15 @@ function orders(business: Business): Row[] {
     closed_hour: hourOf(business.clock(order.shop_id, order.closed_at)),
     exempt_sales_cents: exemptOf({ order, lines, gross, discount, hours, taxes, ...bill }),
     is_first_visit: isFirstVisit(business, order),
+    taxable_sales_cents: taxableOf({ order, lines, gross, discount, hours, taxes, ...bill }),
+    untaxed_sales_cents: untaxedOf({ order, lines, gross, discount, hours, taxes, ...bill }),
+    started_at_local: business.clock(order.shop_id, order.started_at),
+    picked_up_at_local: business.clock(order.shop_id, order.picked_up_at),
+    due_in_on: business.day(order.shop_id, order.due_in_at),
+    due_in_at_local: business.clock(order.shop_id, order.due_in_at),
+    due_out_on: business.day(order.shop_id, order.due_out_at),
+    due_out_at_local: business.clock(order.shop_id, order.due_out_at),
+    odometer: order.odometer ?? null,
     ...Object.fromEntries(kinds.map((kind) => [`${kind}_tax_rate`, order[`${kind}_tax_rate`] ?? null])),
   }))
 }
@@ -787,6 +903,9 @@ const views: Readonly<Record<string, (business: Business) => Row[]>> = {
   recommendation_conversion: recommendations,
   payments_daily: paymentsDaily,
   payments_check: paymentsCheck,
+  payments_ledger: paymentsLedger,
+  inspections,
+  handovers,
   inventory_value: inventoryValue,
   purchases,
   receivables,

@@ -60,5 +60,18 @@ const dayRows: CalendarSql['dayRows'] = (runs) => {
     from (values ${sql.join(values)}) as runs(first, days, start), generate_series(0, days - 1) as i`
 }
 
-/** The views find days in `report_days`. */
-export const calendar: CalendarSql = { dayRows }
+/** The views find days in `report_days`, and what clocks show in the run that an instant is in. */
+const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
+  const values = runs.map(
+    ({ first, start, end, offset }) =>
+      sql`(${sql.lit(first)}, ${sql.lit(start)}, ${sql.lit(end)}, ${sql.lit(offset)})`,
+  )
+  const shown = (seconds: string, form: string) =>
+    sql`to_char(to_timestamp(${sql.raw(seconds)}) at time zone 'UTC', ${sql.lit(form)})`
+  return sql`select ${shown('begins', 'YYYY-MM-DD')} as utc_day, to_timestamp(begins) as from_at,
+      to_timestamp(ends) as to_at, date '1970-01-01' + first as day,
+      ${shown('begins + ahead', 'YYYY-MM-DD HH24:MI:SS')} as local_at
+    from (values ${sql.join(values)}) as runs(first, begins, ends, ahead)`
+}
+
+export const calendar: CalendarSql = { dayRows, utcDayRows }

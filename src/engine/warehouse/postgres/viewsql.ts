@@ -7,6 +7,7 @@ import type { Kind } from '../../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import { columnTypes } from '../../model/columntypes.js'
 import {
+  isNine,
   isBelow,
   mostShare,
   mostUnits,
@@ -20,7 +21,7 @@ import {
  * The type of a column of that kind. Hours are a numeric with nine decimals, so a sum of them is never a binary float.
  */
 const typeOf = (kind: Kind | ViewKind): string =>
-  kind === 'hours' ? 'numeric(18,9)' : columnTypes[kind].postgres
+  isNine(kind) ? 'numeric(18,9)' : columnTypes[kind].postgres
 
 /** As the database prints it. */
 export const printedType = (kind: Kind | ViewKind): string =>
@@ -28,7 +29,7 @@ export const printedType = (kind: Kind | ViewKind): string =>
 
 function expression({ kind, sql }: SelectedColumn): string {
   // The cast rounds.
-  const value = kind === 'hours' ? `case when ${isBelow(sql, mostUnits)} then ${sql} end` : sql
+  const value = isNine(kind) ? `case when ${isBelow(sql, mostUnits)} then ${sql} end` : sql
   return `cast(${value} as ${typeOf(kind)})`
 }
 
@@ -53,9 +54,10 @@ const nine = (number: string, most = mostUnits): string =>
  * join.
  */
 function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
-  const [zone, place, clock] = [
+  const [zone, place, shown, clock] = [
     `${alias}_zone`,
     `${alias}_place`,
+    `${alias}_clock`,
     (at: string) => `(${at} at time zone 'UTC')`,
   ]
   const list = (what: string) => `array_agg(${what} order by from_at) filter (where day is not null)`
@@ -65,10 +67,20 @@ function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): Joi
   const start = `least(from_at, (cast(day as timestamp) - before) at time zone 'UTC')`
   const stretches = `select zone, max(from_at) as behind, ${list(start)} as starts, ${list('shift')} as shifts
         from (${rows}) as stretch_ group by zone`
+  const clocks = `select zone, max(to_at) as behind, array_agg(from_at order by from_at) as starts,
+          array_agg(cast(local_at as timestamp) - ${clock('from_at')} order by from_at) as shifts
+        from {report_utc_days} group by zone`
   const shifted = `cast(${clock(instant)} + ${place}.shifts[width_bucket(${instant}, ${place}.starts)] as date)`
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
-      left join (${stretches}) ${place} on ${place}.zone = coalesce(${zone}.zone, ${usualZone})`
-  return { day: `(case when ${instant} < ${place}.behind then ${shifted} end)`, join }
+      left join (${stretches}) ${place} on ${place}.zone = coalesce(${zone}.zone, ${usualZone})
+      left join (${clocks}) ${shown} on ${shown}.zone = coalesce(${zone}.zone, ${usualZone})`
+  const ahead = `${shown}.shifts[width_bucket(${instant}, ${shown}.starts)]`
+  const local = `to_char(${clock(instant)} + ${ahead}, 'YYYY-MM-DD HH24:MI:SS')`
+  return {
+    day: `(case when ${instant} < ${place}.behind then ${shifted} end)`,
+    local: `(case when ${instant} < ${shown}.behind then ${local} end)`,
+    join,
+  }
 }
 
 /** With groups: JIT compiles each window's sum by itself, and each reads all columns before its own. */

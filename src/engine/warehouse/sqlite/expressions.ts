@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, DayRun, DialectSql, ExtraSql } from '../dialect.js'
+import type { CalendarSql, ClockRun, DayRun, DialectSql, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 import { utcDay } from './viewsql.js'
 
@@ -47,16 +47,26 @@ export const versionWords: VersionWords = {
 export const listed: DialectSql['listed'] = (parameter, columns) =>
   `(select ${columns.map(({ name }, i) => `value ->> ${i} as ${quoted(name)}`).join(', ')} from json_each(${parameter}))`
 
-/** A common table expression with a row for each day: its number, when it begins and ends, whether it begins a run. */
+/** A common table expression with a row for each day: its number, when it begins, whether it begins a run. */
 function daysOf(runs: readonly DayRun[]): RawBuilder<unknown> {
   const firsts = runs.map(
-    ({ first, days, start, end }) =>
-      sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)}, ${sql.lit(end)}, 1)`,
+    ({ first, days, start }) => sql`(${sql.lit(first)}, ${sql.lit(first + days)}, ${sql.lit(start)}, 1)`,
   )
   // Run by run, so the rows come in the order of their key.
-  return sql`with recursive counted(n, behind, start, run_end, stretch) as (values ${sql.join(firsts)}
-    union all select n + 1, behind, start + 86400, run_end, null from counted where n + 1 < behind order by 1),
-    days as (select *, case when n + 1 < behind then start + 86400 else run_end end as finish from counted)`
+  return sql`with recursive days(n, behind, start, stretch) as (values ${sql.join(firsts)}
+    union all select n + 1, behind, start + 86400, null from days where n + 1 < behind order by 1)`
+}
+
+/** The same for the days of clocks, and the parts of those on which they change: with their ends and their offsets. */
+function clockDaysOf(runs: readonly ClockRun[]): RawBuilder<unknown> {
+  const firsts = runs.map(
+    ({ first, start, end, offset }) =>
+      sql`(${sql.lit(first)}, ${sql.lit(start)}, ${sql.lit(end)}, ${sql.lit(offset)})`,
+  )
+  const next = sql.raw('(n + 1) * 86400 - ahead')
+  return sql`with recursive counted(n, start, behind, ahead) as (values ${sql.join(firsts)}
+    union all select n + 1, ${next}, behind, ahead from counted where ${next} < behind order by 2),
+    days as (select *, min(${next}, behind) as finish from counted)`
 }
 
 const instantOf = (seconds: string): RawBuilder<unknown> =>
@@ -69,8 +79,9 @@ const dayRows: CalendarSql['dayRows'] = (runs) =>
 
 const utcDayRows: CalendarSql['utcDayRows'] = (runs) => {
   const midnight = '(start / 86400 + k) * 86400'
-  return sql`${daysOf(runs)} select ${dayOf(midnight)} as utc_day, ${instantOf('start')} as from_at,
-    ${instantOf('finish')} as to_at, ${dayOf('n * 86400')} as day
+  return sql`${clockDaysOf(runs)} select ${dayOf(midnight)} as utc_day, ${instantOf('start')} as from_at,
+    ${instantOf('finish')} as to_at, ${dayOf('n * 86400')} as day,
+    case when start + ahead <> n * 86400 then datetime(start + ahead, 'unixepoch') end as local_at
     from days join (select 0 as k union all select 1 union all select 2) on ${sql.raw(midnight)} < finish`
 }
 

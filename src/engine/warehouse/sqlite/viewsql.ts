@@ -6,6 +6,7 @@
  */
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import {
+  isNine,
   calendarYears,
   isBelow,
   mostShare,
@@ -25,6 +26,7 @@ const typed: Readonly<Record<ViewKind, string>> = {
   integer: 'n',
   cents: 'n',
   hours: 'r',
+  quantity: 'r',
   number: 'r',
   boolean: 'b',
   text: 't',
@@ -37,6 +39,7 @@ const casts: Readonly<Record<Exclude<ViewKind, 'day' | 'timestamp'>, string>> = 
   integer: 'bigint',
   cents: 'bigint',
   hours: 'double precision',
+  quantity: 'double precision',
   number: 'double precision',
   boolean: 'boolean',
   text: 'text',
@@ -58,7 +61,7 @@ function expression({ kind, sql, isPlain }: SelectedColumn): string {
   // A cast would turn a day into a number.
   if (kind === 'day') return sql
   if (kind === 'timestamp') return shownInstant(sql)
-  if (kind === 'hours') return hours(sql)
+  if (isNine(kind)) return hours(sql)
   return isPlain ? sql : `cast(${sql} as ${casts[kind]})`
 }
 
@@ -154,19 +157,35 @@ export const utcDays = { first: `${calendarYears.first - 1}-12-30`, end: `${cale
 export const utcDay = (instant: string): string =>
   `cast(case when ${instant} >= '${utcDays.first}' and ${instant} < '${utcDays.end}' then substr(${instant}, 1, 10) else '' end as text)`
 
+/** Minutes since midnight, of a text whose hour begins at a position. */
+const minuteOfDay = (text: string): string => `(${part(text, 12)} * 60 + ${part(text, 15)})`
+
+const twoDigits = (number: string): string => `substr(cast(100 + ${number} as text), 2)`
+
+/** What the clock shows, by the row of `report_utc_days` that an instant is in: clocks run evenly within it. */
+function localTime({ from, local, day }: Record<'from' | 'local' | 'day', string>, instant: string): string {
+  const isLater = `case when substr(${from}, 1, 10) = substr(${instant}, 1, 10) then 0 else 1440 end`
+  const passed = `${minuteOfDay(instant)} - ${minuteOfDay(from)} + ${isLater}`
+  const minutes = `(${passed} + coalesce(${minuteOfDay(local)}, 0))`
+  const date = `coalesce(substr(${local}, 1, 10), cast(${day} as text))`
+  const time = `${twoDigits(over(minutes, 60))} || ':' || ${twoDigits(`${minutes} % 60`)}`
+  return `${date} || ' ' || ${time} || substr(${instant}, 17, 3)`
+}
+
 /** At most one row is joined. */
 function computedDay(alias: string, { tenant, shop, instant }: ShopInstant): JoinedDay {
   const [zone, local] = [`${alias}_zone`, `${alias}_local`]
   const join = `left join {report_zones} ${zone} on ${zone}.tenant_id = ${tenant} and ${zone}.shop_id = ${shop}
       left join {report_utc_days} ${local} on ${isDayOf(local, `coalesce(${zone}.zone, ${usualZone})`, instant)}`
-  return { day: `${local}.day`, join }
+  const row = { from: `${local}.from_at`, local: `${local}.local_at`, day: `${local}.day` }
+  return { day: row.day, local: localTime(row, instant), join }
 }
 
 /** Exactly one row is joined (viewstore.ts). A day chosen among several joined columns wouldn't be a typed column. */
 function soughtDay(alias: string, at: ShopInstant): JoinedDay {
-  const { day, join } = computedDay(alias, at)
+  const { day, local, join } = computedDay(alias, at)
   const near = `join "report_near_days" ${alias} on ${alias}.utc_day = ${utcDay(at.instant)} and ${alias}.local_day = coalesce(cast(${day} as text), '')`
-  return { day: `${alias}.day`, join: `${join}\n      ${near}` }
+  return { day: `${alias}.day`, local, join: `${join}\n      ${near}` }
 }
 
 /** With windows instead of groups: SQLite pushes a condition down into a window, but not into a group. */

@@ -47,10 +47,12 @@ const anchor = (table: string, column: string): string =>
   /^\w+$/.test(column) ? ` id="${escaped(table)}.${column}"` : ''
 
 function columnRow(table: DictionaryTable, column: DictionaryColumn, known: ReadonlySet<string>): string {
-  const key = table.key.includes(column.name) ? ' <span class="badge">key</span>' : ''
+  const badge = (word: string): string => ` <span class="badge">${word}</span>`
+  const badges =
+    (table.key.includes(column.name) ? badge('key') : '') + (column.personal ? badge('personal') : '')
   const nulls = `<td role="cell" class="null ${column.nulls === 'yes' ? 'may' : 'no'}">${nullWords[column.nulls]}</td>`
   return (
-    `<tr role="row"${anchor(table.name, column.name)}><th role="rowheader" scope="row">${code(column.name)}${key}</th>` +
+    `<tr role="row"${anchor(table.name, column.name)}><th role="rowheader" scope="row">${code(column.name)}${badges}</th>` +
     `<td role="cell" class="type">${typeCell(column)}</td>${nulls}` +
     `<td role="cell" class="meaning">${meaning(column, known)}</td></tr>`
   )

@@ -86,8 +86,8 @@ const silent: ViewWords = {
   liveRows: () => '',
   zone: () => '',
   day: () => '',
-  shopDay: () => ({ day: '', join: '' }),
-  get byMonth() {
+  shopDay: () => ({ day: '', local: '', join: '' }),
+  get plainDays() {
     return silent
   },
   dayNumber: () => '',

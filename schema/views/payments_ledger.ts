@@ -1,0 +1,92 @@
+import { joinOrder, named, sane } from '../lines.js'
+import { col, common, defineView, type JoinedDay, takes, type ViewWords } from '../view.js'
+
+const paid = (q: ViewWords): JoinedDay => q.shopDay('d', 'o.tenant_id', 'o.shop_id', 'p.created_at')
+
+/** The payments of the same order that exist at the source. */
+const ofOrder =
+  '{payments} e where e.tenant_id = p.tenant_id and e.repair_order_id = p.repair_order_id and e._deleted_at is null'
+
+/** Payments entered at the same instant come in the order of their ids. */
+const isUpTo = '(e.created_at < p.created_at or (e.created_at = p.created_at and e.id <= p.id))'
+
+const soFar = `coalesce((select sum(${sane('e.amount_cents')}) from ${ofOrder} and ${isUpTo}), 0)`
+
+/** The invoice's balance is 0 after it, and was not before; later payments, if there are any, are of 0. */
+const settles = `o.state = 'invoice' and coalesce(${sane('p.amount_cents')}, 0) <> 0 and o.total_cents = ${soFar}
+        and not exists (select 1 from ${ofOrder} and not ${isUpTo} and e.amount_cents <> 0)`
+
+export default defineView({
+  name: 'payments_ledger',
+  doc: 'Payments one by one, with the order that each is for: deposits, and the payment that settled an invoice. Payments on deleted orders are left out, as in `payments_daily`.',
+  grain: 'one payment on a live repair order',
+  columns: {
+    paid_on: col.day("The day the payment was entered, in the shop's time zone."),
+    closed_on: col.day(
+      "The day its order was closed, in the shop's time zone; null if it isn't closed. For what was collected, use `paid_on`.",
+    ),
+    ...common,
+    payment_id: col.id.always('The payment.'),
+    payment_key: col.text.unique('Key of the payment: TENANT-ID. Unique.'),
+    repair_order_id: col.id.always('The order it is for.'),
+    repair_order_key: col.text.always('Key of that order: TENANT-ID.'),
+    number: col.integer('Number of that order.'),
+    state: col.text('State of that order: `estimate`, `in_progress` or `invoice`.'),
+    customer_id: col.id('The customer.'),
+    customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
+    customer_name: col.text('Name of the customer.', { personal: true }),
+    type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` if blank.'),
+    type_name: col.text.always('Name of the type, such as the card brand; `(none)` if blank.'),
+    amount_cents: col.cents('Its amount, negative for a refund; null if unknown or out of range.'),
+    is_refund: col.boolean.always('Whether the amount is negative.'),
+    is_deposit: col.boolean.always(
+      "Whether it was entered before the day its order was closed, or on an order that isn't closed.",
+    ),
+    paid_at: col.timestamp('When it was entered.'),
+    paid_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    paid_so_far_cents: col.cents.always(
+      'All payments on the order up to and including this one. Not for sums: each row repeats the rows before it.',
+    ),
+    settled_on: col.day(
+      'The day of the payment, if it is the one that brought the balance of its invoice to 0; null for all other payments. So its count is the number of invoices settled by a payment. An invoice whose total is unknown has none.',
+    ),
+    days_to_pay: col.days(
+      'Days from closing to the payment that settled the invoice, 0 if that came first; null for all other payments.',
+    ),
+  },
+  example:
+    'select shop_key, shop_name, count(settled_on) as settled, sum(days_to_pay) as days_to_pay from payments_ledger where settled_on is not null group by shop_key, shop_name order by shop_name, shop_key',
+  build: (q) => {
+    const late = 's.day_number - n.day_number'
+    return {
+      select: {
+        ...takes('x', 'paid_on', 'closed_on', 'tenant_id', 'shop_id', 'payment_id', 'repair_order_id'),
+        ...takes('x', 'repair_order_key', 'number', 'state', 'customer_id', 'type', 'type_name'),
+        ...takes('x', 'amount_cents', 'paid_at', 'paid_at_local', 'paid_so_far_cents'),
+        tenant_name: q.tenantName('x.tenant_id'),
+        shop_key: q.key('x.tenant_id', 'x.shop_id'),
+        shop_name: q.name('shops', 'h', 'x.shop_id'),
+        payment_key: q.key('x.tenant_id', 'x.payment_id'),
+        customer_key: q.key('x.tenant_id', 'x.customer_id'),
+        customer_name: q.name('customers', 'c', 'x.customer_id'),
+        is_refund: 'coalesce(x.amount_cents < 0, false)',
+        is_deposit: 'x.closed_on is null or coalesce(x.paid_on < x.closed_on, false)',
+        settled_on: 's.day',
+        days_to_pay: `case when ${late} > 0 then ${late} when s.day is not null and n.day is not null then 0 end`,
+      },
+      // A day that is chosen by a case would have no type: it is joined where it counts.
+      from: `(
+      select ${paid(q).day} as paid_on, ${paid(q).local} as paid_at_local, p.created_at as paid_at,
+        o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.number, o.state, o.customer_id, o.closed_on,
+        p.id as payment_id, ${named('p.payment_type_details_type')} as type,
+        ${named('p.payment_type_details_name')} as type_name, ${sane('p.amount_cents')} as amount_cents,
+        ${soFar} as paid_so_far_cents, ${settles} as settles
+      from {payments} p ${joinOrder('p')} ${paid(q).join}
+      where p._deleted_at is null) x
+      left join {report_days} s on s.zone = 'UTC' and s.day = x.paid_on and x.settles
+      left join {report_days} n on n.zone = 'UTC' and n.day = x.closed_on
+      left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
+      left join {customers} c on c.tenant_id = x.tenant_id and c.id = x.customer_id`,
+    }
+  },
+})
