@@ -382,7 +382,7 @@ function orderLines(business: Business): Row[] {
         price_unknown: amount === null,
         taxable: item.taxable !== false,
         tax_cents: taxes[i],
-        net_where_cost_known_cents: costs && cost === null ? 0n : (amount ?? 0n) - (off[i] ?? 0n),
+        net_where_cost_known_cents: costs && cost !== null ? (amount ?? 0n) - (off[i] ?? 0n) : 0n,
         inventory_key: kind === 'part' ? key(tenant, item.part_inventory_id ?? null) : null,
         vendor_id: kind === 'sublet' ? (item.vendor_id ?? null) : null,
       }))
@@ -802,8 +802,8 @@ export function taxableOf(bill: Bill): bigint | null {
   if (order.taxable === false) return 0n
   if (order.taxable !== true) return null
   const ofKinds = kinds.map((kind) => {
-    const rate = order[`${kind}_tax_rate`]
-    if (rate !== null && rate !== undefined && Number(rate) === 0) return 0n
+    const rate = nanos(order[`${kind}_tax_rate`])
+    if (rate === 0n) return 0n
     const sorted = inOrder(bill, kind)
     const amounts = sorted.map(({ amount }) => amount ?? 0n)
     const off = shares(discount[kind], gross[kind], amounts)
@@ -812,7 +812,7 @@ export function taxableOf(bill: Bill): bigint | null {
     )
     if (kind === 'part' && fee === null) return null
     const taxed = gross[kind] - discount[kind] - exempt + (kind === 'part' ? (fee ?? 0n) : 0n)
-    return (rate === null || rate === undefined) && taxed !== 0n ? null : taxed
+    return rate === null && taxed !== 0n ? null : taxed
   })
   return sumOfAll(ofKinds)
 }
