@@ -52,7 +52,7 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly references?: string
   /** Never null, whatever the API sends. */
   readonly isAlways?: boolean
-  /** It says something about a person: it comes from a field that `personal` marks (resource.ts). */
+  /** It says who a person is, or what was written about them: it shows a field that a preset of `personal` hides. */
   readonly personal?: true
   /** No two rows have the same value: other relations refer to it. */
   readonly isUnique?: boolean

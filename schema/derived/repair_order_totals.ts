@@ -134,6 +134,7 @@ const fields = {
   due_in_at_local: shown('the vehicle is to be dropped off'),
   due_out_on: day("The day the vehicle is to be picked up, in the shop's time zone."),
   due_out_at_local: shown('the vehicle is to be picked up'),
+  updated_at_local: shown('it was last changed at the source'),
 }
 
 /** The columns to read from each table. */
@@ -150,6 +151,7 @@ const reads = {
     'status_id',
     'customer_source',
     'created_at',
+    'updated_at',
     'started_at',
     'closed_at',
     'picked_up_at',
@@ -257,6 +259,7 @@ function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeo
         due_in_at_local: days.due_in_at_local,
         due_out_on: days.due_out_on,
         due_out_at_local: days.due_out_at_local,
+        updated_at_local: days.updated_at_local,
       },
     ],
     lines: bill.lines,

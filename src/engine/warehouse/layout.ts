@@ -100,7 +100,7 @@ export function consequencesOf(
   const rederived = new Set<string>()
   for (const change of changes) {
     const { table, column, kind } = change
-    if (column?.name === unlistedAt || column?.name === nameColumn) continue
+    if (column?.name === unlistedAt || column?.computedBy === nameColumn) continue
     if (model.tableByName.get(table)?.role === 'derived') {
       if (kind !== 'index') rederived.add(table)
       continue

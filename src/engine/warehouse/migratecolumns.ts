@@ -18,7 +18,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
-import { nameColumn } from '../model/flatten/recordname.js'
+import { madeColumns, nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { type Db, rootTable } from './database.js'
@@ -137,7 +137,9 @@ async function carryOut(
   const [table] = resource.tables
   if (!table) throw new Bug(`${resource.name} has no table`)
   const live = await dialect.catalog.liveColumns()
-  const exists = live.some((column) => column.table === table.name && column.name === name)
+  const isLive = (wanted: string): boolean =>
+    live.some((column) => column.table === table.name && column.name === wanted)
+  const exists = isLive(name)
   if (to === 'history' || to === 'no history') {
     const values = await transact(async (session) => {
       await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
@@ -146,7 +148,8 @@ async function carryOut(
     return { table: table.name, column: name, to, values }
   }
   if (to === 'name') {
-    const values = exists ? await fillNames(dialect, transact, resource) : 0
+    const isWhole = madeColumns(resource.resource).every((column) => isLive(column.name))
+    const values = isWhole ? await fillNames(dialect, transact, resource) : 0
     const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
     await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
     return { table: table.name, column: name, to, values }

@@ -1,13 +1,22 @@
 /**
- * The name of a record, such as a shop's: which fields it is made of (schema/naming.ts, `report.names`), and the text
- * that they make. It is stored with the record, so that views need no function for JSON, which SQLite before 3.38 and
- * DuckDB don't have. Used by flatten, and by warehouse/recordnames.ts when names are made of other fields than before.
+ * Columns that are made of a record's fields, whether these have columns or not: its name, such as a shop's
+ * (schema/naming.ts, `report.names`), and what views show of undeclared fields. They are stored with the record, so that
+ * views need no function for JSON, which SQLite before 3.38 and DuckDB don't have. Used by flatten, and by
+ * warehouse/recordnames.ts when they are made of other fields than before.
  */
-import { nameFields } from '../../../../schema/naming.js'
+import { nameFields, shownFields } from '../../../../schema/naming.js'
 import type { Resource } from '../../../../schema/resource.js'
 
-/** The column of a resource's own table. */
+/** The name, a column of a resource's own table. All columns of this file are computed by it (Column.computedBy). */
 export const nameColumn = '_name'
+
+/** One of these columns. The first of its lists of fields that has a text makes it. */
+export interface MadeColumn {
+  readonly name: string
+  readonly kind: 'text' | 'integer'
+  readonly doc: string
+  readonly lists: readonly (readonly string[])[]
+}
 
 /** The first of these lists of fields that has a text makes the name. undefined if the records have no names. */
 export function namesOf({
@@ -18,15 +27,35 @@ export function namesOf({
   return usual && names ? [names, ...usual] : usual
 }
 
-/** The name. null if all fields are blank. */
-export function nameFrom(
-  lists: readonly (readonly string[])[],
+export function madeColumns(resource: Pick<Resource, 'name' | 'names'>): MadeColumn[] {
+  const lists = namesOf(resource)
+  if (!lists) return []
+  const shown = Object.entries(shownFields[resource.name] ?? {}).map(
+    ([field, kind]): MadeColumn => ({
+      name: `_${field}`,
+      kind: kind === 'year' ? 'integer' : 'text',
+      doc: `Its ${field}, from the field of that name; null if there is none.`,
+      lists: [[field]],
+    }),
+  )
+  const doc = 'Its name, made of the fields that report.names says; null if they have no text.'
+  return [{ name: nameColumn, kind: 'text', doc, lists }, ...shown]
+}
+
+const year = /^([1-9]\d{3})(?:\.0*)?$/
+
+/** The column's value. null if all fields are blank, or if there is no year in them. */
+export function madeOf(
+  { lists, kind }: MadeColumn,
   textOf: (field: string) => string | null,
-): string | null {
+): string | number | null {
   for (const fields of lists) {
     const texts = fields.map((field) => textOf(field)?.trim() ?? '')
-    const name = texts.filter((text) => text !== '').join(' ')
-    if (name !== '') return name
+    const text = texts.filter((each) => each !== '').join(' ')
+    if (text === '') continue
+    if (kind === 'text') return text
+    const digits = year.exec(text)?.[1]
+    return digits === undefined ? null : Number(digits)
   }
   return null
 }
