@@ -174,6 +174,12 @@ export const defineView = <const N extends string, const C extends Columns>(view
 export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
   Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
 
+const summable: readonly string[] = ['cents', 'hours', 'integer']
+
+/** Whether a sum of such values means something: not that of prices, nor of running totals. */
+export const isSummable = ({ kind, unit = '' }: { readonly kind: string; readonly unit?: string }): boolean =>
+  summable.includes(kind) && !/^cents ./.test(unit)
+
 type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal'>>
 
 const always = { isAlways: true } as const

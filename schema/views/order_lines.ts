@@ -26,6 +26,7 @@ const columns = {
   ),
   price_cents: col.cents(
     'Price of one unit: the labor rate of the service, or the price of a part, sublet or hazmat; null if unknown or out of range.',
+    { unit: 'cents per unit' },
   ),
   amount_cents: col.cents.always(
     'Quantity times price, rounded to cents, before discount and tax; 0 if either is unknown.',

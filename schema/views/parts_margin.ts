@@ -17,8 +17,12 @@ export default defineView({
     part_number: col.text('Part number.'),
     description: col.text('Description.'),
     quantity: col.quantity('Units; null if unknown or out of range.'),
-    quoted_price_cents: col.cents('Price of one unit; null if unknown or out of range.'),
-    unit_cost_cents: col.cents('Cost of one unit, wholesale; null if unknown or out of range.'),
+    quoted_price_cents: col.cents('Price of one unit; null if unknown or out of range.', {
+      unit: 'cents per unit',
+    }),
+    unit_cost_cents: col.cents('Cost of one unit, wholesale; null if unknown or out of range.', {
+      unit: 'cents per unit',
+    }),
     sold_cents: col.cents.always('Quantity times price, rounded to cents; 0 if either is unknown.'),
     cost_cents: col.cents('Quantity times unit cost, rounded to cents; null if unknown.'),
     margin_cents: col.cents('Price minus cost; null if either is unknown.'),

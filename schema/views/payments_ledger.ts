@@ -46,6 +46,7 @@ export default defineView({
     paid_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     paid_so_far_cents: col.cents.always(
       'All payments on the order up to and including this one. Not for sums: each row repeats the rows before it.',
+      { unit: 'cents up to then' },
     ),
     settled_on: col.day(
       'The day of the payment, if it is the one that brought the balance of its invoice to 0; null for all other payments. So its count is the number of invoices settled by a payment. An invoice whose total is unknown has none.',
