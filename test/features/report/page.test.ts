@@ -117,15 +117,15 @@ describe('the page', () => {
     const scope = {
       ...first!,
       title: evil,
-      byShop: first!.byShop.map((shop) => ({ ...shop, name: evil })),
+      soldBy: first!.soldBy.map((shop) => ({ ...shop, name: evil })),
       periods: first!.periods.map((answer) => ({
         ...answer,
         technicians: answer.technicians.map((line) => ({ ...line, name: evil })),
       })),
-      needs: {
-        ...first!.needs,
-        lateOrders: [{ ...first!.needs.lateOrders[0]!, customer: evil, shop: evil }],
-      },
+      tasks: first!.tasks.map((list) => ({
+        ...list,
+        tasks: list.tasks.map((task) => ({ ...task, customer: evil, shop: evil, title: evil, phone: evil })),
+      })),
     }
     const text = page(
       {
