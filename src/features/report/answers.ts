@@ -5,7 +5,7 @@
 import { count, plural } from '../../engine/base/format.js'
 import type { ReportData, ReportScope, TrustAnswer } from './data.js'
 import { fact, type QuestionAnswer } from './fact.js'
-import { dayInFull, moneyToTheCent, percentOfAll, unknownMark } from './numberwords.js'
+import { dayInShort, moneyToTheCent, percentOfAll, unknownMark } from './numberwords.js'
 import { dayQuestion, noMonth, periodQuestion } from './periodanswers.js'
 import { todayOf } from './today.js'
 import { trustSentence } from './trustsentence.js'
@@ -30,10 +30,13 @@ function refillNote({ lists, begun, read, of }: TrustAnswer['refilling']): strin
 }
 
 /** For several businesses, how many are complete; for one, how many of its kinds of records. */
-function completeness({ trust, businesses }: ReportScope): string {
+function completeness({ trust, businesses }: ReportScope): readonly [value: string, of: string] {
   const { lists, unavailable, verdicts } = trust
-  if (businesses.all > 1) return `${count(businesses.complete)} of ${plural(businesses.all, 'business')}`
-  return `${count(verdicts.proven + verdicts.repaired)} of ${plural(lists + unavailable, 'kind')} of records`
+  if (businesses.all > 1) return [`${count(businesses.complete)} of ${count(businesses.all)}`, 'businesses']
+  return [
+    `${count(verdicts.proven + verdicts.repaired)} of ${count(lists + unavailable)}`,
+    'kinds of records',
+  ]
 }
 
 function trustOf(scope: ReportScope, madeAt: string): QuestionAnswer {
@@ -52,8 +55,8 @@ function trustOf(scope: ReportScope, madeAt: string): QuestionAnswer {
     facts: [
       fact(
         'Proven complete',
-        completeness(scope),
-        'of those behind these figures',
+        completeness(scope)[0],
+        `${completeness(scope)[1]} behind these figures`,
         listed,
         unavailable > 0 ? `${count(unavailable)} unavailable at the source` : '',
         refillNote(trust.refilling),
@@ -70,7 +73,7 @@ function trustOf(scope: ReportScope, madeAt: string): QuestionAnswer {
       ),
       fact(
         'Deletions checked',
-        deletesCheckedAt === null ? unknownMark : dayInFull(deletesCheckedAt),
+        deletesCheckedAt === null ? unknownMark : dayInShort(deletesCheckedAt),
         deletesUnchecked > 0
           ? `not recently in ${plural(deletesUnchecked, 'set')} of records: run shopsync reconcile`
           : '',

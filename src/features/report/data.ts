@@ -92,6 +92,7 @@ export interface Projection {
   /** Days on which a shop was open in the month, and those that its weekdays let expect; added over the shops. */
   readonly openDays: number
   readonly daysAhead: number
+  readonly shops: number
 }
 
 /** Sales of the current month so far, day by day, compared with the same days of earlier months. */
@@ -198,8 +199,8 @@ export interface ReportScope {
     /** Orders without an instant: not picked up yet, or never started. */
     readonly unknown: number
   }[]
-  /** Most sales first: by shop, or by business if there are many shops; empty if there are many of both. */
-  readonly soldBy: readonly SoldBy[]
+  /** Most sales first: by shop, or by business if there are many shops; no lines if there are many of both. */
+  readonly soldBy: { readonly of: 'shop' | 'business'; readonly lines: readonly SoldBy[] }
   /** The last day on which any shop was open; null before there is one. */
   readonly day: PeriodSum | null
   readonly periods: readonly PeriodAnswer[]

@@ -126,11 +126,11 @@ export function comparedWords(answer: PeriodSum, figure: DeclaredFigure): string
 }
 
 /** A sum that nobody has sold yet, marked as such. */
-const projectedFact = ({ cents, openDays, daysAhead }: Projection): Fact =>
+const projectedFact = ({ cents, openDays, daysAhead, shops }: Projection): Fact =>
   fact(
     'Projected for the month',
-    `≈ ${moneyText(cents)}`,
-    `from ${plural(openDays, 'open day')} so far, ${count(daysAhead)} to come`,
+    `≈ ${moneyText(cents)}`,
+    `from ${plural(openDays, 'open day')}${shops > 1 ? ` of ${plural(shops, 'shop')}` : ''} so far, ${count(daysAhead)} to come`,
   )
 
 /** How a projection is computed. */

@@ -76,8 +76,8 @@ function moneyFacts({ needs: { overdue, receivables, creditCents }, tasks }: Rep
     ),
     fact(
       'Still to sell',
-      plural(toSell.count, 'recommendation'),
-      `worth ${moneyText(toSell.cents)}`,
+      count(toSell.count),
+      `${toSell.count === 1 ? 'recommendation' : 'recommendations'} worth ${moneyText(toSell.cents)}`,
       toSell.apart > 0 ? `${count(toSell.apart)} undecided` : '',
       toSell.unknown > 0 ? `${count(toSell.unknown)} without a known price` : '',
     ),

@@ -117,7 +117,7 @@ describe('the page', () => {
     const scope = {
       ...first!,
       title: evil,
-      soldBy: first!.soldBy.map((shop) => ({ ...shop, name: evil })),
+      soldBy: { ...first!.soldBy, lines: first!.soldBy.lines.map((shop) => ({ ...shop, name: evil })) },
       periods: first!.periods.map((answer) => ({
         ...answer,
         technicians: answer.technicians.map((line) => ({ ...line, name: evil })),

@@ -234,10 +234,13 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
       ),
       unknown: 1,
     })),
-    soldBy: (shops > 8 ? [] : shares).map((share, i) => ({
-      name: shopNames[i] ?? '',
-      salesCents: ofMonths.map((month) => Math.round((of(month, 'sales_cents') * share) / all)),
-    })),
+    soldBy: {
+      of: 'shop',
+      lines: (shops > 8 ? [] : shares).map((share, i) => ({
+        name: shopNames[i] ?? '',
+        salesCents: ofMonths.map((month) => Math.round((of(month, 'sales_cents') * share) / all)),
+      })),
+    },
     day: sampleDay,
     periods: samplePeriods.map((period) =>
       periodAnswerAt(period, at, shops / 3, shops > 12 || kind === 'shop' ? [] : shopNames),
@@ -249,8 +252,8 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
       ),
     })),
     projection: {
-      all: { cents: 9_400_000, openDays: 18, daysAhead: 7 },
-      pace: { cents: 9_300_000, openDays: 18, daysAhead: 7 },
+      all: { cents: 9_400_000, openDays: 18, daysAhead: 7, shops: 1 },
+      pace: { cents: 9_300_000, openDays: 18, daysAhead: 7, shops: 1 },
     },
     receivables: [
       ['0 to 30', 21, 912_000],

@@ -9,7 +9,6 @@ import hoursPerOrder from '../../../../schema/figures/hours_per_order.js'
 import hoursSold from '../../../../schema/figures/hours_sold.js'
 import invoices from '../../../../schema/figures/invoices.js'
 import sales from '../../../../schema/figures/sales_cents.js'
-import { count, plural } from '../../../engine/base/format.js'
 import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
 import type { PaceLine, ReportScope } from '../data.js'
@@ -21,8 +20,8 @@ const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'gr
 
 /** One series for each shop or business; if there are too many, one for all. */
 function soldSeries({ soldBy, months }: ReportScope): ChartSeries[] {
-  if (soldBy.length > 0)
-    return soldBy.map(({ name, salesCents }, i) => ({
+  if (soldBy.lines.length > 0)
+    return soldBy.lines.map(({ name, salesCents }, i) => ({
       name,
       color: shopColors[i] ?? 'grey',
       values: salesCents,
@@ -31,10 +30,7 @@ function soldSeries({ soldBy, months }: ReportScope): ChartSeries[] {
 }
 
 /** ` and shop`, or what else the columns are divided by. */
-const dividedBy = ({ soldBy, shops }: ReportScope): string => {
-  if (soldBy.length < 2) return ''
-  return shops > soldBy.length ? ' and business' : ' and shop'
-}
+const dividedBy = ({ soldBy: { of, lines } }: ReportScope): string => (lines.length < 2 ? '' : ` and ${of}`)
 
 const marginWords = (amounts: Amounts): string =>
   figureAmount(amounts, grossMargin) === null ? '' : `, ${amountText(amounts, grossMargin)} gross margin`
@@ -96,6 +92,14 @@ function aboutLines({ pace: [now], periods }: ReportScope, told: number): string
   return `The lines are of the ${same}, which sold ${moneyText(now?.cents[told] ?? 0)}, as is the comparison with the month before.`
 }
 
+/** How the projection is computed, and what the dashed line comes to if it is of fewer shops. */
+function projectedWords({ projection }: ReportScope): string {
+  const { all, pace } = projection ?? {}
+  const line =
+    all && pace && pace.shops < all.shops ? ` Of the shops in the lines: ≈ ${moneyText(pace.cents)}.` : ''
+  return `Projected, and dashed: what each shop sold per open day so far, for each of its open days to come.${line}`
+}
+
 /** The current month, day by day, compared with the same days of earlier months. */
 export function paceFigure({ scope }: FigureInput): Figure {
   const [now] = scope.pace
@@ -119,18 +123,14 @@ export function paceFigure({ scope }: FigureInput): Figure {
     title: now ? `Sales pace, ${now.name}` : 'Sales pace, this month',
     finding:
       answer && told >= 0
-        ? `${answer.period.label}: ${amountText(answer.amounts, sales)}${comparedWords(answer, sales)}.${all && ahead.length > 0 ? ` Projected for the month: ≈ ${moneyText(all.cents)}.` : ''}`
+        ? `${answer.period.label}: ${amountText(answer.amounts, sales)}${comparedWords(answer, sales)}.${all && ahead.length > 0 ? ` Projected for the month: ≈ ${moneyText(all.cents)}.` : ''}`
         : '',
     definition: `Sales from the first day of the month through each complete day, next to the month before and the same month a year ago. ${aboutLines(scope, told)}`,
     leftOut: [
       ...missing.map(
         ({ name }) => `Not shown: ${name}, because not all of these shops have data that far back.`,
       ),
-      ...(all && ahead.length > 0
-        ? [
-            `Projected: the average of a shop’s ${plural(all.openDays, 'open day')} so far, for each of the ${count(all.daysAhead)} to come.`,
-          ]
-        : []),
+      ...(all && ahead.length > 0 ? [projectedWords(scope)] : []),
     ],
     chart: {
       shape: 'lines',

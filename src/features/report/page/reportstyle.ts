@@ -97,7 +97,7 @@ select, input { font: inherit; font-size: 15px; color: var(--ink); background: v
 .sign.watch { background: var(--watch) } .sign.bad { background: var(--bad) }
 .question dl { display: grid; gap: 16px 20px; border-top: 1px solid var(--rule); padding-top: 16px; align-content: start; grid-template-columns: repeat(3, minmax(0, 1fr)) }
 .question dt { color: var(--muted); font-size: 13px }
-.question dd b { display: block; font-size: 22px; line-height: 1.25; font-weight: 620; letter-spacing: -.01em }
+.question dd b { display: block; overflow-wrap: anywhere; font-size: 22px; line-height: 1.25; font-weight: 620; letter-spacing: -.01em }
 .question dd span { display: block; color: var(--muted); font-size: 13px } .question dd .trend, .question dd .same { white-space: nowrap } .question dd .same { font-size: 12px; padding-left: 14px }
 .trend i { font-style: normal; font-size: 9px; position: relative; top: -1px } .question dd .trend { color: var(--ink) }
 .question dd .trend.down i { color: var(--bad) } .question dd .trend.up i { color: var(--good) } .trend small { color: var(--muted) }

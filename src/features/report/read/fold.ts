@@ -8,7 +8,7 @@ import sales from '../../../../schema/figures/sales_cents.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { type Amounts, addedAmounts, addedTenants, figureAmount, noData, withDistinct } from '../amounts.js'
-import type { PaceLine, ReceivableAge, ReportMonth, ReportScope, SoldBy } from '../data.js'
+import type { PaceLine, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
@@ -141,20 +141,21 @@ export function soldBy(
     shopName,
     businessName,
   }: { readonly shopName: ShopNames; readonly businessName: (tenant: string) => string },
-): SoldBy[] {
+): ReportScope['soldBy'] {
   const own = figuresOf(rows.months, part)
   const byShop = groupedBy(own, ({ keys }) => keys.shop_key ?? '')
   const byTenant = groupedBy(own, ({ keys }) => keys.tenant_id ?? '')
   const isByShop = byShop.size <= mostColors
   const groups = isByShop ? byShop : byTenant
-  if (groups.size > mostColors || (!isByShop && groups.size < 2)) return []
-  return [...groups]
-    .map(([key, of]) => {
-      const byMonth = groupedBy(of, ({ keys }) => keys.month ?? '')
+  const of = isByShop ? 'shop' : 'business'
+  if (groups.size > mostColors || (!isByShop && groups.size < 2)) return { of, lines: [] }
+  const lines = [...groups]
+    .map(([key, rows]) => {
+      const byMonth = groupedBy(rows, ({ keys }) => keys.month ?? '')
       const known = shops.filter(
         ({ shop_key, tenant_id }) => (isByShop ? shop_key : String(tenant_id)) === key,
       )
-      const beginning = firstMonthOf(of, known)
+      const beginning = firstMonthOf(rows, known)
       const salesCents = months.map(({ month }) => {
         const sums = addedAmounts((byMonth.get(month) ?? []).map(({ values }) => values))
         return isBefore(month, beginning) ? null : figureAmount(sums, sales)
@@ -162,6 +163,7 @@ export function soldBy(
       return { key, name: isByShop ? shopName(key === '' ? null : key) : businessName(key), salesCents }
     })
     .sort((a, b) => total(b.salesCents, Number) - total(a.salesCents, Number) || (a.key < b.key ? -1 : 1))
+  return { of, lines }
 }
 
 const daysIn = (month: string): number =>

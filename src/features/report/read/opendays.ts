@@ -133,5 +133,7 @@ export function projectionIn(
     daysAhead += sofar === 0 ? 0 : coming
     most = Math.max(most, sofar)
   }
-  return most < leastDays || ahead.length === 0 ? null : { cents: Math.round(cents), openDays, daysAhead }
+  return most < leastDays || ahead.length === 0
+    ? null
+    : { cents: Math.round(cents), openDays, daysAhead, shops: byShop.size }
 }
