@@ -21,6 +21,8 @@ export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig
   schema: undefined,
   names: {},
   tenantNames: {},
+  contacts: false,
+  waitingForParts: [],
   ...settings,
 })
 

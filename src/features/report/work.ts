@@ -168,7 +168,7 @@ export async function drawOperations(
 
 async function optionsOf(context: CommandContext, tenants: readonly Int64[] | null): Promise<ReportOptions> {
   const { config, clock } = context
-  const { schema, timeZone } = reportSettings(config)
+  const { schema, timeZone, contacts, waitingForParts } = reportSettings(config)
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const warehouse = await context.readingWarehouse()
   const targets = freshnessSettings(config)
@@ -180,6 +180,8 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
     source: config.api,
     schema,
     timeZone,
+    contacts,
+    waitingForParts,
     targets,
     synced: resources === 'all' ? enabled : enabled.filter((name) => resources.includes(name)),
     exceptTenants,
