@@ -44,6 +44,7 @@ export type Step =
   | { readonly do: 'twice'; readonly of: number; readonly equal: boolean }
   | { readonly do: 'share'; readonly from: number; readonly to: number; readonly equal: boolean }
   | { readonly do: 'undelete'; readonly stamp: boolean }
+  /** Without a backup before it, a rewind goes back to when there was only half of the orders. */
   | { readonly do: 'backup' | 'rewind' }
   | { readonly do: 'pass'; readonly minutes: number }
   | { readonly do: 'run'; readonly mode: 'sync' | 'full' | 'reconcile' | 'backfill' }
@@ -92,6 +93,7 @@ export class Living {
     const { sandbox, warehouse, clock } = this.place
     sandbox.reset()
     this.#pending.clear()
+    this.#backups.clear()
     await wipe(warehouse)
     clock.pass(100 * minute)
     for (const tenant of tenants) {
@@ -100,6 +102,7 @@ export class Living {
         const { services: made, ...rest } = order(id, services(id), {})
         sandbox.store.put(tenant, orders, { ...rest, services: made, updated_at: this.#now() })
         clock.pass(minute)
+        if (id === Math.ceil(size / 2)) this.#change({ do: 'backup', tenant })
       }
     }
     for (const step of steps) await this.#step(step)
