@@ -47,7 +47,7 @@ describe.skipIf(lacking !== undefined)('Superset', () => {
   const superset = (...words: string[]) =>
     run(client('superset', requirements), words, { env, maxBuffer: 1e9 })
   const ask = async (...words: string[]): Promise<Seen> => {
-    const words_ = [here('superset.py'), ...words]
+    const words_ = [here('charts.py'), ...words]
     const { stdout } = await run(client('python', requirements), words_, { env, maxBuffer: 1e9 })
     return JSON.parse(/^SEEN (.*)$/m.exec(stdout)?.[1] ?? 'null') as Seen
   }
