@@ -21,12 +21,6 @@ export const cycleBands = [
   'over a week',
 ] as const
 
-/** A shop or business with its sales in each month of the report; null if nothing is known of a month, or it was not open. */
-export interface SoldBy {
-  readonly name: string
-  readonly salesCents: readonly (number | null)[]
-}
-
 /** One line of a ranking: a shop, an advisor, a technician, a category, a band of costs. */
 export interface RankedLine {
   /** null: rows that name none. */
@@ -81,18 +75,6 @@ export interface PeriodAnswer {
   readonly technicians: readonly RankedLine[]
   readonly categories: readonly RankedLine[]
   readonly costBands: readonly RankedLine[]
-}
-
-/** A period's values without its rankings. */
-export type PeriodSum = Pick<PeriodAnswer, 'period' | 'amounts' | 'comparisons'>
-
-/** What a month comes to if each open day ahead sells as much as those so far. */
-export interface Projection {
-  readonly cents: number
-  /** Days on which a shop was open in the month, and those that its weekdays let expect; added over the shops. */
-  readonly openDays: number
-  readonly daysAhead: number
-  readonly shops: number
 }
 
 /** Sales of the current month so far, day by day, compared with the same days of earlier months. */
@@ -199,18 +181,38 @@ export interface ReportScope {
     /** Orders without an instant: not picked up yet, or never started. */
     readonly unknown: number
   }[]
-  /** Most sales first: by shop, or by business if there are many shops; no lines if there are many of both. */
-  readonly soldBy: { readonly of: 'shop' | 'business'; readonly lines: readonly SoldBy[] }
+  /**
+   * Sales in each month of the report, most sales first: by shop, or by business if there are many shops; no lines if
+   * there are many of both. null if nothing is known of a month, or it was not open yet.
+   */
+  readonly soldBy: {
+    readonly of: 'shop' | 'business'
+    readonly lines: readonly { readonly name: string; readonly salesCents: readonly (number | null)[] }[]
+  }
   /** The last day on which any shop was open; null before there is one. */
-  readonly day: PeriodSum | null
+  readonly day: PeriodAnswer | null
   readonly periods: readonly PeriodAnswer[]
   /**
    * The current month first; empty until its first day is over. All lines are of the shops that the comparison with the
    * month before includes.
    */
   readonly pace: readonly PaceLine[]
-  /** Of the current month: of all shops, and of those in `pace`. null while it is too early to tell. */
-  readonly projection: { readonly all: Projection; readonly pace: Projection } | null
+  /**
+   * What the current month comes to if each open day ahead sells as much as those so far: of all shops, and of those in
+   * `pace`. null while it is too early to tell.
+   */
+  readonly projection: Readonly<
+    Record<
+      'all' | 'pace',
+      {
+        readonly cents: number
+        /** Days on which a shop was open in the month, and those that its weekdays let expect; added over the shops. */
+        readonly openDays: number
+        readonly daysAhead: number
+        readonly shops: number
+      }
+    >
+  > | null
   readonly receivables: readonly ReceivableAge[]
   /** None for a shop, since customers belong to the business. */
   readonly standings: readonly {

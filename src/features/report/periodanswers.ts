@@ -12,11 +12,11 @@ import invoices from '../../../schema/figures/invoices.js'
 import sales from '../../../schema/figures/sales_cents.js'
 import { count, plural } from '../../engine/base/format.js'
 import { amountText, changeOf, figureAmount, leftOutOf, leftOutText, noData } from './amounts.js'
-import type { PeriodComparison, PeriodSum, Projection, ReportScope } from './data.js'
+import type { PeriodAnswer, PeriodComparison, ReportScope } from './data.js'
 import { type Fact, fact, type QuestionAnswer } from './fact.js'
 import { moneyText } from './numberwords.js'
 
-const trendsOf = (answer: PeriodSum, figure: DeclaredFigure): Fact['trends'] =>
+const trendsOf = (answer: PeriodAnswer, figure: DeclaredFigure): Fact['trends'] =>
   answer.comparisons.flatMap(({ words, label, now, before, shops, shopsLeftOut }) => {
     const trend = changeOf(now, before, figure)
     return trend === null ? [] : [{ words, label, shops, shopsLeftOut, trend }]
@@ -33,7 +33,7 @@ export const noMonth: QuestionAnswer = {
 
 /** The answer for a period: what the shops sold, compared with the same shops before. */
 export function periodQuestion(
-  answer: PeriodSum,
+  answer: PeriodAnswer,
   { behind, shopsWithoutInvoices, projection }: ReportScope,
 ): QuestionAnswer {
   const { period, amounts } = answer
@@ -71,7 +71,7 @@ export function periodQuestion(
 }
 
 /** Earlier periods for which no shop has all data. */
-const notCompared = ({ period, comparisons }: PeriodSum): string[] =>
+const notCompared = ({ period, comparisons }: PeriodAnswer): string[] =>
   period.compared
     .filter(({ words }) => !comparisons.some((one) => one.words === words))
     .map(({ words }) => `Not compared with ${words}: no shop has data that far back.`)
@@ -82,13 +82,13 @@ export const behindRemark = (behind: number, month: string): string[] =>
 
 /** A figure of a period, with its changes. */
 const telling =
-  (answer: PeriodSum) =>
+  (answer: PeriodAnswer) =>
   (figure: DeclaredFigure, ...notes: readonly string[]): Fact => ({
     ...fact(figure.label, amountText(answer.amounts, figure), ...notes),
     trends: trendsOf(answer, figure),
   })
 
-function periodFacts(answer: PeriodSum): Fact[] {
+function periodFacts(answer: PeriodAnswer): Fact[] {
   const { amounts } = answer
   const without = leftOutOf(amounts, grossProfit)
   const tells = telling(answer)
@@ -116,7 +116,7 @@ export const sameShopsWords = ({
   shopsLeftOut > 0 ? `same ${count(shops)} of ${plural(shops + shopsLeftOut, 'shop')}` : ''
 
 /** `, 3.0% above the year before (same 5 of 7 shops)`; nothing if there is nothing to compare. */
-export function comparedWords(answer: PeriodSum, figure: DeclaredFigure): string {
+export function comparedWords(answer: PeriodAnswer, figure: DeclaredFigure): string {
   const comparisons = trendsOf(answer, figure).map(({ words, trend: { text, direction }, ...of }) => {
     const same = sameShopsWords(of)
     const size = direction === 'level' ? '' : `${text.replace(/^[+−]/, '')} `
@@ -126,7 +126,12 @@ export function comparedWords(answer: PeriodSum, figure: DeclaredFigure): string
 }
 
 /** A sum that nobody has sold yet, marked as such. */
-const projectedFact = ({ cents, openDays, daysAhead, shops }: Projection): Fact =>
+const projectedFact = ({
+  cents,
+  openDays,
+  daysAhead,
+  shops,
+}: NonNullable<ReportScope['projection']>['all']): Fact =>
   fact(
     'Projected for the month',
     `≈ ${moneyText(cents)}`,

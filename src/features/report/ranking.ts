@@ -18,12 +18,6 @@ import { addedAmounts, amountText, changeOf, figureAmount, leftOutText } from '.
 import type { PeriodAnswer, RankedLine, ReportScope } from './data.js'
 import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js'
 
-interface RankingCell {
-  readonly text: string
-  /** The number to copy, if the text is rounded. */
-  readonly value?: string
-}
-
 export interface Ranking {
   readonly id: string
   readonly title: string
@@ -37,7 +31,11 @@ export interface Ranking {
   readonly rows: readonly {
     readonly name: string
     readonly bar: number | null
-    readonly cells: readonly RankingCell[]
+    readonly cells: readonly {
+      readonly text: string
+      /** The number to copy, if the text is rounded. */
+      readonly value?: string
+    }[]
   }[]
   readonly nothing: string
   /** The last column contains sentences, which a phone shows below each other. */
@@ -49,7 +47,10 @@ const mostLines = 10
 
 const isMoney = ({ unit }: DeclaredFigure): boolean => unit === 'cents' || unit === 'cents per hour'
 
-export function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): RankingCell {
+export function cellOf(
+  amounts: RankedLine['amounts'],
+  figure: DeclaredFigure,
+): Ranking['rows'][number]['cells'][number] {
   const value = figureAmount(amounts, figure)
   if (value === null) return { text: unknownMark }
   return {

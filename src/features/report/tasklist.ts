@@ -1,14 +1,5 @@
 /* Lists of what somebody has to act on, as plain values, and their words. */
 
-export type TaskId =
-  | 'appointments'
-  | 'pick-ups'
-  | 'late'
-  | 'waiting for parts'
-  | 'unpaid'
-  | 'overdue'
-  | 'to sell'
-
 /** An order, appointment or recommendation that somebody has to act on. A null is unknown or doesn't apply. */
 export interface Task {
   readonly order: string | null
@@ -30,7 +21,7 @@ export interface Task {
 }
 
 export interface TaskList {
-  readonly id: TaskId
+  readonly id: 'appointments' | 'pick-ups' | 'late' | 'waiting for parts' | 'unpaid' | 'overdue' | 'to sell'
   readonly count: number
   /** How many of them came already, were picked up already, are undecided. */
   readonly apart: number
@@ -44,7 +35,7 @@ export interface TaskList {
 /** How a list is shown: its name, which day its column of days counts from, and what its rows are. */
 export const taskWords: Readonly<
   Record<
-    TaskId,
+    TaskList['id'],
     { readonly title: string; readonly noun: string; readonly days: string; readonly first: string }
   >
 > = {

@@ -3,12 +3,12 @@ import { count, plural } from '../../engine/base/format.js'
 import type { ReportScope } from './data.js'
 import { type Fact, fact, type QuestionAnswer } from './fact.js'
 import { moneyText } from './numberwords.js'
-import type { TaskId, TaskList } from './tasklist.js'
+import type { TaskList } from './tasklist.js'
 import type { Tone } from './trustsentence.js'
 
 const emptyList: Omit<TaskList, 'id'> = { count: 0, apart: 0, cents: 0, unknown: 0, tasks: [] }
 
-const listOf = (tasks: ReportScope['tasks'], id: TaskId): Omit<TaskList, 'id'> =>
+const listOf = (tasks: ReportScope['tasks'], id: TaskList['id']): Omit<TaskList, 'id'> =>
   tasks.find((list) => list.id === id) ?? emptyList
 
 export const todayOf = (scope: ReportScope): QuestionAnswer => ({

@@ -101,7 +101,8 @@ const documentOf = (path: string, data: ReportData): object => ({
   tenants: data.scopes.length === 0 ? 0 : Math.max(1, data.tenants.length),
   complete_through: data.scopes[0]?.trust.completeThrough ?? null,
   answers: data.scopes.slice(0, 1).flatMap((scope) =>
-    answersOf(data, scope).map(({ question, sentence, tone, facts }) => ({
+    answersOf(data, scope).map(({ id, question, sentence, tone, facts }) => ({
+      id,
       question,
       answer: sentence,
       tone,

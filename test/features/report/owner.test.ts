@@ -11,7 +11,7 @@ import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import type { ReportData, ReportScope } from '../../../src/features/report/data.js'
 import type { ReportOptions } from '../../../src/features/report/read/opening.js'
 import { readReport } from '../../../src/features/report/read/read.js'
-import type { TaskId, TaskList } from '../../../src/features/report/tasklist.js'
+import type { TaskList } from '../../../src/features/report/tasklist.js'
 import { shopsync } from '../../support/call.js'
 import { configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
@@ -71,7 +71,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     if (!found) throw new Error(`no scope ${id}`)
     return found
   }
-  const list = (id: TaskId, of = 'all'): TaskList => {
+  const list = (id: TaskList['id'], of = 'all'): TaskList => {
     const found = scope(of).tasks.find((one) => one.id === id)
     if (!found) throw new Error(`no list ${id}`)
     return found
@@ -121,7 +121,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const since = later(new Date(at).toISOString().slice(0, 10), -90)
     const unpaid = `receivables r join ${views}orders o on o.repair_order_key = r.repair_order_key
       where r.is_owed and o.picked_up_at is not null`
-    const expected: [TaskId, string, string][] = [
+    const expected: [TaskList['id'], string, string][] = [
       ['appointments', 'count(*)', `appointment_load where ${on('day')}`],
       ['pick-ups', 'count(*)', `orders where ${on('due_out_on')}`],
       ['late', 'count(*)', 'work_in_progress where is_late'],

@@ -153,6 +153,7 @@ const sampleDay: ReportScope['day'] = {
     ...{ label: 'Saturday, November 21, 2026', from: '2026-11-21', to: '2026-11-22' },
     compared: [{ from: '2026-11-14', to: '2026-11-15', words: 'the Saturday before', label: 'Sat, Nov 14' }],
   },
+  ...{ shops: [], advisors: [], technicians: [], categories: [], costBands: [] },
   amounts: amounts({
     ...{ invoices: 9, cars: 8, sales_cents: 412_000, average_repair_order: [412_000, 9] },
     ...{ collected_cents: 390_000, deposits_cents: 20_000 },

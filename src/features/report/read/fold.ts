@@ -120,12 +120,6 @@ interface CoveredPart {
   readonly beginning: string | null
 }
 
-/** The shops that a comparison is about, and whether a row is theirs. */
-export interface SameShops {
-  readonly shops: Findings['shops']
-  readonly isSame: (row: FigureRow) => boolean
-}
-
 /** What a shop is called, with or without its tenant's name. */
 export type ShopNames = (shopKey: string | null) => string
 
@@ -177,7 +171,11 @@ const daysIn = (month: string): number =>
  */
 export function paceOf(
   rows: FigureRows,
-  { part, shops, isSame }: Pick<CoveredPart, 'part'> & SameShops,
+  {
+    part,
+    shops,
+    isSame,
+  }: Pick<CoveredPart, 'part' | 'shops'> & { readonly isSame: (row: FigureRow) => boolean },
   completeDay: string,
 ): PaceLine[] {
   const own = (of: readonly FigureRow[]): FigureRow[] => figuresOf(of, part).filter(isSame)

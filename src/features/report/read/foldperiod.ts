@@ -8,10 +8,10 @@ import serviceSales from '../../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../../schema/figures/technician_hours.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { type Amounts, addedAmounts, figureAmount, noData } from '../amounts.js'
-import type { DayRange, PeriodAnswer, PeriodComparison, PeriodSum, RankedLine } from '../data.js'
+import type { DayRange, PeriodAnswer, PeriodComparison, RankedLine } from '../data.js'
 import type { Findings, Part } from './findings.js'
-import { amountsIn, figuresOf, type SameShops, type ShopNames } from './fold.js'
-import { type ComparedRows, newerShops, type PeriodRows } from './gather.js'
+import { amountsIn, figuresOf, type ShopNames } from './fold.js'
+import { newerShops, type PeriodRows } from './gather.js'
 import { groupedBy, isOpenSince } from './reportdays.js'
 
 /** With more shops than this, a table of them is no longer a ranking. */
@@ -43,11 +43,7 @@ function ranked(
 }
 
 /** A shop counts in both periods, or in neither. `own`: the rows of the later one; `range`: the earlier one. */
-function sameShops(
-  own: readonly FigureRow[],
-  shops: Findings['shops'],
-  range: DayRange,
-): SameShops & { readonly newer: Findings['shops'] } {
+function sameShops(own: readonly FigureRow[], shops: Findings['shops'], range: DayRange) {
   const same = shops.filter(({ first_day }) => isOpenSince(first_day, range.from, range.to))
   const keys = new Set(same.map(({ shop_key }) => shop_key))
   const newer = newerShops(own, shops, range)
@@ -59,14 +55,14 @@ function sameShops(
 }
 
 /** The shops of the pace: those that the comparison of the current month with the one before includes; else all. */
-export function pacedShops(rows: readonly PeriodRows[], shops: Findings['shops'], part: Part): SameShops {
+export function pacedShops(rows: readonly PeriodRows[], shops: Findings['shops'], part: Part) {
   const running = rows.find(({ period }) => period.id === 'month-to-date')
   const [before] = running?.period.compared ?? []
   const found = running && before && sameShops(figuresOf(running.all, part), shops, before)
   return found && found.shops.length > 0 ? found : { shops, isSame: () => true }
 }
 
-export function comparisonsOf(rows: ComparedRows, shops: Findings['shops'], part: Part): PeriodComparison[] {
+export function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: Part): PeriodComparison[] {
   const own = figuresOf(rows.all, part)
   return rows.period.compared.flatMap(({ words, label, ...range }, i) => {
     const before = figuresOf(rows.compared[i] ?? [], part)
@@ -104,7 +100,7 @@ function shopLines(
 }
 
 /** Of a period that ends before the first invoice, nothing is known. */
-export function periodAmounts(rows: ComparedRows, shops: Findings['shops'], part: Part): Amounts {
+export function periodAmounts(rows: PeriodRows, shops: Findings['shops'], part: Part): Amounts {
   const isBefore = shops.every(({ first_day }) => first_day === null || first_day >= rows.period.to)
   return isBefore && figuresOf(rows.all, part).length === 0
     ? noData
@@ -129,12 +125,6 @@ function technicianLines(rows: PeriodRows, shops: Findings['shops'], part: Part)
   })
 }
 
-export const periodSum = (rows: ComparedRows, shops: Findings['shops'], part: Part): PeriodSum => ({
-  period: rows.period,
-  amounts: periodAmounts(rows, shops, part),
-  comparisons: comparisonsOf(rows, shops, part),
-})
-
 export function periodAnswer(
   rows: PeriodRows,
   findings: Findings,
@@ -143,7 +133,9 @@ export function periodAnswer(
 ): PeriodAnswer {
   const of = (name: 'advisors' | 'categories' | 'costBands') => figuresOf(rows[name], part)
   return {
-    ...periodSum(rows, findings.shops, part),
+    period: rows.period,
+    amounts: periodAmounts(rows, findings.shops, part),
+    comparisons: comparisonsOf(rows, findings.shops, part),
     shops: shopLines(rows, findings, part, nameOf),
     advisors: ranked(of('advisors'), ['advisor_key', 'advisor_name'], grossProfit),
     technicians: technicianLines(rows, findings.shops, part),

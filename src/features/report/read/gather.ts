@@ -65,25 +65,19 @@ export const shownFigures: readonly DeclaredFigure[] = [
   ...[partsMargin, serviceSales, technicianHours],
 ]
 
-/** Distinct counts of the shops that are in both of two compared periods, by tenant. */
-interface ComparedCounts {
-  readonly now: readonly FigureRow[]
-  readonly before: readonly FigureRow[]
-}
-
-/** The values of a period by shop, and of those it is compared with. */
-export interface ComparedRows {
+/** The values of a period: each by shop, and by what its name says. */
+export interface PeriodRows {
   readonly period: ReportPeriod
   readonly all: readonly FigureRow[]
   /** By tenant: distinct counts. */
   readonly distinct: readonly FigureRow[]
   /** In the order of `period.compared`. */
   readonly compared: readonly (readonly FigureRow[])[]
-  readonly comparedCounts: readonly ComparedCounts[]
-}
-
-/** The same, and each value by what its name says. */
-export interface PeriodRows extends ComparedRows {
+  /** Distinct counts of the shops that are in both periods, by tenant. */
+  readonly comparedCounts: readonly {
+    readonly now: readonly FigureRow[]
+    readonly before: readonly FigureRow[]
+  }[]
   readonly advisors: readonly FigureRow[]
   readonly technicians: readonly FigureRow[]
   readonly techniciansBefore: readonly FigureRow[]
@@ -97,7 +91,7 @@ export interface FigureRows {
   readonly distinctMonths: readonly FigureRow[]
   readonly periods: readonly PeriodRows[]
   /** Of the last day on which a shop was open; null if there is none. */
-  readonly day: ComparedRows | null
+  readonly day: PeriodRows | null
   /** One list per month: sales by day. */
   readonly pace: readonly { readonly month: string; readonly days: readonly FigureRow[] }[]
   readonly open: readonly FigureRow[]
@@ -126,7 +120,7 @@ async function comparedCounts(
   [period, before]: readonly [DayRange, DayRange],
   { all, distinct: counted }: Pick<PeriodRows, 'all' | 'distinct'>,
   shops: Findings['shops'],
-): Promise<ComparedCounts> {
+) {
   const newer = newerShops(all, shops, before)
   const owners = new Map(
     newer.flatMap(({ tenant_id }) => (tenant_id === null ? [] : [[String(tenant_id), tenant_id]])),
@@ -152,14 +146,14 @@ async function comparedRows(
   period: ReportPeriod,
   [own, before]: readonly [readonly DeclaredFigure[], readonly DeclaredFigure[]],
   shops: Findings['shops'],
-): Promise<ComparedRows> {
+) {
   const { tenants } = subject
   const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[] = shop) =>
     askFigures(subject, figures, { by, tenants, from, to })
   const compared: (readonly FigureRow[])[] = []
   for (const range of period.compared) compared.push(await ask([...before, ...distinct], range))
   const found = { all: await ask(own, period), distinct: await ask(distinct, period, ['tenant_id']) }
-  const counts: ComparedCounts[] = []
+  const counts: PeriodRows['comparedCounts'][number][] = []
   for (const range of period.compared)
     counts.push(await comparedCounts(subject, [period, range], found, shops))
   return { period, ...found, compared, comparedCounts: counts }
@@ -223,7 +217,11 @@ export async function figureRows(
     months: await askFigures(subject, [...ofPeriods, ...distinct], { ...since, by: [...shop, 'month'] }),
     distinctMonths: await askFigures(subject, distinct, { ...since, by: ['tenant_id', 'month'] }),
     periods: found,
-    day: day && (await comparedRows(subject, day, [[...ofDay, ...distinct], ofDay], shops)),
+    day: day && {
+      ...(await comparedRows(subject, day, [[...ofDay, ...distinct], ofDay], shops)),
+      // A day is too short to compare people.
+      ...{ advisors: [], technicians: [], techniciansBefore: [], categories: [], costBands: [] },
+    },
     pace,
     open: await askFigures(subject, ofNow, now),
     receivables: await askFigures(subject, [receivables], { ...now, by: [...shop, 'bucket'] }),

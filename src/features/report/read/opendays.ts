@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import sales from '../../../../schema/figures/sales_cents.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { addedAmounts, figureAmount } from '../amounts.js'
-import type { DayRange, Projection, ReportPeriod } from '../data.js'
+import type { DayRange, ReportPeriod, ReportScope } from '../data.js'
 import { dayInFull, dayOfMonth, weekdayName } from '../numberwords.js'
 import type { Findings, Part } from './findings.js'
 import { figuresOf } from './fold.js'
@@ -18,9 +18,6 @@ const weeksTold = 4
 /** With fewer open days than this, one day decides what a month comes to. */
 const leastDays = 3
 
-/** By shop key; rows without a shop are under an empty one. */
-export type OpenDays = ReadonlyMap<string, ReadonlySet<string>>
-
 /** The range that `lastOpenDay` and `projectionIn` look at. */
 export function rangeOfOpenDays(completeDay: string): DayRange {
   const weeksAgo = daysLater(completeDay, -7 * weeksTold)
@@ -28,7 +25,11 @@ export function rangeOfOpenDays(completeDay: string): DayRange {
   return { from: month < weeksAgo ? month : weeksAgo, to: completeDay }
 }
 
-export async function askOpenDays({ db, tenants, day }: Subject, { from, to }: DayRange): Promise<OpenDays> {
+/** By shop key; rows without a shop are under an empty one. */
+export async function askOpenDays(
+  { db, tenants, day }: Subject,
+  { from, to }: DayRange,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const days = new Map<string, Set<string>>()
   for (const column of ['closed_on', 'started_on'] as const) {
     const rows = await db
@@ -52,7 +53,10 @@ export async function askOpenDays({ db, tenants, day }: Subject, { from, to }: D
  * The last complete day on which a shop was open, compared with the same weekday a week before; null if there was none
  * for weeks.
  */
-export function lastOpenDay(open: OpenDays, today: string): ReportPeriod | null {
+export function lastOpenDay(
+  open: Awaited<ReturnType<typeof askOpenDays>>,
+  today: string,
+): ReportPeriod | null {
   const [from] = [...open.values()]
     .flatMap((days) => [...days])
     .sort()
@@ -98,7 +102,7 @@ function weekdaysOf(days: ReadonlySet<string>, firstDay: string, completeDay: st
  */
 export function projectionIn(
   rows: FigureRows,
-  open: OpenDays,
+  open: Awaited<ReturnType<typeof askOpenDays>>,
   {
     part,
     shops,
@@ -111,7 +115,7 @@ export function projectionIn(
     /** Which rows count; by default, all. */
     readonly isSame?: (row: FigureRow) => boolean
   },
-): Projection | null {
+): NonNullable<ReportScope['projection']>['all'] | null {
   const [current] = rows.pace
   if (current === undefined) return null
   const end = `${monthsLater(current.month, 1)}-01`

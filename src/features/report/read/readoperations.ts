@@ -9,7 +9,7 @@ import { readFreshness } from '../../targets/freshnessplan.js'
 import { stretchedBound } from '../../targets/stretchedbound.js'
 import { stretchedText } from '../../targets/words.js'
 import type { OperationsData } from '../operationsdata.js'
-import { askDrift, askQuarantine, askRuns, countDrift } from './asktrust.js'
+import { askDrift, askQuarantine, askRuns, countDrift, countLaterDrift } from './asktrust.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
 import { groupedBy, numberFrom } from './reportdays.js'
 import { byResource, troubledTenants } from './trust.js'
@@ -83,7 +83,6 @@ async function stateOf(
   const runs = await askRuns(db, `${dayAfter(nowMicros, 1 - daysShown)}T00:00:00.000000Z`)
   const quarantine = await askQuarantine(db, tenants)
   const drift = await askDrift(db)
-  const counted = await countDrift(db)
   return {
     belongsTo,
     incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
@@ -104,8 +103,8 @@ async function stateOf(
       example: shortened(row.example ?? ''),
       firstSeenAt: row.first_seen_at ?? '',
     })),
-    driftSeen: numberFrom(counted?.all),
-    driftSince: numberFrom(counted?.since),
+    driftSeen: numberFrom((await countDrift(db))?.all),
+    driftSince: numberFrom((await countLaterDrift(db))?.all),
   }
 }
 

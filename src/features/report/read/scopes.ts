@@ -19,12 +19,12 @@ import {
   soldBy,
   standingsOf,
 } from './fold.js'
-import { comparisonsOf, pacedShops, periodAmounts, periodAnswer, periodSum } from './foldperiod.js'
+import { comparisonsOf, pacedShops, periodAmounts, periodAnswer } from './foldperiod.js'
 import type { FigureRows } from './gather.js'
-import { type OpenDays, projectionIn } from './opendays.js'
+import { type askOpenDays, projectionIn } from './opendays.js'
 import { groupedBy, isOpenSince, monthsLater } from './reportdays.js'
 import type { ShopClock } from './shopclock.js'
-import { type TasksFound, tasksIn } from './tasks.js'
+import { tasksIn, type tasksOf } from './tasks.js'
 import { completeDay, isProven, isWalked, type TrustRule, trustIn } from './trust.js'
 
 /** With more tenants than this, the page compares them, and --tenant shows the figures of one. */
@@ -42,8 +42,8 @@ interface Scene extends TrustRule {
   readonly completeDay: string
   readonly clocks: ShopClock
   readonly madeAt: string
-  readonly openDays: OpenDays
-  readonly tasks: readonly TasksFound[]
+  readonly openDays: Awaited<ReturnType<typeof askOpenDays>>
+  readonly tasks: Awaited<ReturnType<typeof tasksOf>>
 }
 
 /** Whether businesses or shops can be chosen. */
@@ -127,7 +127,7 @@ function scopeOf(scene: Scene, part: Part): ReportScope {
     advice: adviceByMonth(findings, months, place.beginning),
     cycles: cyclesOf(findings, months),
     soldBy: soldBy(rows, months, place, { shopName: nameOf, businessName: (id) => tenantName(all, id) }),
-    day: rows.day && periodSum(rows.day, shops, part),
+    day: rows.day && periodAnswer(rows.day, findings, part, nameOf),
     periods: rows.periods.map((of) => periodAnswer(of, findings, part, nameOf)),
     ...runningMonth(scene, part, shops, until),
     receivables: receivablesOf(findings, rows, part),

@@ -1,10 +1,10 @@
 /* Which rows of which views somebody has to act on today. */
 import { atLeastDue } from '../../../../schema/open.js'
-import type { TaskId } from '../tasklist.js'
+import type { TaskList } from '../tasklist.js'
 
 /** How a list is read from a view; all texts are SQL that works in both databases. */
 export interface TaskQuestion {
-  readonly id: TaskId
+  readonly id: TaskList['id']
   readonly view: string
   readonly where: string
   /** The day column: only rows of the shop's today count. */

@@ -3,7 +3,7 @@
  * invoices, and work still to sell. Each list is counted by shop, and read up to a limit.
  */
 import { type Kysely, type SqlBool, sql } from 'kysely'
-import type { Task, TaskId, TaskList } from '../tasklist.js'
+import type { Task, TaskList } from '../tasklist.js'
 import { isOf, type Part } from './findings.js'
 import { numberFrom, type Subject } from './reportdays.js'
 import type { ShopClock } from './shopclock.js'
@@ -14,30 +14,6 @@ export const mostTasks = 40
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row of a shop, or of none. */
-interface Located {
-  readonly tenant_id: unknown
-  readonly shop_key: string | null
-}
-
-interface Count extends Located {
-  readonly all: number
-  readonly apart: number
-  readonly cents: number
-  readonly known: number
-}
-
-interface Found extends Located {
-  readonly task: Omit<Task, 'shop'>
-}
-
-/** A list as it was read: counts by shop, and the rows to show. */
-export interface TasksFound {
-  readonly id: TaskId
-  readonly counts: readonly Count[]
-  readonly rows: readonly Found[]
-}
-
 /** Through the builder, which knows the schema that the views are in. */
 const viewsOf = (db: Subject['db']): Kysely<Record<string, Record<string, unknown>>> =>
   db as unknown as Kysely<Record<string, Record<string, unknown>>>
@@ -45,7 +21,7 @@ const viewsOf = (db: Subject['db']): Kysely<Record<string, Record<string, unknow
 const text = (value: unknown): string | null =>
   value === null || value === undefined || value === '' ? null : String(value)
 
-const located = (row: Row): Located => ({ tenant_id: row.tenant_id, shop_key: text(row.shop_key) })
+const located = (row: Row) => ({ tenant_id: row.tenant_id, shop_key: text(row.shop_key) })
 
 /** The rows of a list. Those of another day than the shop's today are left out once they are read. */
 function rowsOf(
@@ -64,7 +40,8 @@ function rowsOf(
   }
 }
 
-async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopClock): Promise<Count[]> {
+/** By shop. */
+async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopClock) {
   const { query, dayText } = rowsOf(subject, question, clocks.todays)
   const rows = await query
     .select(['tenant_id', 'shop_key', dayText.as('day')])
@@ -85,12 +62,6 @@ async function countsOf(subject: Subject, question: TaskQuestion, clocks: ShopCl
     }))
 }
 
-/** What the page shows of an order, wherever it is listed. */
-type OrderWords = Pick<Task, 'customer' | 'advisor' | 'technician' | 'status'> & {
-  readonly number: string | null
-  readonly customerKey: string | null
-}
-
 /** How many keys one statement asks for. */
 const mostKeys = 500
 
@@ -100,7 +71,8 @@ async function inParts<T>(keys: readonly string[], ask: (part: string[]) => Prom
   return found
 }
 
-async function ordersOf({ db }: Subject, keys: readonly string[]): Promise<Map<string, OrderWords>> {
+/** What the page shows of an order, wherever it is listed. */
+async function ordersOf({ db }: Subject, keys: readonly string[]) {
   const rows = await inParts(keys, (part) =>
     db
       .selectFrom('orders')
@@ -120,9 +92,7 @@ async function ordersOf({ db }: Subject, keys: readonly string[]): Promise<Map<s
   )
 }
 
-type Contact = Pick<Task, 'phone' | 'email'>
-
-async function contactsOf({ db }: Subject, keys: readonly string[]): Promise<Map<string, Contact>> {
+async function contactsOf({ db }: Subject, keys: readonly string[]) {
   const rows = await inParts(keys, (part) =>
     db
       .selectFrom('dim_customers')
@@ -191,8 +161,8 @@ export async function tasksOf(
     contacts,
     ...choice
   }: Parameters<typeof taskQuestions>[0] & { readonly byShop: boolean; readonly contacts: boolean },
-): Promise<TasksFound[]> {
-  const lists: { id: TaskId; counts: readonly Count[]; rows: readonly Row[] }[] = []
+) {
+  const lists = []
   for (const question of taskQuestions(choice))
     lists.push({
       id: question.id,
@@ -202,10 +172,10 @@ export async function tasksOf(
   const keys = new Set(lists.flatMap(({ rows }) => rows.flatMap((row) => text(row.repair_order_key) ?? [])))
   const orders = await ordersOf(subject, [...keys])
   const customers = new Set([...orders.values()].flatMap(({ customerKey }) => customerKey ?? []))
-  const reached = contacts ? await contactsOf(subject, [...customers]) : new Map<string, Contact>()
+  const reached = contacts ? await contactsOf(subject, [...customers]) : undefined
   const taskOf = (row: Row): Omit<Task, 'shop'> => {
     const order = orders.get(text(row.repair_order_key) ?? '')
-    const { phone = null, email = null } = reached.get(order?.customerKey ?? '') ?? {}
+    const { phone = null, email = null } = reached?.get(order?.customerKey ?? '') ?? {}
     const { customer = null, advisor = null, technician = null, status = null } = order ?? {}
     const time = text(row.time)
     return {
@@ -224,13 +194,14 @@ export async function tasksOf(
 
 /** The lists of a part, with the first rows of all its shops. */
 export const tasksIn = (
-  found: readonly TasksFound[],
+  found: Awaited<ReturnType<typeof tasksOf>>,
   part: Part,
   nameOf: (shopKey: string | null) => string,
 ): TaskList[] =>
   found.map(({ id, counts, rows }) => {
     const own = counts.filter((row) => isOf(part, row))
-    const sum = (of: (row: Count) => number): number => own.reduce((all, row) => all + of(row), 0)
+    const sum = (of: (row: (typeof own)[number]) => number): number =>
+      own.reduce((all, row) => all + of(row), 0)
     return {
       ...{ id, count: sum((row) => row.all), apart: sum((row) => row.apart), cents: sum((row) => row.cents) },
       unknown: sum((row) => row.all - row.known),

@@ -3,8 +3,6 @@ import type { ListHealth } from './asktrust.js'
 import type { Findings } from './findings.js'
 import { groupedBy } from './reportdays.js'
 
-type Shop = Findings['shops'][number]
-
 /** Shorter beginnings say nothing. */
 const leastLetters = 3
 
@@ -20,7 +18,7 @@ function commonBeginning(names: readonly string[]): string {
 const unnamed = (tenant: unknown): string => `tenant ${tenant}`
 
 /** The name of a tenant: the configured one, or what its shops have in common. */
-function nameOf(shops: readonly Shop[], tenant: string): string {
+function nameOf(shops: Findings['shops'], tenant: string): string {
   // A shop without a name is called by its id.
   const named = shops.flatMap(({ shop_name }) =>
     shop_name && !/^shop \d+$/.test(shop_name) ? [shop_name] : [],
