@@ -11,6 +11,9 @@ const phone = `coalesce(
 const entered = (q: ViewWords): JoinedDay =>
   q.plainDays.shopDay('e', 'r.tenant_id', 'cast(null as bigint)', 'r.created_at')
 
+/** How a customer is reached: the report shows these, by the names of their columns, with `report.contacts`. */
+export const contactColumns = ['phone', 'email'] as const
+
 export default defineView({
   name: 'dim_customers',
   doc: 'Customers, with names. Other views refer to this one by customer_key.',

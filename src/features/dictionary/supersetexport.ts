@@ -7,7 +7,7 @@ import { strToU8, zipSync } from 'fflate'
 import { stringify } from 'yaml'
 import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
-import { daysOf, supersetMetrics } from './supersetmetrics.js'
+import { dayColumnsOf, supersetMetrics } from './supersetmetrics.js'
 
 /** The same warehouse and view get the same id in every import, so a later import replaces them. */
 function uuidOf(...names: readonly string[]): string {
@@ -68,7 +68,9 @@ function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<s
   const database = uuidOf(target.uri)
   const datasets = tables
     .filter(({ part }) => part === 'view' || part === 'derived')
-    .flatMap((table) => daysOf(table.name).map((day, i) => datasetOf(table, day, i === 0, target, database)))
+    .flatMap((table) =>
+      dayColumnsOf(table.name).map((day, i) => datasetOf(table, day, i === 0, target, database)),
+    )
     .map((dataset) => [`shopsync/datasets/shopsync/${dataset.table_name}.yaml`, yaml(dataset)])
   return {
     'shopsync/metadata.yaml': yaml({ version: '1.0.0', type: 'SqlaTable' }),

@@ -88,7 +88,7 @@ function figureMetrics(
 }
 
 /** The days that date figures of a relation: the one of most figures first. A current state belongs to that one. */
-export function daysOf(relation: string): (string | undefined)[] {
+export function dayColumnsOf(relation: string): (string | undefined)[] {
   const days = figures.flatMap(({ relation: { name }, day }) => (name === relation && day ? [day] : []))
   const count = (day: string): number => days.filter((each) => each === day).length
   const sorted = [...new Set(days)].sort((a, b) => count(b) - count(a))
@@ -98,7 +98,7 @@ export function daysOf(relation: string): (string | undefined)[] {
 /** The metrics of the relation for which a figure is declared, dated by a day. */
 const ofRelation = (relation: string, of: string | undefined): SupersetMetric[] =>
   figures
-    .filter(({ relation: { name }, day = daysOf(relation)[0] }) => name === relation && day === of)
+    .filter(({ relation: { name }, day = dayColumnsOf(relation)[0] }) => name === relation && day === of)
     .flatMap((figure) => {
       const { numerator, denominator, where, leavesOut } = figure
       const sql = (measure: Measure): string => conditional(measure, where)
@@ -191,10 +191,11 @@ function metricsOf(table: DictionaryTable, day: string | undefined): SupersetMet
  * The figures of a dataset that are dated by `day`, and the sums of columns that no figure is. The base tables have no
  * metrics but the views' on them.
  */
-export function supersetMetrics(table: DictionaryTable, day = daysOf(table.name)[0]): SupersetMetric[] {
+export function supersetMetrics(table: DictionaryTable, day = dayColumnsOf(table.name)[0]): SupersetMetric[] {
   const known = metricsOf(table, day)
   const taken = new Set(known.map(({ expression }) => expression))
-  const isSummed = table.part === 'view' && day === daysOf(table.name)[0] && !periods.includes(table.name)
+  const isSummed =
+    table.part === 'view' && day === dayColumnsOf(table.name)[0] && !periods.includes(table.name)
   const sums = table.columns
     .filter((column) => isSummed && column.kind === 'cents' && isSummable(column))
     .map((column) => sumMetric(table, column))

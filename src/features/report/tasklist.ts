@@ -7,9 +7,8 @@ export interface Task {
   readonly title: string | null
   readonly shop: string
   readonly customer: string | null
-  /** Only with `report.contacts`. */
-  readonly phone: string | null
-  readonly email: string | null
+  /** In the order of `contactColumns`; empty without `report.contacts`. */
+  readonly contacts: readonly (string | null)[]
   readonly advisor: string | null
   readonly technician: string | null
   readonly status: string | null

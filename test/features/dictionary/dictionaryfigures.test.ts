@@ -9,7 +9,7 @@ import { figures } from '../../../schema/figures/index.js'
 import { migrate } from '../../../src/engine/warehouse/migrate.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
-import { daysOf, supersetMetrics } from '../../../src/features/dictionary/supersetmetrics.js'
+import { dayColumnsOf, supersetMetrics } from '../../../src/features/dictionary/supersetmetrics.js'
 import { known, sync } from '../../support/run.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { showTwice } from '../../support/twice.js'
@@ -102,7 +102,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const byName = new Map<string, Record<string, unknown>>()
     const datasets = dictionary.tables
       .filter(({ part }) => part === 'view' || part === 'derived')
-      .flatMap((table) => daysOf(table.name).map((day) => [table, day] as const))
+      .flatMap((table) => dayColumnsOf(table.name).map((day) => [table, day] as const))
     for (const [table, day] of datasets) {
       const metrics = supersetMetrics(table, day)
       const [row = {}] = await ask(

@@ -124,7 +124,13 @@ describe('the page', () => {
       })),
       tasks: first!.tasks.map((list) => ({
         ...list,
-        tasks: list.tasks.map((task) => ({ ...task, customer: evil, shop: evil, title: evil, phone: evil })),
+        tasks: list.tasks.map((task) => ({
+          ...task,
+          customer: evil,
+          shop: evil,
+          title: evil,
+          contacts: [evil, evil],
+        })),
       })),
     }
     const text = page(

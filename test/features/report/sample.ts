@@ -169,7 +169,7 @@ const sampleDay: ReportScope['day'] = {
 
 const sampleTask: Task = {
   ...{ order: '4711', title: 'in work', shop: 'North Loop', customer: 'Dana Whitfield' },
-  ...{ phone: null, email: null, advisor: 'Ana Ruiz', technician: 'Eli Park', status: 'In the bay' },
+  ...{ contacts: [], advisor: 'Ana Ruiz', technician: 'Eli Park', status: 'In the bay' },
   ...{ time: null, days: 9, cents: 98_000 },
 }
 

@@ -1,4 +1,5 @@
 /* The lists of what somebody has to act on: each folds, and shows only columns that have something in them. */
+import { contactColumns } from '../../../../schema/views/dim_customers.js'
 import { count, plural } from '../../../engine/base/format.js'
 import type { ReportScope } from '../data.js'
 import { moneyText, unknownMark } from '../numberwords.js'
@@ -21,8 +22,7 @@ const columnsOf = (list: TaskList): readonly Column[] =>
     words('shop', ({ shop }) => shop),
     words('time', ({ time }) => time),
     words('customer', ({ customer }) => customer),
-    words('phone', ({ phone }) => phone),
-    words('email', ({ email }) => email),
+    ...contactColumns.map((name, i) => words(name, ({ contacts }) => contacts[i] ?? null)),
     words('what', ({ title }) => title),
     words('advisor', ({ advisor }) => advisor),
     words('technician', ({ technician }) => technician),

@@ -2,7 +2,9 @@
  * What somebody has to act on today: appointments and promised pick-ups, late work, parts that are missing, unpaid
  * invoices, and work still to sell. Each list is counted by shop, and read up to a limit.
  */
+
 import { type Kysely, type SqlBool, sql } from 'kysely'
+import { contactColumns } from '../../../../schema/views/dim_customers.js'
 import type { Task, TaskList } from '../tasklist.js'
 import { isOf, type Part } from './findings.js'
 import { numberFrom, type Subject } from './reportdays.js'
@@ -10,7 +12,7 @@ import type { ShopClock } from './shopclock.js'
 import { type TaskQuestion, taskQuestions } from './taskquestions.js'
 
 /** In a list, for each shop if shops can be chosen, otherwise altogether. */
-export const mostTasks = 40
+const mostTasks = 40
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -96,16 +98,11 @@ async function contactsOf({ db }: Subject, keys: readonly string[]) {
   const rows = await inParts(keys, (part) =>
     db
       .selectFrom('dim_customers')
-      .select(['customer_key', 'phone', 'email'])
+      .select(['customer_key', ...contactColumns])
       .where('customer_key', 'in', part)
       .execute(),
   )
-  return new Map(
-    rows.map(({ customer_key, phone, email }) => [
-      customer_key ?? '',
-      { phone: text(phone), email: text(email) },
-    ]),
-  )
+  return new Map(rows.map((row) => [row.customer_key ?? '', contactColumns.map((name) => text(row[name]))]))
 }
 
 /** The first rows of a list: of each shop, or of all. */
@@ -175,11 +172,11 @@ export async function tasksOf(
   const reached = contacts ? await contactsOf(subject, [...customers]) : undefined
   const taskOf = (row: Row): Omit<Task, 'shop'> => {
     const order = orders.get(text(row.repair_order_key) ?? '')
-    const { phone = null, email = null } = reached?.get(order?.customerKey ?? '') ?? {}
+    const contacts = reached?.get(order?.customerKey ?? '') ?? []
     const { customer = null, advisor = null, technician = null, status = null } = order ?? {}
     const time = text(row.time)
     return {
-      ...{ order: order?.number ?? null, title: text(row.title), customer, phone, email, advisor, status },
+      ...{ order: order?.number ?? null, title: text(row.title), customer, contacts, advisor, status },
       technician: text(row.staff) ?? technician,
       time: time === null ? null : clocks.timeText(time, text(row.shop_key)),
       days: daysOf(row, clocks),
