@@ -80,7 +80,7 @@ const opened = (q: ViewWords): PlainLeg => ({
 /** The columns `reckoned` and `unsure` of each shop and month. */
 export const reckonedLegs = (q: ViewWords): PlainLeg[] => [balances(q), deletedPayments(q), opened(q)]
 
-/** A snapshot's figure goes before what is reckoned. */
+/** A snapshot's figure takes precedence over what is reckoned. */
 export const orReckoned = (snapshot: string): string =>
   `case when ${snapshot} is not null then ${snapshot} when ${isReckoned(snapshot)} then coalesce(x.reckoned, 0) end`
 

@@ -139,7 +139,9 @@ const orders: readonly Fields[] = [
     vehicle_id: 1,
     closed_at: '2026-03-04T18:15:00Z',
     supply_fee_cents: null,
-    services: [service(41, 5000, { labors: [labor(411, 2)] })],
+    services: [
+      service(41, 5000, { labors: [labor(411, 2)], inspections: [inspection(441, 'Tires', 'green')] }),
+    ],
     payments: [cash(4000)],
   }),
   order(5, {
@@ -347,6 +349,15 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
       accepted_at: null,
       cancelled_at: null,
     }),
+    record(3, {
+      created_at: '2026-03-04T18:15:00Z',
+      repair_order_id: 4,
+      transfer_from_id: 7,
+      transfer_to_id: 9,
+      message: '',
+      accepted_at: '2026-03-04T18:16:00Z',
+      cancelled_at: '2026-03-04T18:17:00Z',
+    }),
   ],
   past_recommendations: [
     record(1, { recommendation_id: 2, imported: true, done: true, vehicle_id: 1 }),
@@ -369,7 +380,9 @@ const double: readonly Fields[] = [
   order(4, {
     shop_id: 2,
     closed_at: '2026-03-04T18:15:00Z',
-    services: [service(41, 1234, { labors: [labor(411, 1)] })],
+    services: [
+      service(41, 1234, { labors: [labor(411, 1)], inspections: [inspection(441, 'Tires', 'green')] }),
+    ],
     payments: [cash(1234)],
   }),
   order(5, { state: 'estimate', created_at: ago(10), started_at: null, closed_at: null }),

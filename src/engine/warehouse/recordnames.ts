@@ -7,7 +7,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import type { Stored } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { fieldText } from '../model/flatten/membertext.js'
-import { type MadeColumn, madeColumns, madeOf, nameColumn } from '../model/flatten/recordname.js'
+import { madeColumns, madeOf, nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Column, Table } from '../model/table.js'
 import type { Change } from './change.js'
@@ -75,7 +75,7 @@ function nextRows(
   { db, sql: { extra } }: Dialect,
   table: Table,
   fields: readonly { readonly name: string; readonly column: Column | undefined }[],
-  made: readonly MadeColumn[],
+  made: ReturnType<typeof madeColumns>,
   after: NamedRow | undefined,
 ): CompiledQuery<NamedRow> {
   const values = fields.map(({ name, column }, i) => {

@@ -199,11 +199,13 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(await rows('inspections', found, 'where tenant_id = 1 order by inspection_id')).toEqual([
       [141, 'Pads', 'red', 'Pads: red', 'Service 11', 'Customer 1', '2026-09-30 17:00:00'],
       [142, 'Rotors', 'green', 'Rotors: green', 'Service 11', 'Customer 1', '2026-09-30 17:00:00'],
+      [441, 'Tires', 'green', 'Tires: green', 'Service 41', 'Customer 1', '2026-10-01 05:45:00'],
     ])
     const handed = 'assignment_id day number from_staff_name to_staff_name outcome minutes_to_accept'
     expect(await rows('handovers', handed, 'where tenant_id = 1 order by assignment_id')).toEqual([
       [1, '2026-03-04', 1001, 'Ada Lovelace', 'Grace Hopper', 'accepted', 20],
       [2, '2026-03-04', null, 'Grace Hopper', null, 'open', null],
+      [3, '2026-03-05', 1004, 'Ada Lovelace', 'Alan Turing', 'cancelled', 1],
     ])
   })
 

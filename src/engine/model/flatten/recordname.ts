@@ -10,14 +10,6 @@ import type { Resource } from '../../../../schema/resource.js'
 /** The name, a column of a resource's own table. All columns of this file are computed by it (Column.computedBy). */
 export const nameColumn = '_name'
 
-/** One of these columns. The first of its lists of fields that has a text makes it. */
-export interface MadeColumn {
-  readonly name: string
-  readonly kind: 'text' | 'integer'
-  readonly doc: string
-  readonly lists: readonly (readonly string[])[]
-}
-
 /** The first of these lists of fields that has a text makes the name. undefined if the records have no names. */
 export function namesOf({
   name,
@@ -27,26 +19,25 @@ export function namesOf({
   return usual && names ? [names, ...usual] : usual
 }
 
-export function madeColumns(resource: Pick<Resource, 'name' | 'names'>): MadeColumn[] {
+/** These columns. The first of a column's lists of fields that has a text makes it. */
+export function madeColumns(resource: Pick<Resource, 'name' | 'names'>) {
   const lists = namesOf(resource)
   if (!lists) return []
-  const shown = Object.entries(shownFields[resource.name] ?? {}).map(
-    ([field, kind]): MadeColumn => ({
-      name: `_${field}`,
-      kind: kind === 'year' ? 'integer' : 'text',
-      doc: `Its ${field}, from the field of that name; null if there is none.`,
-      lists: [[field]],
-    }),
-  )
+  const shown = Object.entries(shownFields[resource.name] ?? {}).map(([field, kind]) => ({
+    name: `_${field}`,
+    kind: kind === 'year' ? ('integer' as const) : ('text' as const),
+    doc: `Its ${field}, from the field of that name; null if there is none.`,
+    lists: [[field]],
+  }))
   const doc = 'Its name, made of the fields that report.names says; null if they have no text.'
-  return [{ name: nameColumn, kind: 'text', doc, lists }, ...shown]
+  return [{ name: nameColumn, kind: 'text' as const, doc, lists }, ...shown]
 }
 
 const year = /^([1-9]\d{3})(?:\.0*)?$/
 
 /** The column's value. null if all fields are blank, or if there is no year in them. */
 export function madeOf(
-  { lists, kind }: MadeColumn,
+  { lists, kind }: ReturnType<typeof madeColumns>[number],
   textOf: (field: string) => string | null,
 ): string | number | null {
   for (const fields of lists) {
