@@ -156,7 +156,7 @@ describe('every failure gets its exit code and a way out', () => {
   test('0: the views are there after the first sync, whatever columns are configured', async () => {
     here.configure({ resources: { vehicles: { columns: { make: 'text' } } } })
     expect((await here.run('sync', '--resource', 'notes')).code).toBe(0)
-    const db = new Database(join(here.folder, 'warehouse.db'), { readonly: true })
+    const db = open()
     expect(db.prepare("select count(*) as n from sqlite_master where type = 'view'").get()).not.toEqual({
       n: 0,
     })
