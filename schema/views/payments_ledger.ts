@@ -36,7 +36,9 @@ export default defineView({
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
     customer_name: col.text('Name of the customer.', { personal: true }),
     type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` if blank.'),
-    type_name: col.text.always('Name of the type, such as the card brand; `(none)` if blank.'),
+    type_name: col.text.always(
+      'What is known beyond the type, such as the card brand; `(none)` for most payments. Group by `type`, or by both, never by this alone.',
+    ),
     amount_cents: col.cents('Its amount, negative for a refund; null if unknown or out of range.'),
     is_refund: col.boolean.always('Whether the amount is negative.'),
     is_deposit: col.boolean.always(
