@@ -2,7 +2,8 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const reportCommand: Command = {
   name: 'report',
-  summary: 'one page that answers: how was yesterday, what needs attention today, how was last month, can I trust the data',
+  summary:
+    'one page that answers: how was yesterday, what needs attention today, how was last month, can I trust the data',
   help: `
 Writes a self-contained HTML page for the owner of the shops: it loads nothing from elsewhere, so you can mail or keep it.
 Below the four answers are lists to act on, and charts of sales, work and customers, each with its definition, what it leaves
