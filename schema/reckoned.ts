@@ -55,17 +55,20 @@ function balances(q: ViewWords): PlainLeg {
   }
 }
 
-/** Months in which a payment counted that was deleted later: nobody knows what was owed then. */
+/**
+ * Months in which a payment counted that was deleted later: nobody knows what was owed then. The condition is turned
+ * around, not written as a negative: so it follows `report.unlisted`, as that of all rows does.
+ */
 function deletedPayments(q: ViewWords): PlainLeg {
   const paid = q.plainDays.shopDay('d', 'o.tenant_id', 'o.shop_id', 'p.created_at')
-  const gone = q.plainDays.shopDay('g', 'o.tenant_id', 'o.shop_id', 'p._deleted_at')
+  const gone = q.plainDays.shopDay('g', 'o.tenant_id', 'o.shop_id', 'coalesce(p._deleted_at, p._unlisted_at)')
   return {
     select: { tenant_id: 'z.tenant_id', shop_id: 'z.shop_id', period: 'm.month', unsure: '1' },
     from: `(
       select o.tenant_id, o.shop_id, ${q.month(paid.day)} as month, ${q.month(gone.day)} as gone
       from {payments} p join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id
         ${paid.join} ${gone.join}
-      where p._deleted_at is not null) z
+      where not (p._deleted_at is null)) z
       join months m on ${during('z.month', 'z.gone')} and ${sofar(q)}`,
   }
 }
