@@ -77,16 +77,17 @@ export default defineView({
         settled_on: 's.day',
         days_to_pay: `case when ${late} > 0 then ${late} when s.day is not null and n.day is not null then 0 end`,
       },
-      // A day that is chosen by a case would have no type: it is joined where it counts.
+      // A day that is chosen by a case has no type, so the table's day is shown. A bare condition among those of the join
+      // makes SQLite 3.31 lose rows.
       from: `(
       select ${paid(q).day} as paid_on, ${paid(q).local} as paid_at_local, p.created_at as paid_at,
         o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.number, o.state, o.customer_id, o.closed_on,
         p.id as payment_id, ${named('p.payment_type_details_type')} as type,
         ${named('p.payment_type_details_name')} as type_name, ${sane('p.amount_cents')} as amount_cents,
-        ${soFar} as paid_so_far_cents, ${settles} as settles
+        ${soFar} as paid_so_far_cents, case when ${settles} then ${paid(q).day} end as settles_on
       from {payments} p ${joinOrder('p')} ${paid(q).join}
       where p._deleted_at is null) x
-      left join {report_days} s on s.zone = 'UTC' and s.day = x.paid_on and x.settles
+      left join {report_days} s on s.zone = 'UTC' and s.day = x.settles_on
       left join {report_days} n on n.zone = 'UTC' and n.day = x.closed_on
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {customers} c on c.tenant_id = x.tenant_id and c.id = x.customer_id`,
