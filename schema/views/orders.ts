@@ -205,7 +205,7 @@ export default defineView({
     ),
     odometer: col.integer('Odometer reading at drop-off, as the API sends it.', { unit: 'as sent' }),
     odometer_out: col.integer('Odometer reading at pick-up, as the API sends it.', { unit: 'as sent' }),
-    updated_at: col.timestamp('When it was last changed at the source.'),
+    updated_at: col.timestamp.always('When it was last changed at the source.'),
     updated_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     sales_where_profit_known_cents: col.cents.always(
       '`sales_cents` if the gross profit is known, otherwise 0. A margin divides `gross_profit_cents` by this.',

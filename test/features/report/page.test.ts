@@ -308,7 +308,7 @@ describe('what must not mislead', () => {
     const phone = '(615) 555-3747'
     const tasks = scope.tasks.map((list) => ({
       ...list,
-      tasks: list.tasks.map((task) => ({ ...task, phone })),
+      tasks: list.tasks.map((task) => ({ ...task, contacts: [phone] })),
     }))
     expectIn(page({ ...one, scopes: [{ ...scope, tasks }] }), '>phone</th>', phone)
   })
