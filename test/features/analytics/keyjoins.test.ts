@@ -51,14 +51,7 @@ const joins = [
     "a.state = 'invoice'",
   ],
   ['order_lines a', 'service_totals b on b.service_key = a.service_key', "b.title like '%a%'"],
-  ['payments_ledger a', 'orders b on b.repair_order_key = a.repair_order_key', "b.state = 'invoice'"],
   ['dim_customers a', 'orders b on b.customer_key = a.customer_key', "a.customer_name like 'A%'"],
-  [
-    'recommendation_conversion a',
-    'orders b on b.repair_order_key = a.repair_order_key',
-    'customer_value c on c.customer_key = b.customer_key',
-    "a.decision = 'declined'",
-  ],
   ['inspections a', 'service_totals b on b.service_key = a.service_key', "b.title like '%a%'"],
   [
     'orders a',

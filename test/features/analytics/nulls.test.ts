@@ -28,9 +28,7 @@ const put = (id: number, resource: string, record: object = {}): void =>
 // Records with only the fields without which they can't be stored, including an order in each state.
 for (const resource of store.resources) put(9_000_000, resource)
 const lines = [{ id: 1 }]
-const services = [
-  { id: 1, labors: lines, parts: lines, sublets: lines, hazmats: lines, inspections: lines },
-]
+const services = [{ id: 1, labors: lines, parts: lines, sublets: lines, hazmats: lines, inspections: lines }]
 for (const [i, state] of ['estimate', 'in_progress', 'invoice'].entries())
   put(9_000_001 + i, 'repair_orders', { state, services })
 put(9_000_001, 'payments', { repair_order_id: 9_000_003 })
