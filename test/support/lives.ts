@@ -131,8 +131,12 @@ export class Living {
   async expectEqual(): Promise<void> {
     const { sandbox, warehouse, clock } = this.place
     await compare(warehouse, expected(sandbox))
+    // The oracle knows the stored lines only. An order that was deleted keeps its gap, and nothing else tells of it: what
+    // was in quarantine for it has gone.
     const bad = await rowsOf(warehouse, 'sync_quarantine')
-    if (bad.length === 0) await expectOracle(warehouse)
+    const totals = await rowsOf(warehouse, 'repair_order_totals')
+    const hasGaps = totals.some((row) => row._deleted_at !== null && Number(row.lines_in_quarantine) > 0)
+    if (bad.length === 0 && !hasGaps) await expectOracle(warehouse)
     const status = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros(), resources: [orders] })
     const shared = status.tenants.map(({ tenant_id, shared_services }) => [tenant_id, shared_services])
     expect(shared).toEqual(tenants.map((tenant) => [tenant, this.#sharedAt(tenant)]))
