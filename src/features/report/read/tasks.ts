@@ -10,7 +10,7 @@ import type { ShopClock } from './shopclock.js'
 import { type TaskQuestion, taskQuestions } from './taskquestions.js'
 
 /** In a list, for each shop if shops can be chosen, otherwise altogether. */
-export const mostTasks = 40
+const mostTasks = 40
 
 type Row = Readonly<Record<string, unknown>>
 
