@@ -170,8 +170,15 @@ test('the page shows joins in both directions, and the diagram one line per refe
 
 test('each figure has a complete page of its own, and its relation links to it', () => {
   const names = whole.figures.map(({ name }) => name)
-  expect(names.toSorted()).toEqual(figures.map(({ name }) => name).toSorted())
+  expect([...names].sort()).toEqual(figures.map(({ name }) => name))
+  // In the order in which people look for them, with every figure in its place; questions come last.
   expect(names.slice(0, 3)).toEqual(['sales_cents', 'gross_profit_cents', 'gross_margin'])
+  expect(names.at(-1)).toBe('purchases_cents')
+  const places = ['figure-sales_cents', 'figure-purchases_cents', 'orders', 'open_questions'].map((id) =>
+    page.indexOf(`id="${id}"`),
+  )
+  expect(places).toEqual([...places].sort((a, b) => a - b))
+  expect(places[0]).toBeGreaterThan(0)
   for (const { name, label, relation, instead, left_out } of whole.figures) {
     const [, section = ''] = new RegExp(`id="figure-${name}" ([\\s\\S]*?)</section>`).exec(page) ?? []
     for (const text of [label, left_out?.what ?? '', ...instead.map(({ why }) => why)])
