@@ -21,8 +21,7 @@ const measured = /(_ms|_seconds|^minutes|^remaining|^digest)$/
 /** Texts that are repeated elsewhere; the dictionary's are checked by schema/dictionary/. */
 const elsewhere = /^(description|grain|sql|source|about|title)$/
 
-const months =
-  'January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec'
+const months = 'January|February|March|April|May|June|July|August|September|October|November|December'
 
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b\d+(?:\.\d+)? (?:ms|seconds?|s)\b/g, '<duration>'],
