@@ -1,7 +1,7 @@
 /**
  * Computes the stored names of records, and what is like them, again (model/flatten/recordname.ts) when they are made of
- * other fields than before, and in a warehouse of an older program, which has none. Sends no request. migratecolumns.ts calls this; what
- * the names of each resource were made of is in `sync_meta`.
+ * other fields than before, and in a warehouse of an older program, which has none. Sends no request. migratecolumns.ts
+ * calls this; what the names of each resource were made of is in `sync_meta`.
  */
 import { type CompiledQuery, sql } from 'kysely'
 import type { Stored } from '../../../schema/derive.js'
