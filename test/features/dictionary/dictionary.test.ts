@@ -9,7 +9,7 @@ import { prose } from '../../../src/engine/base/escape.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { derivedTable, tablesOf } from '../../../src/engine/model/table.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
-import { dataTables } from '../../../src/features/dictionary/dictionary.js'
+import { dataTables, figureFacts } from '../../../src/features/dictionary/dictionary.js'
 import { toMarkdown, toMarkdownPages } from '../../../src/features/dictionary/markdown.js'
 import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
 import { checks } from '../../support/checks.js'
@@ -186,6 +186,17 @@ test('each figure has a complete page of its own, and its relation links to it',
     const [, facts = ''] = new RegExp(`id="${relation}-head"([\\s\\S]*?)</dl>`).exec(page) ?? []
     expect(facts).toContain(`<a href="#figure-${name}">`)
   }
+})
+
+test('the parts of a ratio by a distinct count are not offered for adding up', () => {
+  const told = whole.figures.flatMap((figure) =>
+    figureFacts(figure).flatMap(([name, content]) =>
+      name === 'Sums' && /divide/.test(content) ? [figure] : [],
+    ),
+  )
+  expect(told.length).toBeGreaterThan(10)
+  expect(told.filter(({ denominator }) => denominator?.includes('distinct'))).toEqual([])
+  expect(whole.figures.some(({ denominator }) => denominator?.includes('distinct'))).toBe(true)
 })
 
 test('headings of the page are in order, and its tables have captions and named columns', () => {
