@@ -73,7 +73,10 @@ export interface Derived<
   readonly indexes?: readonly (readonly string[])[]
   /** Columns that are each unique. */
   readonly unique?: readonly string[]
-  /** The columns that the rule reads, by table. */
+  /**
+   * The columns that the rule reads, by table. Of its own table, it gets the row that is replaced, and only of a deleted
+   * record: what was in quarantine for it is forgotten, and nothing else tells of that.
+   */
   readonly reads: Readonly<Record<string, readonly string[]>>
   readonly rule: (record: WholeRecord, settings: RuleSettings) => Derivation<F>
 }

@@ -216,6 +216,13 @@ function linesOf(
   }
 }
 
+/** What is in quarantine, of a deleted order what was: its row tells how much. */
+function gapsOf(record: WholeRecord): number {
+  const [before] = nestedRows(record, 'repair_order_totals')
+  const gaps = record.quarantined.filter((path) => ofTheFormula.test(path)).length
+  return Math.max(gaps, Number(before?.lines_in_quarantine ?? 0))
+}
+
 export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSettings) {
   const services = allServices(record)
   const { lines: labor, hoursOfLines, hours, ratedHours } = laborOf(record, services)
@@ -238,7 +245,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const tax = sumOf(Object.values(taxes))
   const withoutPrice = labor.unknown + parts.unknown + sublets.unknown + hazmats.unknown
   const withoutCost = partsCosts.unknown + subletsCosts.unknown
-  const inQuarantine = record.quarantined.filter((path) => ofTheFormula.test(path)).length
+  const inQuarantine = gapsOf(record)
   const isKnown = withoutPrice === 0 && inQuarantine === 0
   const payments = nestedRows(record, 'repair_order_payments')
   const { nets, exempt, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)

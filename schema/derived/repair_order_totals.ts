@@ -115,7 +115,7 @@ const fields = {
   closed_at: nullable(timestamp('When it was closed; null until then.')),
   exempt_sales_cents: nullable(
     cents(
-      "Untaxed sales: lines that are not taxable, after their share of the discount, or all sales of an order that is not taxable. Null if the order doesn't say whether it is taxable.",
+      "Sales marked as not taxable: lines that are not taxable, after their share of the discount, or all sales of an order that is not taxable. Null if the order doesn't say whether it is taxable. What is taxable at a rate of 0 is not among them.",
     ),
   ),
   taxable_sales_cents: nullable(
@@ -175,6 +175,7 @@ const reads = {
   repair_order_sublets: ['id', 'service_id', 'price_cents', 'cost_cents', 'taxable'],
   repair_order_hazmats: ['id', 'service_id', 'quantity', 'fee_cents', 'taxable'],
   repair_order_payments: ['amount_cents'],
+  repair_order_totals: ['lines_in_quarantine'],
 } as const
 
 /** Whether a service has a fixed price: the document doesn't show one, so it is among the unknown fields. */

@@ -98,6 +98,55 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(await noticesOf(warehouse)).toEqual([])
   })
 
+  it('a deleted order keeps the gap in its total, although its quarantine is forgotten', async () => {
+    const source = await sandboxOfFile({ data: 'none', tenants: [{ id: 101 }] })
+    const shown = [1, 2, 3].map((id) => order(id, [lineOfEach]))
+    for (const [i, one] of shown.entries()) {
+      const services = one.services as object[]
+      const [first] = services
+      // Twice and not equal, but in the last.
+      source.store.put(101, 'repair_orders', {
+        ...one,
+        services: i === 2 ? services : [first, { ...first, title: 'another' }],
+      })
+    }
+    const warehouse = await open(kind)
+    await sync(source, warehouse)
+    for (const id of [1, 3]) source.store.remove(101, 'repair_orders', id)
+    await sync(source, warehouse, { mode: 'reconcile' })
+    const shownOf = async (): Promise<unknown[]> =>
+      (await rowsOf(warehouse, table)).map((row) => [
+        ...[row.repair_order_id, row._deleted_at !== null, Number(row.lines_in_quarantine)],
+        ...[row.total_cents === null, row.total_unknown],
+      ])
+    const isTrue = kind.name === 'sqlite' ? 1 : true
+    const isFalse = kind.name === 'sqlite' ? 0 : false
+    const before = [
+      [1, true, 1, true, isTrue],
+      [2, false, 1, true, isTrue],
+      [3, true, 0, false, isFalse],
+    ]
+    expect(await shownOf()).toEqual(before)
+    expect((await rowsOf(warehouse, 'sync_quarantine')).map((row) => row.record_id)).toEqual(['2'])
+    warehouse.rules = fractions(warehouse)
+    await sync(source, warehouse)
+    expect(await shownOf()).toEqual(before)
+
+    // What the source shows again is computed from the record, and what it shows otherwise, too.
+    const later = { services: [], updated_at: new Date().toISOString() }
+    for (const [i, one] of shown.slice(0, 2).entries())
+      source.store.put(101, 'repair_orders', { ...one, ...later, id: i + 1 })
+    await sync(source, warehouse)
+    warehouse.rules = changed(warehouse, {}, '"percent again"')
+    await sync(source, warehouse)
+    expect(await shownOf()).toEqual([
+      [1, false, 0, false, isFalse],
+      [2, false, 0, false, isFalse],
+      [3, true, 0, false, isFalse],
+    ])
+    await warehouse.close()
+  })
+
   it.runIf(kind.name === 'sqlite')(
     'finds lines by their keys, even in a file without statistics',
     async () => {

@@ -123,6 +123,10 @@ async function deriveOne(
   const found: [string, Map<Int64, StoredRow[]>][] = []
   for (const table of read)
     found.push([table.name, await readRows(records, table, one.declared.reads[table.name] ?? [], ids)])
+  const ofItself = one.declared.reads[one.table.name]
+  const gone = ids.filter((id) => versions.get(id)?.deletedAt !== null)
+  if (ofItself && gone.length > 0)
+    found.push([one.table.name, await readRows(records, one.table, ofItself, gone)])
   const paths = await readPaths(records, ids)
   const context = { tenantId, settings, form: dialect.sql.numbers }
   const changed = new ChangedLines(read, one.declared.name)
