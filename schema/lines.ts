@@ -38,10 +38,17 @@ export const countUnknown = (q: ViewWords, number: string, most: number): string
 export const laborsOf = (l: string, s: string): string =>
   `{repair_order_labors} ${l} join {repair_order_services} ${s} on ${s}.tenant_id = ${l}.tenant_id and ${s}.repair_order_id = ${l}.repair_order_id and ${s}.id = ${l}.service_id`
 
-/** Whether a stock item is below its minimum; null if one of the three numbers is unknown or absurd. */
-export function isBelowMinimum(q: ViewWords, item: string): string {
+/** By how many units (in billionths) a stock item is below its minimum; null if one of the three is unknown or absurd. */
+function nineBelowMinimum(q: ViewWords, item: string): string {
   const nine = (name: string): string => q.nine(`${item}.${name}`, absurd.units)
-  return `${nine('quantity_on_hand')} + ${nine('quantity_ordered_for_stock')} < ${nine('min_stock')}`
+  return `${nine('min_stock')} - ${nine('quantity_on_hand')} - ${nine('quantity_ordered_for_stock')}`
+}
+
+export const isBelowMinimum = (q: ViewWords, item: string): string => `${nineBelowMinimum(q, item)} > 0`
+
+export function unitsBelowMinimum(q: ViewWords, item: string): string {
+  const missing = nineBelowMinimum(q, item)
+  return q.fromNine(`(case when ${missing} < 0 then 0 else ${missing} end)`)
 }
 
 /** The live order of a line or service. */
@@ -50,3 +57,26 @@ export const joinOrder = (l: string): string =>
 
 /** A blank word counts as missing. */
 export const named = (text: string): string => `coalesce(nullif(trim(${text}), ''), '(none)')`
+
+/** The sum of one kind of lines; null if one of them has no price. */
+const sumOfLines = (from: string, amount: string): string =>
+  `(select case when count(*) = count(${amount}) then coalesce(sum(${amount}), 0) end from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id)`
+
+/** What a recommendation `r` would bring: its quick price, else its lines; null if neither is there. */
+export function worthOfRecommendation(q: ViewWords): string {
+  const labors =
+    '{recommendation_labors} l join {recommendation_services} s on s.tenant_id = l.tenant_id and s.recommendation_id = l.recommendation_id and s.id = l.service_id'
+  const sums = [
+    sumOfLines(labors, worth(q, 'l.hours', 's.labor_rate_cents', absurd.hours)),
+    sumOfLines('{recommendation_parts} l', worth(q, 'l.quantity', 'l.quoted_price_cents')),
+    sumOfLines('{recommendation_sublets} l', sane('l.price_cents')),
+    sumOfLines('{recommendation_hazmats} l', worth(q, 'l.quantity', 'l.fee_cents')),
+  ]
+  const services =
+    'select 1 from {recommendation_services} s where s.tenant_id = r.tenant_id and s.recommendation_id = r.id'
+  return `case when r.quick_price_cents is not null then ${sane('r.quick_price_cents')} when exists (${services}) then ${sums.join(' + ')} end`
+}
+
+/** The category of a recommendation `r`; null for a quick one. */
+export const categoryOfRecommendation = `(select s.category_id from {recommendation_services} s
+        where s.tenant_id = r.tenant_id and s.recommendation_id = r.id order by s.position limit 1)`

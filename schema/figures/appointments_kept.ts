@@ -11,7 +11,7 @@ export default defineFigure({
   numerator: { count: "outcome = 'came'" },
   denominator: { count: "outcome in ('came', 'order gone', 'order not started')" },
   leavesOut: {
-    what: 'appointments without an order, or in the future',
+    what: 'appointments without an order, or in the future (`shop_months` ends with the current month, so it lacks those of later ones)',
     count: "outcome in ('no order', 'to come')",
   },
   by: ['staff_key', 'staff_name'],

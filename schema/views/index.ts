@@ -12,6 +12,7 @@ import dim_staffs from './dim_staffs.js'
 import dim_tenants from './dim_tenants.js'
 import dim_vehicles from './dim_vehicles.js'
 import dim_vendors from './dim_vendors.js'
+import earlier_recommendations from './earlier_recommendations.js'
 import freshness from './freshness.js'
 import handovers from './handovers.js'
 import inspections from './inspections.js'
@@ -45,6 +46,7 @@ const declared = {
   dim_tenants,
   dim_vehicles,
   dim_vendors,
+  earlier_recommendations,
   freshness,
   handovers,
   inspections,

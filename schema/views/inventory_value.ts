@@ -1,5 +1,13 @@
 import { absurd } from '../derived/billlines.js'
-import { countUnknown, isBelowMinimum, joinOrder, sanePrice, saneUnits, worth } from '../lines.js'
+import {
+  countUnknown,
+  isBelowMinimum,
+  joinOrder,
+  sanePrice,
+  saneUnits,
+  unitsBelowMinimum,
+  worth,
+} from '../lines.js'
 import { joinToday, today, todays } from '../today.js'
 import { col, common, defineView } from '../view.js'
 
@@ -39,19 +47,16 @@ export default defineView({
       'Known cost of the units sold on invoices of the last 365 days. `turns` divides this by the value on hand.',
     ),
     max_stock: col.quantity('The most units that should be in stock.'),
+    quantity_ordered_for_stock: col.quantity('Units ordered for stock.'),
+    units_short: col.quantity(
+      'Units missing up to the minimum: the minimum less units on hand and units ordered for stock, 0 if nothing is missing; null if any of the three is unknown.',
+    ),
   },
   example:
     'select shop_key, shop_name, sum(on_hand_cents) as on_hand_cents, count(*) - count(on_hand_cents) as without_value from inventory_value group by shop_key, shop_name order by shop_name, shop_key',
   build: (q) => {
     const value = worth(q, 'i.quantity_on_hand', 'i.cost_cents')
     return {
-      with: `${todays(q)}, sold_lately as (
-        select l.tenant_id, l.part_inventory_id as inventory_id,
-          ${q.sumNine('l.quantity', absurd.units)} as units_nine, ${countUnknown(q, 'l.quantity', absurd.units)} as units_unknown,
-          coalesce(sum(l._cost_cents), 0) as cost_cents, count(*) - count(l._cost_cents) as without_cost
-        from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
-        where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
-        group by l.tenant_id, l.part_inventory_id)`,
       select: {
         tenant_id: 'i.tenant_id',
         tenant_name: q.tenantName('i.tenant_id'),
@@ -79,9 +84,17 @@ export default defineView({
         sold_without_cost: 'coalesce(s.without_cost, 0)',
         sold_cost_cents: 'coalesce(s.cost_cents, 0)',
         max_stock: saneUnits('i.max_stock'),
+        quantity_ordered_for_stock: saneUnits('i.quantity_ordered_for_stock'),
+        units_short: unitsBelowMinimum(q, 'i'),
       },
       from: `{inventories} i
-        left join sold_lately s on s.tenant_id = i.tenant_id and s.inventory_id = i.id
+        left join (with ${todays(q)}
+        select l.tenant_id, l.part_inventory_id as inventory_id,
+          ${q.sumNine('l.quantity', absurd.units)} as units_nine, ${countUnknown(q, 'l.quantity', absurd.units)} as units_unknown,
+          coalesce(sum(l._cost_cents), 0) as cost_cents, count(*) - count(l._cost_cents) as without_cost
+        from {repair_order_parts} l ${joinOrder('l')} ${joinToday('o.tenant_id', 'o.shop_id')}
+        where o.state = 'invoice' and l.part_inventory_id is not null and ${q.dayNumber('o.closed_on')} >= ${today} - 365
+        group by l.tenant_id, l.part_inventory_id) s on s.tenant_id = i.tenant_id and s.inventory_id = i.id
         left join {shops} h on h.tenant_id = i.tenant_id and h.id = i.shop_id
         left join {vendors} v on v.tenant_id = i.tenant_id and v.id = i.primary_vendor_id
         where i._deleted_at is null`,

@@ -181,7 +181,7 @@ export default defineView({
     closed_at_local: col.text("When it was closed, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     closed_hour: col.integer("The hour it was closed, in the shop's local time, 0 to 23."),
     exempt_sales_cents: col.cents(
-      "Untaxed sales: lines that are not taxable, and all lines of orders that are not; null if the order doesn't say.",
+      "Sales marked as not taxable: lines that are not taxable, and all lines of orders that are not; null if the order doesn't say. Without what is taxable at a rate of 0, which `untaxed_sales_cents` includes.",
     ),
     is_first_visit: col.boolean(
       "Whether it is the customer's first invoice: of those closed on the first day, the one that was closed first; null if it isn't an invoice or has no customer.",

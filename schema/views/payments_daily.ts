@@ -17,13 +17,15 @@ export default defineView({
     payments: col.count.always('Number of payments, including refunds.'),
     amount_cents: col.cents.always('Their sum. Refunds are negative.'),
     refunds: col.count.always(
-      'Number of negative payments, the same as `refund_payments`. Their sum is `refund_cents`.',
+      'Number of negative payments: the same number as `refund_payments`, under an older name. Their sum is `refund_cents`.',
     ),
     amounts_unknown: col.count.always(
       'Payments whose amount is unknown or out of range. They are not in `amount_cents`.',
     ),
     refund_cents: col.cents.always('Sum of the negative payments: 0 or less, and part of `amount_cents`.'),
-    refund_payments: col.count.always('Number of negative payments.'),
+    refund_payments: col.count.always(
+      'Number of negative payments: the same number as `refunds`. Their sum is `refund_cents`.',
+    ),
     deposit_cents: col.cents.always(
       "Sum of payments entered before the day their order was closed, or on orders that aren't closed. Part of `amount_cents`.",
     ),

@@ -1,32 +1,10 @@
-import { absurd } from '../derived/billlines.js'
-import { sane, worth } from '../lines.js'
+import { categoryOfRecommendation, worthOfRecommendation } from '../lines.js'
 import { col, common, defineView, type JoinedDay, type ViewWords } from '../view.js'
-
-/** The sum of one kind of lines; null if one of them has no price. */
-const sumOf = (from: string, amount: string): string =>
-  `(select case when count(*) = count(${amount}) then coalesce(sum(${amount}), 0) end from ${from} where l.tenant_id = r.tenant_id and l.recommendation_id = r.id)`
-
-function worthOf(q: ViewWords): string {
-  const labors =
-    '{recommendation_labors} l join {recommendation_services} s on s.tenant_id = l.tenant_id and s.recommendation_id = l.recommendation_id and s.id = l.service_id'
-  const sums = [
-    sumOf(labors, worth(q, 'l.hours', 's.labor_rate_cents', absurd.hours)),
-    sumOf('{recommendation_parts} l', worth(q, 'l.quantity', 'l.quoted_price_cents')),
-    sumOf('{recommendation_sublets} l', sane('l.price_cents')),
-    sumOf('{recommendation_hazmats} l', worth(q, 'l.quantity', 'l.fee_cents')),
-  ]
-  const services =
-    'select 1 from {recommendation_services} s where s.tenant_id = r.tenant_id and s.recommendation_id = r.id'
-  return `case when r.quick_price_cents is not null then ${sane('r.quick_price_cents')} when exists (${services}) then ${sums.join(' + ')} end`
-}
 
 /** A past recommendation says so once its order is closed; before that, one that was imported is sold. */
 const isDone = `coalesce(r.imported, false) or exists (
         select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id
           and p._deleted_at is null and (p.done = true or p.imported = true))`
-
-const categoryId = `(select s.category_id from {recommendation_services} s
-        where s.tenant_id = r.tenant_id and s.recommendation_id = r.id order by s.position limit 1)`
 
 const recommended = (q: ViewWords): JoinedDay => q.shopDay('d', 'r.tenant_id', 'o.shop_id', 'r.created_at')
 
@@ -62,6 +40,11 @@ export default defineView({
     category: col.text('Text of the category.'),
     recommended_at: col.timestamp('When it was recommended.'),
     recommended_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    vehicle_id: col.id('The vehicle of that order.'),
+    vehicle_key: col.key('dim_vehicles', 'Key of the vehicle: TENANT-ID.'),
+    vehicle_name: col.text('Name of the vehicle, from report.names; otherwise `vehicle 17`.', {
+      personal: true,
+    }),
   },
   example:
     'select decision, count(*) as recommendations, sum(value_cents) as value_cents, count(*) - count(value_cents) as without_value from recommendation_conversion group by decision order by decision',
@@ -71,14 +54,14 @@ export default defineView({
       tenant_id: 'r.tenant_id',
       tenant_name: q.tenantName('r.tenant_id'),
       shop_id: 'o.shop_id',
-      shop_key: q.key('r.tenant_id', 'o.shop_id'),
+      shop_key: q.key('o.tenant_id', 'o.shop_id'),
       shop_name: q.name('shops', 'h', 'o.shop_id'),
       recommendation_id: 'r.id',
       recommendation_key: q.key('r.tenant_id', 'r.id'),
       repair_order_id: 'r.repair_order_id',
       repair_order_key: q.key('r.tenant_id', 'r.repair_order_id'),
       customer_id: 'o.customer_id',
-      customer_key: q.key('r.tenant_id', 'o.customer_id'),
+      customer_key: q.key('o.tenant_id', 'o.customer_id'),
       customer_name: q.name('customers', 'c', 'o.customer_id'),
       description: 'r.description',
       kind: "case when r.quick_price_cents is not null then 'quick' else 'service' end",
@@ -87,19 +70,23 @@ export default defineView({
       imported: 'r.imported',
       sold_later:
         'exists (select 1 from {past_recommendations} p where p.tenant_id = r.tenant_id and p.recommendation_id = r.id and p.imported = true and p._deleted_at is null)',
-      value_cents: worthOf(q),
+      value_cents: worthOfRecommendation(q),
       done: isDone,
       is_to_sell: `not (${isDone})`,
-      category_id: categoryId,
+      category_id: categoryOfRecommendation,
       category: 'k.text',
       recommended_at: 'r.created_at',
       recommended_at_local: recommended(q).local,
+      vehicle_id: 'o.vehicle_id',
+      vehicle_key: q.key('o.tenant_id', 'o.vehicle_id'),
+      vehicle_name: q.name('vehicles', 'v', 'o.vehicle_id'),
     },
     from: `{recommendations} r
       left join {repair_order_totals} o on o.tenant_id = r.tenant_id and o.repair_order_id = r.repair_order_id and o._deleted_at is null
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
       left join {customers} c on c.tenant_id = o.tenant_id and c.id = o.customer_id
-      left join {categories} k on k.tenant_id = r.tenant_id and k.id = ${categoryId} ${recommended(q).join}
+      left join {vehicles} v on v.tenant_id = o.tenant_id and v.id = o.vehicle_id
+      left join {categories} k on k.tenant_id = r.tenant_id and k.id = ${categoryOfRecommendation} ${recommended(q).join}
       where r._deleted_at is null`,
   }),
 })

@@ -210,6 +210,28 @@ const attempt = (id: number, repair_order_id: number, status: string | null, min
     amount_cents: status === 'approved' ? 100 : 0,
   })
 
+/** How customers are reached: the preferred phone, the first one, the old field, blanks. */
+const reached: Readonly<Record<number, Fields>> = {
+  1: {
+    email: 'one@example.com',
+    phone: '1',
+    phones: [
+      { number: '+16025550101', national: '(602) 555-0101', preferred: false },
+      { number: '+16025550102', national: '(602) 555-0102', preferred: true },
+    ],
+  },
+  2: {
+    email: '',
+    phones: [
+      { number: '+16025550103', national: '' },
+      { number: '2', national: '2' },
+    ],
+  },
+  3: { phone: '555-0104', phones: [] },
+  4: { phone: '4', phones: [{ number: '+16025550105', national: '(602) 555-0105', preferred: null }] },
+  5: { phone: '', phones: [{ number: null, national: null }] },
+}
+
 const others: Readonly<Record<string, readonly Fields[]>> = {
   shops: [record(1, { name: 'Phoenix' }), record(2, { name: 'Kathmandu' })],
   staffs: [
@@ -218,10 +240,12 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
     record(9, { first_name: 'Alan', last_name: 'Turing' }),
   ],
   statuses: [record(4, { name: 'Waiting' })],
-  vehicles: [5, 6].map((id) => record(id, { name: `Car ${id}` })),
+  vehicles: [1, 5, 6].map((id) => record(id, { name: `Car ${id}` })),
   vendors: [record(5, { name: 'Parts & Co' })],
   categories: [record(3, { text: 'Brakes' })],
-  customers: [1, 2, 3, 4, 5, 6].map((id) => record(id, { first_name: 'Customer', last_name: String(id) })),
+  customers: [1, 2, 3, 4, 5, 6].map((id) =>
+    record(id, { first_name: 'Customer', last_name: String(id), ...reached[id] }),
+  ),
   payments: [
     payment(1, 1, 45_444, 'Cash'),
     payment(2, 4, 4500, 'Credit Card', 'Visa'),
@@ -360,8 +384,25 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
     }),
   ],
   past_recommendations: [
-    record(1, { recommendation_id: 2, imported: true, done: true, vehicle_id: 1 }),
+    record(1, {
+      recommendation_id: 2,
+      approved: true,
+      approval_at: '2026-03-10T20:00:00Z',
+      imported: true,
+      done: true,
+      vehicle_id: 1,
+    }),
     record(2, { recommendation_id: 3, imported: false, done: true, vehicle_id: 1 }),
+    record(4, {
+      recommendation_id: 90,
+      description: 'Wipers',
+      approved: false,
+      approval_at: '2026-03-05T06:30:00Z',
+      imported: false,
+      done: false,
+      vehicle_id: 5,
+    }),
+    record(5, { recommendation_id: 1, approved: true, imported: false, done: false, vehicle_id: 1 }),
   ],
 }
 

@@ -167,6 +167,67 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     ])
   })
 
+  it('recommendation_conversion has the vehicle of its order', async () => {
+    const columns = 'recommendation_id vehicle_id vehicle_key vehicle_name'
+    expect(
+      await rows('recommendation_conversion', columns, 'where tenant_id = 1 order by recommendation_id'),
+    ).toEqual([
+      [1, 1, '1-1', 'Car 1'],
+      [2, 1, '1-1', 'Car 1'],
+      [3, 1, '1-1', 'Car 1'],
+      [4, 1, '1-1', 'Car 1'],
+      [5, 1, '1-1', 'Car 1'],
+    ])
+  })
+
+  it('earlier_recommendations has what was unsold on earlier visits, and what became of it', async () => {
+    const order = 'order by past_recommendation_id'
+    const columns =
+      'past_recommendation_id recommended_on unsold_on shop_id repair_order_key number customer_name decision imported done is_to_sell value_cents'
+    expect(await rows('earlier_recommendations', columns, `where tenant_id = 1 ${order}`)).toEqual([
+      [1, '2026-03-05', '2026-03-01', 2, '1-4', 1004, 'Customer 1', 'approved', true, true, false, 13_600],
+      [2, '2026-03-01', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'undecided', false, true, false, null],
+      [3, '2026-03-01', '2026-03-01', 2, '1-4', 1004, 'Customer 1', 'undecided', true, true, false, 10_000],
+      [4, null, '2026-03-01', null, null, null, null, 'declined', false, false, true, null],
+      [5, '2026-03-04', '2026-03-01', 1, '1-1', 1001, 'Customer 1', 'approved', false, false, true, 5000],
+    ])
+    const vehicle =
+      'past_recommendation_key recommendation_key vehicle_key vehicle_name description category decided_on decided_at_local recommended_at_local unsold_at_local'
+    const [first, , , fourth] = await rows('earlier_recommendations', vehicle, `where tenant_id = 1 ${order}`)
+    const unsold = ['2026-03-01 17:45:00', '2026-03-01 05:00:00']
+    expect(first).toEqual([
+      '1-1',
+      '1-2',
+      '1-1',
+      'Car 1',
+      null,
+      'Brakes',
+      '2026-03-11',
+      '2026-03-11 01:45:00',
+      '2026-03-05 00:00:00',
+      unsold[0],
+    ])
+    expect(fourth).toEqual([
+      '1-4',
+      '1-90',
+      '1-5',
+      'Car 5',
+      'Wipers',
+      null,
+      '2026-03-04',
+      '2026-03-04 23:30:00',
+      null,
+      unsold[1],
+    ])
+    expect(
+      await rows(
+        'earlier_recommendations',
+        'decision value_cents',
+        'where tenant_id = 2 and past_recommendation_id = 3',
+      ),
+    ).toEqual([['undecided', null]])
+  })
+
   it('payments_daily has live payments of live orders, by type', async () => {
     expect(
       await rows(
@@ -232,6 +293,17 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       [33, 2, null, null, 100, null, null, 0, null, null],
     ])
     expect(
+      await rows(
+        'inventory_value',
+        'inventory_id quantity_ordered_for_stock units_short',
+        'where tenant_id = 1 order by inventory_id',
+      ),
+    ).toEqual([
+      [31, 0.5, 0],
+      [32, 0, 1],
+      [33, null, null],
+    ])
+    expect(
       await rows('inventory_value', 'sold_12_months turns', 'where tenant_id = 2 and inventory_id = 31'),
     ).toEqual([[0, 0]])
   })
@@ -246,6 +318,69 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       [1, 1, '2026-03-04', 1, 'Parts & Co', false, 32, null, 5, null],
       [2, 0, '2026-03-05', 2, 'Parts & Co', true, 33, -1, 1000, -1000],
       [2, 1, '2026-03-05', 2, 'Parts & Co', true, 33, 0, null, 0],
+    ])
+  })
+
+  it('appointment_load and card_attempts have the clock of the shop', async () => {
+    const booked = 'appointment_id start_at_local created_on created_at_local'
+    const inMarch = 'where tenant_id = 1 and appointment_id < 5 order by appointment_id'
+    expect(await rows('appointment_load', booked, inMarch)).toEqual([
+      [1, '2026-03-04 18:00:00', '2026-03-01', '2026-03-01 05:00:00'],
+      [2, '2026-03-05 08:15:30', '2026-03-01', '2026-03-01 17:45:00'],
+      [3, '2026-03-04 18:00:00', '2026-03-01', '2026-03-01 05:00:00'],
+      [4, null, '2026-03-01', '2026-03-01 05:00:00'],
+    ])
+    const attempted = 'payment_transaction_id shop_id attempted_at_local'
+    const ofThree = 'where tenant_id = 1 and payment_transaction_id in (1, 4, 6)'
+    expect(await rows('card_attempts', attempted, `${ofThree} order by payment_transaction_id`)).toEqual([
+      [1, 1, '2026-03-04 19:10:00'],
+      [4, 1, '2026-03-04 19:10:00'],
+      [6, 2, '2026-03-05 08:35:00'],
+    ])
+  })
+
+  it('dim_customers has the phone and the address by which a customer is reached', async () => {
+    expect(
+      await rows('dim_customers', 'customer_id phone email', 'where tenant_id = 1 order by customer_id'),
+    ).toEqual([
+      [1, '(602) 555-0102', 'one@example.com'],
+      [2, '+16025550103', null],
+      [3, '555-0104', null],
+      [4, '(602) 555-0105', null],
+      [5, null, null],
+      [6, null, null],
+      [90, null, null],
+    ])
+  })
+
+  it('shop_days tells open days from others with a row', async () => {
+    const inMarch = "where tenant_id = 1 and day between '2026-03-01' and '2026-03-31'"
+    expect(await rows('shop_days', 'shop_id day is_open_day', `${inMarch} order by shop_id, day`)).toEqual([
+      // Recommendations only.
+      [1, '2026-03-01', false],
+      // Work began on two orders.
+      [1, '2026-03-02', true],
+      [1, '2026-03-04', true],
+      [2, '2026-03-01', false],
+      [2, '2026-03-02', true],
+      [2, '2026-03-05', true],
+    ])
+    // The only invoice of the day is deleted.
+    const gone = new Date(Date.now() - 5 * 86_400_000).toISOString().slice(0, 10)
+    expect(
+      await rows('shop_days', 'is_open_day', `where tenant_id = 1 and day = '${gone}' and is_open_day`),
+    ).toEqual([])
+  })
+
+  it('dim_days has the weeks from Monday and from Sunday, across years too', async () => {
+    const days = ['2026-03-01', '2026-03-02', '2026-03-07', '2027-01-01', '2027-01-03']
+    const found = `where day in (${days.map((day) => `'${day}'`).join(', ')}) order by day`
+    expect(await rows('dim_days', 'day weekday_name week week_from_sunday', found)).toEqual([
+      ['2026-03-01', 'Sunday', '2026-02-23', '2026-03-01'],
+      ['2026-03-02', 'Monday', '2026-03-02', '2026-03-01'],
+      ['2026-03-07', 'Saturday', '2026-03-02', '2026-03-01'],
+      ['2027-01-01', 'Friday', '2026-12-28', '2026-12-27'],
+      ['2027-01-03', 'Sunday', '2026-12-28', '2027-01-03'],
     ])
   })
 
@@ -429,5 +564,5 @@ it('every business view is tested here', () => {
     'shop_days',
     'shop_months',
   ]
-  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(20)
+  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(21)
 })

@@ -168,6 +168,27 @@ describe.each([
       expect(found.size).toBeGreaterThan(100)
     })
 
+    it('a shop was open on the days on which it closed an invoice or began work', async () => {
+      const world = worldOf(sandbox)
+      const open = world.tenants.flatMap((records) => {
+        const business = new Business(records, world)
+        return business.bills.flatMap(({ order }) => {
+          const closed = order.state === 'invoice' ? business.closed(order) : null
+          const days = [closed, business.day(order.shop_id, order.started_at)]
+          return days.flatMap((day) =>
+            day === null ? [] : `${records.tenant}-${order.shop_id ?? 'none'}-${day}`,
+          )
+        })
+      })
+      const rows = await ask(warehouse, 'shop_days', 'select * from {view} where day is not null')
+      const shown = rows.filter((row) => row.is_open_day === true)
+      expect(shown.map((row) => `${row.tenant_id}-${row.shop_id ?? 'none'}-${row.day}`).sort()).toEqual(
+        [...new Set(open)].sort(),
+      )
+      expect(shown.length).toBeGreaterThan(50)
+      expect(rows.length - shown.length).toBeGreaterThan(20)
+    })
+
     it('shop_months has every month of a shop once, from its first invoice on', async () => {
       const rows = await ask(
         warehouse,

@@ -23,6 +23,7 @@ const forgotten = [
 const harmless: Readonly<Record<string, RegExp>> = {
   // No attempt and no recommendation of the business belongs to a deleted order; figures.test.ts has such cases.
   card_attempts: /repair_order_id and o\._deleted_at is null/,
+  earlier_recommendations: /repair_order_id and o\._deleted_at is null/,
   recommendation_conversion: /repair_order_id and o\._deleted_at is null/,
   // Whose today it is only affects the ages for a few hours a day.
   customer_value: /select v\.shop_id|todays w on/,

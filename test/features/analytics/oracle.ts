@@ -546,6 +546,35 @@ function recommendations(business: Business): Row[] {
       category_id: (one.service as Fields | null)?.category_id ?? null,
       done: isDone,
       is_to_sell: !isDone,
+      vehicle_key: key(business.tenant, order?.vehicle_id ?? null),
+    }
+  })
+}
+
+function earlierRecommendations(business: Business): Row[] {
+  const original = new Map(business.records.of('recommendations').map((one) => [one.id, one]))
+  return business.records.of('past_recommendations').map((one) => {
+    const source = original.get(one.recommendation_id)
+    const order = business.byOrder.get(Number(source?.repair_order_id))?.order
+    const isDone = one.done === true || one.imported === true
+    const { approved } = one
+    return {
+      tenant_id: business.tenant,
+      past_recommendation_id: one.id,
+      recommended_on: business.day(order?.shop_id, source?.created_at),
+      unsold_on: business.day(order?.shop_id, one.created_at),
+      decided_on: business.day(order?.shop_id, one.approval_at),
+      recommended_at_local: business.clock(order?.shop_id, source?.created_at),
+      unsold_at_local: business.clock(order?.shop_id, one.created_at),
+      decided_at_local: business.clock(order?.shop_id, one.approval_at),
+      repair_order_id: source?.repair_order_id ?? null,
+      customer_id: order?.customer_id ?? null,
+      vehicle_key: key(business.tenant, one.vehicle_id ?? null),
+      decision: approved === true ? 'approved' : approved === false ? 'declined' : 'undecided',
+      done: isDone,
+      is_to_sell: !isDone,
+      value_cents: source ? worthOfRecommendation(source) : null,
+      category_id: (source?.service as Fields | null | undefined)?.category_id ?? null,
     }
   })
 }
@@ -668,6 +697,11 @@ function inventoryValue(business: Business): Row[] {
       quantity_on_hand: shownNanos(onHand),
       min_stock: shownNanos(least),
       max_stock: shownNanos(unitsOf(item.max_stock)),
+      quantity_ordered_for_stock: shownNanos(ordered),
+      units_short:
+        onHand === null || ordered === null || least === null
+          ? null
+          : shownNanos(least > onHand + ordered ? least - onHand - ordered : 0n),
       on_hand_cents: value,
       below_min: onHand === null || ordered === null || least === null ? null : onHand + ordered < least,
       sold_12_months: shownNanos(sum(own.map(({ units }) => units))),
@@ -782,7 +816,29 @@ const handovers = (business: Business): Row[] =>
     }
   })
 
-/** The untaxed part of an order: null if it is unknown whether it is taxable. */
+const appointmentLoad = (business: Business): Row[] =>
+  business.records.of('appointments').map((one) => ({
+    tenant_id: business.tenant,
+    appointment_id: one.id,
+    day: business.day(one.shop_id, one.start_at),
+    start_at_local: business.clock(one.shop_id, one.start_at),
+    created_on: business.day(one.shop_id, one.created_at),
+    created_at_local: business.clock(one.shop_id, one.created_at),
+  }))
+
+const cardAttempts = (business: Business): Row[] =>
+  business.records.of('payment_transactions').map((one) => {
+    const shop = business.byOrder.get(Number(one.repair_order_id))?.order.shop_id
+    return {
+      tenant_id: business.tenant,
+      payment_transaction_id: one.id,
+      day: business.day(shop, one.created_at),
+      attempted_at_local: business.clock(shop, one.created_at),
+      failed: one.status !== 'approved',
+    }
+  })
+
+/** The exempt part of an order: null if it is unknown whether it is taxable. */
 export function exemptOf(bill: Bill): bigint | null {
   if (bill.order.taxable === false) return bill.sales
   if (bill.order.taxable !== true) return null
@@ -940,11 +996,14 @@ const views: Readonly<Record<string, (business: Business) => Row[]>> = {
   technician_hours: technicianHours,
   parts_margin: partsMargin,
   recommendation_conversion: recommendations,
+  earlier_recommendations: earlierRecommendations,
   payments_daily: paymentsDaily,
   payments_check: paymentsCheck,
   payments_ledger: paymentsLedger,
   inspections,
   handovers,
+  appointment_load: appointmentLoad,
+  card_attempts: cardAttempts,
   inventory_value: inventoryValue,
   purchases,
   receivables,
