@@ -37,7 +37,7 @@ export default defineView({
       tenant_id: 'p.tenant_id',
       tenant_name: q.tenantName('p.tenant_id'),
       shop_id: 'o.shop_id',
-      shop_key: q.key('p.tenant_id', 'o.shop_id'),
+      shop_key: q.key('o.tenant_id', 'o.shop_id'),
       shop_name: q.name('shops', 'h', 'o.shop_id'),
       payment_transaction_id: 'p.id',
       payment_transaction_key: q.key('p.tenant_id', 'p.id'),

@@ -45,7 +45,7 @@ export default defineView({
         tenant_id: 'a.tenant_id',
         tenant_name: q.tenantName('a.tenant_id'),
         shop_id: 'o.shop_id',
-        shop_key: q.key('a.tenant_id', 'o.shop_id'),
+        shop_key: q.key('o.tenant_id', 'o.shop_id'),
         shop_name: q.name('shops', 'h', 'o.shop_id'),
         assignment_id: 'a.id',
         assignment_key: q.key('a.tenant_id', 'a.id'),

@@ -55,7 +55,7 @@ export default defineView({
       shop_name: q.name('shops', 'h', 'o.shop_id'),
       ...takes('o', 'repair_order_id', 'repair_order_key', 'state'),
       service_id: 's.id',
-      service_key: q.key('o.tenant_id', 'o.repair_order_id', 's.id'),
+      service_key: q.key('s.tenant_id', 's.repair_order_id', 's.id'),
       ...takes('s', 'title', 'category_id'),
       category: 'c.text',
       ...takes('s', 'canned_job_id', 'completed'),

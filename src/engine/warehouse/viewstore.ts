@@ -9,6 +9,11 @@ import type { ViewRows } from '../../../schema/views/index.js'
 import type { Table } from '../model/table.js'
 import type { ViewSql } from './viewsql.js'
 
+export interface TextKey {
+  readonly table: string
+  readonly columns: readonly string[]
+}
+
 /** A view as it should be. */
 export interface WantedView {
   readonly name: string
@@ -16,6 +21,8 @@ export interface WantedView {
   readonly columns: readonly { readonly name: string; readonly doc: string; readonly kind: Kind | ViewKind }[]
   /** Its query, in the SQL of the database. */
   readonly query: string
+  /** The text keys that it makes from columns of one table each: views are joined by them. */
+  readonly keys: readonly TextKey[]
 }
 
 /** Why a view, or all of them, couldn't be created. */

@@ -7,12 +7,13 @@ import { Bug } from '../../engine/base/errors.js'
 import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
+import type { TextKey } from '../../engine/warehouse/viewstore.js'
 
 /* A view's query in one database's SQL, from its declaration. The views are made from it. */
 
 /** Tables appear in braces, followed by their alias. */
 const tableInBraces = /\{(\w+)\}/g
-const tableWithAlias = /\{\w+\}\s+(?:as\s+)?(\w+)/g
+const tableWithAlias = /\{(\w+)\}\s+(?:as\s+)?(\w+)/g
 
 /** An id is never computed: through any number of subqueries it is a table's column and keeps its type. */
 const isOfTable = (alias: string, kind: ViewKind, aliases: ReadonlySet<string>): boolean =>
@@ -20,7 +21,7 @@ const isOfTable = (alias: string, kind: ViewKind, aliases: ReadonlySet<string>):
 
 /** The aliases of warehouse tables: their columns have the tables' types. */
 const aliasesIn = (text: string): ReadonlySet<string> =>
-  new Set([...text.matchAll(tableWithAlias)].map(([, alias = '']) => alias))
+  new Set([...text.matchAll(tableWithAlias)].map(([, , alias = '']) => alias))
 
 function columnsOf(view: View, query: ViewQuery): SelectedColumn[] {
   const aliases = aliasesIn(query.from)
@@ -47,9 +48,31 @@ export const withTables = (
   return rows.replaceAll(tableInBraces, (_, name: string) => sql.table(name))
 }
 
-export function viewText(view: View, sql: ViewSql, settings: ViewSettings): string {
+function legsOf(view: View, sql: ViewSql, settings: ViewSettings): readonly ViewQuery[] {
   const built = view.build(viewWords(sql, settings))
-  const legs = isList(built) ? built : [built]
+  return isList(built) ? built : [built]
+}
+
+/** The text keys by which a view is joined, as far as each is made from columns of one table. */
+export function textKeys(view: View, sql: ViewSql, settings: ViewSettings): TextKey[] {
+  const columns = Object.entries(view.columns).filter(
+    ([, { isUnique, references }]) => isUnique === true || references !== undefined,
+  )
+  return legsOf(view, sql, settings).flatMap(({ select, from }) => {
+    const tables = new Map([...from.matchAll(tableWithAlias)].map(([, table, alias]) => [alias, table]))
+    return columns.flatMap(([name]) => {
+      const parts = [...(select[name] ?? '').matchAll(/cast\((\w+)\.(\w+) as text\)/g)]
+      const [[, alias = ''] = []] = parts
+      const table = tables.get(alias)
+      const own = parts.map(([, , column = '']) => column)
+      const isKey = keyOf(own.map((column) => `${alias}.${column}`)) === select[name]
+      return table !== undefined && own.length > 1 && isKey ? [{ table, columns: own }] : []
+    })
+  })
+}
+
+export function viewText(view: View, sql: ViewSql, settings: ViewSettings): string {
+  const legs = legsOf(view, sql, settings)
   const text = sql.query({
     with: legs.flatMap((leg) => leg.with ?? []).join(',\n'),
     legs: legs.map((leg) => ({ columns: columnsOf(view, leg), from: leg.from })),
@@ -63,6 +86,8 @@ export interface ViewSettings {
   /** `report.unlisted`: what to do with records that have left their list (engine/warehouse/unlisted.ts). */
   readonly unlisted: 'keep' | 'leave out'
 }
+
+const keyOf = (ids: readonly string[]): string => ids.map((id) => `cast(${id} as text)`).join(" || '-' || ")
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -109,7 +134,7 @@ export const viewWords = (sql: ViewSql, settings: ViewSettings): ViewWords => ({
     return viewWords({ ...sql, shopDay: sql.computedDay }, settings)
   },
   now: sql.now,
-  key: (...ids) => ids.map((id) => `cast(${id} as text)`).join(" || '-' || "),
+  key: (...ids) => keyOf(ids),
   name: (resource, alias, id) => nameOf(settings, resource, alias, id),
   tenantName: (tenant) =>
     `coalesce((select tenant_.name from {report_tenants} tenant_ where tenant_.tenant_id = ${tenant}), 'tenant ' || cast(${tenant} as text))`,

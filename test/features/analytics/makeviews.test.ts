@@ -280,6 +280,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
       doc: 'Other.',
       columns,
       query: "select cast('x' as text) as other, cast(1 as bigint) as tenant_id",
+      keys: [],
     }
     const trouble = await warehouse.transaction((session) => store.make((one) => session.run(one), changed))
     expect(trouble).toBeUndefined()
@@ -310,6 +311,7 @@ describe.runIf(postgresUrl() !== '')('in Postgres', () => {
       doc: 'Other.',
       columns: [{ name: 'other', kind: 'text' as const, doc: 'Another.' }],
       query: "select cast('x' as text) as other",
+      keys: [],
     }
     const trouble = await warehouse.transaction((session) => store.make((one) => session.run(one), changed))
     expect(trouble?.message).toContain(`${schema}.mine depends on it`)
