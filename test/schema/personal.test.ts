@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { resources } from '../../schema/index.js'
+import dimCustomers, { contactColumns } from '../../schema/views/dim_customers.js'
 import { views } from '../../schema/views/index.js'
 import { withColumns } from '../../src/engine/model/registry.js'
 import { tablesOf } from '../../src/engine/model/table.js'
@@ -122,9 +123,28 @@ test('no other file names a personal column', () => {
   expect(naming).toEqual([])
 })
 
+const people = /^(customer|vehicle|staff|technician|advisor|from_staff|to_staff)_name$/
+
 test('whatever is a name of somebody is personal in every view', () => {
-  const people = /^(customer|vehicle|staff|technician|advisor|from_staff|to_staff)_name$/
   for (const { name, columns } of views)
     for (const [column, { personal }] of Object.entries(columns))
       if (people.test(column)) expect([name, column, personal]).toEqual([name, column, true])
+})
+
+test('what else tells of a person is personal in every view, among it how a customer is reached', () => {
+  const found = views.flatMap(({ name, columns }) => {
+    const own = Object.entries(columns).filter(
+      ([column, { personal }]: [string, { personal?: true }]) => personal && !people.test(column),
+    )
+    return own.map(([column]) => `${name}.${column}`)
+  })
+  expect(found).toEqual([
+    'appointment_load.title',
+    ...['first_name', 'last_name', 'city', 'zip', 'phone', 'email'].map(
+      (column) => `dim_customers.${column}`,
+    ),
+    ...['year', 'make', 'model'].map((column) => `dim_vehicles.${column}`),
+    ...['handovers.message', 'inspections.detail', 'orders.label'],
+  ])
+  expect(contactColumns.map((column) => dimCustomers.columns[column].personal)).toEqual([true, true])
 })

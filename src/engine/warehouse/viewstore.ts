@@ -9,11 +9,6 @@ import type { ViewRows } from '../../../schema/views/index.js'
 import type { Table } from '../model/table.js'
 import type { ViewSql } from './viewsql.js'
 
-export interface TextKey {
-  readonly table: string
-  readonly columns: readonly string[]
-}
-
 /** A view as it should be. */
 export interface WantedView {
   readonly name: string
@@ -22,7 +17,7 @@ export interface WantedView {
   /** Its query, in the SQL of the database. */
   readonly query: string
   /** The text keys that it makes from columns of one table each: views are joined by them. */
-  readonly keys: readonly TextKey[]
+  readonly keys: readonly { readonly table: string; readonly columns: readonly string[] }[]
 }
 
 /** Why a view, or all of them, couldn't be created. */

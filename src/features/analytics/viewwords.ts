@@ -7,7 +7,7 @@ import { Bug } from '../../engine/base/errors.js'
 import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type SelectedColumn, type ViewSql, zoneOf } from '../../engine/warehouse/viewsql.js'
-import type { TextKey } from '../../engine/warehouse/viewstore.js'
+import type { WantedView } from '../../engine/warehouse/viewstore.js'
 
 /* A view's query in one database's SQL, from its declaration. The views are made from it. */
 
@@ -53,21 +53,25 @@ function legsOf(view: View, sql: ViewSql, settings: ViewSettings): readonly View
   return isList(built) ? built : [built]
 }
 
-/** The text keys by which a view is joined, as far as each is made from columns of one table. */
-export function textKeys(view: View, sql: ViewSql, settings: ViewSettings): TextKey[] {
+/**
+ * The text keys by which a view is joined, as far as each is made from columns of one table. Planners don't look into
+ * unions for them.
+ */
+export function textKeys(view: View, sql: ViewSql, settings: ViewSettings): WantedView['keys'] {
   const columns = Object.entries(view.columns).filter(
     ([, { isUnique, references }]) => isUnique === true || references !== undefined,
   )
-  return legsOf(view, sql, settings).flatMap(({ select, from }) => {
-    const tables = new Map([...from.matchAll(tableWithAlias)].map(([, table, alias]) => [alias, table]))
-    return columns.flatMap(([name]) => {
-      const parts = [...(select[name] ?? '').matchAll(/cast\((\w+)\.(\w+) as text\)/g)]
-      const [[, alias = ''] = []] = parts
-      const table = tables.get(alias)
-      const own = parts.map(([, , column = '']) => column)
-      const isKey = keyOf(own.map((column) => `${alias}.${column}`)) === select[name]
-      return table !== undefined && own.length > 1 && isKey ? [{ table, columns: own }] : []
-    })
+  const [leg, ...others] = legsOf(view, sql, settings)
+  if (!leg || others.length > 0) return []
+  const { select, from } = leg
+  const tables = new Map([...from.matchAll(tableWithAlias)].map(([, table, alias]) => [alias, table]))
+  return columns.flatMap(([name]) => {
+    const parts = [...(select[name] ?? '').matchAll(/cast\((\w+)\.(\w+) as text\)/g)]
+    const [[, alias = ''] = []] = parts
+    const table = tables.get(alias)
+    const own = parts.map(([, , column = '']) => column)
+    const isKey = keyOf(own.map((column) => `${alias}.${column}`)) === select[name]
+    return table !== undefined && own.length > 1 && isKey ? [{ table, columns: own }] : []
   })
 }
 
