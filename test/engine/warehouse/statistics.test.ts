@@ -35,6 +35,8 @@ it('makes statistics of the columns by which rows are found, and leaves the rest
     '_deleted_at',
     '_unlisted_at',
     'id',
+    // One of a few values: a condition on it picks more rows than the server would guess.
+    'state',
     'tenant_id',
     'updated_at',
   ])
