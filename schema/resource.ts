@@ -49,6 +49,8 @@ export interface KindValue {
 export interface Personal {
   readonly who: 'customer' | 'staff' | 'card' | 'text'
   readonly preset: 'hash' | 'drop' | 'keep'
+  /** Equal values of one domain have equal pseudonyms, so that they can be joined. Default: the column alone. */
+  readonly domain?: string
 }
 
 /** One value of a record, and one column of its table. */
@@ -156,6 +158,8 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly history?: boolean
   /** The fields that make its records' names (schema/naming.ts). Set by the configuration, never by a declaration. */
   readonly names?: readonly string[]
+  /** Columns of its own table that `privacy` hides: no name is made of them. Set by the configuration. */
+  readonly hidden?: readonly string[]
   readonly computed?: Computed
   /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
   readonly undeclared?: Personal
@@ -191,9 +195,14 @@ export const ref = (references: string, doc: string, options: FieldOptions = {})
 export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
 
 /** Marks a field that says something about a person. No other file names such a field. */
-export const personal = <F extends Field>(who: Personal['who'], preset: Personal['preset'], of: F): F => ({
+export const personal = <F extends Field>(
+  who: Personal['who'],
+  preset: Personal['preset'],
+  of: F,
+  domain?: string,
+): F => ({
   ...of,
-  personal: { who, preset },
+  personal: { who, preset, ...(domain !== undefined && { domain }) },
 })
 
 /**

@@ -1,4 +1,5 @@
 import type { Int64, Kind } from '../../../schema/resource.js'
+import type { Privacy } from '../model/privacy.js'
 import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
 
@@ -71,6 +72,8 @@ export interface Config {
   }
   /** One entry for every declared resource. */
   readonly resources: Readonly<Record<string, ResourceConfig>>
+  /** What is kept out of the warehouse; the key is base64. */
+  readonly privacy: Pick<Privacy, 'preset' | 'columns' | 'keyVersion'> & { readonly key: Secret | undefined }
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }

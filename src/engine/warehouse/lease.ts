@@ -10,6 +10,7 @@ import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
 import { checkFence } from './fence.js'
+import { storedPrivacy } from './hiding.js'
 import { isDead, thisMachine } from './holderprocess.js'
 import { storeMeta } from './meta.js'
 import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
@@ -203,6 +204,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
       false,
     )
   rowSettings?.check(holder.row_settings ?? null, dialect.where)
+  if (rowSettings) rowSettings.checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, dialect.where)
   if (rowSettings && rowSettings.text !== holder.row_settings)
     await session.run(storeMeta(db, rowSettingsName, rowSettings.text))
   const mine = {

@@ -20,10 +20,10 @@ import { fromMicros } from '../base/timestamp.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Dialect } from './dialect.js'
+import { isUnhidden, waitingToHide } from './hiding.js'
 import { demandRefill, seenFrom, switchHistory } from './layout.js'
-import { storeMeta } from './meta.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
-import { fillNames, namesMemory, namesText, readNamesMade } from './recordnames.js'
+import { remakeNames, withOtherNames } from './recordnames.js'
 import type { Warehouse } from './warehouse.js'
 
 /** Where values go, what happens to the versions of a resource (layout.ts), or that names are made (recordnames.ts). */
@@ -91,12 +91,8 @@ async function waitingMoves({ dialect, model }: Warehouse): Promise<WaitingMove[
 
 /** The resources whose stored names are made of other fields than the configured ones, or by an older program. */
 async function outdatedNames({ db }: Dialect, model: Model): Promise<WaitingMove[]> {
-  const made = await readNamesMade(db)
-  return model.list.flatMap((resource): WaitingMove[] => {
-    const wanted = namesText(resource)
-    if (wanted === undefined || made[resource.name] === wanted) return []
-    return [{ resource, name: nameColumn, kind: 'text', to: 'name', isPromoted: false }]
-  })
+  const found = await withOtherNames(db, model)
+  return found.map((resource) => ({ resource, name: nameColumn, kind: 'text', to: 'name', isPromoted: false }))
 }
 
 /** The resources whose history was switched on or off in the configuration. */
@@ -143,9 +139,7 @@ async function carryOut(
     return { table: table.name, column: name, to, values }
   }
   if (to === 'name') {
-    const values = exists ? await fillNames(dialect, transact, resource) : 0
-    const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
-    await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
+    const values = exists ? await remakeNames(dialect, transact, resource) : 0
     return { table: table.name, column: name, to, values }
   }
   await transact((session) => session.run(track(dialect, move, to === 'column' ? 'filling' : 'emptying')))
@@ -168,7 +162,9 @@ function inexact({ resource, name, to, isOfOtherKind }: WaitingMove): string | u
 }
 
 /** What `moveColumns` would do with one column. */
-export interface PendingMove extends Omit<MovedColumn, 'values'> {
+export interface PendingMove extends Omit<MovedColumn, 'values' | 'to'> {
+  /** `hidden`: `privacy` hides more than before. */
+  readonly to: Destination | 'hidden'
   readonly resource: string
   /** For values that go back into `_extra`; null for others. */
   readonly values: number | null
@@ -178,7 +174,9 @@ export interface PendingMove extends Omit<MovedColumn, 'values'> {
 
 /** Whether `moveColumns` has anything to do. */
 export const hasPendingMoves = async (warehouse: Warehouse): Promise<boolean> =>
-  (await warehouse.trying(() => waitingMoves(warehouse))).length > 0
+  warehouse.trying(
+    async () => (await waitingMoves(warehouse)).length > 0 || (await isUnhidden(warehouse.dialect, warehouse.model)),
+  )
 
 /** What `moveColumns` would do, for commands that show it first. Changes nothing. */
 export const pendingMoves = (warehouse: Warehouse): Promise<PendingMove[]> =>
@@ -195,6 +193,11 @@ async function movesOf(warehouse: Warehouse): Promise<PendingMove[]> {
     const values = to !== '_extra' ? null : isThere ? await heldIn(dialect, table, column) : 0
     const refills = inexact(move) !== undefined
     pending.push({ resource: resource.name, table, column, to, values, refills })
+  }
+  const isThere = live.some(({ table }) => table === 'sync_privacy')
+  for (const { table, name: column } of isThere ? await waitingToHide(dialect, warehouse.model) : []) {
+    const resource = warehouse.model.tableByName.get(table)?.resource ?? table
+    pending.push({ resource, table, column, to: 'hidden', values: null, refills: false })
   }
   return pending
 }

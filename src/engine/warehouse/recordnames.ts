@@ -13,6 +13,7 @@ import type { Change } from './change.js'
 import { type Db, rootTable } from './database.js'
 import { ChangedLines } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
+import { storeMeta } from './meta.js'
 import type { Transact } from './pendingmoves.js'
 
 /** Records per transaction. */
@@ -28,7 +29,7 @@ type NamesMade = Readonly<Record<string, string>>
 const parsed = (stored: string | null | undefined): NamesMade =>
   stored ? (JSON.parse(stored) as NamesMade) : {}
 
-export async function readNamesMade(db: Db): Promise<NamesMade> {
+async function readNamesMade(db: Db): Promise<NamesMade> {
   const row = await db
     .selectFrom('sync_meta')
     .select('value')
@@ -38,7 +39,7 @@ export async function readNamesMade(db: Db): Promise<NamesMade> {
 }
 
 /** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
-export function namesText({
+function namesText({
   resource,
   promoted,
 }: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
@@ -89,8 +90,28 @@ function nextRows(
   return rest.orderBy('tenant_id').orderBy('id').limit(recordsAtOnce).compile() as CompiledQuery<NamedRow>
 }
 
-/** Returns how many records got another name. */
-export async function fillNames(
+/** The resources whose stored names are made of other fields than the configured ones. */
+export async function withOtherNames(db: Db, { list }: Pick<Model, 'list'>): Promise<ResourceModel[]> {
+  const made = await readNamesMade(db)
+  return list.filter((resource) => {
+    const wanted = namesText(resource)
+    return wanted !== undefined && made[resource.name] !== wanted
+  })
+}
+
+/** Makes the stored names of a resource again, and remembers what of. Returns how many records got another one. */
+export async function remakeNames(
+  dialect: Dialect,
+  transact: Transact,
+  resource: Pick<ResourceModel, 'name' | 'resource' | 'promoted' | 'tables'>,
+): Promise<number> {
+  const changed = await fillNames(dialect, transact, resource)
+  const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
+  await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
+  return changed
+}
+
+async function fillNames(
   dialect: Dialect,
   transact: Transact,
   { resource, tables: [table] }: Pick<ResourceModel, 'resource' | 'tables'>,

@@ -10,6 +10,7 @@ import { Bug } from '../../engine/base/errors.js'
 import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
+import { noPrivacy } from '../../engine/model/privacy.js'
 import { asTables } from '../../engine/model/state.js'
 import { makeMissing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
@@ -32,7 +33,7 @@ interface InboxOptions {
 
 const model: Model = {
   ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
-  ...{ state: asTables(eventTables), tableByName: new Map() },
+  ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {

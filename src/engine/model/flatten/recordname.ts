@@ -13,9 +13,15 @@ export const nameColumn = '_name'
 export function namesOf({
   name,
   names,
-}: Pick<Resource, 'name' | 'names'>): readonly (readonly string[])[] | undefined {
+  fields,
+  hidden = [],
+}: Pick<Resource, 'name' | 'names' | 'fields' | 'hidden'>): readonly (readonly string[])[] | undefined {
   const usual = Object.hasOwn(nameFields, name) ? nameFields[name] : undefined
-  return usual && names ? [names, ...usual] : usual
+  const lists = usual && names ? [names, ...usual] : usual
+  if (hidden.length === 0) return lists
+  const isShown = (field: string): boolean =>
+    !hidden.includes(Object.hasOwn(fields, field) ? field : '_extra')
+  return lists?.map((list) => list.filter(isShown))
 }
 
 /** The name. null if all fields are blank. */
