@@ -201,8 +201,8 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     const reported = await hideReports(work)
     if (reported > 0) done.push({ table: 'sync_quarantine', columns: ['value'], rows: reported })
   }
-  const filled = await holdsRows(work, tables.filter((name) => live.has(`${name}.tenant_id`)))
-  const left = filled ? (await dialect.erase([...tables, 'sync_quarantine', 'sync_drift'], rewrite)).left : null
+  const there = [...tables.filter((name) => live.has(`${name}.tenant_id`)), 'sync_quarantine', 'sync_drift']
+  const left = (await holdsRows(work, there)) ? (await dialect.erase(there, rewrite)).left : null
   await transact((session) =>
     session.run(note(dialect.db, waiting.map((one) => state(one, { state: 'hidden', done_to: null })))),
   )
@@ -217,7 +217,7 @@ function keyNote({ privacy }: Hides, at: string): Known[] {
 }
 
 async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly string[]): Promise<boolean> {
-  for (const name of [...tables, 'sync_quarantine', 'sync_drift']) {
+  for (const name of tables) {
     const { rows } = await db.executeQuery(
       db.selectFrom(name as 'tenants').select(sql<number>`1`.as('one')).limit(1).compile(),
     )
@@ -390,9 +390,11 @@ async function hideReports({ dialect: { db }, transact, hides }: HidingWork): Pr
   return done
 }
 
-/** The resources whose records make rows of a table. */
+/** The resources whose records make rows of a table, or versions of one. */
 const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
-  list.flatMap(({ name, tables }) => (tables.some((one) => one.name === table) ? [name] : []))
+  list.flatMap(({ name, resource, tables }) =>
+    historyName(resource) === table || tables.some((one) => one.name === table) ? [name] : [],
+  )
 
 /** With a newer key, the lists with hashed columns are read whole: only the source knows the texts. */
 async function beginReading({ dialect: { db }, transact, hides, at }: HidingWork, known: readonly Known[]): Promise<void> {
@@ -418,7 +420,8 @@ async function endReading({ dialect: { db }, transact, hides }: HidingWork): Pro
         .where('refill', 'is not', null)
         .where('resource', 'in', [...lists, ''])
       if ((await session.run(waiting.limit(1).compile())).rows.length > 0) return
-      if (row.mode === 'hash') await session.run(withoutOlder(db, row))
+      // Versions that have ended keep the pseudonyms of their time.
+      if (row.mode === 'hash' && hides.tableByName.has(row.table)) await session.run(withoutOlder(db, row))
       await session.run(note(db, [{ ...row, state: 'hidden' }]))
     })
   }
