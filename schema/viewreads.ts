@@ -43,7 +43,8 @@ export function columnsRead(view: View): Map<string, Set<string>> {
     for (const [, table = '', alias = ''] of text.matchAll(/\{(\w+)\}\s+(?:as\s+)?(\w+)/g)) {
       const columns = found.get(table) ?? new Set<string>()
       found.set(table, columns)
-      for (const [, column = ''] of text.matchAll(new RegExp(`\\b${alias}\\.(\\w+)`, 'g'))) columns.add(column)
+      for (const [, column = ''] of text.matchAll(new RegExp(`\\b${alias}\\.(\\w+)`, 'g')))
+        columns.add(column)
     }
   }
   return found

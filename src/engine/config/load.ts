@@ -45,7 +45,13 @@ export interface Loaded {
 
 /** Settings that hold secrets: they are never shown, and may be written as `{"file": PATH}`. */
 const secretPaths = ({ sections }: Checks): SettingPaths =>
-  settingPaths(['api.secret', 'api.proxy', 'warehouse.url', 'privacy.key', ...sections.flatMap(({ secrets }) => secrets)])
+  settingPaths([
+    'api.secret',
+    'api.proxy',
+    'warehouse.url',
+    'privacy.key',
+    ...sections.flatMap(({ secrets }) => secrets),
+  ])
 
 /** The configuration file: from --config, or else SHOPSYNC_CONFIG, or else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>

@@ -1,9 +1,9 @@
 /* The section `privacy` of the configuration: which columns are hidden, and how. Used by schema.ts and load.ts. */
 import { z } from 'zod'
+import { derivedTables } from '../../../schema/index.js'
 import type { Resource } from '../../../schema/resource.js'
 import { columnsRead } from '../../../schema/viewreads.js'
 import { views } from '../../../schema/views/index.js'
-import { derivedTables } from '../../../schema/index.js'
 import { type Treatment, treatmentOf, treatments } from '../model/privacy.js'
 import { choice, type Resources, secret, section, type TableLister, whole } from './leaf.js'
 import { type Problem, unknownKey } from './problems.js'
@@ -38,14 +38,18 @@ export const privacy = (resources: Resources, tablesOf: TableLister) => {
         .describe(
           '"pseudonymous": names, addresses, numbers and cards are hashed, free text is dropped (docs/privacy.md lists the columns). "none": everything is kept. Columns named below take precedence.',
         ),
-      key: secret('the key of the pseudonyms').optional().meta({
-        description:
-          'The key of the pseudonyms: base64 of 32 bytes or more, needed as soon as a column is hashed. Whoever has it can find out whose pseudonym one is.',
-        examples: ['${SHOPSYNC_PRIVACY_KEY}', { file: '/run/secrets/shopsync-privacy' }],
-      }),
+      key: secret('the key of the pseudonyms')
+        .optional()
+        .meta({
+          description:
+            'The key of the pseudonyms: base64 of 32 bytes or more, needed as soon as a column is hashed. Whoever has it can find out whose pseudonym one is.',
+          examples: ['${SHOPSYNC_PRIVACY_KEY}', { file: '/run/secrets/shopsync-privacy' }],
+        }),
       keyVersion: whole(1, 999)
         .default(1)
-        .describe('The number in every pseudonym. Raise it by one with a new key: the lists are then read whole once.'),
+        .describe(
+          'The number in every pseudonym. Raise it by one with a new key: the lists are then read whole once.',
+        ),
       ...(Object.fromEntries(tables) as Record<string, ReturnType<typeof columns>>),
     },
     'Which columns are kept out of the warehouse, by table and column (docs/privacy.md).',
@@ -63,11 +67,11 @@ interface Document {
 }
 
 /** The treatments in a checked section, by table. */
-export const treatmentsIn = (
-  chosen: object,
-): Readonly<Record<string, Readonly<Record<string, Treatment>>>> =>
+export const treatmentsIn = (chosen: object): Readonly<Record<string, Readonly<Record<string, Treatment>>>> =>
   Object.fromEntries(
-    Object.entries(chosen).filter(([, value]) => typeof value === 'object' && value !== null && !('file' in value)),
+    Object.entries(chosen).filter(
+      ([, value]) => typeof value === 'object' && value !== null && !('file' in value),
+    ),
   ) as Record<string, Record<string, Treatment>>
 
 type ListedTable = ReturnType<TableLister>[number]
@@ -125,7 +129,10 @@ export function privacyProblems(
   let isHashed = false
   const problems = Object.values(resources).flatMap((of) =>
     tablesOf(of).flatMap((table, i): Problem[] => {
-      const all = [...table.columns, ...(i === 0 ? promotedColumns(of, settings[of.name]?.columns ?? {}) : [])]
+      const all = [
+        ...table.columns,
+        ...(i === 0 ? promotedColumns(of, settings[of.name]?.columns ?? {}) : []),
+      ]
       isHashed ||= all.some(
         (column) => treatmentOf({ preset: chosen.preset, columns }, table.name, column) === 'hash',
       )
@@ -133,7 +140,14 @@ export function privacyProblems(
         const path = `privacy.${table.name}.${name}`
         const column = all.find((one) => one.name === name)
         if (!column)
-          return [unknownKey(path, name, all.map((one) => one.name), `a column of ${table.name}`)]
+          return [
+            unknownKey(
+              path,
+              name,
+              all.map((one) => one.name),
+              `a column of ${table.name}`,
+            ),
+          ]
         const expected = wrongTreatment(table, column, treatment, computed.get(table.name))
         return expected === undefined ? [] : [{ path, found: JSON.stringify(treatment), expected }]
       })

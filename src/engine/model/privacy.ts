@@ -105,7 +105,12 @@ export class HiddenPlaces {
   #walk(
     singular: string,
     fields: Shape,
-    { path, prefix, own, names }: { path: string; prefix: string; own: Set<string>; names(table: string): Set<string> },
+    {
+      path,
+      prefix,
+      own,
+      names,
+    }: { path: string; prefix: string; own: Set<string>; names(table: string): Set<string> },
   ): boolean {
     let isAny = false
     for (const [name, member] of Object.entries(fields)) {
@@ -113,7 +118,12 @@ export class HiddenPlaces {
       let isHidden: boolean
       if (member.type === 'field') isHidden = own.has(prefix + name)
       else if (member.type === 'object')
-        isHidden = this.#walk(singular, member.fields, { path: place, prefix: `${prefix}${name}_`, own, names })
+        isHidden = this.#walk(singular, member.fields, {
+          path: place,
+          prefix: `${prefix}${name}_`,
+          own,
+          names,
+        })
       else {
         const below = names(`${singular}_${member.table}`)
         const item = member.type === 'one' ? place : `${place}[]`
@@ -152,7 +162,11 @@ export class HiddenPlaces {
 export function hidePage(
   page: FlatPage,
   tenantId: Int64,
-  { privacy, places, columns }: {
+  {
+    privacy,
+    places,
+    columns,
+  }: {
     readonly privacy: Privacy
     readonly places: HiddenPlaces
     /** By table, with the positions in its tuples. */
@@ -174,7 +188,11 @@ export function hidePage(
 function hideTuple(
   tuple: Tuple,
   tenantId: Int64,
-  { privacy, hidden }: { readonly privacy: Privacy; readonly hidden: readonly (HiddenColumn & { readonly at: number })[] },
+  {
+    privacy,
+    hidden,
+  }: { readonly privacy: Privacy; readonly hidden: readonly (HiddenColumn & { readonly at: number })[] },
 ): void {
-  for (const column of hidden) tuple[column.at] = hiddenValue(privacy, tenantId, column, tuple[column.at] ?? null)
+  for (const column of hidden)
+    tuple[column.at] = hiddenValue(privacy, tenantId, column, tuple[column.at] ?? null)
 }

@@ -147,7 +147,10 @@ function hidingFlatten(
     }),
   )
   if (columns.size === 0) return { places, flatten: (_, ...page) => flatten(...page) }
-  return { places, flatten: (tenantId, ...page) => hidePage(flatten(...page), tenantId, { privacy, places, columns }) }
+  return {
+    places,
+    flatten: (tenantId, ...page) => hidePage(flatten(...page), tenantId, { privacy, places, columns }),
+  }
 }
 
 /** Postgres truncates longer names, so two columns could get the same name. */

@@ -84,7 +84,12 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
   if (!key || check === null) return
   const [theirs, ours] = [Number(key.key_version), hides.privacy.keyVersion]
   if (ours < theirs)
-    throw otherKey(where, `keyVersion ${theirs}`, `${ours} or less`, 'Put privacy.key and privacy.keyVersion back')
+    throw otherKey(
+      where,
+      `keyVersion ${theirs}`,
+      `${ours} or less`,
+      'Put privacy.key and privacy.keyVersion back',
+    )
   if (ours === theirs && key.mode !== check)
     throw otherKey(
       where,
@@ -106,7 +111,8 @@ function unhidden(known: readonly Known[], hides: Hides): Hiding[] {
   return wantedOf(hides).flatMap((column) => {
     const state = states.get(`${column.table}.${column.name}`)
     if (state?.mode === column.treatment && state.state !== 'hiding') return []
-    const doneTo = state?.mode === column.treatment && state.done_to !== null ? JSON.stringify(state.done_to) : null
+    const doneTo =
+      state?.mode === column.treatment && state.done_to !== null ? JSON.stringify(state.done_to) : null
     return [{ ...column, doneTo }]
   })
 }
@@ -162,7 +168,11 @@ export interface Hidden {
 /** Whether `hideStored` has anything to do. */
 export async function isUnhidden({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<boolean> {
   const known = await storedPrivacy(db).execute()
-  return unhidden(known, hides).length > 0 || isNewKey(known, hides) || known.some(({ state }) => state === 'reading')
+  return (
+    unhidden(known, hides).length > 0 ||
+    isNewKey(known, hides) ||
+    known.some(({ state }) => state === 'reading')
+  )
 }
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
@@ -178,10 +188,17 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const { keyVersion } = hides.privacy
   const state = ({ table, name, treatment, doneTo }: Hiding, more: Partial<Known> = {}): Known => ({
     ...{ table, column: name, mode: treatment, key_version: keyVersion },
-    ...{ state: 'hiding', done_to: doneTo === null ? null : (JSON.parse(doneTo) as unknown), since: at, ...more },
+    ...{
+      state: 'hiding',
+      done_to: doneTo === null ? null : (JSON.parse(doneTo) as unknown),
+      since: at,
+      ...more,
+    },
   })
   // From here on no other process may store more, whatever becomes of this one.
-  await transact((session) => session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)])))
+  await transact((session) =>
+    session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)])),
+  )
   const done: HiddenRows[] = []
   const tables = [...new Set(waiting.map(({ table }) => table))]
   const groups = new Set(waiting.map(({ table, doneTo }) => `${table} ${doneTo}`))
@@ -204,7 +221,12 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const there = [...tables.filter((name) => live.has(`${name}.tenant_id`)), 'sync_quarantine', 'sync_drift']
   const left = (await holdsRows(work, there)) ? (await dialect.erase(there, rewrite)).left : null
   await transact((session) =>
-    session.run(note(dialect.db, waiting.map((one) => state(one, { state: 'hidden', done_to: null })))),
+    session.run(
+      note(
+        dialect.db,
+        waiting.map((one) => state(one, { state: 'hidden', done_to: null })),
+      ),
+    ),
   )
   await endReading(work)
   return { done, left }
@@ -219,7 +241,11 @@ function keyNote({ privacy }: Hides, at: string): Known[] {
 async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly string[]): Promise<boolean> {
   for (const name of tables) {
     const { rows } = await db.executeQuery(
-      db.selectFrom(name as 'tenants').select(sql<number>`1`.as('one')).limit(1).compile(),
+      db
+        .selectFrom(name as 'tenants')
+        .select(sql<number>`1`.as('one'))
+        .limit(1)
+        .compile(),
     )
     if (rows.length > 0) return true
   }
@@ -230,14 +256,19 @@ async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly strin
 const ownerOf = ({ role, owner }: Table): string => (role === 'child' ? (owner ?? 'id') : 'id')
 
 /** The table of a resource, of its nested lists, or of its versions, whether they are still kept or not. */
-function tableNamed({ hides }: HidingWork, name: string): { readonly table: Table; readonly nested?: readonly Table[] } {
+function tableNamed(
+  { hides }: HidingWork,
+  name: string,
+): { readonly table: Table; readonly nested?: readonly Table[] } {
   const known = hides.tableByName.get(name)
   if (known) return { table: known }
   for (const { resource, tables } of hides.list) {
     const [root, ...nested] = tables
     if (root && historyName(resource) === name) {
       const key = [...root.key, '_seen_from', '_valid_from']
-      const stamps = key.slice(root.key.length).map((stamp) => ({ name: stamp, kind: 'timestamp' as const, nullable: false, doc: '' }))
+      const stamps = key
+        .slice(root.key.length)
+        .map((stamp) => ({ name: stamp, kind: 'timestamp' as const, nullable: false, doc: '' }))
       return { table: { ...root, name, role: 'history', key, columns: [...root.columns, ...stamps] }, nested }
     }
   }
@@ -260,8 +291,19 @@ async function hideTable(
       if (!part) return undefined
       done += await hidePart(work, session, { table, columns, nested, ...part })
       const reached = { done_to: JSON.stringify([String(part.to[0]), String(part.to[1])]) }
-      const noted = dialect.db.updateTable('sync_privacy').set(reached as never).where('table', '=', name)
-      await session.run(noted.where('column', 'in', columns.map((one) => one.name)).compile())
+      const noted = dialect.db
+        .updateTable('sync_privacy')
+        .set(reached as never)
+        .where('table', '=', name)
+      await session.run(
+        noted
+          .where(
+            'column',
+            'in',
+            columns.map((one) => one.name),
+          )
+          .compile(),
+      )
       return part.to
     })
     if (!next) return done
@@ -284,13 +326,21 @@ interface Part {
 const anyOf = (columns: readonly Hiding[], nested: readonly Table[]) =>
   nested.length > 0
     ? sql<boolean>`1 = 1`
-    : sql<boolean>`(${sql.join(columns.map(({ name }) => sql`${sql.ref(name)} is not null`), sql` or `)})`
+    : sql<boolean>`(${sql.join(
+        columns.map(({ name }) => sql`${sql.ref(name)} is not null`),
+        sql` or `,
+      )})`
 
 /** The next records that have something to hide. */
 async function nextRecords(
   { db }: Dialect,
   session: Session,
-  { table, columns, nested, after }: { table: Table; columns: readonly Hiding[]; nested: readonly Table[]; after: Part['after'] },
+  {
+    table,
+    columns,
+    nested,
+    after,
+  }: { table: Table; columns: readonly Hiding[]; nested: readonly Table[]; after: Part['after'] },
 ): Promise<Part | undefined> {
   const owner = sql.ref(ownerOf(table))
   let query = db
@@ -307,12 +357,19 @@ async function nextRecords(
 async function hidePart(
   { dialect, hides }: HidingWork,
   session: Session,
-  { table, columns, nested, after, to }: Part & { table: Table; columns: readonly Hiding[]; nested: readonly Table[] },
+  {
+    table,
+    columns,
+    nested,
+    after,
+    to,
+  }: Part & { table: Table; columns: readonly Hiding[]; nested: readonly Table[] },
 ): Promise<number> {
   const { db, sql: words } = dialect
   const owner = sql.ref(ownerOf(table))
   const key = table.key.map((name) => columnNamed(table, name))
-  const children: Column[] = nested.length > 0 ? [{ name: '_children', kind: 'json', nullable: false, doc: '' }] : []
+  const children: Column[] =
+    nested.length > 0 ? [{ name: '_children', kind: 'json', nullable: false, doc: '' }] : []
   const set = [...columns.map(({ name }) => columnNamed(table, name)), ...children]
   const read = ({ name, kind }: Column) =>
     sql<unknown>`${kind === 'json' || kind === 'number' ? words.extra.exact(name) : sql.ref(name)}`.as(name)
@@ -324,7 +381,9 @@ async function hidePart(
   const rows = (await session.run(query.compile())).rows as readonly Readonly<Record<string, Value>>[]
   const changed = rows.map((row) => {
     const tenantId = row['tenant_id'] as Int64
-    const values = columns.map((column) => hiddenValue(hides.privacy, tenantId, column, row[column.name] ?? null))
+    const values = columns.map((column) =>
+      hiddenValue(hides.privacy, tenantId, column, row[column.name] ?? null),
+    )
     const within = children.map(() => hiddenNested(hides, tenantId, String(row['_children'])))
     return [...key.map(({ name }) => row[name] ?? null), ...values, ...within]
   })
@@ -371,17 +430,31 @@ async function hideReports({ dialect: { db }, transact, hides }: HidingWork): Pr
         const entry = places.entry({ recordId: record_id, path, value, reason: reason ?? '' })
         const set = { value: null, reason: entry.reason }
         await session.run(
-          db.updateTable('sync_quarantine').set(set).where((eb) => eb.and({ tenant_id, resource: name, record_id, path })).compile(),
+          db
+            .updateTable('sync_quarantine')
+            .set(set)
+            .where((eb) => eb.and({ tenant_id, resource: name, record_id, path }))
+            .compile(),
         )
       }
-      const shown = db.selectFrom('sync_drift').select(['path', 'kind', 'detail']).where('resource', '=', name)
+      const shown = db
+        .selectFrom('sync_drift')
+        .select(['path', 'kind', 'detail'])
+        .where('resource', '=', name)
       for (const key of (await session.run(shown.compile())).rows) {
         if (!places.hides(key.path)) continue
         const here = { resource: name, ...key }
         await session.run(
           key.detail === ''
-            ? db.updateTable('sync_drift').set({ example: null }).where((eb) => eb.and(here)).compile()
-            : db.deleteFrom('sync_drift').where((eb) => eb.and(here)).compile(),
+            ? db
+                .updateTable('sync_drift')
+                .set({ example: null })
+                .where((eb) => eb.and(here))
+                .compile()
+            : db
+                .deleteFrom('sync_drift')
+                .where((eb) => eb.and(here))
+                .compile(),
         )
       }
       return found.length
@@ -397,10 +470,18 @@ const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
   )
 
 /** With a newer key, the lists with hashed columns are read whole: only the source knows the texts. */
-async function beginReading({ dialect: { db }, transact, hides, at }: HidingWork, known: readonly Known[]): Promise<void> {
+async function beginReading(
+  { dialect: { db }, transact, hides, at }: HidingWork,
+  known: readonly Known[],
+): Promise<void> {
   if (!isNewKey(known, hides)) return
   const hashed = known.filter(({ mode, table }) => table !== keyRow.table && mode === 'hash')
-  const rows = hashed.map((row) => ({ ...row, key_version: hides.privacy.keyVersion, state: 'reading', since: at }))
+  const rows = hashed.map((row) => ({
+    ...row,
+    key_version: hides.privacy.keyVersion,
+    state: 'reading',
+    since: at,
+  }))
   const lists = new Set(hashed.flatMap(({ table }) => resourcesOf(hides, table)))
   await transact(async (session) => {
     await session.run(note(db, [...rows, ...keyNote(hides, at)]))
@@ -445,7 +526,12 @@ export interface LoosenedColumn {
 }
 
 /** Lets this configuration store what the warehouse has hidden so far. The lists are read whole for it. */
-export async function loosen({ dialect: { db }, transact, hides, at }: HidingWork): Promise<LoosenedColumn[]> {
+export async function loosen({
+  dialect: { db },
+  transact,
+  hides,
+  at,
+}: HidingWork): Promise<LoosenedColumn[]> {
   const loose = loosened(await storedPrivacy(db).execute(), hides)
   const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
   const { keyVersion } = hides.privacy
@@ -458,7 +544,12 @@ export async function loosen({ dialect: { db }, transact, hides, at }: HidingWor
       const state = mode && { ...row, mode, key_version: keyVersion, state: 'reading', since: at }
       const here = { table, column }
       await session.run(
-        state ? note(db, [state]) : db.deleteFrom('sync_privacy').where((eb) => eb.and(here)).compile(),
+        state
+          ? note(db, [state])
+          : db
+              .deleteFrom('sync_privacy')
+              .where((eb) => eb.and(here))
+              .compile(),
       )
       for (const name of lists) await session.run(demandRefill(db, name, 'privacy hides less', at))
       if (hides.tableByName.get(table)?.role !== 'root') return 0

@@ -204,7 +204,8 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
       false,
     )
   rowSettings?.check(holder.row_settings ?? null, dialect.where)
-  if (rowSettings) rowSettings.checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, dialect.where)
+  if (rowSettings)
+    rowSettings.checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, dialect.where)
   if (rowSettings && rowSettings.text !== holder.row_settings)
     await session.run(storeMeta(db, rowSettingsName, rowSettings.text))
   const mine = {

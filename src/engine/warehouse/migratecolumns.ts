@@ -92,7 +92,13 @@ async function waitingMoves({ dialect, model }: Warehouse): Promise<WaitingMove[
 /** The resources whose stored names are made of other fields than the configured ones, or by an older program. */
 async function outdatedNames({ db }: Dialect, model: Model): Promise<WaitingMove[]> {
   const found = await withOtherNames(db, model)
-  return found.map((resource) => ({ resource, name: nameColumn, kind: 'text', to: 'name', isPromoted: false }))
+  return found.map((resource) => ({
+    resource,
+    name: nameColumn,
+    kind: 'text',
+    to: 'name',
+    isPromoted: false,
+  }))
 }
 
 /** The resources whose history was switched on or off in the configuration. */
@@ -175,7 +181,8 @@ export interface PendingMove extends Omit<MovedColumn, 'values' | 'to'> {
 /** Whether `moveColumns` has anything to do. */
 export const hasPendingMoves = async (warehouse: Warehouse): Promise<boolean> =>
   warehouse.trying(
-    async () => (await waitingMoves(warehouse)).length > 0 || (await isUnhidden(warehouse.dialect, warehouse.model)),
+    async () =>
+      (await waitingMoves(warehouse)).length > 0 || (await isUnhidden(warehouse.dialect, warehouse.model)),
   )
 
 /** What `moveColumns` would do, for commands that show it first. Changes nothing. */

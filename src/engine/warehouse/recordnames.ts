@@ -39,10 +39,7 @@ async function readNamesMade(db: Db): Promise<NamesMade> {
 }
 
 /** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
-function namesText({
-  resource,
-  promoted,
-}: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
+function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
   const lists = namesOf(resource)
   if (!lists) return undefined
   const columns = Object.fromEntries(Object.entries(promoted).filter(([name]) => lists.flat().includes(name)))

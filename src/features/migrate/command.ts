@@ -55,9 +55,13 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
       const views = await makeViewsOf(context, warehouse)
       await refreshNow(context, warehouse)
       const loose =
-        invocation.options.loosenPrivacy === true ? await loosenPrivacy({ warehouse, clock, model, signal }) : []
-      const { moved, recomputed, hidden } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
-        migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
+        invocation.options.loosenPrivacy === true
+          ? await loosenPrivacy({ warehouse, clock, model, signal })
+          : []
+      const { moved, recomputed, hidden } = await shown(
+        context,
+        { what: 'looking at what is stored' },
+        ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
       const changes = [

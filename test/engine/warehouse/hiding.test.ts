@@ -36,7 +36,9 @@ async function everything(address: Address, kind: Kind): Promise<string> {
   try {
     let all = ''
     for (const { name } of warehouse.tables) {
-      const { rows } = await sql<{ row: string }>`select t::text as row from ${sql.id(address.schema, name)} as t`.execute(warehouse.db)
+      const { rows } = await sql<{
+        row: string
+      }>`select t::text as row from ${sql.id(address.schema, name)} as t`.execute(warehouse.db)
       all += rows.map(({ row }) => row).join('\n')
     }
     return all
@@ -83,7 +85,12 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const verified = await shopsync(['verify', '--config', config])
     expect(verified.code, verified.stdout).toBe(0)
     const warehouse = await reopen(address)
-    const [row] = await warehouse.db.selectFrom('customers').select(['first_name', 'email', '_extra']).where('email', '!=', '').limit(1).execute()
+    const [row] = await warehouse.db
+      .selectFrom('customers')
+      .select(['first_name', 'email', '_extra'])
+      .where('email', '!=', '')
+      .limit(1)
+      .execute()
     await warehouse.close()
     expect(row?.first_name).toMatch(/^h1:[\w-]{22}$/)
     expect(row?._extra).toBeNull()
@@ -125,7 +132,11 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await done(config, 'sync')
     await done(config, 'sync')
     const warehouse = await reopen(address)
-    const older = await warehouse.db.selectFrom('customers').select('id').where('last_name', 'like', 'h1:%').execute()
+    const older = await warehouse.db
+      .selectFrom('customers')
+      .select('id')
+      .where('last_name', 'like', 'h1:%')
+      .execute()
     const states = await warehouse.db.selectFrom('sync_privacy').select(['state']).distinct().execute()
     await warehouse.close()
     expect(older).toEqual([])

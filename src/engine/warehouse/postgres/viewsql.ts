@@ -7,8 +7,8 @@ import type { Kind } from '../../../../schema/resource.js'
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import { columnTypes } from '../../model/columntypes.js'
 import {
-  isNine,
   isBelow,
+  isNine,
   mostShare,
   mostUnits,
   type SelectedColumn,

@@ -6,9 +6,9 @@
  */
 import type { JoinedDay, ViewKind } from '../../../../schema/view.js'
 import {
-  isNine,
   calendarYears,
   isBelow,
+  isNine,
   mostShare,
   mostUnits,
   type SelectedColumn,
