@@ -15,13 +15,20 @@ import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Besides, BesideWarehouse } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'
 import { type ConversionError, ConversionErrors } from './conversionerrors.js'
-import { type CopiedTables, copiedTables } from './copiedtables.js'
-import { compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
+import {
+  type CopiedPart,
+  type CopiedTables,
+  copiedTables,
+  impersonalColumns,
+  tablesOfPart,
+} from './copiedtables.js'
+import { type Copied, compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
 import {
   checkTarget,
   firstTables,
   makeIndexes,
   makeTables,
+  markPart,
   markUnfinished,
   type TargetState,
   unmark,
@@ -48,6 +55,10 @@ export interface CopyDependencies {
   readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
   /** Warehouses that features keep beside the original. */
   readonly besides?: readonly Besides[]
+  /** Only these tenants, for people who query them: the copy is marked, and no command writes to it. */
+  readonly part?: CopiedPart | undefined
+  /** Makes what the copy's views need. */
+  readonly makeViews?: (target: Warehouse) => Promise<void>
   readonly onProgress?: (progress: CopyProgress) => void
   readonly signal: AbortSignal
   readonly leaseMs?: number
@@ -77,7 +88,7 @@ interface ComparedTable extends Sum {
 }
 
 /** A copy in progress. */
-interface Copying extends CopyDependencies, CopiedTables {
+interface Copying extends CopyDependencies, CopiedTables, Pick<Copied, 'emptied'> {
   readonly target: Warehouse
   readonly source: Held
   readonly counts: ReadonlyMap<string, number>
@@ -153,12 +164,15 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
   // Checked again while holding the lease: another program may have started to fill it meanwhile.
   await checkTarget(target, from)
   await target.write([markUnfinished(target, { from, since: now(deps) })])
-  const { besides = [] } = deps
+  const { besides = [], part } = deps
   const apart = new Set<string>()
   await eachBeside(besides, source, async ({ tables }) => {
     for (const { name } of tables) apart.add(name)
   })
-  const known = await copiedTables(source.dialect, deps.model, apart)
+  const all = await copiedTables(source.dialect, deps.model, apart)
+  const known = part ? tablesOfPart(all) : all
+  const isWhole = !part || part.isPersonal
+  const emptied = (table: Table) => (isWhole ? new Set<string>() : impersonalColumns(deps.model, table))
   // Rows that can't be seen aren't copied either, and both sides would count as equal.
   await source.interfered.refuseHidden(known.tables.map(({ name }) => name))
   const eyes = closing(await deps.openSource())
@@ -167,15 +181,16 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
     eyes.dialect.atOneInstant(async ({ db }) => {
       const held = { dialect: eyes.dialect, db }
       const counts = await rowCounts(db, known.tables)
-      const copying: Copying = { ...deps, ...known, target, source: held, counts }
+      const copying: Copying = { ...deps, ...known, emptied, target, source: held, counts }
       await copyTables(copying, found)
       const compared = await compare(copying, found)
-      await eachBeside(besides, source, async (beside, how) => {
+      await eachBeside(part ? [] : besides, source, async (beside, how) => {
         compared.tables.push(...(await copyBeside(copying, beside, () => how.open(target))))
       })
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
         await target.trying(() => target.dialect.bulk.optimize(known.tables))
+        if (part) await finishPart(copying, from)
         await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)
@@ -184,6 +199,13 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       return { from, to: target.where, status, resumed: state.isBegun, rows, left_out, ...compared }
     }),
   )
+}
+
+/** Its views, and the mark: it is never synced, so its rows must not pass for what a source has. */
+async function finishPart({ target, part, makeViews, ...deps }: Copying, from: string): Promise<void> {
+  await makeViews?.(target)
+  const tenants = [...(part?.tenants ?? [])]
+  await target.write([markPart(target, { from, at: now(deps), tenants })])
 }
 
 /** Copies a warehouse beside the original, as of one instant: what it gets meanwhile is in neither count. */
@@ -228,8 +250,10 @@ function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass'])
 }
 
 async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, target } = copying
-  await makeTables(target, tables)
+  const { tables, target, part } = copying
+  // Views read state, too.
+  const others = part ? target.tables.filter(({ name }) => !tables.some((one) => one.name === name)) : []
+  await makeTables(target, [...tables, ...others])
   await copyEach(copying, before)
   await makeIndexes(target, tables, copying)
 }
@@ -239,7 +263,9 @@ async function copyEach(copying: Copying, before: Warehouse): Promise<void> {
   const progress = progressOf(copying, 'copying')
   for (const table of tables) {
     const onRows = (rows: number): void => progress.rows(table, rows)
-    await copyTable(table, counts.get(table.name) ?? 0, { source, target, before, onRows, signal })
+    const { part, emptied } = copying
+    const how = { source, target, before, onRows, signal, part, emptied }
+    await copyTable(table, counts.get(table.name) ?? 0, how)
     progress.done(table)
   }
 }
@@ -252,7 +278,7 @@ function compare(
   copying: Copying,
   eyes: Warehouse,
 ): Promise<{ readonly tables: ComparedTable[]; readonly quarantined: number }> {
-  const { model, source, signal, tables } = copying
+  const { model, source, signal, tables, part, emptied } = copying
   const progress = progressOf(copying, 'comparing')
   return eyes.read(() =>
     eyes.dialect.atOneInstant(async ({ db }) => {
@@ -270,6 +296,8 @@ function compare(
         const sums = await compareTable(table, {
           source,
           target: { dialect: eyes.dialect, db },
+          part,
+          emptied,
           onUnfit: (tuple, column: Column, value, reason) =>
             void waiting.push(() => errors.of(table, tuple, column, value, reason)),
           onRows: async (rows) => {

@@ -18,7 +18,8 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
   let owner: pg.Client
   let reader: pg.Client
 
-  const rowsOf = async (client: pg.Client, query: string): Promise<unknown[]> => (await client.query(query)).rows
+  const rowsOf = async (client: pg.Client, query: string): Promise<unknown[]> =>
+    (await client.query(query)).rows
 
   beforeAll(async () => {
     address = kind.address()
@@ -48,9 +49,10 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
   })
 
   it('sees the rows of its tenant in every view, and those of no other', async () => {
-    const views = (await owner.query(`select table_name from information_schema.views where table_schema = $1`, [
-      `${address.schema}_analytics`,
-    ])) as { rows: { table_name: string }[] }
+    const views = (await owner.query(
+      `select table_name from information_schema.views where table_schema = $1`,
+      [`${address.schema}_analytics`],
+    )) as { rows: { table_name: string }[] }
     expect(views.rows.length).toBeGreaterThan(30)
     for (const { table_name: view } of views.rows) {
       const all = `${address.schema}_analytics.${view}`
@@ -66,9 +68,19 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
       reader,
       'select customer_name, customer_id, first_name, email from dim_customers order by customer_id limit 1',
     )) as { customer_name: string; customer_id: string; first_name: null; email: null }[]
-    expect(row).toMatchObject({ customer_name: `customer ${row?.customer_id}`, first_name: null, email: null })
-    expect((await shopsync(['grant', '--role', role, '--tenant', String(first), '--personal', '--config', config])).code).toBe(0)
-    const [named] = (await rowsOf(reader, 'select customer_name from dim_customers order by customer_id limit 1')) as {
+    expect(row).toMatchObject({
+      customer_name: `customer ${row?.customer_id}`,
+      first_name: null,
+      email: null,
+    })
+    expect(
+      (await shopsync(['grant', '--role', role, '--tenant', String(first), '--personal', '--config', config]))
+        .code,
+    ).toBe(0)
+    const [named] = (await rowsOf(
+      reader,
+      'select customer_name from dim_customers order by customer_id limit 1',
+    )) as {
       customer_name: string
     }[]
     expect(named?.customer_name).not.toMatch(/^customer \d+$/)
@@ -79,7 +91,10 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     ['the views of all', (schema: string) => `select * from ${schema}_analytics.orders`],
     ['state tables', (schema: string) => `select * from ${schema}.sync_cursors`],
     ['tables as XML', (schema: string) => `select table_to_xml('${schema}.repair_orders', true, true, '')`],
-    ['statistics', (schema: string) => `select * from pg_statistic where starelid = '${schema}.repair_orders'::regclass`],
+    [
+      'statistics',
+      (schema: string) => `select * from pg_statistic where starelid = '${schema}.repair_orders'::regclass`,
+    ],
     ['another role', () => 'set role postgres'],
     ['another session', () => 'set session authorization postgres'],
     ['a program', () => `copy (select 1) to program 'cat'`],
@@ -102,7 +117,8 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
   it('a role that sees everything by other means is refused, with what to revoke', async () => {
     const other = pg.escapeIdentifier(`${role} 2`)
     await owner.query(`create role ${other}`)
-    const ask = () => shopsync(['grant', '--role', `${role} 2`, '--tenant', String(second), '--config', config])
+    const ask = () =>
+      shopsync(['grant', '--role', `${role} 2`, '--tenant', String(second), '--config', config])
     await owner.query(`grant pg_read_all_data to ${other}`)
     expect((await ask()).stderr).toContain('revoke pg_read_all_data from')
     await owner.query(`revoke pg_read_all_data from ${other}`)
