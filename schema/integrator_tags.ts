@@ -18,6 +18,6 @@ export default defineResource({
     taggable_type: oneOf(taggable.split(' '), 'Type of the tagged entity.'),
     taggable_id: field('id', 'Id of the tagged entity.', { indexed: true }),
     name: text('Tag name.'),
-    value: personal('text', 'drop', text('Tag value.')),
+    value: personal('text', 'hash', text('Tag value.')),
   },
 })

@@ -11,7 +11,7 @@ import { joinedNames, shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
 import { keyOf } from '../engine/config/privacy.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
-import { model, type ResourceSettings } from '../engine/model/registry.js'
+import { model, type Settings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer } from '../engine/run/runreport.js'
@@ -274,7 +274,7 @@ export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]):
 }
 
 async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {
-  const settings: Record<string, ResourceSettings> = { ...config.resources }
+  const settings: Record<string, Settings[string]> = { ...config.resources }
   for (const feature of features)
     for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))
       settings[name] = { ...settings[name], names }

@@ -178,12 +178,12 @@ export function boundedFigures(): Bounded[] {
     reach('engine/run/run.ts', 120, 125),
     reach('features/sync/command.ts', 230, 274),
     { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 33 },
-    { what: 'type names', now: typeNames().length, wanted: 780, bound: 907 },
-    kinds('Cursor', 14, 23),
-    kinds('Page', 12, 22),
+    { what: 'type names', now: typeNames().length, wanted: 780, bound: 823 },
+    kinds('Cursor', 14, 22),
+    kinds('Page', 12, 19),
     kinds('Run', 14, 19),
     { what: 'members of Dialect', now: dialect, wanted: 20, bound: 20 },
-    { what: 'exports with one user, percent', now: oneUserPercent(), wanted: 30, bound: 45 },
+    { what: 'exports with one user, percent', now: oneUserPercent(), wanted: 30, bound: 44 },
     { what: 'files that know the fence', now: filesOfFence().length, wanted: 10, bound: 10 },
   ]
 }

@@ -13,30 +13,26 @@ import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
 import { derivedTable, placeOf, type Table, tablesOf } from './table.js'
 
-/** The configuration of one resource. */
-export interface ResourceSettings {
-  readonly enabled?: boolean | undefined
-  readonly path?: string | undefined
-  readonly columns?: Readonly<Record<string, Kind>> | undefined
-  readonly history?: boolean | undefined
-  /** The fields that make up the names of its records; default: see schema/naming.ts. */
-  readonly names?: readonly string[] | undefined
-}
-
 /** Every table that the resource's records are written to. */
 export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
   ...tables,
   ...derived.map(({ table }) => table),
 ]
 
-/**
- * The names of all tables that hold versions, if a configuration keeps or kept them. Code that copies or erases a
- * warehouse checks which of them exist (Warehouse.histories).
- */
-export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
-  list.flatMap(({ resource }) => historyName(resource) ?? [])
-
-export type Settings = Readonly<Record<string, ResourceSettings>>
+/** The configuration of each resource. */
+export type Settings = Readonly<
+  Record<
+    string,
+    {
+      readonly enabled?: boolean | undefined
+      readonly path?: string | undefined
+      readonly columns?: Readonly<Record<string, Kind>> | undefined
+      readonly history?: boolean | undefined
+      /** The fields that make up the names of its records; default: see schema/naming.ts. */
+      readonly names?: readonly string[] | undefined
+    }
+  >
+>
 
 function checkNames(resources: Readonly<Record<string, Resource>>, settings: Settings): void {
   for (const name of Object.keys(settings)) {

@@ -13,15 +13,18 @@
  *
  * Values move in batches, each in its own transaction. A run after a kill continues where the rows show it stopped.
  */
-import type { CompiledQuery } from 'kysely'
+
+import { type CompiledQuery, sql } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { Table } from '../model/table.js'
+import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { isUnhidden, waitingToHide } from './hiding.js'
-import { demandRefill, seenFrom, switchHistory } from './layout.js'
+import { demandRefill, seenFrom } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 import type { Warehouse } from './warehouse.js'
@@ -136,7 +139,9 @@ async function carryOut(
   const [table] = resource.tables
   if (!table) throw new Bug(`${resource.name} has no table`)
   const live = await dialect.catalog.liveColumns()
-  const exists = live.some((column) => column.table === table.name && column.name === name)
+  const isLive = (wanted: string): boolean =>
+    live.some((column) => column.table === table.name && column.name === wanted)
+  const exists = isLive(name)
   if (to === 'history' || to === 'no history') {
     const values = await transact(async (session) => {
       await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
@@ -145,7 +150,7 @@ async function carryOut(
     return { table: table.name, column: name, to, values }
   }
   if (to === 'name') {
-    const values = exists ? await remakeNames(dialect, transact, resource) : 0
+    const values = await remakeNames(dialect, transact, resource)
     return { table: table.name, column: name, to, values }
   }
   await transact((session) => session.run(track(dialect, move, to === 'column' ? 'filling' : 'emptying')))
@@ -230,4 +235,18 @@ async function moveWith(warehouse: Warehouse, transact: Transact): Promise<Moved
   for (const move of await waitingMoves(warehouse))
     moved.push(await carryOut(dialect, transact, move, fromMicros(clock.nowMicros())))
   return moved
+}
+
+/**
+ * On: an existing row counts as seen since the last request that showed it. An earlier beginning would claim what
+ * nobody observed, such as versions that came while the history was off. Off: nothing maintains the column any more,
+ * and a leftover value would be wrong from the row's next version on.
+ */
+const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no history'): CompiledQuery => {
+  const since = to === 'history' ? sql.ref('_synced_at') : sql`null`
+  return db
+    .updateTable(rootTable({ name }))
+    .set({ [seenFrom]: since } as never)
+    .where(sql<boolean>`${sql.ref(seenFrom)} is distinct from ${since}`)
+    .compile()
 }

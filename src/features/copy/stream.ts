@@ -150,5 +150,3 @@ export async function* mapRows(
     await breathe()
   }
 }
-
-export async function* noRows(): AsyncGenerator<readonly Tuple[]> {}

@@ -152,14 +152,15 @@ function refuseNewerTables(found: TargetState, changes: number, from: string, to
   })
 }
 
-interface HeldBoth extends CopyDependencies {
-  readonly source: Warehouse
-  readonly target: Warehouse
-  readonly state: TargetState
-  readonly closing: Closing
-}
-
-async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): Promise<CopyReport> {
+async function copyHeld(
+  held: CopyDependencies & {
+    readonly source: Warehouse
+    readonly target: Warehouse
+    readonly state: TargetState
+    readonly closing: Closing
+  },
+): Promise<CopyReport> {
+  const { source, target, closing, state, ...deps } = held
   const from = source.where
   // Checked again while holding the lease: another program may have started to fill it meanwhile.
   await checkTarget(target, from)

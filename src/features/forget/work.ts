@@ -1,7 +1,8 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
-import { historyNames } from '../../engine/model/registry.js'
+import { historyName } from '../../engine/model/historytable.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Table } from '../../engine/model/table.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
@@ -168,3 +169,10 @@ export async function liftTenant(
   lease.throwIfLost()
   return { tenant_id: tenantId, lifted: true }
 }
+
+/**
+ * The names of all tables that hold versions, if a configuration keeps or kept them. Code that copies or erases a
+ * warehouse checks which of them exist (Warehouse.histories).
+ */
+const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
+  list.flatMap(({ resource }) => historyName(resource) ?? [])
