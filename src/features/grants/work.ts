@@ -217,6 +217,30 @@ export async function remakeReaders(warehouse: Warehouse, store: ViewStore): Pro
   return done
 }
 
+/** Takes a forgotten tenant from everyone who sees it. Returns why somebody's views still name it; null if none do. */
+export async function takeFromReaders(
+  warehouse: Warehouse,
+  { readers, troubleOf }: ViewStore,
+  tenantId: Int64,
+): Promise<string | null> {
+  let left: string | null = null
+  for (const grant of readers ? await readGrants(warehouse) : []) {
+    const tenants = grant.tenants.filter((id) => String(id) !== String(tenantId))
+    if (!readers || tenants.length === grant.tenants.length) continue
+    const reader = { ...asReader(grant), tenants }
+    try {
+      await warehouse.transaction((session) =>
+        leave(warehouse, (query) => session.run(query), { readers, reader }),
+      )
+    } catch (error) {
+      const found = troubleOf(error)
+      if (!found) throw error
+      left ??= `The views of the role ${grant.role} still name the tenant: ${found.message}`
+    }
+  }
+  return left
+}
+
 /** Readers that see more than they were granted, for `check`. */
 export async function watchReaders(
   warehouse: Warehouse,
