@@ -59,14 +59,19 @@ const configured = (
     return hidden.length > 0 ? { ...whole, hidden } : whole
   })
 
-/** The hidden columns of all tables, those of the histories too: they have the columns of their resource. */
+/**
+ * The hidden columns of all tables, those of the histories too: these have the columns of their resource, and keep the
+ * rows of nested lists, whose columns are named like `customer_phones.number` there.
+ */
 const hiddenColumns = (declared: readonly Resource[], privacy: Privacy): Map<string, HiddenColumn[]> =>
   new Map(
     declared.flatMap((resource) => {
       const tables = tablesOf(resource).map((table) => [table.name, hiddenIn(privacy, table)] as const)
       const history = historyName(resource)
-      const [root] = tables
-      return [...tables, ...(history && root ? [[history, root[1]] as const] : [])].filter(
+      const ofVersions = tables.flatMap(([table, columns], i) =>
+        columns.map((column) => (i === 0 ? column : { ...column, name: `${table}.${column.name}` })),
+      )
+      return [...tables, ...(history ? [[history, ofVersions] as const] : [])].filter(
         ([, columns]) => columns.length > 0,
       )
     }),

@@ -1,8 +1,10 @@
 /** Rewrites rows, versions, quarantine and drift in which something is hidden now. Used by hiding.ts. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
+import type { Int64, Kind } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
+import type { Value } from '../model/flatten/batch.js'
+import { valueOfMember } from '../model/flatten/membertext.js'
 import { historyName } from '../model/historytable.js'
 import { hiddenValue } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
@@ -29,55 +31,66 @@ export interface HidingWork {
 /** The column that says which record a row belongs to. */
 const ownerOf = ({ role, owner }: Table): string => (role === 'child' ? (owner ?? 'id') : 'id')
 
-/** The table of a resource, of its nested lists, or of its versions, whether they are still kept or not. */
-function tableNamed(
-  { hides }: HidingWork,
-  name: string,
-): { readonly table: Table; readonly nested?: readonly Table[] } {
-  const known = hides.tableByName.get(name)
-  if (known) return { table: known }
-  for (const { resource, tables } of hides.list) {
-    const [root, ...nested] = tables
-    if (root && historyName(resource) === name) {
-      const key = [...root.key, '_seen_from', '_valid_from']
-      const stamps = key
-        .slice(root.key.length)
-        .map((stamp) => ({ name: stamp, kind: 'timestamp' as const, nullable: false, doc: '' }))
-      return { table: { ...root, name, role: 'history', key, columns: [...root.columns, ...stamps] }, nested }
-    }
-  }
-  throw new Bug(`There is no table ${name}`)
+/** A table, with what is hidden in it up to the same record. */
+interface HidingTable {
+  readonly table: Table
+  readonly columns: readonly Hiding[]
+  /** Hidden columns that the configuration has made of fields in `_extra`, where these may still be. */
+  readonly promoted: readonly (readonly [name: string, kind: Kind])[]
 }
 
-/** Columns of one table, which are all hidden up to the same record. */
+/** The table of a resource, of its nested lists, or of its versions, whether they are still kept or not. */
+function tableOf(
+  { hides }: Pick<HidingWork, 'hides'>,
+  name: string,
+  columns: readonly Hiding[],
+): HidingTable {
+  const list = hides.list.find(
+    ({ tables, resource }) => tables[0]?.name === name || historyName(resource) === name,
+  )
+  const isExtraHidden = hides.hidden.get(name)?.some((column) => column.name === '_extra') ?? false
+  const promoted = Object.entries(isExtraHidden ? {} : (list?.promoted ?? {})).filter(([field]) =>
+    columns.some((column) => column.name === field),
+  )
+  const others = columns.flatMap(({ name: other, kind }) => (kind ? [field(other, kind)] : []))
+  const known = hides.tableByName.get(name)
+  if (known) return { table: { ...known, columns: [...known.columns, ...others] }, columns, promoted }
+  const root = list?.tables[0]
+  if (!root) throw new Bug(`There is no table ${name}`)
+  const stamps = ['_seen_from', '_valid_from']
+  const own = stamps.map((stamp) => field(stamp, 'timestamp'))
+  const key = [...root.key, ...stamps]
+  return {
+    table: { ...root, name, role: 'history', key, columns: [...root.columns, ...own, ...others] },
+    columns,
+    promoted,
+  }
+}
+
+const field = (name: string, kind: Kind): Column => ({ name, kind, nullable: true, doc: '' })
+
+/** Columns of one table, which are all hidden up to the same record. Returns how many rows were rewritten. */
 export async function hideTable(
   work: HidingWork,
   { table: name, doneTo }: Hiding,
   columns: readonly Hiding[],
 ): Promise<number> {
   const { dialect, transact } = work
-  const { table, nested = [] } = tableNamed(work, name)
+  const hiding = tableOf(work, name, columns)
   let done = 0
   let last = recordIn(doneTo)
   for (;;) {
     const next = await transact(async (session) => {
-      const part = await nextRecords(dialect, session, { table, columns, nested, after: last })
+      const part = await nextRecords(dialect, session, hiding, last)
       if (!part) return undefined
-      done += await hidePart(work, session, { table, columns, nested, ...part })
+      done += await hidePart(work, session, { ...hiding, ...part })
       const reached = { done_to: JSON.stringify([String(part.to[0]), String(part.to[1])]) }
       const noted = dialect.db
         .updateTable('sync_privacy')
         .set(reached as never)
         .where('table', '=', name)
-      await session.run(
-        noted
-          .where(
-            'column',
-            'in',
-            columns.map((one) => one.name),
-          )
-          .compile(),
-      )
+      const names = columns.map((one) => one.name)
+      await session.run(noted.where('column', 'in', names).compile())
       return part.to
     })
     if (!next) return done
@@ -97,75 +110,86 @@ interface Part {
   readonly to: readonly [Int64, Int64]
 }
 
-const anyOf = (columns: readonly Hiding[], nested: readonly Table[]) =>
-  nested.length > 0
-    ? sql<boolean>`1 = 1`
-    : sql<boolean>`(${sql.join(
-        columns.map(({ name }) => sql`${sql.ref(name)} is not null`),
-        sql` or `,
-      )})`
+const afterRecord = (owner: string, after: Part['after']) =>
+  after ? sql<boolean>`(tenant_id, ${sql.ref(owner)}) > (${after[0]}, ${after[1]})` : sql<boolean>`1 = 1`
 
 /** The next records that have something to hide. */
 async function nextRecords(
-  { db }: Dialect,
+  { db, sql: { extra } }: Dialect,
   session: Session,
-  {
-    table,
-    columns,
-    nested,
-    after,
-  }: { table: Table; columns: readonly Hiding[]; nested: readonly Table[]; after: Part['after'] },
+  { table, columns, promoted }: HidingTable,
+  after: Part['after'],
 ): Promise<Part | undefined> {
-  const owner = sql.ref(ownerOf(table))
-  let query = db
-    .selectFrom(rootTable(table))
-    .select(['tenant_id as tenant', sql<Int64>`${owner}`.as('owner')])
-    .distinct()
-    .where(anyOf(columns, nested))
-  if (after) query = query.where(sql<boolean>`(tenant_id, ${owner}) > (${after[0]}, ${after[1]})`)
-  const { rows } = await session.run(query.orderBy('tenant_id').orderBy(owner).limit(recordsAtOnce).compile())
+  const owner = ownerOf(table)
+  const holding = columns.map(({ name }) => sql`${sql.ref(placeOf(name))} is not null`)
+  const members = promoted.map(([name]) => sql`${extra.has(name)}`)
+  const { rows } = await session.run(
+    db
+      .selectFrom(rootTable(table))
+      .select(['tenant_id as tenant', sql<Int64>`${sql.ref(owner)}`.as('owner')])
+      .distinct()
+      .where(sql<boolean>`(${sql.join([...holding, ...members], sql` or `)})`)
+      .where(afterRecord(owner, after))
+      .orderBy('tenant_id')
+      .orderBy(sql.ref(owner))
+      .limit(recordsAtOnce)
+      .compile(),
+  )
   const end = rows.at(-1)
   return end && { after, to: [end.tenant, end.owner] }
 }
 
+/** Rows of nested lists are in one column of a version. */
+const placeOf = (name: string): string => (name.includes('.') ? '_children' : name)
+
 async function hidePart(
-  { dialect, hides }: HidingWork,
+  { dialect, hides: { privacy } }: HidingWork,
   session: Session,
-  {
-    table,
-    columns,
-    nested,
-    after,
-    to,
-  }: Part & { table: Table; columns: readonly Hiding[]; nested: readonly Table[] },
+  { table, columns, promoted, after, to }: HidingTable & Part,
 ): Promise<number> {
   const { db, sql: words } = dialect
-  const owner = sql.ref(ownerOf(table))
+  const owner = ownerOf(table)
   const key = table.key.map((name) => columnNamed(table, name))
-  const children: Column[] =
-    nested.length > 0 ? [{ name: '_children', kind: 'json', nullable: false, doc: '' }] : []
-  const set = [...columns.map(({ name }) => columnNamed(table, name)), ...children]
+  const own = columns.filter(({ name }) => !name.includes('.'))
+  const nested = columns.filter(({ name }) => name.includes('.'))
+  const set = [
+    ...own.map(({ name }) => columnNamed(table, name)),
+    ...(promoted.length > 0 ? [field('_extra', 'json')] : []),
+    ...(nested.length > 0 ? [field('_children', 'json')] : []),
+  ]
   const read = ({ name, kind }: Column) =>
     sql<unknown>`${kind === 'json' || kind === 'number' ? words.extra.exact(name) : sql.ref(name)}`.as(name)
-  let query = db
+  const members = promoted.map(([name]) =>
+    sql<string | null>`${words.extra.member(name)}`.as(`member ${name}`),
+  )
+  const found = db
     .selectFrom(rootTable(table))
-    .select([...key, ...set].map(read))
-    .where(sql<boolean>`(tenant_id, ${owner}) <= (${to[0]}, ${to[1]})`)
-  if (after) query = query.where(sql<boolean>`(tenant_id, ${owner}) > (${after[0]}, ${after[1]})`)
-  const rows = (await session.run(query.compile())).rows as readonly Readonly<Record<string, Value>>[]
+    .select([...[...key, ...set].map(read), ...members])
+    .where(sql<boolean>`(tenant_id, ${sql.ref(owner)}) <= (${to[0]}, ${to[1]})`)
+    .where(afterRecord(owner, after))
+  const rows = (await session.run(found.compile())).rows as readonly Readonly<Record<string, Value>>[]
   const changed = rows.map((row) => {
     const tenantId = row['tenant_id'] as Int64
-    const values = columns.map((column) =>
-      hiddenValue(hides.privacy, tenantId, column, row[column.name] ?? null),
-    )
-    const within = children.map(() => hiddenNested(hides, tenantId, String(row['_children'])))
-    return [...key.map(({ name }) => row[name] ?? null), ...values, ...within]
+    const valueIn = (name: string): Value => {
+      const kind = promoted.find(([one]) => one === name)?.[1]
+      const member = kind && row[`member ${name}`]
+      if (row[name] != null || kind === undefined || member == null) return row[name] ?? null
+      return valueOfMember(String(member), kind, words.numbers).value
+    }
+    return set.map(({ name }) => {
+      const column = own.find((one) => one.name === name)
+      if (column) return hiddenValue(privacy, tenantId, column, valueIn(name))
+      const text = row[name]
+      if (text == null) return null
+      return name === '_extra'
+        ? withoutMembers(String(text), promoted)
+        : hiddenNested(String(text), nested, (one, value) => hiddenValue(privacy, tenantId, one, value))
+    })
   })
-  await updateListed({ dialect, session }, { table, key, set, rows: changed })
-  return changed.length
+  const all = rows.map((row, i) => [...key.map(({ name }) => row[name] ?? null), ...(changed[i] ?? [])])
+  await updateListed({ dialect, session }, { table, key, set, rows: all })
+  return rows.length
 }
-
-type Value = string | number | bigint | boolean | null
 
 const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
   const found = columns.find((column) => column.name === wanted)
@@ -173,20 +197,37 @@ const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
   return found
 }
 
-/** The rows of nested lists that a version keeps as JSON. No number is parsed: every digit stays. */
-function hiddenNested({ privacy, hidden }: Hides, tenantId: Int64, text: string): string {
+/** Changes JSON. No number is parsed: every digit stays. */
+function edited<T>(text: string, edit: (value: T) => unknown): string | null {
   const mark = `number:${randomUUID()}:`
   const marked = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') ? token : `"${mark}${token}"`,
   )
-  const lists = JSON.parse(marked) as Record<string, Record<string, string | boolean | null>[]>
-  for (const [table, rows] of Object.entries(lists))
-    for (const column of hidden.get(table) ?? [])
-      for (const row of rows)
-        if (Object.hasOwn(row, column.name))
-          row[column.name] = hiddenValue(privacy, tenantId, column, row[column.name] ?? null) as string | null
-  return JSON.stringify(lists).replaceAll(new RegExp(`"${mark}([^"]*)"`, 'g'), '$1')
+  const value = edit(JSON.parse(marked) as T)
+  return value === null ? null : JSON.stringify(value).replaceAll(new RegExp(`"${mark}([^"]*)"`, 'g'), '$1')
 }
+
+/** `_extra` without fields that have columns now; null if nothing is left. */
+const withoutMembers = (text: string, promoted: HidingTable['promoted']): string | null =>
+  edited<Record<string, unknown>>(text, (fields) => {
+    const left = Object.entries(fields).filter(([name]) => !promoted.some(([one]) => one === name))
+    return left.length > 0 ? Object.fromEntries(left) : null
+  })
+
+/** The rows of nested lists that a version keeps. */
+const hiddenNested = (
+  text: string,
+  nested: readonly Hiding[],
+  hide: (column: Hiding, value: Value) => Value,
+): string | null =>
+  edited<Record<string, Record<string, Value>[]>>(text, (lists) => {
+    for (const column of nested) {
+      const [table = '', name = ''] = column.name.split('.')
+      for (const row of lists[table] ?? [])
+        if (Object.hasOwn(row, name)) row[name] = hide(column, row[name] ?? null)
+    }
+    return lists
+  })
 
 /** Values in quarantine, and examples of drift. */
 export async function hideReports({ dialect: { db }, transact, hides }: HidingWork): Promise<number> {

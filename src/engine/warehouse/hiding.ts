@@ -3,15 +3,13 @@
  * do so under their lease, before their first request; flatten hides what comes after. Nothing is requested.
  */
 import { type CompiledQuery, sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
+import { type Int64, kinds } from '../../../schema/resource.js'
 import { historyName } from '../model/historytable.js'
 import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
-import type { Dialect } from './dialect.js'
 import { type HidingWork, hideReports, hideTable } from './hiddenrows.js'
 import { demandRefill } from './layout.js'
 import {
-  type Hides,
   type Hiding,
   isNewKey,
   type Known,
@@ -20,6 +18,7 @@ import {
   loosened,
   nameOf,
   note,
+  rootOf,
   storedPrivacy,
   unhidden,
   wantedOf,
@@ -34,8 +33,35 @@ export interface HiddenRows {
 }
 
 /** The columns whose stored rows aren't hidden yet. */
-export const waitingToHide = async ({ db }: Pick<Dialect, 'db'>, hides: Hides) =>
-  unhidden(await storedPrivacy(db).execute(), hides)
+export const waitingToHide = async (dialect: HidingWork['dialect'], hides: HidingWork['hides']) =>
+  toHide(dialect, hides, await storedPrivacy(dialect.db).execute())
+
+/** Columns that are configured no longer were fields of `_extra`: where that is hidden, they are, too. */
+async function toHide(
+  { db, catalog, sql: { columnType } }: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+  known: readonly Known[],
+): Promise<Hiding[]> {
+  const wanted = wantedOf(hides)
+  const waiting = unhidden(known, wanted)
+  const withoutExtra = new Set(wanted.flatMap(({ table, name }) => (name === '_extra' ? [table] : [])))
+  if (withoutExtra.size === 0) return waiting
+  const tracked = await db.selectFrom('sync_columns').select(['resource', 'name']).execute()
+  const isLeft = (resource: string, name: string): boolean =>
+    !name.startsWith('_') && !Object.hasOwn(hides.byName.get(resource)?.promoted ?? {}, name)
+  const left = tracked.filter(({ resource, name }) => withoutExtra.has(resource) && isLeft(resource, name))
+  if (left.length === 0 && !waiting.some(({ name }) => name === '_extra')) return waiting
+  const live = await catalog.liveColumns()
+  const others = live.flatMap(({ table, name, type }) => {
+    const root = rootOf(hides, table)
+    if (!root || !withoutExtra.has(table) || name.startsWith('_')) return []
+    if (root.columns.some((column) => column.name === name)) return []
+    const isOurs = root.name !== table || left.some((one) => one.resource === table && one.name === name)
+    const kind = kinds.find((one) => columnType(one).toLowerCase() === type.toLowerCase()) ?? 'text'
+    return isOurs ? [{ table, name, kind, treatment: 'drop' as const, domain: '' }] : []
+  })
+  return [...waiting, ...unhidden(known, others)]
+}
 
 /** What `hideStored` did. */
 export interface Hidden {
@@ -45,13 +71,13 @@ export interface Hidden {
 }
 
 /** Whether `hideStored` has anything to do. */
-export async function isUnhidden({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<boolean> {
-  const known = await storedPrivacy(db).execute()
-  return (
-    unhidden(known, hides).length > 0 ||
-    isNewKey(known, hides) ||
-    known.some(({ state }) => state === 'reading')
-  )
+export async function isUnhidden(
+  dialect: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+): Promise<boolean> {
+  const known = await storedPrivacy(dialect.db).execute()
+  if (isNewKey(known, hides) || known.some(({ state }) => state === 'reading')) return true
+  return (await toHide(dialect, hides, known)).length > 0
 }
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
@@ -59,7 +85,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const { dialect, transact, hides, at } = work
   const known = await storedPrivacy(dialect.db).execute()
   await beginReading(work, known)
-  const waiting = unhidden(known, hides)
+  const waiting = await toHide(dialect, hides, known)
   if (waiting.length === 0) {
     await endReading(work)
     return { done: [], left: null }
@@ -85,7 +111,8 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const rewrite = async (): Promise<void> => {
     for (const group of groups) {
       const columns = waiting.filter(
-        ({ table, name, doneTo }) => `${table} ${doneTo}` === group && live.has(`${table}.${name}`),
+        ({ table, name, doneTo }) =>
+          `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
       )
       const [first] = columns
       const rows = first ? await hideTable(work, first, columns) : 0

@@ -12,10 +12,13 @@
  * every claim of the lease (oneconfiguration.ts).
  */
 import type { CompiledQuery } from 'kysely'
+import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
+import { historyName } from '../model/historytable.js'
 import { type HiddenColumn, keyCheck, noPrivacy } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
+import type { Table } from '../model/table.js'
 import type { Db } from './database.js'
 
 export type Known = StateRows['sync_privacy']
@@ -35,13 +38,19 @@ export const wantedOf = ({ hidden }: Hides): (HiddenColumn & { readonly table: s
 
 export const nameOf = ({ table, column }: Pick<Known, 'table' | 'column'>): string => `${table}.${column}`
 
+/** The resource's own table, for that table and for its versions. */
+export const rootOf = ({ byName }: Pick<Hides, 'byName'>, table: string): Table | undefined =>
+  [...byName.values()].find(({ resource }) => resource.name === table || historyName(resource) === table)
+    ?.tables[0]
+
 /** The columns of which this process would store more than the warehouse may have. */
 export function loosened(known: readonly Known[], hides: Hides): Known[] {
   const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
   return known.filter(({ table, column, mode }) => {
     if (table === keyRow.table) return false
     // A column that is no longer configured is part of `_extra` again.
-    const isField = hides.byName.get(table)?.tables[0]?.columns.some(({ name }) => name === column) ?? true
+    const fields = rootOf(hides, table)?.columns
+    const isField = column.includes('.') || (fields?.some(({ name }) => name === column) ?? true)
     const now = wanted.get(`${table}.${column}`) ?? (isField ? undefined : wanted.get(`${table}._extra`))
     return now === undefined || (mode === 'drop' && now === 'hash')
   })
@@ -87,13 +96,18 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
 /** What is to be done with one column. */
 export interface Hiding extends HiddenColumn {
   readonly table: string
+  /** Of a column that is no longer configured. */
+  readonly kind?: Kind
   readonly doneTo: string | null
 }
 
-/** The columns whose stored rows aren't hidden yet as configured. */
-export function unhidden(known: readonly Known[], hides: Hides): Hiding[] {
+/** Which of the columns aren't hidden yet as configured in stored rows. */
+export function unhidden(
+  known: readonly Known[],
+  wanted: readonly (HiddenColumn & { readonly table: string })[],
+): Hiding[] {
   const states = new Map(known.map((row) => [nameOf(row), row]))
-  return wantedOf(hides).flatMap((column) => {
+  return wanted.flatMap((column) => {
     const state = states.get(`${column.table}.${column.name}`)
     if (state?.mode === column.treatment && state.state !== 'hiding') return []
     const doneTo =
