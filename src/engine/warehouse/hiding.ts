@@ -95,7 +95,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     ...{ table, column: name, mode: treatment, key_version: keyVersion },
     ...{
       state: 'hiding',
-      done_to: doneTo === null ? null : (JSON.parse(doneTo) as unknown),
+      done_to: doneTo,
       since: at,
       ...more,
     },

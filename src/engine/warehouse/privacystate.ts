@@ -20,7 +20,7 @@ import { type HiddenColumn, keyCheck } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
-import type { Db } from './database.js'
+import { type Db, readJson } from './database.js'
 
 export type Known = StateRows['sync_privacy']
 
@@ -111,8 +111,8 @@ export function unhidden(
   return wanted.flatMap((column) => {
     const state = states.get(`${column.table}.${column.name}`)
     if (state?.mode === column.treatment && state.state !== 'hiding') return []
-    const doneTo =
-      state?.mode === column.treatment && state.done_to !== null ? JSON.stringify(state.done_to) : null
+    const isResumed = state?.mode === column.treatment && state.done_to !== null
+    const doneTo = isResumed ? JSON.stringify(readJson(state.done_to)) : null
     return [{ ...column, doneTo }]
   })
 }
