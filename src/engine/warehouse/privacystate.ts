@@ -11,7 +11,7 @@
  * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant. Used by hiding.ts, and in
  * every claim of the lease (oneconfiguration.ts).
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { noPrivacy } from '../config/treatment.js'
@@ -143,3 +143,11 @@ export function keyNote({ privacy }: Hides, at: string): Known[] {
   const row = { ...keyRow, key_version: privacy.keyVersion, state: 'hidden', done_to: null, since: at }
   return mode === null ? [] : [{ ...row, mode }]
 }
+
+/** Removes pseudonyms of earlier keys. */
+export const withoutOlder = (db: Db, { table, column, key_version: version }: Known): CompiledQuery =>
+  db
+    .updateTable(table as 'tenants')
+    .set({ [column]: null } as never)
+    .where(sql<boolean>`${sql.ref(column)} like 'h%:%' and ${sql.ref(column)} not like ${`h${version}:%`}`)
+    .compile()
