@@ -84,7 +84,7 @@ for (let round = 0; round < 15; round++) {
   let rows = 0
   const start = process.hrtime.bigint()
   for (const page of pages)
-    for (const tuples of flatten?.(page, false).rows.values() ?? []) rows += tuples.length
+    for (const tuples of flatten?.(1, page, false).rows.values() ?? []) rows += tuples.length
   rates.push(rows / (Number(process.hrtime.bigint() - start) / 1e9))
 }
 rates.sort((a, b) => a - b)

@@ -94,7 +94,7 @@ const flatten = model(resources).byName.get('repair_orders')?.flatten
 
 function readPage(body: Buffer): number {
   const { value, careful } = parseJson(body)
-  return flatten?.((value as Json).results as unknown[], careful).records.length ?? 0
+  return flatten?.(1, (value as Json).results as unknown[], careful).records.length ?? 0
 }
 
 /** Milliseconds of processor time per page, including the garbage collector's threads. */

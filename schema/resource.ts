@@ -49,6 +49,8 @@ export interface KindValue {
 export interface Personal {
   readonly who: 'customer' | 'staff' | 'card' | 'text'
   readonly preset: 'hash' | 'drop' | 'keep'
+  /** Equal values of one domain have equal pseudonyms, so that they can be joined. Default: the column alone. */
+  readonly domain?: string
 }
 
 /** One value of a record, and one column of its table. */
@@ -156,16 +158,15 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly history?: boolean
   /** The fields that make its records' names (schema/naming.ts). Set by the configuration, never by a declaration. */
   readonly names?: readonly string[]
+  /** Columns of its own table that `privacy` hides: no name is made of them. Set by the configuration. */
+  readonly hidden?: readonly string[]
   readonly computed?: Computed
   /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
   readonly undeclared?: Personal
   readonly fields: F
 }
 
-interface FieldOptions {
-  readonly indexed?: boolean
-  readonly dated?: boolean
-}
+type FieldOptions = Pick<Field, 'indexed' | 'dated'>
 
 export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
   type: 'field',
@@ -191,9 +192,14 @@ export const ref = (references: string, doc: string, options: FieldOptions = {})
 export const oneOf = (values: readonly string[], doc: string): Field<'text'> => field('text', doc, { values })
 
 /** Marks a field that says something about a person. No other file names such a field. */
-export const personal = <F extends Field>(who: Personal['who'], preset: Personal['preset'], of: F): F => ({
+export const personal = <F extends Field>(
+  who: Personal['who'],
+  preset: Personal['preset'],
+  of: F,
+  domain?: string,
+): F => ({
   ...of,
-  personal: { who, preset },
+  personal: { who, preset, ...(domain !== undefined && { domain }) },
 })
 
 /**
@@ -209,13 +215,10 @@ export const object = <F extends Shape>(fields: F, doc: string): Nested<F> => ({
   fields,
 })
 
-interface ChildOptions<T extends string, F extends Shape, O extends string> {
-  readonly table: T
-  readonly key: 'id' | 'position'
-  readonly ownerColumn?: O
-  readonly moves?: boolean
-  readonly fields: F
-}
+type ChildOptions<T extends string, F extends Shape, O extends string> = Omit<
+  Children<T, F, O>,
+  'type' | 'doc'
+>
 
 export const many = <const T extends string, F extends Shape, const O extends string = never>(
   options: ChildOptions<T, F, O>,
@@ -227,20 +230,13 @@ export const one = <const T extends string, F extends Shape, const O extends str
   doc: string,
 ): Children<T, F, O> => ({ type: 'one', doc, ...options })
 
-interface ScalarOptions<T extends string, C extends string, K extends Kind, I extends 'value' | 'position'> {
-  readonly table: T
-  readonly column: C
-  readonly key: I
-  readonly of: Field<K>
-}
-
 export const scalars = <
   const T extends string,
   const C extends string,
   K extends Kind,
   const I extends 'value' | 'position',
 >(
-  options: ScalarOptions<T, C, K, I>,
+  options: Omit<Scalars<T, C, K, I>, 'type' | 'doc'>,
   doc: string,
 ): Scalars<T, C, K, I> => ({ type: 'scalars', doc, ...options })
 

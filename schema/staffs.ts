@@ -18,6 +18,6 @@ export default defineResource({
     technician: boolean("Whether this is a technician. The API documentation doesn't describe it."),
     active: boolean("Whether the member of staff is active. The API documentation doesn't describe it."),
     ...stamps,
-    email: personal('staff', 'hash', text('Email address.')),
+    email: personal('staff', 'hash', text('Email address.'), 'email'),
   },
 })

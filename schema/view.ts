@@ -54,6 +54,8 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly isAlways?: boolean
   /** It says who a person is, or what was written about them: it shows a field that a preset of `personal` hides. */
   readonly personal?: true
+  /** For those who run the program: readers of some tenants see null. */
+  readonly internal?: true
   /** No two rows have the same value: other relations refer to it. */
   readonly isUnique?: boolean
 }
@@ -162,6 +164,8 @@ export interface View<N extends string = string, C extends Columns = Columns> {
   /** What one row represents. */
   readonly grain: string
   readonly columns: C
+  /** It says nothing about any tenant: readers of some tenants see it whole. */
+  readonly isForAll?: true
   /** A query to start with, over this view only or joined by keys, in SQL that works in both databases. */
   readonly example: string
   build(q: ViewWords): ViewQuery<keyof C & string> | readonly ViewQuery<keyof C & string>[]
@@ -180,7 +184,7 @@ const summable: readonly string[] = ['cents', 'hours', 'integer']
 export const isSummable = ({ kind, unit = '' }: { readonly kind: string; readonly unit?: string }): boolean =>
   summable.includes(kind) && !/^cents ./.test(unit)
 
-type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal'>>
+type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal' | 'internal'>>
 
 const always = { isAlways: true } as const
 const unique = { ...always, isUnique: true } as const

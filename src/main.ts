@@ -9,6 +9,7 @@ import { dictionaryCommand } from './features/dictionary/command.js'
 import { events } from './features/events/command.js'
 import { listen } from './features/events/listencommand.js'
 import { forgetCommand } from './features/forget/command.js'
+import { grants, listGrants, revoke } from './features/grants/command.js'
 import { alerts, metrics, status } from './features/health/command.js'
 import { initCommand } from './features/init/command.js'
 import { jobs } from './features/jobs/command.js'
@@ -53,6 +54,9 @@ export const features: readonly Feature[] = [
   snapshot,
   { command: quarantineCommand },
   { command: forgetCommand },
+  grants,
+  revoke,
+  listGrants,
   { command: adoptCommand },
   { command: copyCommand },
   report,

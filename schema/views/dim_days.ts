@@ -7,6 +7,7 @@ export default defineView({
   name: 'dim_days',
   doc: 'Calendar days from 1990 to ten years from now. Days in other views refer to it.',
   grain: 'one calendar day',
+  isForAll: true,
   columns: {
     day: col.day.unique('The day. Unique.'),
     month: col.day.always('The first day of its month.'),

@@ -21,7 +21,7 @@ export default defineView({
       'Why the verdict is not `proven`, or what is odd about the list, as a short code; null if nothing is.',
     ),
     status: col.text('State after the last run: `ok`, `failed`, `unavailable` or `skipped`.'),
-    last_error: col.text('Why the last run failed here; null if it did not.'),
+    last_error: col.text('Why the last run failed here; null if it did not.', { internal: true }),
     live_rows: col.count('Rows not marked as deleted.'),
     quarantined: col.count.always('Values, items and records in quarantine.'),
     revoked: col.boolean.always('Whether the tenant has revoked access, so nothing new arrives.'),

@@ -9,6 +9,7 @@ import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { joinedNames, shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
+import { privacyKey } from '../engine/config/privacysection.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
 import { model, type Settings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
@@ -84,7 +85,7 @@ export class OpenContext implements CommandContext {
     const found: Record<string, unknown> = {}
     for (const feature of this.invocation.features)
       Object.assign(found, await feature.shapesRows?.(this.config))
-    this.#rowSettings ??= new RowSettings(rowSettingsText(this.model, found))
+    this.#rowSettings ??= new RowSettings(rowSettingsText(this.model, found), this.model)
     return this.#rowSettings
   }
 
@@ -277,7 +278,9 @@ async function modelOf(features: readonly Feature[], config: Config): Promise<Mo
   for (const feature of features)
     for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))
       settings[name] = { ...settings[name], names }
-  return model(resources, settings, await stateTablesOf(features))
+  const { key, ...privacy } = config.privacy
+  const bytes = (key && privacyKey(key.reveal())) ?? null
+  return model(resources, settings, await stateTablesOf(features), { ...privacy, key: bytes })
 }
 
 /** `rowSettings`: those of the program that has read the configuration, if that was earlier. */

@@ -6,7 +6,8 @@ import { Secret } from '../engine/config/secret.js'
 
 /** Values that no line may contain, whatever message they came from. */
 export function secretsOf(config: Config): string[] {
-  return [config.api.secret.reveal(), ...passwords(config), ...secretsIn(config.sections)]
+  const key = config.privacy.key?.reveal() ?? []
+  return [config.api.secret.reveal(), ...passwords(config), ...secretsIn(config.sections)].concat(key)
 }
 
 /** The passwords in addresses, both as spelled in the address and decoded. */

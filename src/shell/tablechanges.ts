@@ -1,5 +1,6 @@
 /* Changes to the tables of a warehouse, in words. */
 import { bytesText, plural } from '../engine/base/format.js'
+import type { HiddenRows, LoosenedColumn } from '../engine/warehouse/hiding.js'
 import type { MovedColumn } from '../engine/warehouse/migratecolumns.js'
 import type { Recomputed } from '../engine/warehouse/recompute.js'
 
@@ -38,6 +39,12 @@ export const movedWhat = ({ column, to, values }: MovedColumn): string => {
     ? `moved ${count} from _extra into ${column}`
     : `moved ${count} of ${column} back into _extra; the column stays, empty`
 }
+
+export const hiddenWhat = ({ columns, rows }: HiddenRows): string =>
+  `hid ${columns.join(', ')} in ${plural(rows, 'row')}`
+
+export const loosenedWhat = ({ column, lists, rows }: LoosenedColumn): string =>
+  `${column} may be stored again: the next sync reads ${lists.join(', ')} whole; rows that the source no longer lists stay as they are, ${plural(rows, 'deleted row')} among them`
 
 export const recomputedWhat = ({ tenantId, records }: Recomputed): string =>
   `recomputed for ${plural(records, 'record')} of tenant ${tenantId}`

@@ -48,7 +48,7 @@ function caught(rule: Derived['rule']): string[] {
   const settings = usualRules(systemClock).of(7)
   return cases
     .filter(({ record, row, nets: expected = {} }) => {
-      const page = resource.flatten([record], true)
+      const page = resource.flatten(1, [record], true)
       const [tuple = []] = derivePage({ ...resource, derived }, page, {
         tenantId: 7,
         settings,

@@ -204,7 +204,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const mark = warehouse.db.insertInto('sync_meta').values({ name: 'mark', value: 'x' }).compile()
     await expect(reading.write([mark])).rejects.toThrow('only reads')
     const page = warehouse.encode(
-      notes.flatten([template('notes', 1, '2026-01-01T00:00:00Z')], false),
+      notes.flatten(1, [template('notes', 1, '2026-01-01T00:00:00Z')], false),
       ofNotes,
     )
     const batch = { ...ofNotes, page, syncedAt: '2026-01-02T00:00:00.000000Z', statements: [] }

@@ -99,7 +99,7 @@ export function storeOrders(
   { tenantId = 7, model = known }: StoreOptions = {},
 ): Promise<Applied> {
   const key = { tenantId, resource: 'repair_orders' }
-  const flattened = model.byName.get(key.resource)!.flatten(records, true)
+  const flattened = model.byName.get(key.resource)!.flatten(tenantId, records, true)
   const page = warehouse.encode(flattened, key)
   return warehouse.apply({ ...key, page, syncedAt, statements: [] })
 }

@@ -1,6 +1,7 @@
 import type { Int64, Kind } from '../../../schema/resource.js'
 import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
+import type { Privacy } from './treatment.js'
 
 /** The configuration: checked, with every default filled in. Durations are in milliseconds. Deeply frozen. */
 export interface Config {
@@ -73,6 +74,8 @@ export interface Config {
       }
     >
   >
+  /** What is kept out of the warehouse; the key is base64. */
+  readonly privacy: Pick<Privacy, 'preset' | 'columns' | 'keyVersion'> & { readonly key: Secret | undefined }
   /** How long the history of runs is kept, in milliseconds. */
   readonly history: { readonly keep: number }
   readonly log: { readonly level: LogLevel | undefined; readonly format: 'auto' | 'text' | 'json' }

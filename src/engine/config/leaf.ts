@@ -3,7 +3,7 @@
  * problems.ts adds the value that was found and a hint. Used by schema.ts and features/jobs/jobfile.ts.
  */
 import { z } from 'zod'
-import type { Resource } from '../../../schema/resource.js'
+import type { Personal, Resource } from '../../../schema/resource.js'
 import { parseId } from '../base/int64.js'
 import { parseDuration } from './duration.js'
 import { isTimeZone, nearestTimeZone } from './timezone.js'
@@ -16,7 +16,13 @@ export type Resources = Readonly<Record<string, Resource>>
 /** The tables of a resource, as far as a configuration refers to tables and columns: the model's `tablesOf`. */
 export type TableLister = (resource: Resource) => readonly {
   readonly name: string
-  readonly columns: readonly { readonly name: string }[]
+  readonly columns: readonly {
+    readonly name: string
+    readonly kind: string
+    readonly references?: string
+    readonly personal?: Personal
+  }[]
+  readonly key: readonly string[]
 }[]
 
 export const textLeaf = (error: string) => z.string({ error }).min(1, { error })

@@ -11,7 +11,7 @@ import type { Config } from './config.js'
 import { JsonError, parseDocument } from './configtext.js'
 import { type Environment, expand, type SecretFile } from './expand.js'
 import type { Resources } from './leaf.js'
-import { privacyProblems } from './privacy.js'
+import { privacyProblems, treatmentsIn } from './privacysection.js'
 import {
   inWords,
   listProblems,
@@ -45,7 +45,13 @@ export interface Loaded {
 
 /** Settings that hold secrets: they are never shown, and may be written as `{"file": PATH}`. */
 const secretPaths = ({ sections }: Checks): SettingPaths =>
-  settingPaths(['api.secret', 'api.proxy', 'warehouse.url', ...sections.flatMap(({ secrets }) => secrets)])
+  settingPaths([
+    'api.secret',
+    'api.proxy',
+    'warehouse.url',
+    'privacy.key',
+    ...sections.flatMap(({ secrets }) => secrets),
+  ])
 
 /** The configuration file: from --config, or else SHOPSYNC_CONFIG, or else config.json. */
 export const configName = ({ file, environment }: Pick<LoadOptions, 'file' | 'environment'>): string =>
@@ -183,7 +189,7 @@ function toConfig(
   }: DocumentOptions & { readonly resources: Resources },
 ): Config {
   const document = found as ConfigDocument
-  const { api, warehouse, sync, history, log } = document
+  const { api, warehouse, sync, history, log, privacy } = document
   const { attempts, base, max } = api.retry
   const url = atHome(textOf(warehouse.url))
   const settings = Object.keys(resources).map((name) => {
@@ -203,6 +209,12 @@ function toConfig(
     sync,
     resources: Object.fromEntries(settings),
     history,
+    privacy: {
+      preset: privacy.preset,
+      columns: treatmentsIn(privacy),
+      key: privacy.key === undefined ? undefined : new Secret(textOf(privacy.key)),
+      keyVersion: privacy.keyVersion,
+    },
     log: { level: log.level, format: log.format },
     sections: Object.fromEntries(sections.map((one) => [one.name, one.read(found[one.name])])),
   }

@@ -5,12 +5,14 @@
 import { derivedTables } from '../../../schema/index.js'
 import { field, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
+import { noPrivacy, type Privacy } from '../config/treatment.js'
 import { compileFlatten } from './flatten/flatten.js'
-import { historyTable } from './historytable.js'
+import { historyName, historyTable } from './historytable.js'
+import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
 import type { Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
-import { derivedTable, type Table, tablesOf } from './table.js'
+import { derivedTable, placeOf, type Table, tablesOf } from './table.js'
 
 /** Every table that the resource's records are written to. */
 export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
@@ -43,18 +45,49 @@ function checkNames(resources: Readonly<Record<string, Resource>>, settings: Set
   }
 }
 
+/** The resources as configured. */
+const configured = (
+  resources: Readonly<Record<string, Resource>>,
+  settings: Settings,
+  privacy: Privacy,
+): Resource[] =>
+  Object.values(resources).map((resource) => {
+    const { columns = {}, history = false, names } = settings[resource.name] ?? {}
+    const keeps = history && resource.list === 'records' && { history }
+    const whole = { ...withColumns(resource, columns), ...keeps, ...(names && { names }) }
+    const [root] = tablesOf(whole)
+    const hidden = root ? hiddenColumnsOf(privacy, root).map(({ name }) => name) : []
+    return hidden.length > 0 ? { ...whole, hidden } : whole
+  })
+
+/**
+ * The hidden columns of all tables, those of the histories too: these have the columns of their resource, and keep the
+ * rows of nested lists, whose columns are named like `customer_phones.number` there.
+ */
+const hiddenColumns = (declared: readonly Resource[], privacy: Privacy): Map<string, HiddenColumn[]> =>
+  new Map(
+    declared.flatMap((resource) => {
+      const tables = tablesOf(resource).map((table) => [table.name, hiddenColumnsOf(privacy, table)] as const)
+      const history = historyName(resource)
+      const ofVersions = tables.flatMap(([table, columns], i) =>
+        columns.map((column) => (i === 0 ? column : { ...column, name: `${table}.${column.name}` })),
+      )
+      return [...tables, ...(history ? [[history, ofVersions] as const] : [])].filter(
+        ([, columns]) => columns.length > 0,
+      )
+    }),
+  )
+
 /** `features`: the features' state tables, for opening a warehouse. */
 export function model(
   resources: Readonly<Record<string, Resource>>,
   settings: Settings = {},
   features: readonly StateTables[] = [],
+  privacy: Privacy = noPrivacy,
 ): Model {
   checkNames(resources, settings)
-  const declared = Object.values(resources).map((resource) => {
-    const { columns = {}, history = false, names } = settings[resource.name] ?? {}
-    const keeps = history && resource.list === 'records' && { history }
-    return { ...withColumns(resource, columns), ...keeps, ...(names && { names }) }
-  })
+  const declared = configured(resources, settings, privacy)
+  const hidden = hiddenColumns(declared, privacy)
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
   const list = declared.map(
@@ -69,7 +102,7 @@ export function model(
       path: settings[resource.name]?.path ?? resource.path ?? resource.name,
       enabled: settings[resource.name]?.enabled ?? true,
       promoted: settings[resource.name]?.columns ?? {},
-      flatten: compileFlatten(resource, { embedded }),
+      ...hidingFlatten(resource, { embedded, hidden, privacy }),
     }),
   )
   const tables = [
@@ -84,6 +117,41 @@ export function model(
     histories: list.flatMap(({ history }) => history ?? []),
     tableByName: new Map(tables.map((table) => [table.name, table])),
     embedded: list.find((entry) => entry.resource === embedded),
+    privacy,
+    hidden,
+  }
+}
+
+/** Nothing behind flatten sees what is hidden. */
+function hidingFlatten(
+  resource: Resource,
+  {
+    embedded,
+    hidden,
+    privacy,
+  }: {
+    readonly embedded: Resource | undefined
+    readonly hidden: ReadonlyMap<string, readonly HiddenColumn[]>
+    readonly privacy: Privacy
+  },
+): Pick<ResourceModel, 'flatten' | 'places'> {
+  const flatten = compileFlatten(resource, { embedded })
+  const inside = embedded?.embeddedAs && {
+    name: embedded.embeddedAs,
+    places: new HiddenPlaces(embedded, hidden),
+  }
+  const places = new HiddenPlaces(resource, hidden, inside || undefined)
+  const tables = [...tablesOf(resource), ...(embedded ? tablesOf(embedded) : [])]
+  const columns = new Map(
+    tables.flatMap((table) => {
+      const of = hidden.get(table.name)
+      return of ? [[table.name, of.map((one) => ({ ...one, at: placeOf(table, one.name) }))] as const] : []
+    }),
+  )
+  if (columns.size === 0) return { places, flatten: (_, ...page) => flatten(...page) }
+  return {
+    places,
+    flatten: (tenantId, ...page) => hidePage(flatten(...page), tenantId, { privacy, places, columns }),
   }
 }
 

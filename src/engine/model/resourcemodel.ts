@@ -3,8 +3,10 @@
  * declarations.
  */
 import type { Derived } from '../../../schema/derive.js'
-import type { Kind, Resource } from '../../../schema/resource.js'
-import type { Flatten } from './flatten/batch.js'
+import type { Int64, Kind, Resource } from '../../../schema/resource.js'
+import type { Privacy } from '../config/treatment.js'
+import type { FlatPage, Flatten } from './flatten/batch.js'
+import type { HiddenColumn, HiddenPlaces } from './privacy.js'
 import type { Table } from './table.js'
 
 /** A table that follows from a resource's records, and how. */
@@ -26,7 +28,10 @@ export interface ResourceModel {
   /** Path below `tenants/:tenant_id/`. */
   readonly path: string
   readonly enabled: boolean
-  readonly flatten: Flatten
+  /** Flattens a page of a tenant, and hides what `privacy` says. */
+  flatten(tenantId: Int64, ...page: Parameters<Flatten>): FlatPage
+  /** What is hidden of its records. */
+  readonly places: HiddenPlaces
   /** The columns that the configuration adds, with their kinds. */
   readonly promoted: Readonly<Record<string, Kind>>
 }
@@ -45,4 +50,7 @@ export interface Model {
   readonly tableByName: ReadonlyMap<string, Table>
   /** The resource whose records also appear inside the records of others. */
   readonly embedded: ResourceModel | undefined
+  readonly privacy: Privacy
+  /** The columns that it hides, by table: those of the histories too. */
+  readonly hidden: ReadonlyMap<string, readonly HiddenColumn[]>
 }

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { derivedTables, resources } from '../../../schema/index.js'
+import { keyCheck } from './privacy.js'
 import type { Model } from './resourcemodel.js'
 import { derivedTable, type Table, tablesOf } from './table.js'
 
@@ -31,8 +32,9 @@ const ofProgram = (): string =>
   ])
 
 /** Only what differs from the defaults, so a new resource changes nothing. `enabled` shapes no row: hosts may share lists. */
-function ofResources({ list }: Model): Record<string, unknown> {
+function ofResources({ list, privacy, hidden }: Model): Record<string, unknown> {
   const found: Record<string, unknown> = {}
+  if (hidden.size > 0) found.privacy = [[...hidden], privacy.keyVersion, keyCheck(privacy)]
   for (const { name, resource, promoted, history, path } of list) {
     if (Object.keys(promoted).length > 0) found[`resources.${name}.columns`] = promoted
     if (history) found[`resources.${name}.history`] = true

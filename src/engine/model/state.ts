@@ -176,6 +176,21 @@ export const stateTables = {
       ),
     },
   }),
+  sync_privacy: define({
+    doc: 'Columns that `privacy` hides, and whether the stored rows are hidden yet; and a row with an empty table, which tells keys apart.',
+    key: ['table', 'column'],
+    fields: {
+      table: text('The table; empty in the row that tells keys apart.'),
+      column: text('The column; `key` in the row that tells keys apart.'),
+      mode: text('`hash` or `drop`. In the row that tells keys apart: 16 digits that follow from the key.'),
+      key_version: integer('privacy.keyVersion, as it was when the mode was chosen.'),
+      state: text(
+        '`hiding`: the stored rows are being hidden. `hidden`: they are. `reading`: the lists are read whole, since the source is needed for it.',
+      ),
+      done_to: json('While rows are being hidden: the key of the last one; null before the first.'),
+      since: timestamp('Since when it is in that state.'),
+    },
+  }),
   sync_lateness: define({
     doc: 'How late records became visible: a distribution by resource and day, over all tenants.',
     vouches: true,

@@ -6,8 +6,10 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { describeError, Skip } from '../base/errors.js'
 import { plural } from '../base/format.js'
+import { type Hidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js'
 import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
 import { openLease } from '../warehouse/openlease.js'
+import type { Transact } from '../warehouse/pendingmoves.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
@@ -71,18 +73,37 @@ async function recomputeDerived({
   return done
 }
 
+/** Lets the configuration store what the warehouse has hidden so far (warehouse/hiding.ts). */
+export async function loosenPrivacy(
+  deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal'>,
+): Promise<readonly LoosenedColumn[]> {
+  // It stores no row: what it does is what the next claim needs.
+  await using lease = await openLease({ ...deps, shapesRows: false }, 'migrate')
+  const { warehouse } = lease
+  const transact: Transact = (work) => warehouse.transaction(work)
+  const work = { dialect: warehouse.dialect, transact, hides: deps.model, at: now(deps) }
+  const loose = await warehouse.trying(() => loosen(work))
+  lease.throwIfLost()
+  return loose
+}
+
 /** Like `migrateColumns`, but without a run. Claims the warehouse only if there is something to move. */
 export async function migrateStored(
   deps: Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'signal' | 'observer' | 'afterRecompute'>,
-): Promise<{ readonly moved: readonly MovedColumn[]; readonly recomputed: readonly Recomputed[] }> {
+): Promise<{
+  readonly moved: readonly MovedColumn[]
+  readonly recomputed: readonly Recomputed[]
+  readonly hidden: Hidden
+}> {
   const { warehouse, model } = deps
   await warehouse.learnRules()
   if (!(await hasPendingMoves(warehouse)) && (await readOutdated(warehouse, model)).length === 0)
-    return { moved: [], recomputed: [] }
+    return { moved: [], recomputed: [], hidden: { done: [], left: null } }
   await using lease = await openLease(deps, 'migrate')
   const done = {
     moved: await moveColumns(lease.warehouse, lease.signal),
     recomputed: await recomputeDerived({ ...deps, ...lease }),
+    hidden: lease.hidden,
   }
   lease.throwIfLost()
   return done

@@ -188,16 +188,16 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     const { records, startedAt, requestId, careful, total, totalPages, isUncounted } = answer
     this.#isCounted ||= !isUncounted
     this.#total = total
-    const { resource } = this.cursor
+    const { resource, tenantId } = this.cursor
     const numbers = { ...answer, form: this.cursor.warehouse.numbers }
-    const flattened = resource.flatten(records, careful, numbers)
+    const flattened = resource.flatten(tenantId, records, careful, numbers)
     this.probeId = flattened.records[0]?.id
     this.records += records.length
     const kept = wanted ? records.filter(wanted) : records
     const isPart = kept.length < records.length
     const isKept = new Set(kept)
     const part = (): FlatPage =>
-      resource.flatten(kept, careful, {
+      resource.flatten(tenantId, kept, careful, {
         ...numbers,
         tokens: () => answer.tokens().filter((_, i) => isKept.has(records[i])),
       })
@@ -231,8 +231,9 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     const other = otherThan(item.value, id)
     if (other) return other
     const { value, careful, startedAt, requestId } = item
+    const { resource, tenantId } = this.cursor
     const numbers = { ...item, form: this.cursor.warehouse.numbers, tokens: () => [item.tokens()] }
-    const flattened = this.form(this.cursor.resource.flatten([value], careful, numbers))
+    const flattened = this.form(resource.flatten(tenantId, [value], careful, numbers))
     return { kind: 'record', fetched: { flattened, records: 1, startedAt, requestId, page: undefined } }
   }
 }

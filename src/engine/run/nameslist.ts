@@ -38,7 +38,7 @@ export async function readNames(
   const answer = await source.strings({ tenantId, path: resource.path, signal, ...options })
   const { value, careful, startedAt, requestId } = answer
   const tokens = (): readonly unknown[] => answer.tokens() as readonly unknown[]
-  const flattened = resource.flatten(value, careful, { ...answer, form: 'double', tokens })
+  const flattened = resource.flatten(tenantId, value, careful, { ...answer, form: 'double', tokens })
   const rows = flattened.rows.get(rootOf(resource).name) ?? []
   const names = new Set(rows.map(([name]) => name ?? null))
   return {

@@ -52,6 +52,7 @@ export function runOnRecord(
   return inSpan('run', { 'shopsync.run_id': runId, ...names }, async (tell) => {
     try {
       await recordStart(run, purpose)
+      tellHidden(deps, lease)
       const report = await work(run)
       await recordDone(deps, run, report)
       const { status, requests, reason, cursors } = report
@@ -64,6 +65,15 @@ export function runOnRecord(
       throw error
     }
   })
+}
+
+/** `privacy` hides more than before: that was done when the run began. */
+function tellHidden({ observer }: Pick<Dependencies, 'observer'>, { hidden }: WriterLease): void {
+  for (const { table, columns, rows } of hidden.done)
+    observer.notice?.('Stored values were hidden, because privacy hides more than before', {
+      ...{ table, columns: columns.join(', '), rows },
+    })
+  if (hidden.left !== null) observer.warning?.(hidden.left, {})
 }
 
 async function recordDone(

@@ -51,18 +51,36 @@ export class ChangedLines {
       }
   }
 
-  async write({ dialect, session }: { readonly dialect: Dialect; readonly session: Session }): Promise<void> {
-    for (const { table, key, computed, rows } of this.#targets) {
-      // The tenant is one of the given values. If it were a parameter, SQLite without statistics would read all lines
-      // of the tenant for each of these.
-      const given = dialect.sql.listed('$1', [...key, ...computed])
-      const set = computed.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
-      const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)
-      const text = `update ${dialect.sql.versionWords.from(table.name)} as l set ${set.join(', ')} from ${given} as v where ${same.join(' and ')}`
-      for (let i = 0; i < rows.length; i += linesAtOnce) {
-        const some = rows.slice(i, i + linesAtOnce).map((row) => `[${row.map(asJson).join(',')}]`)
-        await session.ask(text, [`[${some.join(',')}]`])
-      }
-    }
+  async write(where: { readonly dialect: Dialect; readonly session: Session }): Promise<void> {
+    for (const { table, key, computed, rows } of this.#targets)
+      await updateListed(where, { table, key, set: computed, rows })
+  }
+}
+
+/** Sets columns of rows that are given by their keys: in each row the key's values, then those to set. */
+export async function updateListed(
+  { dialect, session }: { readonly dialect: Dialect; readonly session: Session },
+  {
+    table,
+    key,
+    set,
+    rows,
+  }: {
+    readonly table: Pick<Table, 'name'>
+    /** Including the tenant. */
+    readonly key: readonly Column[]
+    readonly set: readonly Column[]
+    readonly rows: readonly (readonly Stored[])[]
+  },
+): Promise<void> {
+  // The tenant is one of the given values. If it were a parameter, SQLite without statistics would read all lines of the
+  // tenant for each of these.
+  const given = dialect.sql.listed('$1', [...key, ...set])
+  const values = set.map(({ name }) => `${quoted(name)} = v.${quoted(name)}`)
+  const same = key.map(({ name }) => `l.${quoted(name)} = v.${quoted(name)}`)
+  const text = `update ${dialect.sql.versionWords.from(table.name)} as l set ${values.join(', ')} from ${given} as v where ${same.join(' and ')}`
+  for (let i = 0; i < rows.length; i += linesAtOnce) {
+    const some = rows.slice(i, i + linesAtOnce).map((row) => `[${row.map(asJson).join(',')}]`)
+    await session.ask(text, [`[${some.join(',')}]`])
   }
 }

@@ -13,6 +13,7 @@ import { checkFence } from './fence.js'
 import { isDead, thisMachine } from './holderprocess.js'
 import { storeMeta } from './meta.js'
 import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
+import { storedPrivacy } from './privacystate.js'
 import { highestOfRuns } from './runs.js'
 import type { Session } from './transaction.js'
 import type { Fence } from './versionbatch.js'
@@ -203,6 +204,8 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
       false,
     )
   rowSettings?.check(holder.row_settings ?? null, dialect.where)
+  if (rowSettings)
+    rowSettings.checkPrivacy((await session.run(storedPrivacy(db).compile())).rows, dialect.where)
   if (rowSettings && rowSettings.text !== holder.row_settings)
     await session.run(storeMeta(db, rowSettingsName, rowSettings.text))
   const mine = {

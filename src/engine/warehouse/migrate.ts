@@ -52,6 +52,25 @@ export interface UnfinishedCopy {
   readonly since: string
 }
 
+/** In sync_meta of a copy of some tenants: no command writes to it. */
+export const partMark = 'part'
+
+export interface PartMark {
+  readonly from: string
+  /** As of when. */
+  readonly at: string
+  readonly tenants: readonly string[]
+}
+
+function refusePart(value: string | null, where: string): void {
+  if (!value) return
+  const { from, at, tenants } = JSON.parse(value) as PartMark
+  throw new Stop(
+    `The warehouse ${where} is a copy of tenant ${tenants.join(', ')} from ${from}, as of ${at}; nothing was done`,
+    { exitCode: 2, hint: 'It can only be read. Name the original in warehouse.url, or make the copy again' },
+  )
+}
+
 /** `value`: the mark's. undefined if there is no mark. */
 export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
   value ? (JSON.parse(value) as UnfinishedCopy) : undefined
@@ -99,6 +118,8 @@ async function survey(
   readonly stored: string | null
   /** What the stored names are made of; null if none are. */
   readonly names: string | null
+  /** The mark of a copy of some tenants; null if it is none. */
+  readonly part: string | null
 }> {
   const live = await dialect.catalog.liveColumns()
   const meta = await readMeta(dialect, live, ask)
@@ -109,7 +130,8 @@ async function survey(
   const isKnown = meta.get('model') === digest(tables) && meta.has('columns')
   const changes = await missing({ dialect, live, isStrict: !isKnown, ask }, tables)
   const names = meta.get(namesMemory) ?? null
-  return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names }
+  const part = meta.get(partMark) ?? null
+  return { changes, layout: readLayout(meta.get('columns')), isKnown, stored, names, part }
 }
 
 /** The changes that `migrate` would make now. Writes nothing. */
@@ -196,7 +218,8 @@ async function migrateOthers(
 ): Promise<readonly Change[]> {
   const { clock, dialect, interfered, model, rowSettings, tables } = warehouse
   const { unchanged } = interfered
-  const { changes: all, isKnown, stored } = await survey(warehouse)
+  const { changes: all, isKnown, stored, part } = await survey(warehouse)
+  refusePart(part, dialect.where)
   const found = except(unchanged, all)
   // Tables and views of an older configuration aren't made again, either.
   rowSettings?.check(stored, dialect.where)

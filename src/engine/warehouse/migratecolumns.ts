@@ -18,15 +18,17 @@ import { type CompiledQuery, sql } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
-import { madeColumns, nameColumn } from '../model/flatten/recordname.js'
+import { nameColumn } from '../model/flatten/recordname.js'
+import { hiddenValue } from '../model/privacy.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
+import { isUnhidden } from './hiding.js'
 import { demandRefill, seenFrom } from './layout.js'
-import { storeMeta } from './meta.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
-import { fillNames, namesMemory, namesText, readNamesMade } from './recordnames.js'
+import { pendingPrivacy } from './pendingprivacy.js'
+import { remakeNames, withOtherNames } from './recordnames.js'
 import type { Warehouse } from './warehouse.js'
 
 /** Where values go, what happens to the versions of a resource (layout.ts), or that names are made (recordnames.ts). */
@@ -94,12 +96,14 @@ async function waitingMoves({ dialect, model }: Warehouse): Promise<WaitingMove[
 
 /** The resources whose stored names are made of other fields than the configured ones, or by an older program. */
 async function outdatedNames({ db }: Dialect, model: Model): Promise<WaitingMove[]> {
-  const made = await readNamesMade(db)
-  return model.list.flatMap((resource): WaitingMove[] => {
-    const wanted = namesText(resource)
-    if (wanted === undefined || made[resource.name] === wanted) return []
-    return [{ resource, name: nameColumn, kind: 'text', to: 'name', isPromoted: false }]
-  })
+  const found = await withOtherNames(db, model)
+  return found.map((resource) => ({
+    resource,
+    name: nameColumn,
+    kind: 'text',
+    to: 'name',
+    isPromoted: false,
+  }))
 }
 
 /** The resources whose history was switched on or off in the configuration. */
@@ -126,9 +130,21 @@ const untrack = ({ db }: Dialect, { resource, name }: WaitingMove): CompiledQuer
     .where((eb) => eb.and({ resource: resource.name, name }))
     .compile()
 
+/** What a value becomes where it goes to. Stored values were hidden before (hiding.ts): this finds what came since. */
+function hiddenAt(
+  { privacy, hidden }: Model,
+  { resource, name, to }: Pick<WaitingMove, 'resource' | 'name' | 'to'>,
+): MovingField['hidden'] {
+  const column = hidden.get(resource.name)?.find((one) => one.name === (to === '_extra' ? to : name))
+  return {
+    value: (tenantId, value) => (column ? hiddenValue(privacy, tenantId, column, value) : value),
+    entry: (entry) => resource.places.entry(entry),
+  }
+}
+
 /** Carries out one move and returns what it moved. `at`: now, canonical. */
 async function carryOut(
-  dialect: Dialect,
+  { dialect, model }: Pick<Warehouse, 'dialect' | 'model'>,
   transact: Transact,
   move: WaitingMove,
   at: string,
@@ -148,17 +164,16 @@ async function carryOut(
     return { table: table.name, column: name, to, values }
   }
   if (to === 'name') {
-    const isWhole = madeColumns(resource.resource).every((column) => isLive(column.name))
-    const values = isWhole ? await fillNames(dialect, transact, resource) : 0
-    const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
-    await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
+    const values = await remakeNames(dialect, transact, resource)
     return { table: table.name, column: name, to, values }
   }
   await transact((session) => session.run(track(dialect, move, to === 'column' ? 'filling' : 'emptying')))
-  const values = exists ? await moveValues(dialect, transact, { table, name, kind, to }) : 0
+  const values = exists
+    ? await moveValues(dialect, transact, { table, name, kind, to, hidden: hiddenAt(model, move) })
+    : 0
   await transact(async (session) => {
     await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
-    const doubt = inexact(move)
+    const doubt = inexact(move, model)
     if (doubt !== undefined) await session.run(demandRefill(dialect.db, resource.name, doubt, at))
   })
   return { table: table.name, column: name, to, values }
@@ -168,13 +183,17 @@ async function carryOut(
  * Why the source has to be queried for what it sent exactly: a column doesn't distinguish null from absent, or 1 from
  * "1".
  */
-function inexact({ resource, name, to, isOfOtherKind }: WaitingMove): string | undefined {
+function inexact({ resource, name, to, isOfOtherKind }: WaitingMove, { hidden }: Model): string | undefined {
   if (to === '_extra') return `the column ${resource.name}.${name} is no longer configured`
+  if (to === 'column' && hidden.get(resource.name)?.some((column) => column.name === '_extra'))
+    return `the field ${resource.name}.${name} was part of _extra, which is not kept`
   return isOfOtherKind ? `the column ${resource.name}.${name} became another kind` : undefined
 }
 
 /** What `moveColumns` would do with one column. */
-export interface PendingMove extends Omit<MovedColumn, 'values'> {
+export interface PendingMove extends Omit<MovedColumn, 'values' | 'to'> {
+  /** The last ones: what `privacy` changes (pendingprivacy.ts). */
+  readonly to: Destination | 'hidden' | 'new key' | 'loosened'
   readonly resource: string
   /** For values that go back into `_extra`; null for others. */
   readonly values: number | null
@@ -184,7 +203,10 @@ export interface PendingMove extends Omit<MovedColumn, 'values'> {
 
 /** Whether `moveColumns` has anything to do. */
 export const hasPendingMoves = async (warehouse: Warehouse): Promise<boolean> =>
-  (await warehouse.trying(() => waitingMoves(warehouse))).length > 0
+  warehouse.trying(
+    async () =>
+      (await waitingMoves(warehouse)).length > 0 || (await isUnhidden(warehouse.dialect, warehouse.model)),
+  )
 
 /** What `moveColumns` would do, for commands that show it first. Changes nothing. */
 export const pendingMoves = (warehouse: Warehouse): Promise<PendingMove[]> =>
@@ -199,9 +221,13 @@ async function movesOf(warehouse: Warehouse): Promise<PendingMove[]> {
     const table = resource.tables[0]?.name ?? resource.name
     const isThere = live.some((one) => one.table === table && one.name === column)
     const values = to !== '_extra' ? null : isThere ? await heldIn(dialect, table, column) : 0
-    const refills = inexact(move) !== undefined
+    const refills = inexact(move, warehouse.model) !== undefined
     pending.push({ resource: resource.name, table, column, to, values, refills })
   }
+  const isThere = live.some(({ table }) => table === 'sync_privacy')
+  for (const { lists, ...change } of isThere ? await pendingPrivacy(dialect, warehouse.model) : [])
+    for (const resource of lists.length > 0 ? lists : [''])
+      pending.push({ ...change, resource, values: null, refills: resource !== '' })
   return pending
 }
 
@@ -221,10 +247,10 @@ export function moveColumns(warehouse: Warehouse, signal: AbortSignal): Promise<
 }
 
 async function moveWith(warehouse: Warehouse, transact: Transact): Promise<MovedColumn[]> {
-  const { dialect, clock } = warehouse
+  const { clock } = warehouse
   const moved: MovedColumn[] = []
   for (const move of await waitingMoves(warehouse))
-    moved.push(await carryOut(dialect, transact, move, fromMicros(clock.nowMicros())))
+    moved.push(await carryOut(warehouse, transact, move, fromMicros(clock.nowMicros())))
   return moved
 }
 

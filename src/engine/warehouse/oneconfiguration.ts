@@ -18,6 +18,7 @@ import { sql } from 'kysely'
 import { Stop } from '../base/errors.js'
 import { programKey } from '../model/rowsettings.js'
 import type { Db } from './database.js'
+import { type Hides, hidesNothing, refuseLooser } from './privacystate.js'
 
 /** In sync_meta: the text that shaped the rows last. */
 export const rowSettingsName = 'row_settings'
@@ -78,7 +79,11 @@ export class RowSettings {
   /** What the warehouse had when the configuration was read; null: nothing. undefined: not looked at yet. */
   #before: string | null | undefined
 
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    /** What the process hides. Default: nothing. */
+    private readonly hides?: Hides,
+  ) {}
 
   /** Only the first look counts: it comes right after the configuration was read. */
   look(stored: string | null): void {
@@ -90,6 +95,11 @@ export class RowSettings {
     this.look(stored)
     if (stored !== null && stored !== this.text && stored !== this.#before)
       throw superseded(where, differing(this.text, stored))
+  }
+
+  /** Throws Stop if the warehouse hides what this process would store. */
+  checkPrivacy(stored: Parameters<typeof refuseLooser>[0], where: string): void {
+    refuseLooser(stored, this.hides ?? hidesNothing, where)
   }
 
   /** They are stored: whatever differs from now on is newer. */

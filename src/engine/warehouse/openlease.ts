@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Stamps } from '../base/clock.js'
 import { fromMicros } from '../base/timestamp.js'
+import { type Hidden, hideStored } from './hiding.js'
 import {
   claimLease,
   type Lease,
@@ -22,6 +23,8 @@ export interface WriterLease extends AsyncDisposable {
   readonly signal: AbortSignal
   /** Work that ended because the lease was lost has failed, whatever it returned. Call this before using its result. */
   throwIfLost(): void
+  /** What was hidden first, since `privacy` hides more than before. */
+  readonly hidden: Hidden
 }
 
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
@@ -70,6 +73,17 @@ async function giveBack({ retryPolicy }: Warehouse, { release }: Lease): Promise
   if (!retryPolicy.hasGivenUp) await retryPolicy.bounded(released).catch(() => {})
 }
 
+/** Before anything else is done under a lease: what was stored under less privacy. */
+const hideNow = (warehouse: Warehouse, clock: Clock): Promise<Hidden> =>
+  warehouse.trying(() =>
+    hideStored({
+      dialect: warehouse.dialect,
+      transact: (work) => warehouse.transaction(work),
+      hides: warehouse.model,
+      at: fromMicros(clock.nowMicros()),
+    }),
+  )
+
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
   {
@@ -103,15 +117,19 @@ export async function openLease(
   const rowSettings = shapesRows ? warehouse.rowSettings : undefined
   const request = { runId, command, leaseMs, stamps, isBare, rowSettings }
   const lease = await claim({ warehouse, clock, signal }, request)
+  const held = warehouse.under(lease, runId)
+  let hidden: Hidden = { done: [], left: null }
   try {
     await warehouse.learnRules()
+    if (rowSettings) hidden = await hideNow(held, clock)
   } catch (error) {
     await giveBack(warehouse, lease)
     throw error
   }
   return {
     runId,
-    warehouse: warehouse.under(lease, runId),
+    hidden,
+    warehouse: held,
     signal: signal ? AbortSignal.any([signal, lease.lost]) : lease.lost,
     throwIfLost: () => lease.lost.throwIfAborted(),
     [Symbol.asyncDispose]: () => giveBack(warehouse, lease),

@@ -14,6 +14,7 @@ import type { Change } from './change.js'
 import { type Db, rootTable } from './database.js'
 import { ChangedLines } from './derivedlines.js'
 import type { Dialect } from './dialect.js'
+import { storeMeta } from './meta.js'
 import type { Transact } from './pendingmoves.js'
 
 /** Records per transaction. */
@@ -26,7 +27,7 @@ const version = 1
 const parsed = (stored: string | null | undefined): Readonly<Record<string, string>> =>
   stored ? (JSON.parse(stored) as Readonly<Record<string, string>>) : {}
 
-export async function readNamesMade(db: Db): Promise<Readonly<Record<string, string>>> {
+async function readNamesMade(db: Db): Promise<Readonly<Record<string, string>>> {
   const row = await db
     .selectFrom('sync_meta')
     .select('value')
@@ -36,10 +37,7 @@ export async function readNamesMade(db: Db): Promise<Readonly<Record<string, str
 }
 
 /** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
-export function namesText({
-  resource,
-  promoted,
-}: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
+function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
   const [name, ...more] = madeColumns(resource)
   if (!name) return undefined
   const fields = [name, ...more].flatMap(({ lists }) => lists.flat())
@@ -95,8 +93,32 @@ function nextRows(
   return rest.orderBy('tenant_id').orderBy('id').limit(recordsAtOnce).compile() as CompiledQuery<NamedRow>
 }
 
-/** Returns how many records got another name. */
-export async function fillNames(
+/** The resources whose stored names are made of other fields than the configured ones. */
+export async function withOtherNames(db: Db, { list }: Pick<Model, 'list'>): Promise<ResourceModel[]> {
+  const made = await readNamesMade(db)
+  return list.filter((resource) => {
+    const wanted = namesText(resource)
+    return wanted !== undefined && made[resource.name] !== wanted
+  })
+}
+
+/** Makes the stored names of a resource again, and remembers what of. Returns how many records got another one. */
+export async function remakeNames(
+  dialect: Dialect,
+  transact: Transact,
+  resource: Pick<ResourceModel, 'name' | 'resource' | 'promoted' | 'tables'>,
+): Promise<number> {
+  const live = await dialect.catalog.liveColumns()
+  const isLive = (wanted: string): boolean =>
+    live.some(({ table, name }) => table === resource.name && name === wanted)
+  const isWhole = madeColumns(resource.resource).every(({ name }) => isLive(name))
+  const changed = isWhole ? await fillNames(dialect, transact, resource) : 0
+  const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
+  await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
+  return changed
+}
+
+async function fillNames(
   dialect: Dialect,
   transact: Transact,
   { resource, tables: [table] }: Pick<ResourceModel, 'resource' | 'tables'>,

@@ -171,14 +171,14 @@ async function withoutValues(
   const inPlain = page.quarantine.map((entry) => ({
     ...entry,
     path: plain(entry.path),
-    value: plain(entry.value),
+    value: entry.value && plain(entry.value),
     reason: plain(entry.reason),
   }))
   const drift = page.drift.map((entry) => ({
     ...entry,
     path: plain(entry.path),
     detail: plain(entry.detail),
-    example: plain(entry.example),
+    example: entry.example && plain(entry.example),
   }))
   return {
     page: { ...page, rows: dialect.bulk.pageOf(rows), quarantine: [...inPlain, ...entries], drift },

@@ -3,7 +3,7 @@
  * implement it; src/features/analytics/makeviews.ts uses it.
  */
 import type { CompiledQuery, Kysely } from 'kysely'
-import type { Kind } from '../../../schema/resource.js'
+import type { Int64, Kind } from '../../../schema/resource.js'
 import type { ViewKind } from '../../../schema/view.js'
 import type { ViewRows } from '../../../schema/views/index.js'
 import type { Table } from '../model/table.js'
@@ -30,7 +30,38 @@ export interface ViewTrouble {
 /** Runs a statement, in the current transaction or outside of any. */
 export type RunStatement = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
 
+/** A role that sees the views of some tenants, and nothing else. */
+export interface LiveReader {
+  readonly role: string
+  readonly tenants: readonly Int64[]
+  /** Whether it sees columns that say something about a person. */
+  readonly isPersonal: boolean
+}
+
+/** What readers see of one view. */
+export interface ReaderView {
+  /** Columns that say something about a person. */
+  readonly personal: ReadonlySet<string>
+  /** Columns for those who run the program: every reader sees null. */
+  readonly internal: ReadonlySet<string>
+  /** It says nothing about any tenant. */
+  readonly isForAll: boolean
+}
+
+/** Where the views of readers are: in a schema of each. */
+export interface ReaderStore {
+  /** Why a role can't be a reader: it sees everything, or its schema can't be made. Writes nothing. */
+  obstacle(run: RunStatement, role: string): Promise<ViewTrouble | undefined>
+  /** Whether the reader's views differ from the views of all tenants in names, columns or types. */
+  isOutdated(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<boolean>
+  /** Makes all views of a reader, or makes them again. Returns how many. */
+  make(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<number>
+  drop(run: RunStatement, role: string): Promise<void>
+}
+
 export interface ViewStore {
+  /** undefined where the database has no roles. */
+  readonly readers: ReaderStore | undefined
   readonly sql: ViewSql
   /** Where the views are, for people. */
   readonly where: string

@@ -33,6 +33,20 @@ export async function makeViewsOf(context: CommandContext, warehouse: Warehouse)
   return views
 }
 
+/** The views of a copy of some tenants, which has zones and names of theirs and as yet no calendar. */
+export async function makeViewsOfPart(context: CommandContext, warehouse: Warehouse): Promise<void> {
+  const [{ refreshCalendar }, { withAnalytics }] = await Promise.all([
+    import('./calendar.js'),
+    import('./tables.js'),
+  ])
+  const rows = await warehouse.read((db) =>
+    withAnalytics(db).selectFrom('report_zones').select('zone').distinct().execute(),
+  )
+  const zones = [reportSettings(context.config).timeZone, ...rows.flatMap(({ zone }) => zone ?? [])]
+  await refreshCalendar(warehouse, new Set(zones), context.clock.nowMicros())
+  await makeViewsOf(context, warehouse)
+}
+
 /** Updates zones, calendar and tenant names; runs do this by themselves. */
 export async function refreshNow(
   { model, clock, config }: Pick<CommandContext, 'model' | 'clock' | 'config'>,

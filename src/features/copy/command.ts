@@ -1,5 +1,23 @@
-import type { Command } from '../../shell/command.js'
+import { Stop } from '../../engine/base/errors.js'
+import type { Command, CommandContext } from '../../shell/command.js'
 import { besidesOf } from '../../shell/features.js'
+import { listOf } from '../../shell/flags.js'
+import type { CopiedPart } from './copiedtables.js'
+
+/** What --tenant and --personal choose. undefined: the whole warehouse. */
+async function partOf(context: CommandContext): Promise<CopiedPart | undefined> {
+  const { options } = context.invocation
+  const isChosen = listOf(options.tenant).length > 0
+  if (!isChosen && options.personal === true)
+    throw new Stop('Found --personal without --tenant, expected both: a whole copy has everything', {
+      exitCode: 2,
+      hint: 'Type shopsync copy --tenant ID --personal --to sqlite:FILE',
+    })
+  if (!isChosen) return undefined
+  await context.refuseUnknown()
+  const tenants = new Set((context.choice.tenants ?? []).map(String))
+  return { tenants, isPersonal: options.personal === true }
+}
 
 export const copyCommand: Command = {
   name: 'copy',
@@ -10,17 +28,28 @@ the original is. Reads the configured warehouse as of one instant and changes no
 either side meanwhile (exit 4). Then reads both sides again and compares them value by value (exit 1 if they differ).
 To resume a copy that was cut short, give the same command again; until it is finished, no command uses the copy. What
 the other side cannot hold, such as digits beyond a double in SQLite, goes to quarantine there and is reported. Sends no
-request.`,
+request.
+
+With --tenant, the copy has the tables and views of these tenants and nothing of any other: no history, no quarantine, and
+without --personal no names, addresses, numbers and free text. It can only be read. A SQLite file is FILE.part until it is
+whole.`,
   examples: [
     ['shopsync copy --to sqlite:./copy.db', 'into a file'],
     [
       `shopsync copy --to 'postgres://shopsync:\${PGPASSWORD}@db.example.com/warehouse'`,
       'with a password from the environment',
     ],
+    ['shopsync copy --tenant 101 --to sqlite:./101.db', 'one tenant, for its owner'],
     ['shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new', 'into another schema'],
   ],
   options: [
     { flags: '--to <url>', description: `where the copy goes; \${NAME} is taken from the environment` },
+    {
+      flags: '--tenant <id>',
+      description: 'only this tenant, for somebody who may see it; may be repeated',
+      repeatable: true,
+    },
+    { flags: '--personal', description: 'with --tenant: also columns that say something about a person' },
     { flags: '--to-schema <name>', description: 'its Postgres schema (default: warehouse.schema)' },
   ],
   run: async (invocation) => {
@@ -48,6 +77,8 @@ request.`,
       const around = { ...io, environment: variablesOf(invocation) }
       const to = copyPlace({ to: options.to, schema: options.toSchema }, schema, around)
       const { model, clock } = context
+      const part = await partOf(context)
+      const file = part && (await import('./partfile.js')).partFile(to.url.reveal())
       const open = async (where: { url: string; schema: string; existing: boolean }) => {
         const warehouse = await openWarehouse({ model, clock, signal, pooler, ...where })
         io.collectAt(warehouse.dialect.bulk.heapGrowth)
@@ -64,13 +95,17 @@ request.`,
           signal,
           besides,
           openSource: () => open({ url: url.reveal(), schema, existing: true }),
-          openTarget: (how) => open({ url: to.url.reveal(), schema: to.schema, ...how }),
+          part,
+          makeViews: async (target) =>
+            (await import('../analytics/work.js')).makeViewsOfPart(context, target),
+          openTarget: (how) => open({ url: file?.url ?? to.url.reveal(), schema: to.schema, ...how }),
           onProgress: (progress) => {
             last = progress
             observer.step?.(copyStep(progress, performance.now() - began), progress.rows, progress.allRows)
           },
         }),
       )
+      if (report.status === 'ok') file?.finish()
       const { tables, ...totals } = report
       context.log.info({ ...totals, tables: tables.length }, 'Copy ended')
       await out.answer(report, copyText(report))

@@ -3,6 +3,7 @@
  * one, so the next run upgrades the copy as it would have upgraded the original, with the same consequences.
  */
 import { type Kind, kinds } from '../../../schema/resource.js'
+import { madeColumns } from '../../engine/model/flatten/recordname.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
@@ -122,12 +123,56 @@ export async function copiedTables(
   return { tables, leftOut: [...strangers, ...leftOut].sort() }
 }
 
+/** What a copy takes of a warehouse. Default: all of it. */
+export interface CopiedPart {
+  readonly tenants: ReadonlySet<string>
+  /** Whether columns that say something about a person come along. */
+  readonly isPersonal: boolean
+}
+
+/** State that views show or are made by. */
+const ofParts =
+  /^(tenants|sync_(cursors|columns|derived|meta|privacy)|daily_snapshots|report_(zones|tenants|types))$/
+
+/** Names in sync_meta that concern the tables, and no tenant. */
+const ofTables = /^(schema_version|model|columns|names)$/
+
+/** The tables of which a copy of some tenants has rows: what people query, and nothing of how it was fetched. */
+export const tablesOfPart = ({ tables }: CopiedTables): CopiedTables => ({
+  tables: tables.filter(
+    ({ name, role, resource }) => ofParts.test(name) || (resource !== '' && role !== 'history'),
+  ),
+  leftOut: [],
+})
+
+/** The columns that a copy of some tenants leaves empty, as "drop" would leave them. */
+export function impersonalColumns({ list }: Model, { name: table, columns }: Table): ReadonlySet<string> {
+  const personal = columns.filter((one) => one.personal && one.personal.preset !== 'keep')
+  const found = new Set(personal.map(({ name }) => name))
+  const owner = list.find(({ name }) => name === table)
+  if (!owner || found.size === 0) return found
+  // Names are made of such columns, or of what `_extra` has.
+  const without = madeColumns({ ...owner.resource, hidden: [...found] })
+  for (const [i, { name, lists }] of madeColumns({ ...owner.resource, hidden: [] }).entries())
+    if (JSON.stringify(lists) !== JSON.stringify(without[i]?.lists)) found.add(name)
+  return found
+}
+
 /** Names in sync_meta that concern the files and views of one warehouse, or a copy in progress into it. */
 const ofThisPlace = (name: unknown): boolean =>
-  typeof name === 'string' && /^(copy|tenant_traces|views( .*)?)$/.test(name)
+  typeof name === 'string' && /^(copy|part|tenant_traces|views( .*)?)$/.test(name)
 
-/** Whether a table's row only concerns its own warehouse; if so, it is neither copied nor compared. */
-export function isOfPlace({ name, columns }: Table): (tuple: readonly unknown[]) => boolean {
+/** Whether a table's row only concerns its own warehouse, or another tenant; if so, it is neither copied nor compared. */
+export function isNotCopied(
+  { name, columns }: Table,
+  part?: CopiedPart,
+): (tuple: readonly unknown[]) => boolean {
+  if (part) {
+    const placeOf = (wanted: string): number => columns.findIndex((column) => column.name === wanted)
+    if (name === 'sync_meta') return (tuple) => !ofTables.test(String(tuple[placeOf('name')]))
+    const tenant = placeOf('tenant_id')
+    return tenant === -1 ? () => false : (tuple) => !part.tenants.has(String(tuple[tenant]))
+  }
   if (name !== 'sync_meta') return () => false
   const place = columns.findIndex((column) => column.name === 'name')
   return (tuple) => ofThisPlace(tuple[place])

@@ -13,7 +13,7 @@ import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { isOfPlace } from './copiedtables.js'
+import { type CopiedPart, isNotCopied } from './copiedtables.js'
 import { carrierOf, jsonValueText, numberText, type Passage, Unfit } from './copyvalues.js'
 import { changesOf, mapRows, type RowChange, type Rowlists } from './stream.js'
 
@@ -31,9 +31,23 @@ const passageOf = (from: Dialect, to: Dialect): Passage => ({ from: from.sql.num
 /** Called for each value that the target can't hold. */
 type OnUnfit = (tuple: Tuple, column: Column, value: Value, reason: string) => void
 
+/** Of which rows, and which of their columns, a copy consists. */
+export interface Copied {
+  readonly part?: CopiedPart | undefined
+  /** Columns that stay empty in the copy. */
+  emptied(table: Table): ReadonlySet<string>
+}
+
 /** Rows in the form that the target holds. */
-function carryRows({ columns }: Table, passage: Passage, onUnfit: OnUnfit): (tuple: Tuple) => Tuple {
-  const carriers = columns.map(({ kind }) => carrierOf(kind, passage))
+function carryRows(
+  table: Table,
+  { emptied }: Copied,
+  passage: Passage,
+  onUnfit: OnUnfit,
+): (tuple: Tuple) => Tuple {
+  const { columns } = table
+  const empty = emptied(table)
+  const carriers = columns.map(({ name, kind }) => (empty.has(name) ? () => null : carrierOf(kind, passage)))
   return (tuple) =>
     tuple.map((value, i) => {
       const carried = carriers[i]?.(value) ?? null
@@ -83,7 +97,7 @@ async function remove({ db }: Dialect, session: Session, table: Table, tuple: Tu
   )
 }
 
-interface TableCopy {
+interface TableCopy extends Copied {
   readonly source: Held
   readonly target: Warehouse
   /** A connection to the target that sees what it held before. */
@@ -98,7 +112,7 @@ interface TableCopy {
  * equal.
  */
 export async function copyTable(table: Table, rows: number, tableCopy: TableCopy): Promise<void> {
-  const { before } = tableCopy
+  const { before, part } = tableCopy
   const isEmpty = (await before.read((db) => countOf(db, table))) === 0
   if (isEmpty && rows === 0) return
   if (isEmpty) return copyRows(table, tableCopy, noRows())
@@ -107,14 +121,14 @@ export async function copyTable(table: Table, rows: number, tableCopy: TableCopy
     copyRows(
       table,
       tableCopy,
-      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isOfPlace(table), (row) => row),
+      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isNotCopied(table, part), (row) => row),
     ),
   )
 }
 
 async function copyRows(
   table: Table,
-  { source, target, onRows, signal }: TableCopy,
+  { source, target, onRows, signal, ...copied }: TableCopy,
   had: Rowlists,
 ): Promise<void> {
   const passage = passageOf(source.dialect, target.dialect)
@@ -122,8 +136,8 @@ async function copyRows(
   const rows = source.dialect.bulk.scan(source.db, table, rowsAtOnce)
   const wanted = mapRows(
     rows,
-    isOfPlace(table),
-    carryRows(table, passage, () => {}),
+    isNotCopied(table, copied.part),
+    carryRows(table, copied, passage, () => {}),
   )
   const isSame = (a: Tuple, b: Tuple): boolean => print(a) === print(b)
   const write = ({ gone, added }: RowChange): Promise<void> =>
@@ -179,7 +193,8 @@ export async function compareTable(
     onUnfit,
     onRows,
     signal,
-  }: {
+    ...copied
+  }: Copied & {
     readonly source: Held
     readonly target: Held
     readonly onUnfit: OnUnfit
@@ -190,10 +205,10 @@ export async function compareTable(
 ): Promise<{ readonly source: Sum; readonly target: Sum }> {
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)
-  const isLeftOut = isOfPlace(table)
+  const isOut = isNotCopied(table, copied.part)
   const rowsOf = ({ dialect, db }: Held): Rowlists => dialect.bulk.scan(db, table, rowsAtOnce)
-  const wanted = mapRows(rowsOf(source), isLeftOut, carryRows(table, passage, onUnfit))
-  const there = mapRows(rowsOf(target), isLeftOut, (row) => row)
+  const wanted = mapRows(rowsOf(source), isOut, carryRows(table, copied, passage, onUnfit))
+  const there = mapRows(rowsOf(target), isOut, (row) => row)
   const each = (rows: number): Promise<void> => {
     signal.throwIfAborted()
     return onRows(rows)

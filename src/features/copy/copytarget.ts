@@ -13,7 +13,14 @@ import type { Table } from '../../engine/model/table.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { makeMissing, missing } from '../../engine/warehouse/ddl.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
-import { copyMark, type UnfinishedCopy, unfinishedCopy } from '../../engine/warehouse/migrate.js'
+import { storeMeta } from '../../engine/warehouse/meta.js'
+import {
+  copyMark,
+  type PartMark,
+  partMark,
+  type UnfinishedCopy,
+  unfinishedCopy,
+} from '../../engine/warehouse/migrate.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** Tables that the program fills without any source: `migrate` fills them in an empty warehouse. */
@@ -137,14 +144,12 @@ export const firstTables = ({ tables }: Warehouse): Table[] =>
   tables.filter(({ name }) => ['sync_meta', 'sync_lease'].includes(name))
 
 /** Marks the target as an unfinished copy. */
-export function markUnfinished({ db }: Warehouse, mark: UnfinishedCopy): CompiledQuery {
-  const value = JSON.stringify(mark)
-  return db
-    .insertInto('sync_meta')
-    .values({ name: copyMark, value })
-    .onConflict((c) => c.column('name').doUpdateSet({ value }))
-    .compile()
-}
+export const markUnfinished = ({ db }: Warehouse, mark: UnfinishedCopy): CompiledQuery =>
+  storeMeta(db, copyMark, JSON.stringify(mark))
+
+/** Marks the target as a finished copy of some tenants, to which no command writes. */
+export const markPart = ({ db }: Warehouse, mark: PartMark): CompiledQuery =>
+  storeMeta(db, partMark, JSON.stringify(mark))
 
 export const unmark = ({ db }: Warehouse): CompiledQuery =>
   db.deleteFrom('sync_meta').where('name', '=', copyMark).compile()

@@ -5,39 +5,33 @@
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import type { Column, Table } from '../../engine/model/table.js'
+import type { Table } from '../../engine/model/table.js'
 import { now } from '../../engine/run/tenant.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
-import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Besides, BesideWarehouse } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'
-import { type ConversionError, ConversionErrors } from './conversionerrors.js'
-import { type CopiedTables, copiedTables } from './copiedtables.js'
-import { compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
+import { type CopiedPart, copiedTables, impersonalColumns, tablesOfPart } from './copiedtables.js'
+import { rowCounts } from './copyrows.js'
 import {
   checkTarget,
   firstTables,
-  makeIndexes,
   makeTables,
+  markPart,
   markUnfinished,
   type TargetState,
   unmark,
 } from './copytarget.js'
-
-/** How far a copy has got. */
-export interface CopyProgress {
-  readonly pass: 'copying' | 'comparing'
-  readonly table: string
-  /** Finished tables of this pass, and how many there are. */
-  readonly tables: number
-  readonly allTables: number
-  /** Finished rows of both passes, and how many there are. */
-  readonly rows: number
-  readonly allRows: number
-}
+import {
+  type ComparedTable,
+  type Copying,
+  type CopyProgress,
+  compare,
+  copyEach,
+  copyTables,
+} from './passes.js'
 
 export interface CopyDependencies {
   readonly model: Model
@@ -48,6 +42,10 @@ export interface CopyDependencies {
   readonly openTarget: (how: { readonly existing: boolean }) => Promise<Warehouse>
   /** Warehouses that features keep beside the original. */
   readonly besides?: readonly Besides[]
+  /** Only these tenants, for people who query them: the copy is marked, and no command writes to it. */
+  readonly part?: CopiedPart | undefined
+  /** Makes what the copy's views need. */
+  readonly makeViews?: (target: Warehouse) => Promise<void>
   readonly onProgress?: (progress: CopyProgress) => void
   readonly signal: AbortSignal
   readonly leaseMs?: number
@@ -67,20 +65,6 @@ export interface CopyReport {
   /** Tables and columns that aren't shopsync's. */
   readonly left_out: readonly string[]
   readonly tables: readonly ComparedTable[]
-}
-
-/** `rows` and `digest` of the copy; those of the original are added if they differ. */
-interface ComparedTable extends Sum {
-  readonly table: string
-  readonly equal: boolean
-  readonly original?: Sum
-}
-
-/** A copy in progress. */
-interface Copying extends CopyDependencies, CopiedTables {
-  readonly target: Warehouse
-  readonly source: Held
-  readonly counts: ReadonlyMap<string, number>
 }
 
 type Closing = <T extends Pick<Warehouse, 'close'>>(opened: T) => T
@@ -154,12 +138,15 @@ async function copyHeld(
   // Checked again while holding the lease: another program may have started to fill it meanwhile.
   await checkTarget(target, from)
   await target.write([markUnfinished(target, { from, since: now(deps) })])
-  const { besides = [] } = deps
+  const { besides = [], part } = deps
   const apart = new Set<string>()
   await eachBeside(besides, source, async ({ tables }) => {
     for (const { name } of tables) apart.add(name)
   })
-  const known = await copiedTables(source.dialect, deps.model, apart)
+  const all = await copiedTables(source.dialect, deps.model, apart)
+  const known = part ? tablesOfPart(all) : all
+  const isWhole = !part || part.isPersonal
+  const emptied = (table: Table) => (isWhole ? new Set<string>() : impersonalColumns(deps.model, table))
   // Rows that can't be seen aren't copied either, and both sides would count as equal.
   await source.interfered.refuseHidden(known.tables.map(({ name }) => name))
   const eyes = closing(await deps.openSource())
@@ -168,15 +155,16 @@ async function copyHeld(
     eyes.dialect.atOneInstant(async ({ db }) => {
       const held = { dialect: eyes.dialect, db }
       const counts = await rowCounts(db, known.tables)
-      const copying: Copying = { ...deps, ...known, target, source: held, counts }
+      const copying: Copying = { ...deps, ...known, emptied, target, source: held, counts }
       await copyTables(copying, found)
       const compared = await compare(copying, found)
-      await eachBeside(besides, source, async (beside, how) => {
+      await eachBeside(part ? [] : besides, source, async (beside, how) => {
         compared.tables.push(...(await copyBeside(copying, beside, () => how.open(target))))
       })
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
         await target.trying(() => target.dialect.bulk.optimize(known.tables))
+        if (part) await finishPart({ ...deps, target }, from)
         await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)
@@ -185,6 +173,16 @@ async function copyHeld(
       return { from, to: target.where, status, resumed: state.isBegun, rows, left_out, ...compared }
     }),
   )
+}
+
+/** Its views, and the mark: it is never synced, so its rows must not pass for what a source has. */
+async function finishPart(
+  { target, part, makeViews, ...deps }: CopyDependencies & Pick<Copying, 'target'>,
+  from: string,
+): Promise<void> {
+  await makeViews?.(target)
+  const tenants = [...(part?.tenants ?? [])]
+  await target.write([markPart(target, { from, at: now(deps), tenants })])
 }
 
 /** Copies a warehouse beside the original, as of one instant: what it gets meanwhile is in neither count. */
@@ -206,96 +204,3 @@ const copyBeside = (
       }),
     )
   })
-
-/** Reports the rows of one table after the other. */
-function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass']) {
-  const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
-  let [tables, before] = [0, pass === 'copying' ? 0 : all]
-  return {
-    rows: (table: Table, rows: number): void =>
-      onProgress?.({
-        pass,
-        table: table.name,
-        tables,
-        allTables: counts.size,
-        rows: before + rows,
-        allRows: 2 * all,
-      }),
-    done: (table: Table): void => {
-      tables++
-      before += counts.get(table.name) ?? 0
-    },
-  }
-}
-
-async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, target } = copying
-  await makeTables(target, tables)
-  await copyEach(copying, before)
-  await makeIndexes(target, tables, copying)
-}
-
-async function copyEach(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, counts, target, source, signal } = copying
-  const progress = progressOf(copying, 'copying')
-  for (const table of tables) {
-    const onRows = (rows: number): void => progress.rows(table, rows)
-    await copyTable(table, counts.get(table.name) ?? 0, { source, target, before, onRows, signal })
-    progress.done(table)
-  }
-}
-
-/** Quarantine first: the copy's own entries are added while the other tables are compared. */
-const quarantineFirst = (tables: readonly Table[]): Table[] =>
-  tables.toSorted((a, b) => Number(b.name === 'sync_quarantine') - Number(a.name === 'sync_quarantine'))
-
-function compare(
-  copying: Copying,
-  eyes: Warehouse,
-): Promise<{ readonly tables: ComparedTable[]; readonly quarantined: number }> {
-  const { model, source, signal, tables } = copying
-  const progress = progressOf(copying, 'comparing')
-  return eyes.read(() =>
-    eyes.dialect.atOneInstant(async ({ db }) => {
-      const errors = new ConversionErrors(model, source.db)
-      let quarantined = 0
-      const compared: ComparedTable[] = []
-      for (const table of quarantineFirst(tables)) {
-        const waiting: (() => Promise<ConversionError>)[] = []
-        const flush = async (): Promise<void> => {
-          const lost: ConversionError[] = []
-          for (const find of waiting.splice(0)) lost.push(await find())
-          quarantined += lost.length
-          await keepConversionErrors(copying, lost)
-        }
-        const sums = await compareTable(table, {
-          source,
-          target: { dialect: eyes.dialect, db },
-          onUnfit: (tuple, column: Column, value, reason) =>
-            void waiting.push(() => errors.of(table, tuple, column, value, reason)),
-          onRows: async (rows) => {
-            progress.rows(table, rows)
-            await flush()
-          },
-          signal,
-        })
-        await flush()
-        compared.push(asCompared(table, sums))
-        progress.done(table)
-      }
-      return { quarantined, tables: compared }
-    }),
-  )
-}
-
-function asCompared({ name }: Table, { source, target }: { source: Sum; target: Sum }): ComparedTable {
-  const equal = source.rows === target.rows && source.digest === target.digest
-  return { table: name, ...target, equal, ...(!equal && { original: source }) }
-}
-
-/** Puts values that the target can't hold into its quarantine. */
-async function keepConversionErrors({ target }: Copying, errors: readonly ConversionError[]): Promise<void> {
-  const { db } = target
-  const statements = errors.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))
-  if (statements.length > 0) await target.write(statements)
-}

@@ -9,6 +9,7 @@ import type { Clock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
 import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import { noPrivacy } from '../../engine/config/treatment.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
 import { makeMissing } from '../../engine/warehouse/ddl.js'
@@ -32,7 +33,7 @@ interface InboxOptions {
 
 const model: Model = {
   ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
-  ...{ state: asTables(eventTables), tableByName: new Map() },
+  ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {

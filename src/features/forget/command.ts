@@ -31,6 +31,8 @@ if it is granted.`,
       { confirmTyped },
       { farewell },
       { writeMetrics },
+      { takeFromReaders },
+      { reportSettings },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
@@ -38,6 +40,8 @@ if it is granted.`,
       import('../../shell/confirmation.js'),
       import('../health/alerting.js'),
       import('../health/writemetrics.js'),
+      import('../grants/work.js'),
+      import('../../engine/config/reportsection.js'),
     ])
     return withContext(invocation, async (context) => {
       const { options, out, io } = invocation
@@ -66,13 +70,20 @@ if it is granted.`,
           io,
         })
       }
-      const { model, clock } = context
+      const { model, clock, config } = context
       const { signal } = invocation.signals
       invocation.signals.resumesAt = () =>
         'part of the tenant may be erased already; the same command again erases the rest'
       const tellThatItIsOver = await farewell(context, warehouse, tenantId)
       const besides = await besidesOf(invocation.features)
-      const gone = await forgetTenant({ warehouse, model, clock, signal, besides }, tenantId)
+      const store = warehouse.dialect.views(reportSettings(config).schema)
+      const gone = await forgetTenant(
+        {
+          ...{ warehouse, model, clock, signal, besides },
+          takeFromReaders: (held, id) => takeFromReaders(held, store, id),
+        },
+        tenantId,
+      )
       await out.answer(gone, forgetText(gone))
       await tellThatItIsOver()
       await writeMetrics(context)

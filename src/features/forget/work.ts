@@ -35,6 +35,8 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
   /** Warehouses that features keep beside this one. */
   readonly besides?: readonly Besides[]
+  /** Takes the tenant from those who may see its rows. Returns why some views still name it; null if none do. */
+  readonly takeFromReaders?: (warehouse: Warehouse, tenantId: Int64) => Promise<string | null>
 }
 
 const isOfTenants = ({ name: table, columns }: Table): boolean =>
@@ -97,6 +99,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
     tables.push(...gone.tables)
     left ??= gone.left
   })
+  left ??= (await deps.takeFromReaders?.(warehouse, tenantId)) ?? null
   if (left === null) await warehouse.write([rememberTraces(db, others)])
   lease.throwIfLost()
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)

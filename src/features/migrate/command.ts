@@ -8,17 +8,27 @@ Adds tables, columns and indexes. Changes keys that another version created: it 
 names what is in the way. Moves the values of fields that resources.NAME.columns names, or no longer names, between
 _extra and their columns. Recomputes derived tables, such as the totals of repair orders, if their rule or settings have
 changed. The next sync fills what was added to existing rows: it reads those lists in full once. Commands that write
-migrate automatically, unless warehouse.autoMigrate is false.`,
+migrate automatically, unless warehouse.autoMigrate is false.
+
+Hides what is stored already as soon as privacy hides more. What privacy hides no longer comes back only with
+--loosen-privacy, and from the source: rows that it doesn't list any more stay hidden.`,
   examples: [
     ['shopsync plan', 'first, to see the changes'],
     ['shopsync migrate', 'makes them'],
+    ['shopsync migrate --loosen-privacy', 'after privacy hides less: the next sync reads those lists whole'],
+  ],
+  options: [
+    {
+      flags: '--loosen-privacy',
+      description: 'let this configuration store what the warehouse has hidden so far',
+    },
   ],
   run: async (invocation) => {
     const [
       { withContext },
-      { encodingWords, migrateText, movedWhat, recomputedWhat },
+      { encodingWords, hiddenWhat, loosenedWhat, migrateText, movedWhat, recomputedWhat },
       { migrate },
-      { migrateStored },
+      { loosenPrivacy, migrateStored },
       { shown },
       { makeViewsOf, refreshNow },
     ] = await Promise.all([
@@ -41,11 +51,17 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
         context.log.warn({ hint }, found)
       }
       const { clock, model } = context
+      const { signal } = invocation.signals
       const views = await makeViewsOf(context, warehouse)
       await refreshNow(context, warehouse)
-      const { signal } = invocation.signals
-      const { moved, recomputed } = await shown(context, { what: 'looking at what is stored' }, ({ step }) =>
-        migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
+      const loose =
+        invocation.options.loosenPrivacy === true
+          ? await loosenPrivacy({ warehouse, clock, model, signal })
+          : []
+      const { moved, recomputed, hidden } = await shown(
+        context,
+        { what: 'looking at what is stored' },
+        ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
       const changes = [
@@ -54,9 +70,12 @@ migrate automatically, unless warehouse.autoMigrate is false.`,
         ...later,
         ...moved.map((column) => ({ table: column.table, what: movedWhat(column) })),
         ...recomputed.map((one) => ({ table: one.table, what: recomputedWhat(one) })),
+        ...hidden.done.map((one) => ({ table: one.table, what: hiddenWhat(one) })),
+        ...loose.map((one) => ({ table: one.table, what: loosenedWhat(one) })),
       ]
       const document = { warehouse: context.config.warehouse.label, changes }
       await invocation.out.answer(document, migrateText(warehouse.where, changes))
+      if (hidden.left !== null) context.log.warn(hidden.left)
       // Everything else was done.
       const [refusal] = warehouse.interfered.unchanged.values()
       if (refusal) throw refusal

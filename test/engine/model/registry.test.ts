@@ -91,7 +91,7 @@ describe('the model', () => {
     const { byName } = model(resources, { integrator_tags: { columns: { color: 'text' } } })
     const at = '2024-01-01T00:00:00Z'
     const page = [{ id: 1, updated_at: at, integrator_tags: [{ id: 2, updated_at: at, color: 'red' }] }]
-    expect(byName.get('notes')?.flatten(page, false).rows.get('integrator_tags')?.[0]?.slice(-2)).toEqual([
+    expect(byName.get('notes')?.flatten(1, page, false).rows.get('integrator_tags')?.[0]?.slice(-2)).toEqual([
       'red',
       null,
     ])

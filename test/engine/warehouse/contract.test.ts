@@ -57,7 +57,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     ...more,
   })
   const rows = (table: Table, ...records: readonly object[]) => {
-    const flattened = boxes.flatten(records, false)
+    const flattened = boxes.flatten(1, records, false)
     const encoded = warehouse.encode(flattened, { tenantId: 7, resource: 'boxes' })
     return warehouse.dialect.bulk.rows(encoded.rows, table)
   }
@@ -170,7 +170,7 @@ describe.each(bothWarehouses())('$name', (kind) => {
     const page = (second: number, ...parts: readonly object[]) => ({
       tenantId: 7,
       resource: 'boxes',
-      page: warehouse.encode(boxes.flatten([record(1, second, { parts })], false), {
+      page: warehouse.encode(boxes.flatten(1, [record(1, second, { parts })], false), {
         tenantId: 7,
         resource: 'boxes',
       }),

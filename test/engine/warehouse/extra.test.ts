@@ -24,7 +24,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   it('keeps both', async () => {
     const warehouse = await open(kind, known)
     const store = async (second: number): Promise<void> => {
-      const flattened = known.byName.get('boxes')!.flatten([record], true)
+      const flattened = known.byName.get('boxes')!.flatten(1, [record], true)
       await warehouse.apply({
         tenantId: 1,
         resource: 'boxes',

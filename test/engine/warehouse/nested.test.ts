@@ -40,7 +40,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       await warehouse.apply({
         tenantId: 1,
         resource: 'boxes',
-        page: warehouse.encode(boxes.flatten(records, false), { tenantId: 1, resource: 'boxes' }),
+        page: warehouse.encode(boxes.flatten(1, records, false), { tenantId: 1, resource: 'boxes' }),
         syncedAt: `2026-02-01T00:00:0${second}.000000Z`,
         statements: [],
       })

@@ -14,7 +14,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       warehouse.apply({
         tenantId: 7,
         resource: name,
-        page: warehouse.encode(embedded!.flatten(records, false), { tenantId: 7, resource: name }),
+        page: warehouse.encode(embedded!.flatten(7, records, false), { tenantId: 7, resource: name }),
         syncedAt: `2026-02-01T00:00:0${second}.000000Z`,
         statements: [],
       })

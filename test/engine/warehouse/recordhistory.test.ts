@@ -35,7 +35,7 @@ const remove = (warehouse: Warehouse, id: number, updatedAt: string, askedAt: st
 /** Stores an order in a version that the source itself now considers older. */
 async function goBack(warehouse: Warehouse, record: OrderRecord, syncedAt: string, from: string) {
   const key = { tenantId: 7, resource }
-  const page = warehouse.encode(model.byName.get(resource)!.flatten([record], true), key)
+  const page = warehouse.encode(model.byName.get(resource)!.flatten(1, [record], true), key)
   const forceOlder = new Map([[record.id, from]])
   return warehouse.apply({ ...key, page, syncedAt, statements: [], forceOlder })
 }

@@ -19,7 +19,7 @@ it('makes statistics of the columns by which rows are found, and leaves the rest
   await warehouse.apply({
     tenantId: 7,
     resource: 'customers',
-    page: warehouse.encode(customers.flatten(records, false), { tenantId: 7, resource: 'customers' }),
+    page: warehouse.encode(customers.flatten(7, records, false), { tenantId: 7, resource: 'customers' }),
     syncedAt: '2026-01-02T00:00:00.000000Z',
     statements: [],
   })

@@ -14,6 +14,7 @@ const at = (n: number): string => `2026-01-01T00:00:${String(n).padStart(2, '0')
 
 const page = (version: number) =>
   orders.flatten(
+    1,
     Array.from({ length: 100 }, (_, i) => ({
       id: i + 1,
       updated_at: at(version),

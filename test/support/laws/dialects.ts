@@ -57,7 +57,7 @@ class Dialects implements Law<DialectCase> {
     for (const [i, page] of pages.entries()) {
       const stamps = { tenantId: 7, syncedAt: fromMicros(1_767_225_600_000_000n + BigInt(i)) }
       const rest = { ...stamps, resource: name, statements: [], fence: undefined }
-      const flattened = resource.flatten(asRecords(page), true)
+      const flattened = resource.flatten(1, asRecords(page), true)
       await warehouse.apply({ ...rest, page: warehouse.encode(flattened, rest) })
     }
     const found = ['sync_registers', 'sync_quarantine', 'sync_drift'].map((table) => rowsOf(warehouse, table))

@@ -101,7 +101,7 @@ function batchOf(seen: Seen): Unencoded {
   return {
     tenantId: 7,
     resource: orders.name,
-    flattened: orders.flatten(records, false),
+    flattened: orders.flatten(1, records, false),
     syncedAt: stamp(1000 + seen.at),
     statements: [],
     fence: undefined,

@@ -36,7 +36,7 @@ export const readers: readonly Promised[] = [
     promise,
     broken: 'leaves names as they were when report.names changes',
     breakage: breaking<typeof names>('src/engine/warehouse/recordnames.ts').function(
-      'fillNames',
+      'remakeNames',
       () => async () => 0,
     ),
     test: 'test/engine/warehouse/migratecolumns.test.ts',

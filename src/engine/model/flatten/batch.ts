@@ -13,8 +13,8 @@ export interface QuarantineEntry {
   readonly recordId: string
   /** Where in the record, such as `services[2].parts[0].cost_cents`. Empty for the record itself. */
   readonly path: string
-  /** The value as JSON text, at most a few kilobytes. */
-  readonly value: string
+  /** The value as JSON text, at most a few kilobytes; null if `privacy` hides it. */
+  readonly value: string | null
   readonly reason: string
 }
 
@@ -26,8 +26,8 @@ export interface DriftEntry {
   readonly kind: 'unknown_field' | 'unknown_value' | 'replaced_character'
   /** The unknown enumeration value. Empty for the other kinds. */
   readonly detail: string
-  /** A shortened example, as JSON text. */
-  readonly example: string
+  /** A shortened example, as JSON text; null if `privacy` hides it. */
+  readonly example: string | null
 }
 
 /**

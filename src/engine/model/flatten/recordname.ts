@@ -19,18 +19,22 @@ export function namesOf({
   return usual && names ? [names, ...usual] : usual
 }
 
-/** These columns. The first of a column's lists of fields that has a text makes it. */
-export function madeColumns(resource: Pick<Resource, 'name' | 'names'>) {
+/** These columns. The first of a column's lists of fields that has a text makes it; hidden fields have none. */
+export function madeColumns(resource: Pick<Resource, 'name' | 'names' | 'fields' | 'hidden'>) {
+  const { fields, hidden = [] } = resource
   const lists = namesOf(resource)
   if (!lists) return []
+  const isShown = (field: string): boolean =>
+    !hidden.includes(Object.hasOwn(fields, field) ? field : '_extra')
+  const shownOf = (all: readonly (readonly string[])[]) => all.map((list) => list.filter(isShown))
   const shown = Object.entries(shownFields[resource.name] ?? {}).map(([field, kind]) => ({
     name: `_${field}`,
     kind: kind === 'year' ? ('integer' as const) : ('text' as const),
     doc: `Its ${field}, from the field of that name; null if there is none.`,
-    lists: [[field]],
+    lists: shownOf([[field]]),
   }))
   const doc = 'Its name, made of the fields that report.names says; null if they have no text.'
-  return [{ name: nameColumn, kind: 'text' as const, doc, lists }, ...shown]
+  return [{ name: nameColumn, kind: 'text' as const, doc, lists: shownOf(lists) }, ...shown]
 }
 
 const year = /^([1-9]\d{3})(?:\.0*)?$/

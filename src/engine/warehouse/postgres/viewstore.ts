@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
+import { readerStore, readersOf } from './readerviews.js'
 import { printedType, viewSql } from './viewsql.js'
 
 const quote = pg.escapeIdentifier
@@ -129,7 +130,7 @@ async function countKeys(db: Db, schema: string, run: RunStatement, keys: Wanted
 
 async function make(
   db: Db,
-  schema: string,
+  { tables, schema }: { readonly tables: string; readonly schema: string },
   run: RunStatement,
   view: WantedView,
 ): Promise<ViewTrouble | undefined> {
@@ -144,13 +145,15 @@ async function make(
   const before: string[] = []
   const after: string[] = []
   if (!isInPlace) {
-    const dependents = await standingOn(db, run, regclass)
+    // Those of readers are made again when all views are.
+    const readers = await readersOf(db, tables, name, run)
+    const dependents = (await standingOn(db, run, regclass)).filter((name) => !readers.includes(name))
     if (dependents.length > 0)
       return {
         message: `The view ${schema}.${view.name} stays as it was: its columns have changed, and ${dependents.join(', ')} ${dependents.length > 1 ? 'depend' : 'depends'} on it`,
         hint: `Drop ${dependents.join(', ')}, type shopsync migrate, and create ${dependents.length > 1 ? 'them' : 'it'} again`,
       }
-    before.push(`drop view ${name}`)
+    before.push(...readers.map((reader) => `drop view ${reader}`), `drop view ${name}`)
     const kept = view.columns.map((column) => column.name)
     after.push(...(await grantsOf(db, run, regclass, kept)))
   }
@@ -180,6 +183,7 @@ function troubleOf(error: unknown, schema: string): ViewTrouble | undefined {
 }
 
 export const viewStore = (db: Db, tables: string, schema: string): ViewStore => ({
+  readers: readerStore(db, tables, schema),
   sql: viewSql(tables),
   where: schema,
   memory: `views ${schema}`,
@@ -207,7 +211,7 @@ export const viewStore = (db: Db, tables: string, schema: string): ViewStore => 
     await run(sql`create schema ${sql.id(schema)}`.compile(db))
   },
   make: async (run, view) => {
-    const trouble = await make(db, schema, run, view)
+    const trouble = await make(db, { tables, schema }, run, view)
     if (!trouble) await countKeys(db, tables, run, view.keys)
     return trouble
   },

@@ -82,6 +82,7 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
     )
   },
   obstacle: async () => undefined,
+  readers: undefined,
   slowedBy: async () => undefined,
   prepare: async (run) => {
     await run(sql.raw(typesTable).compile(db))

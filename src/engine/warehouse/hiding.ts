@@ -1,0 +1,248 @@
+/**
+ * Hides what is stored already, when `privacy` became stricter since it was stored (docs/privacy.md). Commands that write
+ * do so under their lease, before their first request; flatten hides what comes after. Nothing is requested.
+ */
+import { sql } from 'kysely'
+import { type Int64, kinds } from '../../../schema/resource.js'
+import { historyName } from '../model/historytable.js'
+import type { Model } from '../model/resourcemodel.js'
+import { rootTable } from './database.js'
+import { type HidingWork, hideReports, hideTable } from './hiddenrows.js'
+import { demandRefill } from './layout.js'
+import {
+  type Hiding,
+  isNewKey,
+  type Known,
+  keyNote,
+  keyRow,
+  loosened,
+  nameOf,
+  note,
+  recordTable,
+  storedPrivacy,
+  unhidden,
+  wantedOf,
+  withoutOlder,
+} from './privacystate.js'
+import { remakeNames, withOtherNames } from './recordnames.js'
+
+/** What was hidden, for people. */
+export interface HiddenRows {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly rows: number
+}
+
+/** The columns whose stored rows aren't hidden yet. */
+export const waitingToHide = async (dialect: HidingWork['dialect'], hides: HidingWork['hides']) =>
+  toHide(dialect, hides, await storedPrivacy(dialect.db).execute())
+
+/** Columns that are configured no longer were fields of `_extra`: where that is hidden, they are, too. */
+async function toHide(
+  { db, catalog, sql: { columnType } }: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+  known: readonly Known[],
+): Promise<Hiding[]> {
+  const wanted = wantedOf(hides)
+  const waiting = unhidden(known, wanted)
+  const withoutExtra = new Set(wanted.flatMap(({ table, name }) => (name === '_extra' ? [table] : [])))
+  if (withoutExtra.size === 0) return waiting
+  const tracked = await db.selectFrom('sync_columns').select(['resource', 'name']).execute()
+  const isLeft = (resource: string, name: string): boolean =>
+    !name.startsWith('_') && !Object.hasOwn(hides.byName.get(resource)?.promoted ?? {}, name)
+  const left = tracked.filter(({ resource, name }) => withoutExtra.has(resource) && isLeft(resource, name))
+  if (left.length === 0 && !waiting.some(({ name }) => name === '_extra')) return waiting
+  const live = await catalog.liveColumns()
+  const others = live.flatMap(({ table, name, type }) => {
+    const root = recordTable(hides, table)
+    if (!root || !withoutExtra.has(table) || name.startsWith('_')) return []
+    if (root.columns.some((column) => column.name === name)) return []
+    const isOurs = root.name !== table || left.some((one) => one.resource === table && one.name === name)
+    const kind = kinds.find((one) => columnType(one).toLowerCase() === type.toLowerCase()) ?? 'text'
+    return isOurs ? [{ table, name, kind, treatment: 'drop' as const, domain: '' }] : []
+  })
+  return [...waiting, ...unhidden(known, others)]
+}
+
+/** What `hideStored` did. */
+export interface Hidden {
+  readonly done: readonly HiddenRows[]
+  /** Why what was hidden can still be found in the database's files; null if it can't. */
+  readonly left: string | null
+}
+
+/** Whether `hideStored` has anything to do. */
+export async function isUnhidden(
+  dialect: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+): Promise<boolean> {
+  const known = await storedPrivacy(dialect.db).execute()
+  if (isNewKey(known, hides) || known.some(({ state }) => state === 'reading')) return true
+  return (await toHide(dialect, hides, known)).length > 0
+}
+
+/** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
+export async function hideStored(work: HidingWork): Promise<Hidden> {
+  const { dialect, transact, hides, at } = work
+  const known = await storedPrivacy(dialect.db).execute()
+  await beginReading(work, known)
+  const waiting = await toHide(dialect, hides, known)
+  if (waiting.length === 0) {
+    await endReading(work)
+    return { done: [], left: null }
+  }
+  const { keyVersion } = hides.privacy
+  const state = ({ table, name, treatment, doneTo }: Hiding, more: Partial<Known> = {}): Known => ({
+    ...{ table, column: name, mode: treatment, key_version: keyVersion },
+    ...{
+      state: 'hiding',
+      done_to: doneTo,
+      since: at,
+      ...more,
+    },
+  })
+  // From here on no other process may store more, whatever becomes of this one.
+  await transact((session) =>
+    session.run(note(dialect.db, [...waiting.map((one) => state(one)), ...keyNote(hides, at)])),
+  )
+  const done: HiddenRows[] = []
+  const tables = [...new Set(waiting.map(({ table }) => table))]
+  const groups = new Set(waiting.map(({ table, doneTo }) => `${table} ${doneTo}`))
+  const live = new Set((await dialect.catalog.liveColumns()).map(({ table, name }) => `${table}.${name}`))
+  const rewrite = async (): Promise<void> => {
+    for (const group of groups) {
+      const columns = waiting.filter(
+        ({ table, name, doneTo }) =>
+          `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
+      )
+      const [first] = columns
+      const rows = first ? await hideTable(work, first, columns) : 0
+      if (first && rows > 0) done.push({ table: first.table, columns: columns.map(({ name }) => name), rows })
+    }
+    // Names are made of what is hidden now.
+    for (const resource of await withOtherNames(dialect.db, hides))
+      await remakeNames(dialect, transact, resource)
+    const reported = await hideReports(work)
+    if (reported > 0) done.push({ table: 'sync_quarantine', columns: ['value'], rows: reported })
+  }
+  const there = [...tables.filter((name) => live.has(`${name}.tenant_id`)), 'sync_quarantine', 'sync_drift']
+  const left = (await holdsRows(work, there)) ? (await dialect.erase(there, rewrite)).left : null
+  await transact((session) =>
+    session.run(
+      note(
+        dialect.db,
+        waiting.map((one) => state(one, { state: 'hidden', done_to: null })),
+      ),
+    ),
+  )
+  await endReading(work)
+  return { done, left }
+}
+
+async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly string[]): Promise<boolean> {
+  for (const name of tables) {
+    const { rows } = await db.executeQuery(
+      db
+        .selectFrom(name as 'tenants')
+        .select(sql<number>`1`.as('one'))
+        .limit(1)
+        .compile(),
+    )
+    if (rows.length > 0) return true
+  }
+  return false
+}
+
+/** The resources whose records make rows of a table, or versions of one. */
+export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
+  list.flatMap(({ name, resource, tables }) =>
+    historyName(resource) === table || tables.some((one) => one.name === table) ? [name] : [],
+  )
+
+/** With a newer key, the lists with hashed columns are read whole: only the source knows the texts. */
+async function beginReading(
+  { dialect: { db }, transact, hides, at }: HidingWork,
+  known: readonly Known[],
+): Promise<void> {
+  if (!isNewKey(known, hides)) return
+  const hashed = known.filter(({ mode, table }) => table !== keyRow.table && mode === 'hash')
+  const rows = hashed.map((row) => ({
+    ...row,
+    key_version: hides.privacy.keyVersion,
+    state: 'reading',
+    since: at,
+  }))
+  const lists = new Set(hashed.flatMap(({ table }) => resourcesOf(hides, table)))
+  await transact(async (session) => {
+    await session.run(note(db, [...rows, ...keyNote(hides, at)]))
+    for (const name of lists) await session.run(demandRefill(db, name, 'privacy.keyVersion was raised', at))
+  })
+}
+
+/** When all lists of a column are through, pseudonyms of an earlier key that are left are of nobody that is listed. */
+async function endReading({ dialect: { db }, transact, hides }: HidingWork): Promise<void> {
+  const known = await storedPrivacy(db).where('state', '=', 'reading').execute()
+  for (const row of known) {
+    const lists = resourcesOf(hides, row.table)
+    await transact(async (session) => {
+      const waiting = db
+        .selectFrom('sync_cursors')
+        .select('resource')
+        .where('refill', 'is not', null)
+        .where('resource', 'in', [...lists, ''])
+      if ((await session.run(waiting.limit(1).compile())).rows.length > 0) return
+      // Versions that have ended keep the pseudonyms of their time.
+      if (row.mode === 'hash' && hides.tableByName.has(row.table)) await session.run(withoutOlder(db, row))
+      await session.run(note(db, [{ ...row, state: 'hidden' }]))
+    })
+  }
+}
+
+/** A column that may be stored again. */
+export interface LoosenedColumn {
+  readonly table: string
+  readonly column: string
+  /** Resources whose lists the next sync reads whole. */
+  readonly lists: readonly string[]
+  /** Deleted rows, which no list shows: they stay hidden. */
+  readonly rows: number
+}
+
+/** Lets this configuration store what the warehouse has hidden so far. The lists are read whole for it. */
+export async function loosen({
+  dialect: { db },
+  transact,
+  hides,
+  at,
+}: HidingWork): Promise<LoosenedColumn[]> {
+  const loose = loosened(await storedPrivacy(db).execute(), hides)
+  const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
+  const { keyVersion } = hides.privacy
+  const done: LoosenedColumn[] = []
+  for (const row of loose) {
+    const { table, column } = row
+    const mode = wanted.get(nameOf(row))
+    const lists = resourcesOf(hides, table)
+    const rows = await transact(async (session) => {
+      const state = mode && { ...row, mode, key_version: keyVersion, state: 'reading', since: at }
+      const here = { table, column }
+      await session.run(
+        state
+          ? note(db, [state])
+          : db
+              .deleteFrom('sync_privacy')
+              .where((eb) => eb.and(here))
+              .compile(),
+      )
+      for (const name of lists) await session.run(demandRefill(db, name, 'privacy hides less', at))
+      if (hides.tableByName.get(table)?.role !== 'root') return 0
+      const deleted = db
+        .selectFrom(rootTable({ name: table }))
+        .select((eb) => eb.fn.countAll<Int64>().as('n'))
+        .where('_deleted_at', 'is not', null)
+      return Number((await session.run(deleted.compile())).rows[0]?.n ?? 0)
+    })
+    done.push({ table, column, lists, rows })
+  }
+  return done
+}
