@@ -96,6 +96,29 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     expect(named?.customer_name).not.toMatch(/^customer \d+$/)
   })
 
+  it('with --personal sees every value as the views of all tenants show it', async () => {
+    const views = await rowsOf(
+      owner,
+      `select table_name as name, string_agg(quote_ident(column_name), ', ' order by ordinal_position)
+         filter (where (table_name, column_name) <> ('freshness', 'last_error')) as columns
+       from information_schema.columns where table_schema = '${address.schema}_analytics' group by 1`,
+    )
+    const schema = pg.escapeIdentifier(role)
+    for (const { name: view, columns } of views as { name: string; columns: string }[]) {
+      const where = view === 'dim_days' ? '' : `where tenant_id = ${first}`
+      const all = `select ${columns} from ${address.schema}_analytics.${view} ${where}`
+      const mine = `select ${columns} from ${schema}.${view}`
+      const differing = `(${all} except all ${mine}) union all (${mine} except all ${all})`
+      expect(await rowsOf(owner, differing), view).toEqual([])
+    }
+  })
+
+  it('an error of a condition says nothing about rows of others', async () => {
+    const [row] = await rowsOf(reader, `select count(1 / (tenant_id - ${second})) > 0 as sees from orders`)
+    expect(row).toEqual({ sees: true })
+    await reader.query(`select count(*) from orders where 1 / (tenant_id - ${second}) is not null`)
+  })
+
   it.each([
     ['tables', (schema: string) => `select * from ${schema}.repair_orders`],
     ['the views of all', (schema: string) => `select * from ${schema}_analytics.orders`],
@@ -130,8 +153,17 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     const ask = () =>
       shopsync(['grant', '--role', `${role} 2`, '--tenant', String(second), '--config', config])
     await owner.query(`grant pg_read_all_data to ${other}`)
-    expect((await ask()).stderr).toContain('revoke pg_read_all_data from')
-    await owner.query(`revoke pg_read_all_data from ${other}`)
+    expect((await ask()).stderr).toContain('revoke "pg_read_all_data" from')
+    await owner.query(`revoke pg_read_all_data from ${other}; grant ${name} to ${other}`)
+    expect((await ask()).stderr).toContain(`it is a member of ${name}`)
+    await owner.query(`revoke ${name} from ${other}; alter role ${other} createrole`)
+    expect((await ask()).stderr).toContain('nocreaterole')
+    const chief = pg.escapeIdentifier(`${role} chief`)
+    await owner.query(
+      `alter role ${other} nocreaterole; create role ${chief} superuser; grant ${chief} to ${other}`,
+    )
+    expect((await ask()).stderr).toContain(`it is a member of ${chief}`)
+    await owner.query(`drop role ${chief}`)
     await owner.query(`grant select on ${address.schema}.customers to public`)
     const refused = await ask()
     expect(refused.code).toBe(2)
@@ -206,3 +238,14 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     await owner.query(`drop schema ${name} cascade`)
   })
 })
+
+it.each(dialectWarehouses().filter(({ name }) => name === 'sqlite'))(
+  'a SQLite file has no roles: its readers get a file of their own',
+  async (kind) => {
+    const config = configure(sandbox, kind.address(), ['customers'])
+    expect((await shopsync(['sync', '--config', config])).code).toBe(0)
+    const asked = await shopsync(['grant', '--role', 'owner', '--tenant', String(first), '--config', config])
+    expect(asked.code).toBe(2)
+    expect(asked.stderr).toContain(`shopsync copy --tenant ${first} --to sqlite:${first}.db`)
+  },
+)

@@ -27,11 +27,18 @@ const allSeeing = [
   'pg_execute_server_program',
 ]
 
-async function factsOf(db: Db, role: string, run: RunStatement) {
+async function factsOf(
+  db: Db,
+  { tables, role }: { readonly tables: string; readonly role: string },
+  run: RunStatement,
+) {
   const asked = sql<{
     readonly is_super: boolean
     readonly sees_all: boolean
+    /** In servers before 16 it may grant itself any role that is no superuser. */
+    readonly may_join: boolean
     readonly is_owner: boolean
+    /** Roles that see more than one reader does, and other readers, of which it is a member. */
     readonly members: readonly string[]
     readonly may_create: boolean
     /** null: there is no schema of that name. */
@@ -39,9 +46,12 @@ async function factsOf(db: Db, role: string, run: RunStatement) {
     readonly has_schema: boolean
     readonly is_us: boolean
   }>`select r.rolsuper as is_super, r.rolbypassrls as sees_all,
-      pg_has_role(r.oid, current_user, 'member') as is_owner, r.rolname = current_user as is_us,
-      array(select m.rolname::text from pg_roles m where m.rolname = any(${allSeeing}::text[])
-        and pg_has_role(r.oid, m.oid, 'member') order by 1) as members,
+      r.rolcreaterole as may_join, pg_has_role(r.oid, current_user, 'member') as is_owner,
+      r.rolname = current_user as is_us,
+      array(select m.rolname::text from pg_roles m left join pg_namespace n on n.nspname = m.rolname
+        where m.oid <> r.oid and pg_has_role(r.oid, m.oid, 'member')
+          and (m.rolname = any(${allSeeing}::text[]) or m.rolsuper or m.rolbypassrls or m.rolcreaterole
+            or ${markedWith} = ${readerMark(tables)}) order by 1) as members,
       has_database_privilege(current_database(), 'create') as may_create,
       n.oid is not null as has_schema, ${markedWith} as mark
     from pg_roles r left join pg_namespace n on n.nspname = r.rolname where r.rolname = ${role}`
@@ -83,7 +93,7 @@ async function obstacle(
   role: string,
 ): Promise<ViewTrouble | undefined> {
   const name = quote(role)
-  const facts = await factsOf(db, role, run)
+  const facts = await factsOf(db, { tables, role }, run)
   if (!facts)
     return trouble(
       `There is no role ${name}`,
@@ -99,11 +109,16 @@ async function obstacle(
       `The role ${name} sees everything: it ${facts.is_us ? 'is the role that runs shopsync' : 'is a member of the role that runs shopsync'}`,
       facts.is_us ? 'Choose another role' : `Type: revoke ${await ownName(db, run)} from ${name}`,
     )
+  if (facts.may_join)
+    return trouble(
+      `The role ${name} sees everything: it may make itself a member of other roles`,
+      `Type: alter role ${name} nocreaterole; or choose another role`,
+    )
   const [member] = facts.members
   if (member !== undefined)
     return trouble(
-      `The role ${name} sees everything: it is a member of ${member}`,
-      `Type: revoke ${member} from ${name}`,
+      `The role ${name} sees more than it is granted: it is a member of ${quote(member)}`,
+      `Type: revoke ${quote(member)} from ${name}`,
     )
   const rights = await rightsOn(db, role, [tables, views], run)
   const [first] = rights
