@@ -1,7 +1,7 @@
 import type { Int64, Kind } from '../../../schema/resource.js'
-import type { Privacy } from '../model/privacy.js'
 import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
+import type { Privacy } from './treatment.js'
 
 /** The configuration: checked, with every default filled in. Durations are in milliseconds. Deeply frozen. */
 export interface Config {

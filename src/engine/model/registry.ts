@@ -5,9 +5,10 @@
 import { derivedTables } from '../../../schema/index.js'
 import { field, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
+import { noPrivacy, type Privacy } from '../config/treatment.js'
 import { compileFlatten } from './flatten/flatten.js'
 import { historyName, historyTable } from './historytable.js'
-import { type HiddenColumn, HiddenPlaces, hiddenIn, hidePage, noPrivacy, type Privacy } from './privacy.js'
+import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
 import type { Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
@@ -55,7 +56,7 @@ const configured = (
     const keeps = history && resource.list === 'records' && { history }
     const whole = { ...withColumns(resource, columns), ...keeps, ...(names && { names }) }
     const [root] = tablesOf(whole)
-    const hidden = root ? hiddenIn(privacy, root).map(({ name }) => name) : []
+    const hidden = root ? hiddenColumnsOf(privacy, root).map(({ name }) => name) : []
     return hidden.length > 0 ? { ...whole, hidden } : whole
   })
 
@@ -66,7 +67,7 @@ const configured = (
 const hiddenColumns = (declared: readonly Resource[], privacy: Privacy): Map<string, HiddenColumn[]> =>
   new Map(
     declared.flatMap((resource) => {
-      const tables = tablesOf(resource).map((table) => [table.name, hiddenIn(privacy, table)] as const)
+      const tables = tablesOf(resource).map((table) => [table.name, hiddenColumnsOf(privacy, table)] as const)
       const history = historyName(resource)
       const ofVersions = tables.flatMap(([table, columns], i) =>
         columns.map((column) => (i === 0 ? column : { ...column, name: `${table}.${column.name}` })),

@@ -18,7 +18,7 @@ import {
   loosened,
   nameOf,
   note,
-  rootOf,
+  recordTable,
   storedPrivacy,
   unhidden,
   wantedOf,
@@ -53,7 +53,7 @@ async function toHide(
   if (left.length === 0 && !waiting.some(({ name }) => name === '_extra')) return waiting
   const live = await catalog.liveColumns()
   const others = live.flatMap(({ table, name, type }) => {
-    const root = rootOf(hides, table)
+    const root = recordTable(hides, table)
     if (!root || !withoutExtra.has(table) || name.startsWith('_')) return []
     if (root.columns.some((column) => column.name === name)) return []
     const isOurs = root.name !== table || left.some((one) => one.resource === table && one.name === name)

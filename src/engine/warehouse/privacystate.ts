@@ -14,8 +14,9 @@
 import type { CompiledQuery } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
+import { noPrivacy } from '../config/treatment.js'
 import { historyName } from '../model/historytable.js'
-import { type HiddenColumn, keyCheck, noPrivacy } from '../model/privacy.js'
+import { type HiddenColumn, keyCheck } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
@@ -39,7 +40,7 @@ export const wantedOf = ({ hidden }: Hides): (HiddenColumn & { readonly table: s
 export const nameOf = ({ table, column }: Pick<Known, 'table' | 'column'>): string => `${table}.${column}`
 
 /** The resource's own table, for that table and for its versions. */
-export const rootOf = ({ byName }: Pick<Hides, 'byName'>, table: string): Table | undefined =>
+export const recordTable = ({ byName }: Pick<Hides, 'byName'>, table: string): Table | undefined =>
   [...byName.values()].find(({ resource }) => resource.name === table || historyName(resource) === table)
     ?.tables[0]
 
@@ -49,7 +50,7 @@ export function loosened(known: readonly Known[], hides: Hides): Known[] {
   return known.filter(({ table, column, mode }) => {
     if (table === keyRow.table) return false
     // A column that is no longer configured is part of `_extra` again.
-    const fields = rootOf(hides, table)?.columns
+    const fields = recordTable(hides, table)?.columns
     const isField = column.includes('.') || (fields?.some(({ name }) => name === column) ?? true)
     const now = wanted.get(`${table}.${column}`) ?? (isField ? undefined : wanted.get(`${table}._extra`))
     return now === undefined || (mode === 'drop' && now === 'hash')
@@ -70,7 +71,7 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
       `The warehouse ${where} hides ${loose.map(nameOf).join(', ')}, and this configuration does not, or less; nothing was done`,
       {
         exitCode: 2,
-        hint: 'Put the setting back under privacy; or type shopsync migrate --loosen-privacy, and the lists are read whole',
+        hint: 'Put the setting back under privacy; or type shopsync migrate --loosen-privacy, and the lists are read in full',
       },
     )
   const check = keyCheck(hides.privacy)
@@ -89,7 +90,7 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
       where,
       `another key of version ${theirs}`,
       'this one',
-      `Use that key, or set privacy.keyVersion to ${theirs + 1}: every list with hashed columns is then read whole once`,
+      `Use that key, or set privacy.keyVersion to ${theirs + 1}: every list with hashed columns is then read in full once`,
     )
 }
 

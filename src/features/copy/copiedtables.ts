@@ -163,7 +163,7 @@ const ofThisPlace = (name: unknown): boolean =>
   typeof name === 'string' && /^(copy|part|tenant_traces|views( .*)?)$/.test(name)
 
 /** Whether a table's row only concerns its own warehouse, or another tenant; if so, it is neither copied nor compared. */
-export function isLeftOut(
+export function isNotCopied(
   { name, columns }: Table,
   part?: CopiedPart,
 ): (tuple: readonly unknown[]) => boolean {

@@ -13,7 +13,7 @@ import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type CopiedPart, isLeftOut } from './copiedtables.js'
+import { type CopiedPart, isNotCopied } from './copiedtables.js'
 import { carrierOf, jsonValueText, numberText, type Passage, Unfit } from './copyvalues.js'
 import { changesOf, mapRows, type RowChange, type Rowlists } from './stream.js'
 
@@ -121,7 +121,7 @@ export async function copyTable(table: Table, rows: number, tableCopy: TableCopy
     copyRows(
       table,
       tableCopy,
-      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isLeftOut(table, part), (row) => row),
+      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isNotCopied(table, part), (row) => row),
     ),
   )
 }
@@ -136,7 +136,7 @@ async function copyRows(
   const rows = source.dialect.bulk.scan(source.db, table, rowsAtOnce)
   const wanted = mapRows(
     rows,
-    isLeftOut(table, copied.part),
+    isNotCopied(table, copied.part),
     carryRows(table, copied, passage, () => {}),
   )
   const isSame = (a: Tuple, b: Tuple): boolean => print(a) === print(b)
@@ -205,7 +205,7 @@ export async function compareTable(
 ): Promise<{ readonly source: Sum; readonly target: Sum }> {
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)
-  const isOut = isLeftOut(table, copied.part)
+  const isOut = isNotCopied(table, copied.part)
   const rowsOf = ({ dialect, db }: Held): Rowlists => dialect.bulk.scan(db, table, rowsAtOnce)
   const wanted = mapRows(rowsOf(source), isOut, carryRows(table, copied, passage, onUnfit))
   const there = mapRows(rowsOf(target), isOut, (row) => row)

@@ -7,7 +7,7 @@ import pg from 'pg'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
-import { readerStore, readersOf } from './readers.js'
+import { readerStore, readersOf } from './readerviews.js'
 import { printedType, viewSql } from './viewsql.js'
 
 const quote = pg.escapeIdentifier
