@@ -147,7 +147,9 @@ export function presetReference(tables: ReturnType<TableLister>): string {
         .filter((column) => treatmentOf(policy, table, column) === wanted)
         .map(({ name }) => `\`${name}\``)
         .join(', ')
-    return marked.length > 0 ? [`| \`${table}\` | ${names('hash')} | ${names('drop')} | ${names('keep')} |`] : []
+    return marked.length > 0
+      ? [`| \`${table}\` | ${names('hash')} | ${names('drop')} | ${names('keep')} |`]
+      : []
   })
   return ['| table | hashed | dropped | kept |', '| --- | --- | --- | --- |', ...lines].join('\n')
 }
