@@ -99,7 +99,7 @@ export async function hideTable(
 }
 
 /** The ids are kept as texts, since JSON may round them. */
-function recordIn(doneTo: string | null): Part['after'] {
+export function recordIn(doneTo: string | null): Part['after'] {
   if (doneTo === null) return undefined
   const [tenant = '0', record = '0'] = JSON.parse(doneTo) as string[]
   return [BigInt(tenant), BigInt(record)]

@@ -153,7 +153,7 @@ async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly strin
 }
 
 /** The resources whose records make rows of a table, or versions of one. */
-const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
+export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
   list.flatMap(({ name, resource, tables }) =>
     historyName(resource) === table || tables.some((one) => one.name === table) ? [name] : [],
   )

@@ -19,6 +19,7 @@ import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
 import { readLateness } from '../../engine/warehouse/latenessrows.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { type PrivacyStatus, privacyStatus } from '../../engine/warehouse/pendingprivacy.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -78,6 +79,8 @@ export interface StatusReport {
   readonly incidents: readonly Incident[]
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
   readonly events?: EventsStatus | UnreadableInbox
+  /** What `privacy` hides, and whether all of it is hidden; absent if it hides nothing. */
+  readonly privacy?: PrivacyStatus
   /** How fresh each resource with a target was; absent without targets. */
   readonly freshness?: readonly ResourceFreshnessStatus[]
   /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
@@ -156,6 +159,9 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     tenants: options.tenants,
     resources: options.named ?? null,
   })
+  const privacy = missing.has('sync_privacy')
+    ? undefined
+    : await options.warehouse.read(() => privacyStatus(options.warehouse))
   const { targets } = options
   const freshness =
     targets && !missing.has('sync_delays')
@@ -190,6 +196,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
         resources: options.named ?? null,
       }),
       ...(events && { events }),
+      ...(privacy && { privacy }),
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
     }

@@ -15,6 +15,7 @@ import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
+import { privacyText } from './privacywords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
@@ -56,6 +57,7 @@ export function statusText(
     failing ? '' : freshnessStatusText(report.freshness),
     report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
+    report.privacy ? privacyText(report.privacy) : '',
     forgotten(report),
     next(whole, troubled),
   ])

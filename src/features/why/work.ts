@@ -15,6 +15,7 @@ import { flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
+import { storedForms } from '../../engine/warehouse/pendingprivacy.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -243,15 +244,19 @@ async function tell(
     event: await lastEventOf(inbox, { ...cursor, id }),
   }))
   const event = heard && isUnreadable(heard) ? heard : heard?.event
+  const quarantine = await quarantineOf(deps.warehouse, resource.name, tenantId, id)
+  const forms = await storedForms(deps.warehouse)
   return {
     table: table.name,
     tenant_id: tenantId,
     owner: isPart ? { table: rootOf(resource).name, id } : null,
-    row,
+    row: forms.row(table, row),
     state: deleted ? 'deleted' : 'live',
     brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted: deleted && !isPart }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
-    quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, id),
+    quarantine: quarantine.map((entry) =>
+      resource.places.hides(entry.path) ? { ...entry, value: null } : entry,
+    ),
     ...(event !== undefined && { event }),
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
     source: await ask(deps, resource, tenantId, id),
