@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { figures } from '../schema/figures/index.js'
 import { resources } from '../schema/index.js'
 import { Bug } from './engine/base/errors.js'
-import { configReference } from './engine/config/reference.js'
+import { configReference, presetReference } from './engine/config/reference.js'
 import { configSchema } from './engine/config/schema.js'
 import { asTables, stateTableList } from './engine/model/state.js'
 import { type Table, tablesOf } from './engine/model/table.js'
@@ -78,6 +78,11 @@ const job = jobSchema(await stepsOf(features))
 writeWhenChanged(new URL('schema/config.schema.json', root), `${JSON.stringify(config, null, 2)}\n`)
 writeWhenChanged(new URL('schema/job.schema.json', root), `${JSON.stringify(job, null, 2)}\n`)
 writeWhenChanged(new URL('docs/configuration.md', root), configReference(config, job))
+writeBetween(
+  new URL('docs/privacy.md', root),
+  'preset',
+  presetReference(Object.values(resources).flatMap((resource) => tablesOf(resource))),
+)
 for (const { file, text } of commandReference(commandsOf(features)))
   writeWhenChanged(new URL(`docs/${file}`, root), text)
 writeBetween(new URL('docs/operations.md', root), 'metrics', metricReference())

@@ -15,6 +15,6 @@ export default defineFigure({
     what: 'invoices with a line whose hours or price are unknown',
     count: 'lines_without_price > 0',
   },
-  by: ['advisor_key', 'advisor_name', 'technician_key', 'technician_name', 'customer_source'],
+  by: ['advisor_key', 'advisor_name', 'customer_source'],
   lists: ['repair_orders'],
 })

@@ -1,9 +1,10 @@
 /**
- * The clients' virtual environments, below node_modules: one for Superset, and one for all others, with the packages of
- * their requirements. Made by the first suite that needs one, and again when the requirements change.
+ * The clients' virtual environments, below node_modules: one for Superset, one for the MCP server, and one for all others,
+ * with the packages of their requirements. Made by the first suite that needs one, and again when the requirements change,
+ * or node_modules is elsewhere: the programs of an environment name its folder.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -12,7 +13,7 @@ import { postgresUrl } from '../support/warehouse.js'
 export const run = promisify(execFile)
 export const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-const cache = here('../../node_modules/.cache')
+const cache = join(realpathSync(here('../../node_modules')), '.cache')
 const folderOf = (requirements: string): string =>
   join(cache, requirements.replace('requirements', 'shopsync-clients').replace('.txt', ''))
 const usual = 'requirements.txt'
@@ -24,7 +25,7 @@ export const client = (name: string, requirements = usual): string =>
 async function prepare(requirements: string): Promise<string | undefined> {
   const folder = folderOf(requirements)
   const stamp = join(folder, 'requirements.txt')
-  const wanted = readFileSync(here(requirements), 'utf8')
+  const wanted = `${readFileSync(here(requirements), 'utf8')}# in ${folder}\n`
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return undefined
   try {
     await run('python3', ['-m', 'venv', '--clear', folder])

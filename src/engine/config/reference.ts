@@ -1,7 +1,9 @@
 /*
  * The reference for the configuration and for job files, as Markdown generated from their JSON Schemas:
- * docs/configuration.md. Used by the build (src/artifacts.ts).
+ * docs/configuration.md, and the table of docs/privacy.md. Used by the build (src/artifacts.ts).
  */
+import type { TableLister } from './leaf.js'
+import { treatmentOf } from './treatment.js'
 
 /** The parts of a JSON Schema that settings use. */
 interface SettingSchema {
@@ -24,6 +26,9 @@ interface SettingSchema {
 /** Sections with members named after resources or tables that are all alike: one is shown for all. */
 const alike: Readonly<Record<string, string>> = { resources: 'NAME', privacy: 'TABLE' }
 
+const isSection = ({ properties, additionalProperties }: SettingSchema): boolean =>
+  properties !== undefined || typeof additionalProperties === 'object'
+
 interface Row {
   readonly key: string
   readonly schema: SettingSchema
@@ -35,11 +40,15 @@ function rowsOf(path: string, schema: SettingSchema, isRequired = false): Row[] 
   const standIn = alike[path]
   const members = Object.entries(schema.properties ?? {})
   const own = { key: path, schema, isRequired }
-  if (standIn !== undefined && members[0]) return rowsOf(`${path}.${standIn}`, members[0][1])
+  const shown = standIn === undefined ? members : members.filter(([, member]) => !isSection(member))
+  const [alikeOne] = members.filter(([, member]) => isSection(member))
   if (members.length > 0)
-    return members.flatMap(([name, member]) =>
-      rowsOf(`${path}.${name}`, member, schema.required?.includes(name) ?? false),
-    )
+    return [
+      ...shown.flatMap(([name, member]) =>
+        rowsOf(`${path}.${name}`, member, schema.required?.includes(name) ?? false),
+      ),
+      ...(standIn !== undefined && alikeOne ? rowsOf(`${path}.${standIn}`, alikeOne[1]) : []),
+    ]
   const rest = schema.additionalProperties
   if (/^privacy\./.test(path) && typeof rest === 'object') return rowsOf(`${path}.COLUMN`, rest)
   if (schema.items?.properties) return [own, ...rowsOf(`${path}[]`, schema.items)]
@@ -126,4 +135,21 @@ export function configReference(config: SettingSchema, job: SettingSchema): stri
     ...sections(job, '###'),
   ]
   return `${parts.join('\n\n')}\n`
+}
+
+/** What the preset of `privacy` does with each personal column. */
+export function presetReference(tables: ReturnType<TableLister>): string {
+  const policy = { preset: 'pseudonymous', columns: {} } as const
+  const lines = tables.flatMap(({ name: table, columns }) => {
+    const marked = columns.filter(({ personal }) => personal !== undefined)
+    const names = (wanted: string): string =>
+      marked
+        .filter((column) => treatmentOf(policy, table, column) === wanted)
+        .map(({ name }) => `\`${name}\``)
+        .join(', ')
+    return marked.length > 0
+      ? [`| \`${table}\` | ${names('hash')} | ${names('drop')} | ${names('keep')} |`]
+      : []
+  })
+  return ['| table | hashed | dropped | kept |', '| --- | --- | --- | --- |', ...lines].join('\n')
 }

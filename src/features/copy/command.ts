@@ -88,7 +88,7 @@ whole.`,
       signals.resumesAt = () => copyResumption(last)
       const began = performance.now()
       const besides = await besidesOf(invocation.features)
-      const report = await shown(context, { what: 'looking at both sides' }, (observer) =>
+      const done = await shown(context, { what: 'looking at both sides' }, (observer) =>
         copyWarehouse({
           model,
           clock,
@@ -105,10 +105,10 @@ whole.`,
           },
         }),
       )
-      if (report.status === 'ok') file?.finish()
+      const report = done.status === 'ok' && file ? { ...done, to: file.finish() } : done
       const { tables, ...totals } = report
       context.log.info({ ...totals, tables: tables.length }, 'Copy ended')
-      await out.answer(report, copyText(report))
+      await out.answer(report, copyText(report, part !== undefined))
       if (report.status === 'ok') return 0
       out.complain([`${report.to} differs from ${report.from}: type the same command again`])
       return 1

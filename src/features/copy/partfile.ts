@@ -1,8 +1,11 @@
 import { closeSync, existsSync, openSync, renameSync } from 'node:fs'
 import { Stop } from '../../engine/base/errors.js'
 
-/** The file of a copy of some tenants: nobody takes a part of it for all, and only its owner may read it. */
-export function partFile(url: string): { readonly url: string; finish(): void } | undefined {
+/**
+ * The file of a copy of some tenants: nobody takes a part of it for all, and only its owner may read it. `finish` returns
+ * where the whole copy is.
+ */
+export function partFile(url: string): { readonly url: string; finish(): string } | undefined {
   const path = /^sqlite:(.*)$/s.exec(url)?.[1]
   if (path === undefined) return undefined
   if (existsSync(path))
@@ -15,5 +18,9 @@ export function partFile(url: string): { readonly url: string; finish(): void } 
     )
   const part = `${path}.part`
   closeSync(openSync(part, 'a', 0o600))
-  return { url: `sqlite:${part}`, finish: () => renameSync(part, path) }
+  const finish = (): string => {
+    renameSync(part, path)
+    return url
+  }
+  return { url: `sqlite:${part}`, finish }
 }

@@ -24,16 +24,11 @@ export function copyResumption(progress: CopyProgress | undefined): string {
   return `${done}; the same command again resumes there`
 }
 
-export function copyText({
-  from,
-  to,
-  status,
-  resumed,
-  rows,
-  quarantined,
-  left_out,
-  tables,
-}: CopyReport): string {
+/** `isPart`: it is a copy of some tenants, for people who query it. */
+export function copyText(
+  { from, to, status, resumed, rows, quarantined, left_out, tables }: CopyReport,
+  isPart: boolean,
+): string {
   const differing = tables.filter(({ equal }) => !equal)
   const shown = (all: readonly string[]): string =>
     firstOf(all, 10, String, (others) => `and ${count(others)} more`)
@@ -49,11 +44,13 @@ export function copyText({
       'The copy is not finished, and no command uses it. Type the same command again: what differs is copied again.',
     ])
   return paragraphs([
-    `${to} is a copy of ${from}: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}, every value compared${resumed ? '; this resumed an earlier copy' : ''}.`,
+    `${to} is a copy of ${isPart ? `a part of ${from}` : from}: ${plural(rows, 'row')} in ${plural(tables.length, 'table')}, every value compared${resumed ? '; this resumed an earlier copy' : ''}.`,
     quarantined === 0
       ? ''
       : `${plural(quarantined, 'value')} could not be stored there and ${quarantined === 1 ? 'is' : 'are'} now null: shopsync quarantine list on that warehouse shows them.`,
     left_out.length === 0 ? '' : `Not copied, because shopsync did not create them:\n${shown(left_out)}`,
-    'Nothing was changed in the original. To use the copy, name it in warehouse.url, then type shopsync migrate (it creates the views) and shopsync status.',
+    isPart
+      ? 'Nothing was changed in the original. The copy has the tables and views, and can only be read: commands that write refuse it. To bring it up to date, make it again.'
+      : 'Nothing was changed in the original. To use the copy, name it in warehouse.url, then type shopsync migrate (it creates the views) and shopsync status.',
   ])
 }

@@ -64,6 +64,8 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
+      // Such as the views of readers, which are made of these.
+      await context.afterMigration(warehouse)
       const changes = [
         ...made,
         ...views.made,

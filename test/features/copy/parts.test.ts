@@ -36,6 +36,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       ])
       expect(copied.code, copied.stderr).toBe(0)
       expect(existsSync(`${file}.part`)).toBe(false)
+      expect(copied.stdout).toContain(`${file} is a copy of a part of `)
+      expect(copied.stdout).not.toContain('shopsync migrate')
       expect(statSync(file).mode & 0o777).toBe(0o600)
       const db = new BetterSqlite3(file, { readonly: true })
       for (const table of resources) {

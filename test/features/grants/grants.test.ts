@@ -175,6 +175,14 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     expect((await ask()).stderr).toContain('There is no role')
   })
 
+  it('sees a view again that migrate had to make again', async () => {
+    await owner.query(`drop view ${address.schema}_analytics.orders cascade`)
+    await expect(reader.query('select * from orders')).rejects.toThrow(/does not exist/)
+    const migrated = await shopsync(['migrate', '--config', config])
+    expect(migrated.code, migrated.stderr).toBe(0)
+    expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([{ tenant_id: first }])
+  })
+
   it('a prepared statement sees nothing after a revoke', async () => {
     await reader.query('prepare mine as select count(*)::int as n from orders')
     expect((await shopsync(['revoke', '--role', role, '--config', config])).code).toBe(0)
