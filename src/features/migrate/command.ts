@@ -64,6 +64,8 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
+      // What others make of ours.
+      for (const feature of invocation.features) await feature.afterMigration?.(context, warehouse)
       const changes = [
         ...made,
         ...views.made,
