@@ -77,7 +77,7 @@ export async function isUnhidden(
   hides: HidingWork['hides'],
 ): Promise<boolean> {
   const known = await storedPrivacy(dialect.db).execute()
-  if (isNewKey(known, hides) || known.some(({ state }) => state === 'reading')) return true
+  if (isNewKey(known, hides) || known.some(({ state }) => /^(reading|traces)$/.test(state ?? ''))) return true
   return (await toHide(dialect, hides, known)).length > 0
 }
 
@@ -131,12 +131,25 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     session.run(
       note(
         dialect.db,
-        waiting.map((one) => state(one, { state: 'hidden', done_to: null })),
+        waiting.map((one) => state(one, { state: left === null ? 'hidden' : 'traces', done_to: null })),
       ),
     ),
   )
   await endReading(work)
   return { done, left }
+}
+
+/** Removes what a program that was reading kept in the database's files. Returns why some is left; null if none is. */
+export async function eraseTraces({ dialect, transact, at }: HidingWork): Promise<string | null> {
+  const { db } = dialect
+  const known = await storedPrivacy(db).where('state', '=', 'traces').execute()
+  if (known.length === 0) return null
+  const live = new Set((await dialect.catalog.liveColumns()).map(({ table }) => table))
+  const tables = [...new Set(known.map(({ table }) => table))].filter((name) => live.has(name))
+  const { left } = await dialect.erase([...tables, 'sync_quarantine', 'sync_drift'], async () => {})
+  const rows = known.map((row) => ({ ...row, state: 'hidden', since: at }))
+  if (left === null) await transact((session) => session.run(note(db, rows)))
+  return left
 }
 
 async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly string[]): Promise<boolean> {

@@ -4,6 +4,7 @@
  * (no row):  they are as the API sent them.
  * hiding:    they are being hidden. A run after a kill continues after the last record that is done.
  * hidden:    they are hidden, in the way that the row says.
+ * traces:    they are, but a program that was reading kept earlier values in the database's files. `migrate` tries again.
  * reading:   the configuration hides less since, or with another key: the lists are read whole, and then it is `hidden`,
  *            or the row is gone.
  *

@@ -205,7 +205,7 @@ export async function remakeReaders(
       )
       done.push({ role: grant.role, trouble: null })
     } catch (error) {
-      const found = store.troubleOf(error)
+      const found = error instanceof Stop ? error : store.troubleOf(error)
       if (!found) throw error
       done.push({ role: grant.role, trouble: found.message })
     }
@@ -229,7 +229,7 @@ export async function takeFromReaders(
         leave(warehouse, (query) => session.run(query), { readers, reader }),
       )
     } catch (error) {
-      const found = troubleOf(error)
+      const found = error instanceof Stop ? error : troubleOf(error)
       if (!found) throw error
       left ??= `The views of the role ${grant.role} still name the tenant: ${found.message}`
     }
