@@ -175,10 +175,10 @@ export function boundedFigures(): Bounded[] {
   return [
     reach('engine/warehouse/apply.ts', 35, 41),
     reach('engine/run/cursorwalk.ts', 62, 60),
-    reach('engine/run/run.ts', 120, 131),
-    reach('features/sync/command.ts', 230, 280),
+    reach('engine/run/run.ts', 120, 132),
+    reach('features/sync/command.ts', 230, 281),
     { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 36 },
-    { what: 'type names', now: typeNames().length, wanted: 780, bound: 843 },
+    { what: 'type names', now: typeNames().length, wanted: 780, bound: 846 },
     kinds('Cursor', 14, 22),
     kinds('Page', 12, 19),
     kinds('Run', 14, 19),

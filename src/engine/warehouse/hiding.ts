@@ -2,11 +2,11 @@
  * Hides what is stored already, when `privacy` became stricter since it was stored (docs/privacy.md). Commands that write
  * do so under their lease, before their first request; flatten hides what comes after. Nothing is requested.
  */
-import { type CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Int64, kinds } from '../../../schema/resource.js'
 import { historyName } from '../model/historytable.js'
 import type { Model } from '../model/resourcemodel.js'
-import { type Db, rootTable } from './database.js'
+import { rootTable } from './database.js'
 import { type HidingWork, hideReports, hideTable } from './hiddenrows.js'
 import { demandRefill } from './layout.js'
 import {
@@ -22,6 +22,7 @@ import {
   storedPrivacy,
   unhidden,
   wantedOf,
+  withoutOlder,
 } from './privacystate.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 
@@ -76,7 +77,7 @@ export async function isUnhidden(
   hides: HidingWork['hides'],
 ): Promise<boolean> {
   const known = await storedPrivacy(dialect.db).execute()
-  if (isNewKey(known, hides) || known.some(({ state }) => state === 'reading')) return true
+  if (isNewKey(known, hides) || known.some(({ state }) => /^(reading|traces)$/.test(state ?? ''))) return true
   return (await toHide(dialect, hides, known)).length > 0
 }
 
@@ -95,7 +96,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     ...{ table, column: name, mode: treatment, key_version: keyVersion },
     ...{
       state: 'hiding',
-      done_to: doneTo === null ? null : (JSON.parse(doneTo) as unknown),
+      done_to: doneTo,
       since: at,
       ...more,
     },
@@ -130,12 +131,25 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     session.run(
       note(
         dialect.db,
-        waiting.map((one) => state(one, { state: 'hidden', done_to: null })),
+        waiting.map((one) => state(one, { state: left === null ? 'hidden' : 'traces', done_to: null })),
       ),
     ),
   )
   await endReading(work)
   return { done, left }
+}
+
+/** Removes what a program that was reading kept in the database's files. Returns why some is left; null if none is. */
+export async function eraseTraces({ dialect, transact, at }: HidingWork): Promise<string | null> {
+  const { db } = dialect
+  const known = await storedPrivacy(db).where('state', '=', 'traces').execute()
+  if (known.length === 0) return null
+  const live = new Set((await dialect.catalog.liveColumns()).map(({ table }) => table))
+  const tables = [...new Set(known.map(({ table }) => table))].filter((name) => live.has(name))
+  const { left } = await dialect.erase([...tables, 'sync_quarantine', 'sync_drift'], async () => {})
+  const rows = known.map((row) => ({ ...row, state: 'hidden', since: at }))
+  if (left === null) await transact((session) => session.run(note(db, rows)))
+  return left
 }
 
 async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly string[]): Promise<boolean> {
@@ -196,13 +210,6 @@ async function endReading({ dialect: { db }, transact, hides }: HidingWork): Pro
     })
   }
 }
-
-const withoutOlder = (db: Db, { table, column, key_version: version }: Known): CompiledQuery =>
-  db
-    .updateTable(table as 'tenants')
-    .set({ [column]: null } as never)
-    .where(sql<boolean>`${sql.ref(column)} like 'h%:%' and ${sql.ref(column)} not like ${`h${version}:%`}`)
-    .compile()
 
 /** A column that may be stored again. */
 export interface LoosenedColumn {

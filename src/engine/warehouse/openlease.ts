@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Stamps } from '../base/clock.js'
 import { fromMicros } from '../base/timestamp.js'
-import { type Hidden, hideStored } from './hiding.js'
+import { eraseTraces, type Hidden, hideStored } from './hiding.js'
 import {
   claimLease,
   type Lease,
@@ -74,15 +74,18 @@ async function giveBack({ retryPolicy }: Warehouse, { release }: Lease): Promise
 }
 
 /** Before anything else is done under a lease: what was stored under less privacy. */
-const hideNow = (warehouse: Warehouse, clock: Clock): Promise<Hidden> =>
-  warehouse.trying(() =>
-    hideStored({
+const hideNow = (warehouse: Warehouse, clock: Clock, command: string): Promise<Hidden> =>
+  warehouse.trying(async () => {
+    const work: Parameters<typeof hideStored>[0] = {
       dialect: warehouse.dialect,
-      transact: (work) => warehouse.transaction(work),
+      transact: (statements) => warehouse.transaction(statements),
       hides: warehouse.model,
       at: fromMicros(clock.nowMicros()),
-    }),
-  )
+    }
+    const { done, left } = await hideStored(work)
+    // It takes long, and as long as a program is always reading it is in vain: people type it.
+    return { done, left: command === 'migrate' && left === null ? await eraseTraces(work) : left }
+  })
 
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
@@ -121,7 +124,7 @@ export async function openLease(
   let hidden: Hidden = { done: [], left: null }
   try {
     await warehouse.learnRules()
-    if (rowSettings) hidden = await hideNow(held, clock)
+    if (rowSettings) hidden = await hideNow(held, clock, command)
   } catch (error) {
     await giveBack(warehouse, lease)
     throw error

@@ -43,6 +43,8 @@ export interface PrivacyStatus {
   readonly hidden: number
   /** Columns with stored values that aren't hidden yet. */
   readonly unfinished: readonly string[]
+  /** Whether the database's files may still contain values that were stored before. */
+  readonly traces_left: boolean
   /** Columns whose lists are read in full, since only the source knows what they hide. */
   readonly reading: readonly string[]
 }
@@ -54,7 +56,13 @@ export async function privacyStatus({ dialect, model }: Warehouse): Promise<Priv
   if (known.length === 0 && unfinished.length === 0) return undefined
   const of = (state: string): string[] =>
     known.flatMap((row) => (row.state === state ? [`${row.table}.${row.column}`] : []))
-  return { hidden: of('hidden').length, unfinished: unfinished.sort(), reading: of('reading').sort() }
+  const traces = of('traces')
+  return {
+    hidden: of('hidden').length + traces.length,
+    unfinished: unfinished.sort(),
+    traces_left: traces.length > 0,
+    reading: of('reading').sort(),
+  }
 }
 
 type Row = Readonly<Record<string, unknown>>

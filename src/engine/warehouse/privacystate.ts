@@ -4,6 +4,7 @@
  * (no row):  they are as the API sent them.
  * hiding:    they are being hidden. A run after a kill continues after the last record that is done.
  * hidden:    they are hidden, in the way that the row says.
+ * traces:    they are, but a program that was reading kept earlier values in the database's files. `migrate` tries again.
  * reading:   the configuration hides less since, or with another key: the lists are read whole, and then it is `hidden`,
  *            or the row is gone.
  *
@@ -11,7 +12,7 @@
  * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant. Used by hiding.ts, and in
  * every claim of the lease (oneconfiguration.ts).
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { noPrivacy } from '../config/treatment.js'
@@ -20,7 +21,7 @@ import { type HiddenColumn, keyCheck } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
-import type { Db } from './database.js'
+import { type Db, readJson } from './database.js'
 
 export type Known = StateRows['sync_privacy']
 
@@ -111,8 +112,8 @@ export function unhidden(
   return wanted.flatMap((column) => {
     const state = states.get(`${column.table}.${column.name}`)
     if (state?.mode === column.treatment && state.state !== 'hiding') return []
-    const doneTo =
-      state?.mode === column.treatment && state.done_to !== null ? JSON.stringify(state.done_to) : null
+    const isResumed = state?.mode === column.treatment && state.done_to !== null
+    const doneTo = isResumed ? JSON.stringify(readJson(state.done_to)) : null
     return [{ ...column, doneTo }]
   })
 }
@@ -143,3 +144,11 @@ export function keyNote({ privacy }: Hides, at: string): Known[] {
   const row = { ...keyRow, key_version: privacy.keyVersion, state: 'hidden', done_to: null, since: at }
   return mode === null ? [] : [{ ...row, mode }]
 }
+
+/** Removes pseudonyms of earlier keys. */
+export const withoutOlder = (db: Db, { table, column, key_version: version }: Known): CompiledQuery =>
+  db
+    .updateTable(table as 'tenants')
+    .set({ [column]: null } as never)
+    .where(sql<boolean>`${sql.ref(column)} like 'h%:%' and ${sql.ref(column)} not like ${`h${version}:%`}`)
+    .compile()

@@ -5,7 +5,7 @@ import type { PrivacyStatus } from '../../engine/warehouse/pendingprivacy.js'
 /** The most columns that are named. */
 const fewColumns = 8
 
-export function privacyText({ hidden, unfinished, reading }: PrivacyStatus): string {
+export function privacyText({ hidden, unfinished, traces_left, reading }: PrivacyStatus): string {
   const named = (columns: readonly string[]): string =>
     columns.length > fewColumns
       ? `${columns.slice(0, fewColumns).join(', ')} and ${columns.length - fewColumns} more`
@@ -15,6 +15,9 @@ export function privacyText({ hidden, unfinished, reading }: PrivacyStatus): str
     unfinished.length === 0
       ? ''
       : `Stored values are not hidden yet in ${named(unfinished)}. The next command that writes hides them first; shopsync migrate does so now.`,
+    traces_left
+      ? "The database's files may still contain values from before. End the programs that read it, then type shopsync migrate."
+      : '',
     reading.length === 0
       ? ''
       : `Lists are read in full because of ${named(reading)}: only the source has what they hide.`,
