@@ -11,11 +11,13 @@ import duckdb
 con = duckdb.connect()
 con.execute("set timezone = 'UTC'")
 
+# Minutes that go on between one file and the other, and the instants of two syncs.
+moving = {"minutes_open", "complete_through", "deletes_checked_at", "last_success_at"}
+
 
 def relation(folder, name):
     columns = [row[0] for row in con.execute(f"describe select * from '{folder}/{name}'").fetchall()]
-    # Its minutes go on between one file and the other.
-    kept = ", ".join(f'"{column}"' for column in columns if column != "minutes_open")
+    kept = ", ".join(f'"{column}"' for column in columns if column not in moving)
     return f"select {kept} from '{folder}/{name}'"
 
 

@@ -160,7 +160,8 @@ export const utcDay = (instant: string): string =>
 /** Minutes since midnight, of a text whose hour begins at a position. */
 const minuteOfDay = (text: string): string => `(${part(text, 12)} * 60 + ${part(text, 15)})`
 
-const twoDigits = (number: string): string => `substr(cast(100 + ${number} as text), 2)`
+/** DuckDB divides whole numbers to a double, and would print it as one. */
+const twoDigits = (number: string): string => `substr(cast(100 + cast(${number} as bigint) as text), 2)`
 
 /** What the clock shows, by the row of `report_utc_days` that an instant is in: clocks run evenly within it. */
 function localTime({ from, local, day }: Record<'from' | 'local' | 'day', string>, instant: string): string {
