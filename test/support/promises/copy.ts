@@ -11,6 +11,13 @@ import { both, type Promised } from './promise.js'
 
 const copying = 'test/features/copy/copying.test.ts'
 
+const part = {
+  promise: 'a copy of some tenants has nothing of others',
+  test: 'test/features/copy/parts.test.ts',
+  name: 'the copies of all tenants have the rows of the warehouse, and nobody else’s',
+  on: both,
+} as const
+
 export const copy: readonly Promised[] = [
   {
     promise: 'a copy has everything',
@@ -65,5 +72,21 @@ export const copy: readonly Promised[] = [
     test: copying,
     name: 'is refused if the target holds something else, and nothing is touched',
     on: both,
+  },
+  {
+    ...part,
+    broken: 'copies the rows of every tenant',
+    breakage: breaking<typeof tables>('src/features/copy/copiedtables.ts').function(
+      'isNotCopied',
+      (sound) => (table) => sound(table),
+    ),
+  },
+  {
+    ...part,
+    broken: 'copies what says something about a person',
+    breakage: breaking<typeof tables>('src/features/copy/copiedtables.ts').function(
+      'impersonalColumns',
+      () => () => new Set<string>(),
+    ),
   },
 ]
