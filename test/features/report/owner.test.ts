@@ -157,7 +157,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       const [order] = await rows(
         `select o.customer_name, o.advisor_name, o.technician_name, o.status_name, c.phone, c.email
         from @orders o join @dim_customers c on c.customer_key = o.customer_key
-        where o.number = ${task.order} and o.balance_cents = ${task.cents}`,
+        where o.number = ${task.order} and o.balance_cents ${task.cents === null ? 'is null' : `= ${task.cents}`}`,
       )
       const {
         customer,
