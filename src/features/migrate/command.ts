@@ -64,8 +64,8 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
         ({ step }) => migrateStored({ warehouse, model, clock, signal, observer: step ? { step } : {} }),
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
-      // Such as the views of readers, which are made of these.
-      await context.afterMigration(warehouse)
+      // What others make of ours.
+      for (const feature of invocation.features) await feature.afterMigration?.(context, warehouse)
       const changes = [
         ...made,
         ...views.made,

@@ -54,7 +54,7 @@ async function everything(address: Address, kind: Kind): Promise<string> {
   }
 }
 
-const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 11 })
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 12, seed: 11 })
 const [tenant = 0] = sandbox.tenantIds
 const [odd] = sandbox.store.all(tenant, 'customers')
 /** What goes to quarantine, and what the document doesn't show. */

@@ -44,7 +44,7 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
   afterAll(async () => {
     await reader?.end()
     await shopsync(['revoke', '--role', role, '--config', config])
-    await owner?.query(`drop role ${name}`)
+    await owner?.query(`drop owned by ${name}; drop role ${name}`)
     await owner?.end()
   })
 
@@ -201,7 +201,8 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     await owner.query(
       `drop schema ${name} cascade; create schema ${name}; create table ${name}.theirs (id int)`,
     )
-    expect((await shopsync(['revoke', '--role', role, '--config', config])).code).toBe(0)
+    const revoked = await shopsync(['revoke', '--role', role, '--config', config])
+    expect(revoked.code, revoked.stderr).toBe(0)
     expect(await rowsOf(owner, `select count(*)::int as n from ${name}.theirs`)).toEqual([{ n: 0 }])
     await owner.query(`drop schema ${name} cascade`)
   })

@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
+import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
 import type { LiveReader, ReaderStore, ReaderView, RunStatement, ViewTrouble } from '../viewstore.js'
 
@@ -76,6 +77,18 @@ async function rightsOn(db: Db, role: string, schemas: readonly string[], run: R
 
 const trouble = (message: string, hint: string): ViewTrouble => ({ message, hint })
 
+const noRole = (name: string): ViewTrouble =>
+  trouble(
+    `There is no role ${name}`,
+    `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
+  )
+
+const strangeSchema = (name: string): ViewTrouble =>
+  trouble(
+    `There is a schema ${name} already, which shopsync did not make`,
+    `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
+  )
+
 async function obstacle(
   db: Db,
   { tables, views }: { readonly tables: string; readonly views: string },
@@ -84,11 +97,7 @@ async function obstacle(
 ): Promise<ViewTrouble | undefined> {
   const name = quote(role)
   const facts = await factsOf(db, role, run)
-  if (!facts)
-    return trouble(
-      `There is no role ${name}`,
-      `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
-    )
+  if (!facts) return noRole(name)
   if (facts.is_super || facts.sees_all)
     return trouble(
       `The role ${name} sees everything: it ${facts.is_super ? 'is a superuser' : 'bypasses row security'}`,
@@ -112,11 +121,7 @@ async function obstacle(
       `The role ${name} may read what is of all tenants: it has rights on ${rights.map(({ what }) => what).join(', ')}`,
       `Type: ${[...new Set(rights.map(({ statement }) => statement))].join('; ')}`,
     )
-  if (facts.has_schema && facts.mark !== readerMark(tables))
-    return trouble(
-      `There is a schema ${name} already, which shopsync did not make`,
-      `Choose another role; or, if nobody needs the schema, type: drop schema ${name}`,
-    )
+  if (facts.has_schema && facts.mark !== readerMark(tables)) return strangeSchema(name)
   if (!facts.has_schema && !facts.may_create)
     return trouble(
       `The role that runs shopsync may not create the schema ${name}`,
@@ -196,6 +201,13 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
     )
     return { shown, made, digest: createHash('sha256').update(made.join('\n')).digest('hex').slice(0, 12) }
   }
+  const markOf = async (run: RunStatement, role: string): Promise<string | null | undefined> => {
+    const asked = sql<{ mark: string | null }>`select ${markedWith} as mark
+      from pg_namespace n where n.nspname = ${role}`
+    return (await run(asked.compile(db))).rows[0]?.mark
+  }
+  const roleTrouble = async (run: RunStatement, role: string): Promise<ViewTrouble | undefined> =>
+    (await factsOf(db, role, run)) ? undefined : noRole(quote(role))
   return {
     obstacle: (run, role) => obstacle(db, { tables, views }, run, role),
     isOutdated: async (run, reader, declared) => {
@@ -219,6 +231,10 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
     },
     make: async (run, reader, declared) => {
       const schema = quote(reader.role)
+      const mark = await markOf(run, reader.role)
+      const isStrange = mark !== undefined && mark !== readerMark(tables)
+      const found = isStrange ? strangeSchema(schema) : await roleTrouble(run, reader.role)
+      if (found) throw new Stop(found.message, { exitCode: 2, hint: found.hint })
       const old = await dropping(reader.role, run)
       const { shown, made, digest } = texts(await columnsIn(db, [views], run), reader, declared)
       const statements = [
@@ -233,10 +249,7 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
       return shown.length
     },
     drop: async (run, role) => {
-      const facts = sql<{ mark: string | null }>`select ${markedWith} as mark
-        from pg_namespace n where n.nspname = ${role}`
-      const [found] = (await run(facts.compile(db))).rows
-      if (found?.mark !== readerMark(tables)) return
+      if ((await markOf(run, role)) !== readerMark(tables)) return
       await run(
         sql.raw([...(await dropping(role, run)), `drop schema ${quote(role)}`].join(';\n')).compile(db),
       )
