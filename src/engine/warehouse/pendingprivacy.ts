@@ -68,7 +68,7 @@ export async function privacyStatus({ dialect, model }: Warehouse): Promise<Priv
 type Row = Readonly<Record<string, unknown>>
 
 /** How stored values are to be read while they aren't yet what `privacy` makes of them. */
-export interface StoredForms {
+interface StoredForms {
   /** A row as if all of it were hidden already. */
   row(table: Table, row: Row): Row
   isHidden(table: string, column: string): boolean
