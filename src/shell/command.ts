@@ -114,8 +114,6 @@ export interface CommandContext {
   readyWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
   /** Like `readyWarehouse`, for commands that only change what exists: if there is no warehouse, none is created. */
   existingWarehouse(how?: { readonly takesOver?: boolean }): Promise<Warehouse>
-  /** What features make on the tables when these are up to date. `readyWarehouse` does it. */
-  afterMigration(warehouse: Warehouse): Promise<void>
   /**
    * Everything that work on cursors needs. Without `stamps`, requests get stamps later than everything the warehouse
    * has seen. The source is a share of its own: the next step of a job must not count its requests.

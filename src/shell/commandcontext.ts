@@ -147,7 +147,7 @@ export class OpenContext implements CommandContext {
     if (this.config.warehouse.autoMigrate && !refusal) {
       const changes = await migrate(warehouse, (change) => this.#tellKey(change))
       if (changes.length > 0) this.log.info({ changes: changes.length }, 'Tables brought up to date')
-      await this.afterMigration(warehouse)
+      await this.#afterMigration(warehouse)
       return warehouse
     }
     const [first, ...more] = await plannedChanges(warehouse)
@@ -159,7 +159,7 @@ export class OpenContext implements CommandContext {
     )
   }
 
-  async afterMigration(warehouse: Warehouse): Promise<void> {
+  async #afterMigration(warehouse: Warehouse): Promise<void> {
     for (const feature of this.invocation.features) await feature.afterMigration?.(this, warehouse)
   }
 
@@ -197,7 +197,7 @@ export class OpenContext implements CommandContext {
       besideRows: async (run) => {
         for (const feature of invocation.features) await feature.besideRows?.(run)
       },
-      ...(config.warehouse.autoMigrate && { afterRecompute: () => this.afterMigration(warehouse) }),
+      ...(config.warehouse.autoMigrate && { afterRecompute: () => this.#afterMigration(warehouse) }),
     }
   }
 

@@ -74,11 +74,8 @@ export async function readGrants(warehouse: Warehouse): Promise<Grant[]> {
   }))
 }
 
-const obstacleTo = (warehouse: Warehouse, store: ReaderStore, role: string) =>
-  warehouse.read((db) => store.obstacle((query) => db.executeQuery(query), role))
-
 async function refuseUnready(warehouse: Warehouse, store: ReaderStore, role: string): Promise<void> {
-  const found = await obstacleTo(warehouse, store, role)
+  const found = await warehouse.read((db) => store.obstacle((query) => db.executeQuery(query), role))
   if (found) throw new Stop(`${found.message}; nothing was granted`, { exitCode: 2, hint: found.hint })
 }
 
@@ -202,12 +199,6 @@ export async function remakeReaders(
       readers.isOutdated((query) => db.executeQuery(query), reader, readerViews),
     )
     if (!isOutdated) continue
-    // Such as a role that was dropped, or, in a copy of a warehouse, a schema of that name that isn't ours.
-    const obstacle = await obstacleTo(warehouse, readers, grant.role)
-    if (obstacle) {
-      done.push({ role: grant.role, trouble: obstacle.message })
-      continue
-    }
     try {
       await warehouse.transaction((session) =>
         readers.make((query) => session.run(query), reader, readerViews),
@@ -222,9 +213,6 @@ export async function remakeReaders(
   return done
 }
 
-const stillNames = (role: string, why: string): string =>
-  `The views of the role ${role} still name the tenant: ${why}`
-
 /** Takes a forgotten tenant from everyone who sees it. Returns why somebody's views still name it; null if none do. */
 export async function takeFromReaders(
   warehouse: Warehouse,
@@ -236,11 +224,6 @@ export async function takeFromReaders(
     const tenants = grant.tenants.filter((id) => String(id) !== String(tenantId))
     if (!readers || tenants.length === grant.tenants.length) continue
     const reader = { ...asReader(grant), tenants }
-    const obstacle = tenants.length > 0 ? await obstacleTo(warehouse, readers, grant.role) : undefined
-    if (obstacle) {
-      left ??= stillNames(grant.role, obstacle.message)
-      continue
-    }
     try {
       await warehouse.transaction((session) =>
         leave(warehouse, (query) => session.run(query), { readers, reader }),
@@ -248,7 +231,7 @@ export async function takeFromReaders(
     } catch (error) {
       const found = error instanceof Stop ? error : troubleOf(error)
       if (!found) throw error
-      left ??= stillNames(grant.role, found.message)
+      left ??= `The views of the role ${grant.role} still name the tenant: ${found.message}`
     }
   }
   return left
@@ -262,7 +245,7 @@ export async function watchReaders(
   if (!readers) return []
   const found = []
   for (const { role } of await readGrants(warehouse)) {
-    const trouble = await obstacleTo(warehouse, readers, role)
+    const trouble = await warehouse.read((db) => readers.obstacle((query) => db.executeQuery(query), role))
     if (trouble) found.push({ role, ...trouble })
   }
   return found

@@ -87,6 +87,12 @@ async function rightsOn(db: Db, role: string, schemas: readonly string[], run: R
 
 const trouble = (message: string, hint: string): ViewTrouble => ({ message, hint })
 
+const noRole = (name: string): ViewTrouble =>
+  trouble(
+    `There is no role ${name}`,
+    `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
+  )
+
 const strangeSchema = (name: string): ViewTrouble =>
   trouble(
     `There is a schema ${name} already, which shopsync did not make`,
@@ -101,11 +107,7 @@ async function obstacle(
 ): Promise<ViewTrouble | undefined> {
   const name = quote(role)
   const facts = await factsOf(db, { tables, role }, run)
-  if (!facts)
-    return trouble(
-      `There is no role ${name}`,
-      `As a role that may create roles, type: create role ${name} login password '…'; shopsync makes no roles and no passwords`,
-    )
+  if (!facts) return noRole(name)
   if (facts.is_super || facts.sees_all)
     return trouble(
       `The role ${name} sees everything: it ${facts.is_super ? 'is a superuser' : 'bypasses row security'}`,
@@ -219,6 +221,8 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
       from pg_namespace n where n.nspname = ${role}`
     return (await run(asked.compile(db))).rows[0]?.mark
   }
+  const roleTrouble = async (run: RunStatement, role: string): Promise<ViewTrouble | undefined> =>
+    (await factsOf(db, role, run)) ? undefined : noRole(quote(role))
   return {
     obstacle: (run, role) => obstacle(db, { tables, views }, run, role),
     isOutdated: async (run, reader, declared) => {
@@ -243,10 +247,9 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
     make: async (run, reader, declared) => {
       const schema = quote(reader.role)
       const mark = await markOf(run, reader.role)
-      if (mark !== undefined && mark !== readerMark(tables)) {
-        const { message, hint } = strangeSchema(schema)
-        throw new Stop(message, { exitCode: 2, hint })
-      }
+      const isStrange = mark !== undefined && mark !== readerMark(tables)
+      const found = isStrange ? strangeSchema(schema) : await roleTrouble(run, reader.role)
+      if (found) throw new Stop(found.message, { exitCode: 2, hint: found.hint })
       const old = await dropping(reader.role, run)
       const { shown, made, digest } = texts(await columnsIn(db, [views], run), reader, declared)
       const statements = [
