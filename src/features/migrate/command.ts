@@ -65,7 +65,7 @@ Hides what is stored already as soon as privacy hides more. What privacy hides n
       )
       const later = views.isPostponed ? (await makeViewsOf(context, warehouse)).made : []
       // Such as the views of readers, which are made of these.
-      await context.afterMigration(warehouse)
+      for (const feature of invocation.features) await feature.afterMigration?.(context, warehouse)
       const changes = [
         ...made,
         ...views.made,

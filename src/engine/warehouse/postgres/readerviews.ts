@@ -222,7 +222,7 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
     return (await run(asked.compile(db))).rows[0]?.mark
   }
   const roleTrouble = async (run: RunStatement, role: string): Promise<ViewTrouble | undefined> =>
-    (await factsOf(db, role, run)) ? undefined : noRole(quote(role))
+    (await factsOf(db, { tables, role }, run)) ? undefined : noRole(quote(role))
   return {
     obstacle: (run, role) => obstacle(db, { tables, views }, run, role),
     isOutdated: async (run, reader, declared) => {
