@@ -183,6 +183,12 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     write(config, preset)
     await done(config, 'sync')
     const other = Buffer.alloc(32, 8).toString('base64')
+    const before = await reopen(address)
+    // Nothing lists it any more, so no reading replaces its pseudonym.
+    await sql`insert into ${sql.table(kind.name === 'sqlite' ? 'customers' : `${address.schema}.customers`)}
+      (tenant_id, id, last_name, updated_at, _synced_at) values (${tenant}, 987654, ${`h1:${'a'.repeat(22)}`},
+      '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`.execute(before.db)
+    await before.close()
     write(config, { ...preset, key: other })
     const refused = await shopsync(['sync', '--config', config])
     expect(refused.code).toBe(2)
