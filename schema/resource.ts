@@ -71,6 +71,13 @@ export interface Field<K extends Kind = Kind> {
   /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
   readonly dated?: boolean
   readonly personal?: Personal
+  /**
+   * What is forgotten with whom. `self`: once the record that it refers to is forgotten, so is its own record. `other`:
+   * once all records that refer to a record are forgotten, so is that one.
+   */
+  readonly forgets?: 'self' | 'other'
+  /** For an id of records of several resources: the field with the entity whose record it is. */
+  readonly typedBy?: string
 }
 
 /** A nested object: flattened into its owner's columns, joined by `_`. */
@@ -163,13 +170,12 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly computed?: Computed
   /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
   readonly undeclared?: Personal
+  /** Its records are persons, who can be forgotten one by one. */
+  readonly forgettable?: true
   readonly fields: F
 }
 
-interface FieldOptions {
-  readonly indexed?: boolean
-  readonly dated?: boolean
-}
+type FieldOptions = Partial<Pick<Field, 'indexed' | 'dated' | 'forgets'>>
 
 export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
   type: 'field',
@@ -278,6 +284,7 @@ type Declared<N extends string, S extends string, F extends Shape> = Pick<
       | 'rungBy'
       | 'computed'
       | 'undeclared'
+      | 'forgettable'
     >
   >
 

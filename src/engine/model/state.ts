@@ -34,6 +34,24 @@ export const stateTables = {
       forgotten_at: timestamp('When it was forgotten.'),
     },
   }),
+  sync_forgotten_records: define({
+    doc: 'Forgotten customers, and the records that were forgotten with them. They are stored without what says something about a person, until `shopsync forget --customer ID --lift`.',
+    vouches: true,
+    key: ['tenant_id', 'resource', 'record_id'],
+    indexes: [['tenant_id', 'owner_id']],
+    fields: {
+      ...cursor,
+      record_id: id('Id of the record.'),
+      owner_id: id('Id of the customer with whom it was forgotten.'),
+      state: text(
+        '`hidden`: it is stored without personal values. `kept`: it is not, since it belongs to other customers too. `wanted`: it belongs to another customer by now, and is requested by id.',
+      ),
+      since: timestamp('When it got here.'),
+      receipt: json(
+        'For the customer: when the work began and was done, rows by table, what was kept and what is left; null for other records.',
+      ),
+    },
+  }),
   sync_cursors: define({
     doc: 'The progress of each cursor: one resource of one tenant.',
     vouches: true,
@@ -226,6 +244,9 @@ export const stateTables = {
       ),
       stamps_until: timestamp(
         "No `_synced_at` of this holder is later. Moves forward with the expiry; after the holder's end, its last one.",
+      ),
+      forgotten: integer(
+        'How often `sync_forgotten_records` has changed: a page that was prepared before a change is prepared again. null: never.',
       ),
     },
   }),

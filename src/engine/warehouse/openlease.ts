@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Stamps } from '../base/clock.js'
 import { fromMicros } from '../base/timestamp.js'
+import { readForgottenRecords } from './forgotten.js'
 import { type Hidden, hideStored } from './hiding.js'
 import {
   claimLease,
@@ -112,6 +113,7 @@ export async function openLease(
   let hidden: Hidden = { done: [], left: null }
   try {
     await warehouse.learnRules()
+    if (lease.hasForgotten) await readForgottenRecords(held)
     if (rowSettings) hidden = await hideNow(held, clock)
   } catch (error) {
     await giveBack(warehouse, lease)

@@ -34,6 +34,7 @@ interface InboxOptions {
 const model: Model = {
   ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
   ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
+  forgotten: { generation: 0, tenants: new Map(), histories: [] },
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {

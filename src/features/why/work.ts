@@ -15,6 +15,7 @@ import { flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
+import { readForgottenThere } from '../../engine/warehouse/forgotten.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -263,6 +264,7 @@ async function tell(
  */
 export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
   const known = tableOf(deps.model, question.table)
+  await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
   const belongs = await belongsTo(deps.warehouse, deps.source.address)
   const told: Told[] = []

@@ -1,4 +1,5 @@
 import type { NumberForm } from '../../base/numbertoken.js'
+import type { PageForgotten } from '../forgotten.js'
 
 /**
  * A value in the form that a dialect takes: converted to its kind. Timestamps are canonical text, json is JSON text.
@@ -50,6 +51,8 @@ export interface FlatPage<Rows = Map<string, Tuple[]>> {
   /** Records that couldn't be stored at all: no usable id or updated_at. */
   readonly unstorable: number
   readonly drift: DriftEntry[]
+  /** Which records it knew to be forgotten. Absent while nobody is. */
+  readonly forgotten?: PageForgotten
 }
 
 /** How to read the numbers of a page if the plain values of its records aren't enough. */
