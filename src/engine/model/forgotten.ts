@@ -22,10 +22,12 @@ export interface Forgotten {
 export interface ForgottenSets {
   /** For tenants that have no set. */
   generation: Int64
-  readonly tenants: Map<Int64, Forgotten>
+  tenants: Map<Int64, Forgotten>
   /** The tables of versions that exist. */
   histories: readonly string[]
 }
+
+export const noneForgotten = (): ForgottenSets => ({ generation: 0, tenants: new Map(), histories: [] })
 
 /** A field of a resource's records by which one is forgotten with another. */
 export interface ForgetLink {

@@ -6,7 +6,7 @@ import { derivedTables } from '../../../schema/index.js'
 import { field, type Int64, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
 import { compileFlatten } from './flatten/flatten.js'
-import { compileForget, type Forgotten, type ForgetPlan, type ForgottenSets, forgetPlans } from './forgotten.js'
+import { compileForget, type Forgotten, type ForgetPlan, type ForgottenSets, forgetPlans, noneForgotten } from './forgotten.js'
 import { historyName, historyTable } from './historytable.js'
 import { type HiddenColumn, HiddenPlaces, hiddenIn, hidePage, noPrivacy, type Privacy } from './privacy.js'
 import type { Model, ResourceModel } from './resourcemodel.js'
@@ -90,7 +90,7 @@ export function model(
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
   const plans = forgetPlans(declared, (name) => Object.keys(settings[name]?.columns ?? {}))
-  const forgotten: ForgottenSets = { generation: 0, tenants: new Map(), histories: [] }
+  const forgotten = noneForgotten()
   const list = declared.map(
     (resource): ResourceModel => ({
       name: resource.name,

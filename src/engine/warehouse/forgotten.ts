@@ -48,10 +48,7 @@ export async function readForgottenRecords(warehouse: Source, tenantId?: Int64):
       const ids = records.get(resource) ?? new Map<Int64, boolean>()
       found.set(tenant_id, records.set(resource, ids.set(record_id, state === 'hidden')))
     }
-    if (tenantId === undefined) {
-      forgotten.generation = generation
-      forgotten.tenants.clear()
-    }
+    if (tenantId === undefined) Object.assign(forgotten, { generation, tenants: new Map() })
     for (const [tenant, records] of found) forgotten.tenants.set(tenant, { generation, records })
   })
 }

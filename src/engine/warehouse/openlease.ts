@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Stamps } from '../base/clock.js'
 import { fromMicros } from '../base/timestamp.js'
+import { noneForgotten } from '../model/forgotten.js'
 import { readForgottenRecords } from './forgotten.js'
 import { type Hidden, hideStored } from './hiding.js'
 import {
@@ -114,6 +115,7 @@ export async function openLease(
   try {
     await warehouse.learnRules()
     if (lease.hasForgotten) await readForgottenRecords(held)
+    else Object.assign(warehouse.model.forgotten, noneForgotten())
     if (rowSettings) hidden = await hideNow(held, clock)
   } catch (error) {
     await giveBack(warehouse, lease)

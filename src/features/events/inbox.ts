@@ -9,6 +9,7 @@ import type { Clock } from '../../engine/base/clock.js'
 import { Bug } from '../../engine/base/errors.js'
 import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
+import { noneForgotten } from '../../engine/model/forgotten.js'
 import { noPrivacy } from '../../engine/model/privacy.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
@@ -34,7 +35,7 @@ interface InboxOptions {
 const model: Model = {
   ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
   ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
-  forgotten: { generation: 0, tenants: new Map(), histories: [] },
+  forgotten: noneForgotten(),
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {
