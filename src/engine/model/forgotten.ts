@@ -4,11 +4,12 @@
  * does so before anything else sees the page, so every way into the warehouse does. warehouse/forgotten.ts keeps the
  * sets; a warehouse in which nobody was forgotten has none, and its pages pass untouched.
  */
+import { derivedTables } from '../../../schema/index.js'
 import type { Field, Int64, Resource } from '../../../schema/resource.js'
 import type { FlatPage, Tuple, Value } from './flatten/batch.js'
 import { nameColumn } from './flatten/recordname.js'
 import { type HiddenColumn, HiddenPlaces } from './privacy.js'
-import { type Column, placeOf, type Table, tablesOf } from './table.js'
+import { type Column, derivedTable, placeOf, type Table, tablesOf } from './table.js'
 
 /** The records of one tenant that were forgotten. */
 export interface Forgotten {
@@ -40,6 +41,8 @@ export interface ForgetLink {
 /** How the records of a resource are forgotten. */
 export interface ForgetPlan {
   readonly resource: Resource
+  /** The tables that its records are written to, its own first. */
+  readonly tables: readonly Table[]
   /** Other records are forgotten with these, so their ids are kept. */
   readonly isEntered: boolean
   readonly self: readonly ForgetLink[]
@@ -91,16 +94,19 @@ export function forgetPlans(
   return new Map(
     all.map((resource) => {
       const names = new Set(promoted(resource.name))
-      const columns = tablesOf(resource).flatMap((table) => {
-        const personal = table.columns.filter((column) => isPersonal(column, (name) => names.has(name)))
-        return [[table.name, personal.map(({ name }) => name)] as const]
+      const derived = Object.values(derivedTables).filter(({ of }) => of === resource.name)
+      const tables = [...tablesOf(resource), ...derived.map(derivedTable)]
+      const columns = tables.map((table) => {
+        const isOwn = (name: string): boolean => table.role === 'root' && names.has(name)
+        const personal = table.columns.filter((column) => isPersonal(column, isOwn))
+        return [table.name, personal.map(({ name }) => name)] as const
       })
       const isEntered =
         resource.forgettable === true ||
         all.some((one) => linksOf(one, 'self').some((link) => refersTo(link, one, resource)))
       const links = { self: linksOf(resource, 'self'), other: linksOf(resource, 'other') }
       const places = new HiddenPlaces(resource, new Map(columns.map(([name, nulls]) => [name, dropped(nulls)])))
-      return [resource.name, { resource, isEntered, ...links, columns: new Map(columns), places }]
+      return [resource.name, { resource, tables, isEntered, ...links, columns: new Map(columns), places }]
     }),
   )
 }
@@ -131,7 +137,7 @@ interface Places {
 }
 
 const placesOf = (plan: ForgetPlan): Places[] =>
-  tablesOf(plan.resource).map((table) => ({
+  plan.tables.map((table) => ({
     table,
     owner: placeOf(table, table.owner ?? 'id'),
     nulls: (plan.columns.get(table.name) ?? []).map((name) => placeOf(table, name)),
@@ -140,10 +146,9 @@ const placesOf = (plan: ForgetPlan): Places[] =>
 
 /** Whether a record is forgotten with another one. `names`: resources by entity. */
 function linkReader(
-  { resource, self }: ForgetPlan,
+  { self, tables: [root] }: ForgetPlan,
   names: ReadonlyMap<string, string>,
 ): (tuple: Tuple, isHidden: (resource: string, id: Value) => boolean) => boolean {
-  const [root] = tablesOf(resource)
   const links = self.map(({ column, of, typedBy }) => ({
     of,
     at: root ? placeOf(root, column) : -1,

@@ -15,7 +15,6 @@ import { type ForgetLink, type ForgetPlan, type PageForgotten, refersTo, rowsGo 
 import { historyName } from "../model/historytable.js"
 import { historyNames } from "../model/registry.js"
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
-import { tablesOf } from '../model/table.js'
 import type { Reader } from './cursors.js'
 import { type Db, readJson, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
@@ -58,16 +57,16 @@ export async function readForgottenThere(warehouse: Source & { has(name: string)
   if (await warehouse.has('sync_forgotten_records')) await readForgottenRecords(warehouse)
 }
 
-/** Ids of one resource's records: a list, or a query for them. */
+/** Ids of one resource's records: a list, or a query for them in parentheses, as Kysely puts it into a statement. */
 type Ids = readonly Int64[] | RawBuilder<{ id: Int64 }>
 
-const among = (ids: Ids): RawBuilder<unknown> => (isList(ids) ? sql`(${sql.join(ids)})` : sql`(${ids})`)
+const among = (ids: Ids): RawBuilder<unknown> => (isList(ids) ? sql`(${sql.join(ids)})` : ids)
 
 const isList = (ids: Ids): ids is readonly Int64[] => Array.isArray(ids)
 
 /** As quarantine names records. */
 const namesAmong = (ids: Ids): RawBuilder<unknown> =>
-  isList(ids) ? sql`(${sql.join(ids.map(String))})` : sql`(select cast(i.id as text) from (${ids}) as i)`
+  isList(ids) ? sql`(${sql.join(ids.map(String))})` : sql`(select cast(i.id as text) from ${ids} as i)`
 
 /** What is known about a customer who was forgotten. Nothing in it says who that was. */
 export interface Receipt {
@@ -419,7 +418,7 @@ export class ForgetStatements {
         sql<string>`${sql.lit(target.resource.name)}`.as('resource'),
         sql<Int64>`${here}`.as('record_id'),
         eb.fn.min('f.owner_id').as('owner_id'),
-        sql<string>`case when exists (${others}) then 'kept' else 'hidden' end`.as('state'),
+        sql<string>`case when exists ${others} then 'kept' else 'hidden' end`.as('state'),
         eb.fn.min('f.since').as('since'),
       ])
       .where('r.tenant_id', '=', this.tenantId)
@@ -484,8 +483,8 @@ export class ForgetStatements {
   /** Empties the rows of these records, their versions and what is in quarantine for them. */
   *#rows(plan: ForgetPlan, ids: Ids): Generator<Emptying> {
     const { db, tenantId } = this
-    const { resource, columns } = plan
-    for (const one of tablesOf(resource)) {
+    const { resource, tables, columns } = plan
+    for (const one of tables) {
       const { name, owner = 'id' } = one
       const nulls = columns.get(name) ?? []
       const here = sql<boolean>`${sql.ref(owner)} in ${among(ids)}`
