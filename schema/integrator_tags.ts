@@ -22,6 +22,6 @@ export default defineResource({
       typedBy: 'taggable_type',
     }),
     name: text('Tag name.'),
-    value: personal('text', 'drop', text('Tag value.')),
+    value: personal('text', 'hash', text('Tag value.')),
   },
 })

@@ -12,5 +12,13 @@ export const nameFields: Readonly<Record<string, readonly (readonly string[])[]>
   vendors: [['name']],
 }
 
+/**
+ * Fields that the document doesn't show and views do, each by itself. They are stored with the record, as its name is,
+ * in columns of these names after a `_`. A `year` has four digits; anything else counts as none.
+ */
+export const shownFields: Readonly<Record<string, Readonly<Record<string, 'text' | 'year'>>>> = {
+  vehicles: { year: 'year', make: 'text', model: 'text' },
+}
+
 /** The record that may contain a shop's time zone, and its field, which the document doesn't show. */
 export const zoneField = { resource: 'shops', field: 'time_zone' } as const

@@ -30,29 +30,45 @@ function balances(q: ViewWords): PlainLeg {
       select o.tenant_id, o.shop_id, o.repair_order_id, o.total_cents, ${month} as month, ${sane('p.amount_cents')} as cents
       from {payments} p join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id ${paid.join}
       where p._deleted_at is null and ${known}`
-  const over = 'over (partition by y.tenant_id, y.shop_id, y.repair_order_id order by y.month)'
+  const ofOrder = 'over (partition by y.tenant_id, y.shop_id, y.repair_order_id order by y.month)'
+  const owed = '(case when x.balance > 0 then x.balance else 0 end)'
+  const before = `lag(${owed}) over (partition by x.tenant_id, x.shop_id, x.repair_order_id order by x.month)`
+  // What each order changes in a month is added up for its shop: few rows remain to be repeated month after month.
   return {
     select: { tenant_id: 'r.tenant_id', shop_id: 'r.shop_id', period: 'm.month', reckoned: 'r.balance' },
     from: `(
-      select y.tenant_id, y.shop_id, y.month, y.total_cents - sum(coalesce(y.cents, 0)) ${over} as balance,
-        lead(y.month) ${over} as next_month
-      from (${rows}) y) r
+      select w.tenant_id, w.shop_id, w.month, w.balance,
+        lead(w.month) over (partition by w.tenant_id, w.shop_id order by w.month) as next_month
+      from (
+        select v.tenant_id, v.shop_id, v.month,
+          sum(v.change) over (partition by v.tenant_id, v.shop_id order by v.month) as balance,
+          row_number() over (partition by v.tenant_id, v.shop_id, v.month order by v.month) as place
+        from (
+          select x.tenant_id, x.shop_id, x.month, ${owed} - coalesce(${before}, 0) as change
+          from (
+            select y.tenant_id, y.shop_id, y.repair_order_id, y.month,
+              y.total_cents - sum(coalesce(y.cents, 0)) ${ofOrder} as balance
+            from (${rows}) y) x) v) w
+      where w.place = 1) r
       join months m on ${during('r.month', 'r.next_month')} and ${sofar(q)}
-      where r.balance > 0`,
+      where r.balance <> 0`,
   }
 }
 
-/** Months in which a payment counted that was deleted later: nobody knows what was owed then. */
+/**
+ * Months in which a payment counted that was deleted later: nobody knows what was owed then. The condition is turned
+ * around, not written as a negative: so it follows `report.unlisted`, as that of all rows does.
+ */
 function deletedPayments(q: ViewWords): PlainLeg {
   const paid = q.plainDays.shopDay('d', 'o.tenant_id', 'o.shop_id', 'p.created_at')
-  const gone = q.plainDays.shopDay('g', 'o.tenant_id', 'o.shop_id', 'p._deleted_at')
+  const gone = q.plainDays.shopDay('g', 'o.tenant_id', 'o.shop_id', 'coalesce(p._deleted_at, p._unlisted_at)')
   return {
     select: { tenant_id: 'z.tenant_id', shop_id: 'z.shop_id', period: 'm.month', unsure: '1' },
     from: `(
       select o.tenant_id, o.shop_id, ${q.month(paid.day)} as month, ${q.month(gone.day)} as gone
       from {payments} p join {repair_order_totals} o on o.tenant_id = p.tenant_id and o.repair_order_id = p.repair_order_id
         ${paid.join} ${gone.join}
-      where p._deleted_at is not null) z
+      where not (p._deleted_at is null)) z
       join months m on ${during('z.month', 'z.gone')} and ${sofar(q)}`,
   }
 }
@@ -67,7 +83,7 @@ const opened = (q: ViewWords): PlainLeg => ({
 /** The columns `reckoned` and `unsure` of each shop and month. */
 export const reckonedLegs = (q: ViewWords): PlainLeg[] => [balances(q), deletedPayments(q), opened(q)]
 
-/** A snapshot's figure goes before what is reckoned. */
+/** A snapshot's figure takes precedence over what is reckoned. */
 export const orReckoned = (snapshot: string): string =>
   `case when ${snapshot} is not null then ${snapshot} when ${isReckoned(snapshot)} then coalesce(x.reckoned, 0) end`
 

@@ -175,7 +175,7 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly fields: F
 }
 
-type FieldOptions = Partial<Pick<Field, 'indexed' | 'dated' | 'forgets'>>
+type FieldOptions = Pick<Field, 'indexed' | 'dated' | 'forgets'>
 
 export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
   type: 'field',
@@ -224,13 +224,10 @@ export const object = <F extends Shape>(fields: F, doc: string): Nested<F> => ({
   fields,
 })
 
-interface ChildOptions<T extends string, F extends Shape, O extends string> {
-  readonly table: T
-  readonly key: 'id' | 'position'
-  readonly ownerColumn?: O
-  readonly moves?: boolean
-  readonly fields: F
-}
+type ChildOptions<T extends string, F extends Shape, O extends string> = Omit<
+  Children<T, F, O>,
+  'type' | 'doc'
+>
 
 export const many = <const T extends string, F extends Shape, const O extends string = never>(
   options: ChildOptions<T, F, O>,
@@ -242,20 +239,13 @@ export const one = <const T extends string, F extends Shape, const O extends str
   doc: string,
 ): Children<T, F, O> => ({ type: 'one', doc, ...options })
 
-interface ScalarOptions<T extends string, C extends string, K extends Kind, I extends 'value' | 'position'> {
-  readonly table: T
-  readonly column: C
-  readonly key: I
-  readonly of: Field<K>
-}
-
 export const scalars = <
   const T extends string,
   const C extends string,
   K extends Kind,
   const I extends 'value' | 'position',
 >(
-  options: ScalarOptions<T, C, K, I>,
+  options: Omit<Scalars<T, C, K, I>, 'type' | 'doc'>,
   doc: string,
 ): Scalars<T, C, K, I> => ({ type: 'scalars', doc, ...options })
 

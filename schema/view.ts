@@ -52,7 +52,7 @@ export interface ViewColumn<K extends ViewKind = ViewKind> {
   readonly references?: string
   /** Never null, whatever the API sends. */
   readonly isAlways?: boolean
-  /** It says something about a person: it comes from a field that `personal` marks (resource.ts). */
+  /** It says who a person is, or what was written about them: it shows a field that a preset of `personal` hides. */
   readonly personal?: true
   /** For those who run the program: readers of some tenants see null. */
   readonly internal?: true
@@ -177,6 +177,12 @@ export const defineView = <const N extends string, const C extends Columns>(view
 /** Columns taken as they are: `...takes('t', 'number', 'state')` for `number: 't.number', state: 't.state'`. */
 export const takes = <const N extends string>(alias: string, ...names: readonly N[]): Record<N, string> =>
   Object.fromEntries(names.map((name) => [name, `${alias}.${name}`])) as Record<N, string>
+
+const summable: readonly string[] = ['cents', 'hours', 'integer']
+
+/** Whether a sum of such values means something: not that of prices, nor of running totals. */
+export const isSummable = ({ kind, unit = '' }: { readonly kind: string; readonly unit?: string }): boolean =>
+  summable.includes(kind) && !/^cents ./.test(unit)
 
 type More = Partial<Pick<ViewColumn, 'unit' | 'references' | 'personal' | 'internal'>>
 

@@ -183,7 +183,39 @@ const sumOf = (values: readonly (Whole | null)[]): Whole | null =>
 
 const exceeds = (discount: Whole, gross: Whole): boolean => discount > 0 && discount > gross
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one line for each part of the bill
+/** What is stored with the services and lines. */
+function linesOf(
+  {
+    services,
+    order,
+    settings,
+  }: {
+    readonly services: ReturnType<typeof allServices>
+    readonly order: StoredRow
+    readonly settings: RuleSettings
+  },
+  { labor, parts, sublets, hazmats }: Bases,
+  nets: ReturnType<typeof shareOut>['nets'],
+  hours: ReturnType<typeof laborOf>['hoursOfLines'],
+) {
+  return {
+    repair_order_services: servicesOf(
+      services,
+      { order, settings },
+      {
+        labor: { lines: labor.lines, nets: nets.labor.values, hours },
+        parts: { lines: parts.lines, nets: nets.parts.values },
+        sublets: { lines: sublets.lines, nets: nets.sublets.values },
+        hazmats: { lines: hazmats.lines, nets: nets.hazmats.values },
+      },
+    ),
+    repair_order_labors: nets.labor.values,
+    repair_order_parts: nets.parts.values,
+    repair_order_sublets: nets.sublets.values,
+    repair_order_hazmats: nets.hazmats.values,
+  }
+}
+
 export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSettings) {
   const services = allServices(record)
   const { lines: labor, hoursOfLines, hours, ratedHours } = laborOf(record, services)
@@ -212,22 +244,7 @@ export function billOf(record: WholeRecord, order: StoredRow, settings: RuleSett
   const { nets, exempt, supplyFeeTax, unsharedDiscount } = shareOut(order, bases, taxes, settings)
   const taxableSales = taxableOf(order, bases, nets)
   return {
-    lines: {
-      repair_order_services: servicesOf(
-        services,
-        { order, settings },
-        {
-          labor: { lines: labor, nets: nets.labor.values, hours: hoursOfLines },
-          parts: { lines: parts, nets: nets.parts.values },
-          sublets: { lines: sublets, nets: nets.sublets.values },
-          hazmats: { lines: hazmats, nets: nets.hazmats.values },
-        },
-      ),
-      repair_order_labors: nets.labor.values,
-      repair_order_parts: nets.parts.values,
-      repair_order_sublets: nets.sublets.values,
-      repair_order_hazmats: nets.hazmats.values,
-    },
+    lines: linesOf({ services, order, settings }, bases, nets, hoursOfLines),
     supplyFeeTax,
     unsharedDiscount,
     exemptSales: order.taxable === true ? exempt : order.taxable === false ? sales : null,

@@ -26,5 +26,6 @@ export function orderDays(order: StoredRow, { dayOf, localOf, minutesBetween }: 
     due_in_at_local: local(dueIn),
     due_out_on: on(dueOut),
     due_out_at_local: local(dueOut),
+    updated_at_local: local(order.updated_at),
   }
 }

@@ -146,6 +146,7 @@ const fields = {
   due_in_at_local: shown('the vehicle is to be dropped off'),
   due_out_on: day("The day the vehicle is to be picked up, in the shop's time zone."),
   due_out_at_local: shown('the vehicle is to be picked up'),
+  updated_at_local: shown('it was last changed at the source'),
 }
 
 /** The columns to read from each table. */
@@ -162,6 +163,7 @@ const reads = {
     'status_id',
     'customer_source',
     'created_at',
+    'updated_at',
     'started_at',
     'closed_at',
     'picked_up_at',
@@ -197,82 +199,61 @@ function hasFixedPrice(extra: Stored | undefined): boolean {
 }
 
 /**
- * A single literal: an object that starts with a spread is filled name by name, which takes longer than the whole
- * formula.
+ * A literal, to which the days are added: an object that starts with a spread is filled name by name, which takes
+ * longer than the whole formula.
  */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one line for each column
 function totalsOf(record: WholeRecord, settings: RuleSettings): Derivation<typeof fields> {
   const [order] = record.rows.repair_orders ?? []
   if (!order) return { rows: [] }
   const bill = billOf(record, order, settings)
-  const days = orderDays(order, settings)
-  return {
-    rows: [
-      {
-        repair_order_key: `${record.tenantId}-${order.id}`,
-        number: order.number ?? null,
-        shop_id: order.shop_id ?? null,
-        customer_id: order.customer_id ?? null,
-        vehicle_id: order.vehicle_id ?? null,
-        technician_id: order.technician_id ?? null,
-        advisor_id: order.advisor_id ?? null,
-        state: order.state ?? null,
-        status_id: order.status_id ?? null,
-        customer_source: order.customer_source ?? null,
-        created_on: days.created_on,
-        started_on: days.started_on,
-        closed_on: days.closed_on,
-        picked_up_on: days.picked_up_on,
-        labor_hours: asNumber(bill.hours),
-        rated_labor_hours: asNumber(bill.ratedHours),
-        labor_cents: bill.gross.labor,
-        labor_discount_cents: bill.laborDiscount,
-        parts_cents: bill.gross.parts,
-        parts_discount_cents: bill.partsDiscount,
-        sublets_cents: bill.gross.sublets,
-        hazmats_cents: bill.gross.hazmats,
-        sales_cents: bill.sales,
-        supply_fee_cents: bill.supplyFee,
-        labor_tax_cents: bill.taxes.labor,
-        parts_tax_cents: bill.taxes.parts,
-        sublets_tax_cents: bill.taxes.sublets,
-        hazmats_tax_cents: bill.taxes.hazmats,
-        tax_cents: bill.tax,
-        total_cents: bill.total,
-        parts_cost_cents: bill.partsCost,
-        sublets_cost_cents: bill.subletsCost,
-        gross_profit_cents: bill.grossProfit,
-        paid_cents: bill.paid,
-        payments: record.rows.repair_order_payments?.length ?? 0,
-        balance_cents: bill.total === null ? null : minus(bill.total, bill.paid),
-        minutes_to_start: days.minutes_to_start,
-        minutes_in_work: days.minutes_in_work,
-        minutes_to_pick_up: days.minutes_to_pick_up,
-        lines_without_price: bill.withoutPrice,
-        lines_without_cost: bill.withoutCost,
-        supply_fee_unknown: bill.supplyFee === null,
-        discount_exceeds_gross: bill.discountExceedsGross,
-        fixed_price_ignored: hasFixedPrice(order._extra),
-        lines_in_quarantine: bill.inQuarantine,
-        total_unknown: bill.total === null,
-        supply_fee_tax_cents: bill.supplyFeeTax,
-        unshared_discount_cents: bill.unsharedDiscount,
-        created_at_local: days.created_at_local,
-        closed_at_local: days.closed_at_local,
-        closed_at: order.closed_at ?? null,
-        exempt_sales_cents: bill.exemptSales,
-        taxable_sales_cents: bill.taxableSales,
-        untaxed_sales_cents: bill.untaxedSales,
-        started_at_local: days.started_at_local,
-        picked_up_at_local: days.picked_up_at_local,
-        due_in_on: days.due_in_on,
-        due_in_at_local: days.due_in_at_local,
-        due_out_on: days.due_out_on,
-        due_out_at_local: days.due_out_at_local,
-      },
-    ],
-    lines: bill.lines,
+  const row = {
+    repair_order_key: `${record.tenantId}-${order.id}`,
+    number: order.number ?? null,
+    shop_id: order.shop_id ?? null,
+    customer_id: order.customer_id ?? null,
+    vehicle_id: order.vehicle_id ?? null,
+    technician_id: order.technician_id ?? null,
+    advisor_id: order.advisor_id ?? null,
+    state: order.state ?? null,
+    status_id: order.status_id ?? null,
+    customer_source: order.customer_source ?? null,
+    labor_hours: asNumber(bill.hours),
+    rated_labor_hours: asNumber(bill.ratedHours),
+    labor_cents: bill.gross.labor,
+    labor_discount_cents: bill.laborDiscount,
+    parts_cents: bill.gross.parts,
+    parts_discount_cents: bill.partsDiscount,
+    sublets_cents: bill.gross.sublets,
+    hazmats_cents: bill.gross.hazmats,
+    sales_cents: bill.sales,
+    supply_fee_cents: bill.supplyFee,
+    labor_tax_cents: bill.taxes.labor,
+    parts_tax_cents: bill.taxes.parts,
+    sublets_tax_cents: bill.taxes.sublets,
+    hazmats_tax_cents: bill.taxes.hazmats,
+    tax_cents: bill.tax,
+    total_cents: bill.total,
+    parts_cost_cents: bill.partsCost,
+    sublets_cost_cents: bill.subletsCost,
+    gross_profit_cents: bill.grossProfit,
+    paid_cents: bill.paid,
+    payments: record.rows.repair_order_payments?.length ?? 0,
+    balance_cents: bill.total === null ? null : minus(bill.total, bill.paid),
+    lines_without_price: bill.withoutPrice,
+    lines_without_cost: bill.withoutCost,
+    supply_fee_unknown: bill.supplyFee === null,
+    discount_exceeds_gross: bill.discountExceedsGross,
+    fixed_price_ignored: hasFixedPrice(order._extra),
+    lines_in_quarantine: bill.inQuarantine,
+    total_unknown: bill.total === null,
+    supply_fee_tax_cents: bill.supplyFeeTax,
+    unshared_discount_cents: bill.unsharedDiscount,
+    closed_at: order.closed_at ?? null,
+    exempt_sales_cents: bill.exemptSales,
+    taxable_sales_cents: bill.taxableSales,
+    untaxed_sales_cents: bill.untaxedSales,
   }
+  return { rows: [Object.assign(row, orderDays(order, settings))], lines: bill.lines }
 }
 
 export default defineDerived({

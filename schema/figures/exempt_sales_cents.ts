@@ -4,7 +4,7 @@ import orders from '../views/orders.js'
 export default defineFigure({
   name: 'exempt_sales_cents',
   label: 'Exempt sales',
-  doc: 'Untaxed sales: lines that are not taxable, and every line of an order that is not taxable.',
+  doc: 'Sales marked as not taxable: lines that are not taxable, and every line of an order that is not taxable. What is taxed at a rate of 0 is not among them: `untaxed_sales_cents` has both.',
   unit: 'cents',
   relation: orders,
   where: "state = 'invoice'",

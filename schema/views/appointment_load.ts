@@ -16,7 +16,7 @@ export default defineView({
     staff_id: col.id('The assigned technician; null if nobody is assigned.'),
     staff_key: col.key('dim_staffs', 'Key of the technician: TENANT-ID.'),
     staff_name: col.text('Name of the technician.', { personal: true }),
-    title: col.text('Title.'),
+    title: col.text('Title.', { personal: true }),
     start_at: col.timestamp('Start.'),
     minutes: col.minutes('Whole minutes from start to end, rounded down; null if either time is missing.'),
     repair_order_id: col.id('The order it is for.'),

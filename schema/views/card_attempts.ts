@@ -21,8 +21,8 @@ export default defineView({
     status: col.text('Outcome. Only `approved` is a success.'),
     response_code: col.text('Code from the payment gateway.'),
     attempted_at: col.timestamp('When it was made.'),
-    requested_amount_cents: col.cents('The amount to charge or refund.'),
-    amount_cents: col.cents('The amount charged or refunded.'),
+    requested_amount_cents: col.cents('The amount to charge or refund.', { unit: 'cents per attempt' }),
+    amount_cents: col.cents('The amount charged or refunded.', { unit: 'cents per attempt' }),
     failed: col.boolean.always('true unless it was approved.'),
     failed_then_approved: col.boolean.always(
       'true if it failed and a later attempt for the same order was approved.',

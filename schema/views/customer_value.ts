@@ -29,6 +29,9 @@ export default defineView({
     standing: col.text(
       '`active`: the last visit was up to 180 days ago. `lapsing`: up to 365 days ago. `lost`: longer ago. `never`: no visit yet.',
     ),
+    sales_where_profit_known_cents: col.cents.always(
+      'Sales on those of their invoices whose gross profit is known. A margin divides `gross_profit_cents` by this.',
+    ),
   },
   example:
     'select standing, count(*) as customers, sum(sales_cents) as sales_cents from customer_value group by standing order by standing',
@@ -48,11 +51,13 @@ export default defineView({
       visits_without_profit: 'x.visits - x.profits',
       vehicles: 'x.vehicles',
       standing: standing(q),
+      sales_where_profit_known_cents: 'x.profitable_sales_cents',
     },
     from: `(
       select c.tenant_id, c.id as customer_id, ${q.name('customers', 'c', 'c.id')} as customer_name,
         coalesce(y.visits, 0) as visits, coalesce(y.sales_cents, 0) as sales_cents,
         coalesce(y.gross_profit_cents, 0) as gross_profit_cents, coalesce(y.profits, 0) as profits,
+        coalesce(y.profitable_sales_cents, 0) as profitable_sales_cents,
         coalesce(y.vehicles, 0) as vehicles,
         ${visit('closed_on', 'asc')} as first_visit_on, ${visit('closed_on', 'desc')} as last_visit_on,
         ${visit('shop_id', 'desc')} as last_shop_id
@@ -60,6 +65,7 @@ export default defineView({
       left join (
         select o.tenant_id, o.customer_id, count(*) as visits, sum(o.sales_cents) as sales_cents,
           sum(o.gross_profit_cents) as gross_profit_cents, count(o.gross_profit_cents) as profits,
+          sum(case when o.gross_profit_cents is not null then o.sales_cents end) as profitable_sales_cents,
           count(distinct o.vehicle_id) as vehicles
         from {repair_order_totals} o
         where o.state = 'invoice' and o._deleted_at is null

@@ -1,4 +1,4 @@
-import { col, common, defineView, takes } from '../view.js'
+import { col, common, defineView, type JoinedDay, takes, type ViewWords } from '../view.js'
 
 /** A customer may have several phones. The field `phone` is the old way to say one. */
 const phone = `coalesce(
@@ -6,6 +6,13 @@ const phone = `coalesce(
     where p.tenant_id = r.tenant_id and p.customer_id = r.id
     order by case when p.preferred = true then 0 else 1 end, p.position limit 1),
   nullif(r.phone, ''))`
+
+/** Shops share customers: the clock is that of `report.timeZone`. */
+const entered = (q: ViewWords): JoinedDay =>
+  q.plainDays.shopDay('e', 'r.tenant_id', 'cast(null as bigint)', 'r.created_at')
+
+/** How a customer is reached: the report shows these, by the names of their columns, with `report.contacts`. */
+export const contactColumns = ['phone', 'email'] as const
 
 export default defineView({
   name: 'dim_customers',
@@ -31,6 +38,10 @@ export default defineView({
       personal: true,
     }),
     email: col.text('Email address.', { personal: true }),
+    created_on: col.day(
+      'The day the customer was first entered, in `report.timeZone`: shops share customers.',
+    ),
+    created_at_local: col.text('When that was, in `report.timeZone`: YYYY-MM-DD HH:MM:SS.'),
   },
   example: 'select customer_key, customer_name from dim_customers order by customer_name limit 20',
   build: (q) => ({
@@ -45,8 +56,10 @@ export default defineView({
       is_deleted: 'r._deleted_at is not null',
       phone,
       email: "nullif(r.email, '')",
+      created_on: entered(q).day,
+      created_at_local: entered(q).local,
     },
     from: `ids i
-left join {customers} r on r.tenant_id = i.tenant_id and r.id = i.id`,
+left join {customers} r on r.tenant_id = i.tenant_id and r.id = i.id ${entered(q).join}`,
   }),
 })

@@ -18,7 +18,7 @@ export default defineView({
     weekday: col.integer.always('1 for Monday to 7 for Sunday.'),
     weekday_name: col.text.always('`Monday` to `Sunday`.'),
     day_number: col.integer.always('Days since 1970-01-01. Subtract two to get the days between them.'),
-    week: col.day('The Monday of its week: the week of ISO 8601.'),
+    week: col.day.always('The Monday of its week: the week of ISO 8601.'),
     week_from_sunday: col.day('The Sunday of its week, if weeks begin on Sundays.'),
   },
   example: `select d.month, sum(o.sales_cents) as sales_cents

@@ -13,6 +13,12 @@ export default defineView({
       personal: true,
     }),
     is_deleted: col.boolean.always('Whether it is no longer at the source.'),
+    year: col.integer('Model year, from the field `year`; null if it has none of four digits.', {
+      unit: 'year',
+      personal: true,
+    }),
+    make: col.text('Make, from the field `make`.', { personal: true }),
+    model: col.text('Model, from the field `model`.', { personal: true }),
   },
   example: 'select vehicle_key, vehicle_name from dim_vehicles order by vehicle_name limit 20',
   build: (q) => ({
@@ -24,6 +30,9 @@ export default defineView({
       vehicle_id: 'i.id',
       vehicle_name: q.name('vehicles', 'r', 'i.id'),
       is_deleted: 'r._deleted_at is not null',
+      year: 'r._year',
+      make: 'r._make',
+      model: 'r._model',
     },
     from: `ids i
 left join {vehicles} r on r.tenant_id = i.tenant_id and r.id = i.id`,

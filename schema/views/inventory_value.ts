@@ -20,7 +20,7 @@ export default defineView({
     vendor_name: col.text('Name of the primary vendor.'),
     quantity_on_hand: col.quantity('Units in stock and not allocated to work in progress.'),
     min_stock: col.quantity('The fewest units that should be in stock.'),
-    cost_cents: col.cents('Cost of one unit; null if unknown or out of range.'),
+    cost_cents: col.cents('Cost of one unit; null if unknown or out of range.', { unit: 'cents per unit' }),
     on_hand_cents: col.cents('Units on hand times cost, rounded to cents; null if either is unknown.'),
     below_min: col.boolean(
       'Whether units on hand plus units ordered for stock are below the minimum; null if any of the three is unknown.',

@@ -1,5 +1,5 @@
 import { absurd } from '../derived/billlines.js'
-import { joinOrder, laborsOf, sane, sanePrice, saneUnits } from '../lines.js'
+import { joinOrder, sane, sanePrice, saneUnits } from '../lines.js'
 import { col, common, defineView, takes, type ViewQuery, type ViewWords } from '../view.js'
 
 const columns = {
@@ -26,6 +26,7 @@ const columns = {
   ),
   price_cents: col.cents(
     'Price of one unit: the labor rate of the service, or the price of a part, sublet or hazmat; null if unknown or out of range.',
+    { unit: 'cents per unit' },
   ),
   amount_cents: col.cents.always(
     'Quantity times price, rounded to cents, before discount and tax; 0 if either is unknown.',
@@ -61,6 +62,8 @@ interface Kind {
   readonly description: string
   readonly quantity: string
   readonly price: string
+  /** Its price is the rate of its service. */
+  readonly isRated?: boolean
   readonly technician?: string
   readonly inventory?: string
   readonly brand?: string
@@ -74,6 +77,8 @@ const unknownText = 'cast(null as text)'
 function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
   const { kind, technician, inventory, vendor, from } = given
   const vendors = `left join {vendors} v on v.tenant_id = l.tenant_id and v.id = ${vendor}`
+  // With an inner join, Postgres expects two rows where all lines have one, and loops over all that joins them.
+  const rates = `left join {repair_order_services} s on s.tenant_id = l.tenant_id and s.repair_order_id = l.repair_order_id and s.id = l.service_id\n      `
   const staffs = `left join {staffs} t on t.tenant_id = l.tenant_id and t.id = ${technician}`
   return {
     select: {
@@ -111,7 +116,7 @@ function linesOf(q: ViewWords, given: Kind): ViewQuery<keyof typeof columns> {
     },
     from: `${from} ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id
-      ${technician ? staffs : ''}${vendor ? vendors : ''}`,
+      ${given.isRated ? rates : ''}${technician ? staffs : ''}${vendor ? vendors : ''}`,
   }
 }
 
@@ -124,7 +129,8 @@ export default defineView({
   build: (q) => [
     linesOf(q, {
       kind: 'labor',
-      from: laborsOf('l', 's'),
+      from: '{repair_order_labors} l',
+      isRated: true,
       description: 'l.name',
       quantity: saneUnits('l.hours', absurd.hours),
       price: sanePrice('s.labor_rate_cents'),

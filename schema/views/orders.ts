@@ -63,6 +63,7 @@ const ofTotals = [
   'due_in_at_local',
   'due_out_on',
   'due_out_at_local',
+  'updated_at_local',
 ] as const
 
 /**
@@ -204,7 +205,11 @@ export default defineView({
     ),
     odometer: col.integer('Odometer reading at drop-off, as the API sends it.', { unit: 'as sent' }),
     odometer_out: col.integer('Odometer reading at pick-up, as the API sends it.', { unit: 'as sent' }),
-    updated_at: col.timestamp('When it was last changed at the source.'),
+    updated_at: col.timestamp.always('When it was last changed at the source.'),
+    updated_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
+    sales_where_profit_known_cents: col.cents.always(
+      '`sales_cents` if the gross profit is known, otherwise 0. A margin divides `gross_profit_cents` by this.',
+    ),
   },
   example: `select closed_on, shop_key, shop_name, count(*) as invoices, sum(sales_cents) as sales_cents
 from orders
@@ -218,6 +223,7 @@ limit 20`,
       ...takes('o', 'created_at', 'started_at', 'closed_at', 'picked_up_at', 'due_out_at', 'taxable'),
       ...takes('o', 'due_in_at', 'odometer', 'odometer_out', 'updated_at'),
       ...takes('o', 'labor_tax_rate', 'part_tax_rate', 'sublet_tax_rate', 'hazmat_tax_rate'),
+      sales_where_profit_known_cents: 'case when t.gross_profit_cents is null then 0 else t.sales_cents end',
       label: 'o.label_text',
       closed_hour: 'cast(substr(t.closed_at_local, 12, 2) as bigint)',
       is_first_visit: isFirstVisit,

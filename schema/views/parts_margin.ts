@@ -17,8 +17,12 @@ export default defineView({
     part_number: col.text('Part number.'),
     description: col.text('Description.'),
     quantity: col.quantity('Units; null if unknown or out of range.'),
-    quoted_price_cents: col.cents('Price of one unit; null if unknown or out of range.'),
-    unit_cost_cents: col.cents('Cost of one unit, wholesale; null if unknown or out of range.'),
+    quoted_price_cents: col.cents('Price of one unit; null if unknown or out of range.', {
+      unit: 'cents per unit',
+    }),
+    unit_cost_cents: col.cents('Cost of one unit, wholesale; null if unknown or out of range.', {
+      unit: 'cents per unit',
+    }),
     sold_cents: col.cents.always('Quantity times price, rounded to cents; 0 if either is unknown.'),
     cost_cents: col.cents('Quantity times unit cost, rounded to cents; null if unknown.'),
     margin_cents: col.cents('Price minus cost; null if either is unknown.'),
@@ -33,9 +37,12 @@ export default defineView({
       '`net_cents` if the margin is known, otherwise 0. A margin after discount divides `net_margin_cents` by this.',
     ),
     inventory_key: col.key('inventory_value', 'Key of the inventory item: TENANT-ID.'),
+    sold_where_margin_known_cents: col.cents.always(
+      '`sold_cents` if the margin is known, otherwise 0. A margin before discount divides `margin_cents` by this.',
+    ),
   },
   example:
-    'select cost_band, sum(case when margin_cents is not null then sold_cents end) as sold_where_margin_known_cents, sum(margin_cents) as margin_cents, count(*) - count(margin_cents) as without_margin from parts_margin group by cost_band order by cost_band',
+    'select cost_band, sum(sold_where_margin_known_cents) as sold_where_margin_known_cents, sum(margin_cents) as margin_cents, count(*) - count(margin_cents) as without_margin from parts_margin group by cost_band order by cost_band',
   build: (q) => ({
     select: {
       day: 'o.closed_on',
@@ -67,6 +74,8 @@ export default defineView({
       net_where_margin_known_cents:
         'case when l._cost_cents is null then 0 else coalesce(l._amount_cents - l._discount_cents, 0) end',
       inventory_key: q.key('l.tenant_id', 'l.part_inventory_id'),
+      sold_where_margin_known_cents:
+        'case when l._cost_cents is null then 0 else coalesce(l._amount_cents, 0) end',
     },
     from: `{repair_order_parts} l ${joinOrder('l')}
       left join {shops} h on h.tenant_id = o.tenant_id and h.id = o.shop_id

@@ -11,7 +11,9 @@ export default defineView({
     day: col.day("The day the payments were entered, in the shop's time zone."),
     ...common,
     type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` if blank.'),
-    type_name: col.text.always('Name of the type, such as the card brand; `(none)` if blank.'),
+    type_name: col.text.always(
+      'What is known beyond the type, such as the card brand; `(none)` for most payments. Group by `type`, or by both, never by this alone.',
+    ),
     payments: col.count.always('Number of payments, including refunds.'),
     amount_cents: col.cents.always('Their sum. Refunds are negative.'),
     refunds: col.count.always(

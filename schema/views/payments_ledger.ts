@@ -36,7 +36,9 @@ export default defineView({
     customer_key: col.key('dim_customers', 'Key of the customer: TENANT-ID.'),
     customer_name: col.text('Name of the customer.', { personal: true }),
     type: col.text.always('`Credit Card`, `Check`, `Cash` or `Other`; `(none)` if blank.'),
-    type_name: col.text.always('Name of the type, such as the card brand; `(none)` if blank.'),
+    type_name: col.text.always(
+      'What is known beyond the type, such as the card brand; `(none)` for most payments. Group by `type`, or by both, never by this alone.',
+    ),
     amount_cents: col.cents('Its amount, negative for a refund; null if unknown or out of range.'),
     is_refund: col.boolean.always('Whether the amount is negative.'),
     is_deposit: col.boolean.always(
@@ -46,6 +48,7 @@ export default defineView({
     paid_at_local: col.text("The same, in the shop's local time: YYYY-MM-DD HH:MM:SS."),
     paid_so_far_cents: col.cents.always(
       'All payments on the order up to and including this one. Not for sums: each row repeats the rows before it.',
+      { unit: 'cents up to then' },
     ),
     settled_on: col.day(
       'The day of the payment, if it is the one that brought the balance of its invoice to 0; null for all other payments. So its count is the number of invoices settled by a payment. An invoice whose total is unknown has none.',
@@ -74,16 +77,17 @@ export default defineView({
         settled_on: 's.day',
         days_to_pay: `case when ${late} > 0 then ${late} when s.day is not null and n.day is not null then 0 end`,
       },
-      // A day that is chosen by a case would have no type: it is joined where it counts.
+      // A day that is chosen by a case has no type, so the table's day is shown. A bare condition among those of the join
+      // makes SQLite 3.31 lose rows.
       from: `(
       select ${paid(q).day} as paid_on, ${paid(q).local} as paid_at_local, p.created_at as paid_at,
         o.tenant_id, o.shop_id, o.repair_order_id, o.repair_order_key, o.number, o.state, o.customer_id, o.closed_on,
         p.id as payment_id, ${named('p.payment_type_details_type')} as type,
         ${named('p.payment_type_details_name')} as type_name, ${sane('p.amount_cents')} as amount_cents,
-        ${soFar} as paid_so_far_cents, ${settles} as settles
+        ${soFar} as paid_so_far_cents, case when ${settles} then ${paid(q).day} end as settles_on
       from {payments} p ${joinOrder('p')} ${paid(q).join}
       where p._deleted_at is null) x
-      left join {report_days} s on s.zone = 'UTC' and s.day = x.paid_on and x.settles
+      left join {report_days} s on s.zone = 'UTC' and s.day = x.settles_on
       left join {report_days} n on n.zone = 'UTC' and n.day = x.closed_on
       left join {shops} h on h.tenant_id = x.tenant_id and h.id = x.shop_id
       left join {customers} c on c.tenant_id = x.tenant_id and c.id = x.customer_id`,

@@ -20,7 +20,9 @@ export default defineView({
     is_return: col.boolean.always('Whether it is a return.'),
     inventory_id: col.id('The inventory item.'),
     quantity: col.quantity('Units, negative for returns; null if unknown or out of range.'),
-    unit_cost_cents: col.cents('Cost of one unit; null if unknown or out of range.'),
+    unit_cost_cents: col.cents('Cost of one unit; null if unknown or out of range.', {
+      unit: 'cents per unit',
+    }),
     amount_cents: col.cents(
       'Quantity times unit cost, rounded to cents, negative for returns; null if unknown.',
     ),

@@ -1,10 +1,10 @@
-import { CommanderError } from 'commander'
+import { type Command as Commander, CommanderError } from 'commander'
 import { describeError, Stop } from '../engine/base/errors.js'
 import type { Feature, Globals, Invocation } from './command.js'
 import { commandsOf } from './features.js'
 import type { Io } from './io.js'
 import { Output } from './output.js'
-import { globalsOf, type ParsedCall, program, usageProblem } from './program.js'
+import { type ParsedCall, program, usageProblem } from './program.js'
 import { Signals } from './signals.js'
 
 async function output({ json, quiet }: Globals, { stdout, stderr }: Io): Promise<Output> {
@@ -102,4 +102,9 @@ export async function call(features: readonly Feature[], words: readonly string[
     await (await output(globals, io)).error(new Stop(problem.message, { exitCode: 2, hint: problem.hint }), 2)
     return 2
   }
+}
+
+function globalsOf(root: Commander): Globals {
+  const { config, envFile, json, quiet, logLevel } = root.opts<Partial<Globals>>()
+  return { config, envFile, json: json === true, quiet: quiet === true, logLevel }
 }

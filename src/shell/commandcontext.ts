@@ -9,9 +9,9 @@ import { type Clock, Stamps, systemClock } from '../engine/base/clock.js'
 import { describeError, Stop } from '../engine/base/errors.js'
 import { joinedNames, shortRequests, span } from '../engine/base/format.js'
 import type { Config, LogLevel } from '../engine/config/config.js'
-import { keyOf } from '../engine/config/privacy.js'
+import { privacyKey } from '../engine/config/privacysection.js'
 import { sourceAddress } from '../engine/config/sourceaddress.js'
-import { model, type ResourceSettings } from '../engine/model/registry.js'
+import { model, type Settings } from '../engine/model/registry.js'
 import type { Model } from '../engine/model/resourcemodel.js'
 import type { Dependencies } from '../engine/run/runcontext.js'
 import type { CursorChoice, Observer } from '../engine/run/runreport.js'
@@ -274,12 +274,12 @@ export function warnOfOpen({ log }: CommandContext, files: readonly OpenFile[]):
 }
 
 async function modelOf(features: readonly Feature[], config: Config): Promise<Model> {
-  const settings: Record<string, ResourceSettings> = { ...config.resources }
+  const settings: Record<string, Settings[string]> = { ...config.resources }
   for (const feature of features)
     for (const [name, names] of Object.entries((await feature.names?.(config)) ?? {}))
       settings[name] = { ...settings[name], names }
   const { key, ...privacy } = config.privacy
-  const bytes = (key && keyOf(key.reveal())) ?? null
+  const bytes = (key && privacyKey(key.reveal())) ?? null
   return model(resources, settings, await stateTablesOf(features), { ...privacy, key: bytes })
 }
 

@@ -1,5 +1,4 @@
 import { Bug } from '../engine/base/errors.js'
-import type { Config } from '../engine/config/config.js'
 import type { ConfigSection } from '../engine/config/section.js'
 import type { StateTables } from '../engine/model/statetable.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
@@ -22,13 +21,6 @@ export const dueRound: NonNullable<Feature['dueRound']> = (mode, context, ...cho
   if (!feature?.dueRound) throw new Bug('Nothing decides what is due')
   return feature.dueRound(mode, context, ...chosen)
 }
-
-/** In how many milliseconds a change to each resource must be in the warehouse; undefined without targets. */
-export const targetTimesOf = async (
-  features: readonly Feature[],
-  config: Config,
-): ReturnType<NonNullable<Feature['targetTimes']>> =>
-  features.find(({ targetTimes }) => targetTimes)?.targetTimes?.(config)
 
 export const sectionsOf = (features: readonly Feature[]): Promise<ConfigSection[]> =>
   Promise.all(features.flatMap(({ settings }) => settings?.() ?? []))

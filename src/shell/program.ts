@@ -5,7 +5,7 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
 import type { LogLevel } from '../engine/config/config.js'
 import { isSlip, nearest } from '../engine/config/nearest.js'
-import type { Argument, Command, Example, Globals, Option } from './command.js'
+import type { Argument, Command, Example, Option } from './command.js'
 import type { Io } from './io.js'
 import { packageFolder, packageVersion } from './package.js'
 
@@ -121,11 +121,6 @@ function commanderOption({ flags, description, repeatable, choices }: Option): C
   if (repeatable)
     option.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])
   return option
-}
-
-export function globalsOf(root: Commander): Globals {
-  const { config, envFile, json, quiet, logLevel } = root.opts<Partial<Globals>>()
-  return { config, envFile, json: json === true, quiet: quiet === true, logLevel }
 }
 
 /** Flags and commands that are expensive or erase something: a guess that is accepted unread must not start them. */

@@ -170,7 +170,11 @@ describe.skipIf(chromiumPath === undefined)('the report', () => {
       page,
       "[...document.querySelectorAll('.question h2')].filter(one => one.checkVisibility()).map(one => one.textContent)",
     )
-    expect(asked).toEqual(['Can I trust it?', 'How were the last 12 months?', 'What needs attention today?'])
+    // On the day after a closed one, the first question names the last open day.
+    expect(asked).toEqual([
+      ...[expect.stringMatching(/^How was \w+\?$/), 'What needs attention today?'],
+      ...['How were the last 12 months?', 'Can I trust it?'],
+    ])
     await page.reload()
     expect([await shown('scope'), await shown('period')]).toEqual([[shop], ['last-12-months']])
     expect(troubles).toEqual([])

@@ -17,12 +17,20 @@ type Seen = Readonly<
   Record<string, Readonly<Record<string, Summary>> & { readonly untyped: readonly string[] }>
 >
 
+type Flags = Readonly<
+  Record<
+    string,
+    { readonly type: string; readonly naive: number; readonly right: number; readonly rows: number }
+  >
+>
+
 const lacking = await lackingFor('DuckDB and pandas')
 
 const names = views.map(({ name }) => name)
 
 describe.skipIf(lacking !== undefined)('DuckDB and pandas', () => {
   let seen: Seen
+  let flags: Flags
   beforeAll(async () => {
     const places = []
     for (const kind of warehouses()) places.push(await businessIn(kind))
@@ -32,12 +40,20 @@ describe.skipIf(lacking !== undefined)('DuckDB and pandas', () => {
     const { stdout } = await run(client('python'), [here('read.py'), file, postgresUrl(), schema], {
       maxBuffer: 1e8,
     })
-    seen = JSON.parse(stdout) as Seen
+    ;({ views: seen, flags } = JSON.parse(stdout) as { views: Seen; flags: Flags })
     for (const { warehouse } of places) await warehouse.close()
   })
 
   it('find every view', () => {
     expect(Object.keys(seen).sort()).toEqual([...names].sort())
+  })
+
+  it("pandas has SQLite's flags as integers, whose opposite needs a conversion", () => {
+    const { sqlite, postgres } = flags
+    expect([sqlite?.type, postgres?.type]).toEqual(['Int64', 'boolean'])
+    for (const { right, rows } of [sqlite, postgres].flatMap((flag) => flag ?? [])) expect(right).toBe(rows)
+    expect(postgres?.naive).toBe(postgres?.right)
+    expect(sqlite?.naive).not.toBe(sqlite?.right)
   })
 
   it.each(names)('read %s the same way', (name) => {

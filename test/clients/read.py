@@ -37,6 +37,18 @@ def summary(frame):
     return {"rows": len(frame), "sums": sums}
 
 
+def flags(engine):
+    """How many orders aren't a first visit: as `~` has it, and after the conversion of docs/bi.md."""
+    orders = pd.read_sql_query("select is_first_visit from orders", engine, dtype_backend="numpy_nullable")
+    flag = orders["is_first_visit"]
+    return {
+        "type": str(flag.dtype),
+        "naive": int((~flag).sum()),
+        "right": int((~flag.astype("boolean")).sum()),
+        "rows": int((flag == 0).sum()),
+    }
+
+
 def main():
     con = duck()
     engines = {"sqlite": create_engine(f"sqlite:///{file}")}
@@ -58,7 +70,7 @@ def main():
                 for kind, engine in engines.items()
             },
         }
-    print(json.dumps(seen))
+    print(json.dumps({"views": seen, "flags": {kind: flags(engine) for kind, engine in engines.items()}}))
 
 
 main()

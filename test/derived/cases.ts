@@ -605,6 +605,7 @@ const times: Written[] = [
       minutes_to_pick_up: -1,
       created_at_local: '2026-01-01 00:00:00',
       closed_at_local: '2026-01-02 00:01:59',
+      updated_at_local: '2026-01-01 00:00:00',
     },
     { started_at: stamp(119), closed_at: stamp(119 + 86_400), picked_up_at: stamp(118 + 86_400) },
   ],

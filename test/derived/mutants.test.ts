@@ -28,6 +28,7 @@ const exact = 'exact.js'
 const lines = 'derived/billlines.js'
 const nets = 'derived/nets.js'
 const sums = 'derived/servicesums.js'
+const days = 'derived/orderdays.js'
 const resource = known.byName.get('repair_orders')!
 const [totals] = resource.derived
 
@@ -74,6 +75,7 @@ async function planted(file: string, from: string | RegExp, to: string): Promise
     lines,
     nets,
     sums,
+    days,
     exact,
     'derive.js',
     'resource.js',

@@ -58,7 +58,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(noticed).toEqual([])
     expect(await noticesOf(warehouse)).toEqual([])
     expect(await rowsOf(warehouse, 'sync_derived')).toMatchObject([
-      { tenant_id: 101, name: table, version: 5, records: 0, done_to: null },
+      { tenant_id: 101, name: table, version: 6, records: 0, done_to: null },
     ])
     expect(await rowsOf(warehouse, table)).toHaveLength(30)
   })

@@ -32,6 +32,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   'npm run quick': 'it is this suite',
   'npm test': 'it is this suite',
   'bash .ci/run': 'it is this suite',
+  "unzip datasets.zip && sed -i 's/:XXXXXXXXXX@/:PASSWORD@/' shopsync/databases/shopsync.yaml && zip -r first.zip shopsync":
+    'it needs Superset; test/clients/superset.test.ts imports such an archive',
+  'superset import-datasources --path first.zip':
+    'it needs Superset; test/clients/superset.test.ts imports such an archive',
   'cp deploy/systemd/shopsync@.service deploy/systemd/shopsync-*.timer /etc/systemd/system/':
     'it would change this machine; test/deploy reads the units',
   'systemctl enable --now shopsync-hourly.timer shopsync-nightly.timer shopsync-weekly-verify.timer':

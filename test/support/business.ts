@@ -46,6 +46,8 @@ const part = (
     cost_cents: cost,
     part_inventory_id: inventory,
   })
+const inspection = (id: number, name: string, state: string): Fields =>
+  item(id, { name, state, detail: `${name}: ${state}` })
 const service = (id: number, rate: number | null, lines: Fields): Fields => ({
   ...item(id, { title: `Service ${id}`, completed: true, labor_rate_cents: rate, category_id: 3, ...lines }),
 })
@@ -98,6 +100,7 @@ const orders: readonly Fields[] = [
       service(11, 10250, {
         labors: [labor(111, 0.35), labor(112, 1.5, { technician_id: 8 })],
         parts: [part(113, 3, 1999, 1200)],
+        inspections: [inspection(141, 'Pads', 'red'), inspection(142, 'Rotors', 'green')],
       }),
       service(12, 10000, { labors: [labor(121, 1)], parts: [part(122, 1.5, 333, 100)] }),
       service(13, null, {
@@ -126,6 +129,7 @@ const orders: readonly Fields[] = [
         parts: [part(312, 9, 999, 1, 31)],
         hazmats: [item(313, { quantity: 1, fee_cents: 355 })],
         sublets: [item(314, { price_cents: 9900, cost_cents: 6400 })],
+        inspections: [inspection(341, 'Pads', 'yellow')],
       }),
     ],
   }),
@@ -135,7 +139,9 @@ const orders: readonly Fields[] = [
     vehicle_id: 1,
     closed_at: '2026-03-04T18:15:00Z',
     supply_fee_cents: null,
-    services: [service(41, 5000, { labors: [labor(411, 2)] })],
+    services: [
+      service(41, 5000, { labors: [labor(411, 2)], inspections: [inspection(441, 'Tires', 'green')] }),
+    ],
     payments: [cash(4000)],
   }),
   order(5, {
@@ -324,6 +330,35 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
     }),
     record(4, { repair_order_id: 1, approved: null, imported: false, service: {} }),
   ],
+  assignments: [
+    record(1, {
+      created_at: '2026-03-05T01:00:00Z',
+      repair_order_id: 1,
+      transfer_from_id: 7,
+      transfer_to_id: 8,
+      message: 'Please test drive',
+      accepted_at: '2026-03-05T01:20:30Z',
+      cancelled_at: null,
+    }),
+    record(2, {
+      created_at: '2026-03-05T01:00:00Z',
+      repair_order_id: 3,
+      transfer_from_id: 8,
+      transfer_to_id: null,
+      message: '',
+      accepted_at: null,
+      cancelled_at: null,
+    }),
+    record(3, {
+      created_at: '2026-03-04T18:15:00Z',
+      repair_order_id: 4,
+      transfer_from_id: 7,
+      transfer_to_id: 9,
+      message: '',
+      accepted_at: '2026-03-04T18:16:00Z',
+      cancelled_at: '2026-03-04T18:17:00Z',
+    }),
+  ],
   past_recommendations: [
     record(1, { recommendation_id: 2, imported: true, done: true, vehicle_id: 1 }),
     record(2, { recommendation_id: 3, imported: false, done: true, vehicle_id: 1 }),
@@ -334,14 +369,20 @@ const others: Readonly<Record<string, readonly Fields[]>> = {
 const double: readonly Fields[] = [
   order(1, {
     services: [
-      service(11, 99_999, { labors: [labor(111, 1), labor(112, 1)], parts: [part(113, 7, 70_000, 7)] }),
+      service(11, 99_999, {
+        labors: [labor(111, 1), labor(112, 1)],
+        parts: [part(113, 7, 70_000, 7)],
+        inspections: [inspection(141, 'Hoses', 'red')],
+      }),
       service(12, 88_888, { labors: [labor(121, 1)] }),
     ],
   }),
   order(4, {
     shop_id: 2,
     closed_at: '2026-03-04T18:15:00Z',
-    services: [service(41, 1234, { labors: [labor(411, 1)] })],
+    services: [
+      service(41, 1234, { labors: [labor(411, 1)], inspections: [inspection(441, 'Tires', 'green')] }),
+    ],
     payments: [cash(1234)],
   }),
   order(5, { state: 'estimate', created_at: ago(10), started_at: null, closed_at: null }),
@@ -391,7 +432,8 @@ const deleted: Readonly<Record<string, Fields>> = {
   purchase_records: { shop_id: 1, line_items: [{ inventory_id: 31, quantity: 90, cost_cents: 90 }] },
   appointments: { shop_id: 1, start_at: ago(1), end_at: ago(0) },
   recommendations: { repair_order_id: 1, quick_price_cents: 90, service: {} },
-  past_recommendations: { recommendation_id: 3, imported: true, done: true, vehicle_id: 1 },
+  past_recommendations: { recommendation_id: 4, imported: true, done: true, vehicle_id: 1 },
+  assignments: { repair_order_id: 1, transfer_from_id: 7, transfer_to_id: 9 },
 }
 
 /** Names differ between tenants, so that a join without the tenant shows. */

@@ -173,17 +173,17 @@ export function boundedFigures(): Bounded[] {
   })
   const dialect = membersOf('src/engine/warehouse/dialect.ts', 'Dialect').length
   return [
-    reach('engine/warehouse/apply.ts', 35, 39),
-    reach('engine/run/cursorwalk.ts', 62, 58),
-    reach('engine/run/run.ts', 120, 125),
-    reach('features/sync/command.ts', 230, 274),
-    { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 33 },
-    { what: 'type names', now: typeNames().length, wanted: 780, bound: 907 },
-    kinds('Cursor', 14, 23),
-    kinds('Page', 12, 22),
+    reach('engine/warehouse/apply.ts', 35, 41),
+    reach('engine/run/cursorwalk.ts', 62, 60),
+    reach('engine/run/run.ts', 120, 131),
+    reach('features/sync/command.ts', 230, 280),
+    { what: 'pairs of features', now: pairsOfFeatures(), wanted: 35, bound: 36 },
+    { what: 'type names', now: typeNames().length, wanted: 780, bound: 843 },
+    kinds('Cursor', 14, 22),
+    kinds('Page', 12, 19),
     kinds('Run', 14, 19),
     { what: 'members of Dialect', now: dialect, wanted: 20, bound: 20 },
-    { what: 'exports with one user, percent', now: oneUserPercent(), wanted: 30, bound: 45 },
+    { what: 'exports with one user, percent', now: oneUserPercent(), wanted: 30, bound: 44 },
     { what: 'files that know the fence', now: filesOfFence().length, wanted: 10, bound: 10 },
   ]
 }

@@ -78,7 +78,7 @@ export async function killSuite({ kills, seed }: { kills: number; seed: number }
       const whole = performance.now() - began
       let cut = 0
       for (let round = 1; cut < kills; round++) {
-        for (let i = 0; i < 4; i++) {
+        for (let i = 0; i < 4 && cut < kills; i++) {
           const run = start(sandbox, address)
           const timer = setTimeout(() => run.kill('SIGKILL'), 100 + random() * whole)
           const ended = await run.ended

@@ -44,6 +44,7 @@ export type Step =
   | { readonly do: 'twice'; readonly of: number; readonly equal: boolean }
   | { readonly do: 'share'; readonly from: number; readonly to: number; readonly equal: boolean }
   | { readonly do: 'undelete'; readonly stamp: boolean }
+  /** Without a backup before it, a rewind goes back to when there was only half of the orders. */
   | { readonly do: 'backup' | 'rewind' }
   | { readonly do: 'pass'; readonly minutes: number }
   | { readonly do: 'run'; readonly mode: 'sync' | 'full' | 'reconcile' | 'backfill' }
@@ -92,6 +93,7 @@ export class Living {
     const { sandbox, warehouse, clock } = this.place
     sandbox.reset()
     this.#pending.clear()
+    this.#backups.clear()
     await wipe(warehouse)
     clock.pass(100 * minute)
     for (const tenant of tenants) {
@@ -100,6 +102,7 @@ export class Living {
         const { services: made, ...rest } = order(id, services(id), {})
         sandbox.store.put(tenant, orders, { ...rest, services: made, updated_at: this.#now() })
         clock.pass(minute)
+        if (id === Math.ceil(size / 2)) this.#change({ do: 'backup', tenant })
       }
     }
     for (const step of steps) await this.#step(step)
@@ -128,8 +131,12 @@ export class Living {
   async expectEqual(): Promise<void> {
     const { sandbox, warehouse, clock } = this.place
     await compare(warehouse, expected(sandbox))
+    // The oracle knows the stored lines only. An order that was deleted keeps its gap, and nothing else tells of it: what
+    // was in quarantine for it has gone.
     const bad = await rowsOf(warehouse, 'sync_quarantine')
-    if (bad.length === 0) await expectOracle(warehouse)
+    const totals = await rowsOf(warehouse, 'repair_order_totals')
+    const hasGaps = totals.some((row) => row._deleted_at !== null && Number(row.lines_in_quarantine) > 0)
+    if (bad.length === 0 && !hasGaps) await expectOracle(warehouse)
     const status = await statusOf(sandbox, warehouse, { nowMicros: clock.nowMicros(), resources: [orders] })
     const shared = status.tenants.map(({ tenant_id, shared_services }) => [tenant_id, shared_services])
     expect(shared).toEqual(tenants.map((tenant) => [tenant, this.#sharedAt(tenant)]))

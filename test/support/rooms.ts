@@ -36,10 +36,11 @@ const below: Record<string, readonly string[]> = {
 
 /** Which feature needs which other: a new line here is a decision. */
 const needs: Record<string, readonly string[]> = {
-  check: ['analytics', 'events', 'health', 'jobs'],
+  check: ['analytics', 'events', 'grants', 'health', 'jobs'],
   completion: ['jobs'],
+  copy: ['analytics'],
   demo: ['events', 'reconcile', 'report', 'sync'],
-  forget: ['health'],
+  forget: ['grants', 'health'],
   health: ['events', 'targets'],
   init: ['check'],
   migrate: ['analytics'],

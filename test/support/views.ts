@@ -21,6 +21,8 @@ export const reportConfig = (settings: Partial<ReportConfig> = {}): ReportConfig
   schema: undefined,
   names: {},
   tenantNames: {},
+  contacts: false,
+  waitingForParts: [],
   ...settings,
 })
 
@@ -65,7 +67,7 @@ function plain(value: unknown, kind: string | undefined): unknown {
   if (value === null || value === undefined) return null
   if (kind === 'boolean') return value === true || value === 1
   if (kind === 'timestamp') return String(value).replace('T', ' ').replace('Z', '')
-  if (kind === 'hours' || kind === 'number') return Number(value)
+  if (kind === 'hours' || kind === 'quantity' || kind === 'number') return Number(value)
   return typeof value === 'bigint' ? String(value) : value
 }
 

@@ -1,16 +1,12 @@
 import { Bug } from './errors.js'
 
-/** An item that can name the item it follows. */
-interface Placed {
-  /** The name of the item it follows. Default: the item before it in its group, or the last item. */
-  readonly after?: string
-}
-
 /** Merges groups of named items into one ordered list, each item right after the one it names. */
-export function arrange<T extends Placed>(
-  own: Readonly<Record<string, T>>,
-  groups: readonly Readonly<Record<string, T>>[],
-): [name: string, T][] {
+export function arrange<
+  T extends {
+    /** The name of the item it follows. Default: the item before it in its group, or the last item. */
+    readonly after?: string
+  },
+>(own: Readonly<Record<string, T>>, groups: readonly Readonly<Record<string, T>>[]): [name: string, T][] {
   const all = Object.entries(own)
   for (const group of groups) {
     let place = all.length

@@ -76,11 +76,3 @@ export function fitsNumeric(text: string): boolean {
     fraction.length - Number(exponent) <= mostBehind
   )
 }
-
-/** The digits of a whole number. undefined if it has a fraction or more than 40 digits. */
-export function wholeDigits(text: string): string | undefined {
-  const { negative, digits, point } = decimalOf(text)
-  if (digits.length > point && digits !== '') return undefined
-  const most = 40
-  return `${negative ? '-' : ''}${digits === '' ? '0' : digits.padEnd(Math.min(point, most), '0')}`
-}

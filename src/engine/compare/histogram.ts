@@ -3,7 +3,7 @@
  * counts differ from them. bisect.ts uses it; features/reconcile makes the cells.
  */
 import { endOfSecond } from '../base/timestamp.js'
-import { type AnomalyCounts, addAnomalies, noAnomalies, sumAnomalies } from '../list/anomalies.js'
+import { type AnomalyCounts, noAnomalies, sumAnomalies } from '../list/anomalies.js'
 import { epoch, forever } from '../list/cutpoint.js'
 
 /** Rows of the warehouse between two cut points. `end` is the last microsecond of a second, or `forever`. */
@@ -188,3 +188,10 @@ export class Differences {
     for (const [cut, difference] of this.#at) if (cut <= at) this.#at.set(cut, difference - records)
   }
 }
+
+const addAnomalies = (a: AnomalyCounts, b: AnomalyCounts): AnomalyCounts => ({
+  unstorable: a.unstorable + b.unstorable,
+  repeated: a.repeated + b.repeated,
+  unreadable: a.unreadable + b.unreadable,
+  hidden: a.hidden + b.hidden,
+})

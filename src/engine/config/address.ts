@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { isFault, postgresLabel, readPostgresAddress } from './postgresaddress.js'
+import { isFault, postgresPlace, readPostgresAddress } from './postgresaddress.js'
 import type { Problem } from './problems.js'
 
 const isLoopback = (host: string): boolean =>
@@ -110,3 +110,11 @@ export const inFolder = (url: string, folder: string): string =>
 
 /** The warehouse's address without its password. */
 export const warehouseLabel = (url: string): string => (url.startsWith('sqlite:') ? url : postgresLabel(url))
+
+/** The address without password and parameters. Of one that can't be read, nothing is shown. */
+function postgresLabel(url: string): string {
+  const address = readPostgresAddress(url)
+  if (isFault(address)) return 'postgres://'
+  const { user } = address
+  return `postgres://${user ? `${encodeURIComponent(user)}@` : ''}${postgresPlace(address)}`
+}

@@ -1,18 +1,7 @@
 import type { Int64, Kind } from '../../../schema/resource.js'
-import type { Privacy } from '../model/privacy.js'
 import type { ProxyAddress } from './proxy.js'
 import type { Secret } from './secret.js'
-
-/** Settings of one resource. */
-interface ResourceConfig {
-  readonly enabled: boolean
-  /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
-  readonly path: string | undefined
-  /** Fields that aren't in the API documentation and get their own columns. */
-  readonly columns: Readonly<Record<string, Kind>>
-  /** Whether replaced or deleted versions are kept. */
-  readonly history: boolean
-}
+import type { Privacy } from './treatment.js'
 
 /** The configuration: checked, with every default filled in. Durations are in milliseconds. Deeply frozen. */
 export interface Config {
@@ -71,7 +60,20 @@ export interface Config {
     readonly concurrency: number
   }
   /** One entry for every declared resource. */
-  readonly resources: Readonly<Record<string, ResourceConfig>>
+  readonly resources: Readonly<
+    Record<
+      string,
+      {
+        readonly enabled: boolean
+        /** Path below `tenants/:tenant_id/`, if it differs from the declared one. */
+        readonly path: string | undefined
+        /** Fields that aren't in the API documentation and get their own columns. */
+        readonly columns: Readonly<Record<string, Kind>>
+        /** Whether replaced or deleted versions are kept. */
+        readonly history: boolean
+      }
+    >
+  >
   /** What is kept out of the warehouse; the key is base64. */
   readonly privacy: Pick<Privacy, 'preset' | 'columns' | 'keyVersion'> & { readonly key: Secret | undefined }
   /** How long the history of runs is kept, in milliseconds. */

@@ -5,7 +5,23 @@ import type { Problem, SettingPaths } from './problems.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-interface Expansion {
+/** A file that holds a secret, and the setting it belongs to. */
+export interface SecretFile {
+  readonly file: string
+  readonly key: string
+}
+
+/** Replaces `${NAME}` and `{"file": PATH}` with their values. A value is used as it is, even if it contains `${`. */
+export function expand(
+  value: unknown,
+  context: {
+    readonly environment: Environment
+    /** Folder of the configuration file, where a relative PATH in `{"file": PATH}` starts. */
+    readonly folder: string
+    /** Settings that may be written as `{"file": PATH}`. */
+    readonly secrets: SettingPaths
+  },
+): {
   readonly value: unknown
   readonly problems: Problem[]
   /** Names of the environment variables that were used. */
@@ -14,24 +30,7 @@ interface Expansion {
   readonly files: readonly SecretFile[]
   /** The settings whose secrets are in the document itself. */
   readonly held: readonly string[]
-}
-
-/** A file that holds a secret, and the setting it belongs to. */
-export interface SecretFile {
-  readonly file: string
-  readonly key: string
-}
-
-interface Context {
-  readonly environment: Environment
-  /** Folder of the configuration file, where a relative PATH in `{"file": PATH}` starts. */
-  readonly folder: string
-  /** Settings that may be written as `{"file": PATH}`. */
-  readonly secrets: SettingPaths
-}
-
-/** Replaces `${NAME}` and `{"file": PATH}` with their values. A value is used as it is, even if it contains `${`. */
-export function expand(value: unknown, context: Context): Expansion {
+} {
   const problems: Problem[] = []
   const variables = new Set<string>()
   const files: SecretFile[] = []
@@ -80,7 +79,7 @@ function fillIn(
 function fromFile(
   item: Record<string, unknown>,
   path: string,
-  { folder, problems, files }: Pick<Context, 'folder'> & { problems: Problem[]; files: SecretFile[] },
+  { folder, problems, files }: { folder: string; problems: Problem[]; files: SecretFile[] },
 ): unknown {
   const { file } = item
   if (typeof file !== 'string' || Object.keys(item).length !== 1) return item

@@ -11,7 +11,7 @@ import type { Config } from './config.js'
 import { JsonError, parseDocument } from './configtext.js'
 import { type Environment, expand, type SecretFile } from './expand.js'
 import type { Resources } from './leaf.js'
-import { privacyProblems, treatmentsIn } from './privacy.js'
+import { privacyProblems, treatmentsIn } from './privacysection.js'
 import {
   inWords,
   listProblems,

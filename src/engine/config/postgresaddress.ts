@@ -22,15 +22,13 @@ export interface PostgresAddress {
   readonly applicationName: string | undefined
   /** In milliseconds. */
   readonly connectTimeout: number | undefined
-  readonly tls: TlsSettings
-}
-
-/** As in the address; files are paths. */
-interface TlsSettings {
-  readonly mode: TlsMode | undefined
-  readonly rootCert: string | undefined
-  readonly cert: string | undefined
-  readonly key: string | undefined
+  /** As in the address; files are paths. */
+  readonly tls: {
+    readonly mode: TlsMode | undefined
+    readonly rootCert: string | undefined
+    readonly cert: string | undefined
+    readonly key: string | undefined
+  }
 }
 
 /** What is wrong with an address, without any part of it that may be secret. */
@@ -171,7 +169,13 @@ export function tlsMode(text: string, from: string): TlsMode | AddressFault {
   }
 }
 
-function readTls({ sslmode, ssl, sslrootcert, sslcert, sslkey }: Parameters): TlsSettings | AddressFault {
+function readTls({
+  sslmode,
+  ssl,
+  sslrootcert,
+  sslcert,
+  sslkey,
+}: Parameters): PostgresAddress['tls'] | AddressFault {
   if (ssl !== undefined && !/^(true|1)$/.test(ssl))
     return fault('an ssl that is not true', 'Type sslmode=disable, or sslmode=verify-full')
   if (ssl !== undefined && sslmode !== undefined)
@@ -197,12 +201,4 @@ function readTls({ sslmode, ssl, sslrootcert, sslcert, sslkey }: Parameters): Tl
 export function postgresPlace({ host = '', port, database = '' }: PostgresAddress): string {
   const name = host.startsWith('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host
   return `${name}${port === undefined ? '' : `:${port}`}/${encodeURIComponent(database)}`
-}
-
-/** The address without password and parameters. Of one that can't be read, nothing is shown. */
-export function postgresLabel(url: string): string {
-  const address = readPostgresAddress(url)
-  if (isFault(address)) return 'postgres://'
-  const { user } = address
-  return `postgres://${user ? `${encodeURIComponent(user)}@` : ''}${postgresPlace(address)}`
 }

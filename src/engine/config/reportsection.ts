@@ -23,6 +23,10 @@ export interface ReportConfig {
   readonly names: Readonly<Record<string, readonly string[]>>
   /** By tenant. */
   readonly tenantNames: Readonly<Record<string, string>>
+  /** Whether the report shows phones and e-mail addresses of customers. */
+  readonly contacts: boolean
+  /** Names of the statuses of orders that wait for parts. */
+  readonly waitingForParts: readonly string[]
 }
 
 const fieldName = /^[A-Za-z]\w{0,62}$/
@@ -45,6 +49,8 @@ const shopKey = /^[1-9]\d{0,18}\/[1-9]\d{0,18}$/
 const shopError = 'a tenant and a shop, such as "101/3"'
 const tenantKey = /^[1-9]\d{0,18}$/
 const tenantError = 'the id of a tenant, such as "101"'
+
+const statusError = 'the name of a status, such as "Waiting for parts"'
 
 const shape = section(
   {
@@ -84,6 +90,16 @@ const shape = section(
       )
       .prefault({})
       .describe('Names of tenants, by id. The API sends none.'),
+    contacts: z
+      .boolean({ error: 'true or false' })
+      .default(false)
+      .describe("Whether the lists in the report show customers' phone numbers and email addresses."),
+    waitingForParts: z
+      .array(textLeaf(statusError), { error: 'a list of names such as ["Waiting for parts"]' })
+      .prefault([])
+      .describe(
+        'Names of the statuses that mean that an order waits for parts, as status_name in the views shows them. The report then lists these orders. The API documentation names no status.',
+      ),
   },
   'Days, zones and names in the views for analysts and in the report.',
 )
@@ -128,8 +144,8 @@ export const reportSection = configSection({
 
 export const reportSettings = settingsOf(reportSection)
 
-/** What rows are made with, by name: those of derived tables, of snapshots and of zones. The schema is only a place. */
+/** What rows are made with, by name: those of derived tables, of snapshots and of zones. The rest is only about pages. */
 export function shapingSettings(config: WithSections): Record<string, unknown> {
-  const { schema: _, ...shaping } = reportSettings(config)
+  const { schema: _, contacts: _contacts, waitingForParts: _parts, ...shaping } = reportSettings(config)
   return Object.fromEntries(Object.entries(shaping).map(([name, value]) => [`report.${name}`, value]))
 }

@@ -27,7 +27,7 @@ import {
   textLeaf,
   whole,
 } from './leaf.js'
-import { privacy } from './privacy.js'
+import { privacy } from './privacysection.js'
 import type { ConfigSection } from './section.js'
 
 const isPartnerId = (value: unknown): boolean =>

@@ -1,17 +1,17 @@
 /** Names of time zones. Used to check the configuration, and wherever the API names a shop's zone. */
 import { nearest } from './nearest.js'
 
-interface ZoneNames {
-  /** The names that Intl lists. It accepts more: IANA names that are links, such as US/Central. */
-  readonly listed: ReadonlySet<string>
-  /** Distinguishes an IANA link from a listed name in different case; Intl accepts both. */
-  readonly capitalized: ReadonlySet<string>
-}
-
-let names: ZoneNames | undefined
+let names:
+  | {
+      /** The names that Intl lists. It accepts more: IANA names that are links, such as US/Central. */
+      readonly listed: ReadonlySet<string>
+      /** Distinguishes an IANA link from a listed name in different case; Intl accepts both. */
+      readonly capitalized: ReadonlySet<string>
+    }
+  | undefined
 
 /** Computed once, and only when a name is needed: most commands need none. */
-function zoneNames(): ZoneNames {
+function zoneNames() {
   if (names === undefined) {
     const all = Intl.supportedValuesOf('timeZone')
     names = { listed: new Set(all), capitalized: new Set(all.map((name) => name.toLowerCase())) }

@@ -60,12 +60,5 @@ export function countAnomalies(ids: Iterable<number | bigint | string>): Anomaly
   return counts
 }
 
-export const addAnomalies = (a: AnomalyCounts, b: AnomalyCounts): AnomalyCounts => ({
-  unstorable: a.unstorable + b.unstorable,
-  repeated: a.repeated + b.repeated,
-  unreadable: a.unreadable + b.unreadable,
-  hidden: a.hidden + b.hidden,
-})
-
 export const sumAnomalies = ({ unstorable, repeated, unreadable, hidden }: AnomalyCounts): number =>
   unstorable + repeated + unreadable + hidden

@@ -3,8 +3,7 @@ import { countAnomalies } from './anomalies.js'
 import { isMoreThanCounted, lookBehind, type Seen } from './behind.js'
 import { Book } from './books.js'
 import { believedUntil, ceilingOf } from './clocks.js'
-import { areTied } from './ids.js'
-import { isOutOfOrder, newest } from './observed.js'
+import { isOutOfOrder, newest, type ObservedRecord } from './observed.js'
 import { listHeadOf } from './pages.js'
 import { Repeats, servedSize } from './pagesize.js'
 import { readPlainly } from './plain.js'
@@ -213,4 +212,16 @@ async function reach<P>(reading: Reading<P>, from: number, boundary: string): Pr
     reading.place.ready = { number: k, page: Promise.resolve(page) }
     return k
   }
+}
+
+/** Whether several records of a page share one of the times. */
+function areTied(times: readonly string[], observed: readonly ObservedRecord[]): boolean {
+  const own = new Set(times)
+  const ids = new Map<string, ObservedRecord['id']>()
+  return observed.some(({ id, updatedAt }) => {
+    if (!own.has(updatedAt)) return false
+    const other = ids.get(updatedAt) ?? id
+    ids.set(updatedAt, other)
+    return other !== id
+  })
 }

@@ -9,7 +9,7 @@ import type { ObservedRecord } from './observed.js'
 import { OlderPart, type Place, uncounted } from './olderpart.js'
 import { type Balance, type Counted, missingIn } from './standing.js'
 import { type Edges, TieWatch } from './ties.js'
-import type { Doubts, OpenBook, RestoredBook } from './types.js'
+import type { Doubts, WalkProgress } from './types.js'
 
 /**
  * Counts the first response's total, the ids seen, and the records that entered the list after the first response.
@@ -49,7 +49,22 @@ export class Book {
   #fresh = new Set<Int64 | string>()
 
   constructor(
-    open: OpenBook,
+    open: {
+      readonly floor: string
+      /** T0. */
+      readonly total: number
+      /** Newest `updated_at` of the first response that isn't in the future (clocks.ts). */
+      readonly ceiling: string
+      /** A record newer than this may become visible after the first response, although it is no newer than the ceiling. */
+      readonly lateFrom?: string
+      /** Whether the first response showed every record newer than `lateFrom`. */
+      readonly isZoneSeen?: boolean
+      /**
+       * Whether the first response showed every record newer than the ceiling. It didn't if whole pages of them are ahead
+       * of it.
+       */
+      readonly isTopSeen?: boolean
+    },
     readonly ties = new TieWatch('', false),
     older?: Doubts['older'],
   ) {
@@ -64,7 +79,22 @@ export class Book {
   }
 
   /** The book of a walk that an earlier process began. */
-  static restored(floor: string, { progress, lateFrom, ids, entered }: RestoredBook): Book {
+  static restored(
+    floor: string,
+    {
+      progress,
+      lateFrom,
+      ids,
+      entered,
+    }: {
+      readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & {
+        readonly doubts?: Partial<Doubts>
+      }
+      readonly lateFrom: string
+      readonly ids: readonly Int64[]
+      readonly entered: readonly Int64[]
+    },
+  ): Book {
     const ties = new TieWatch(progress.boundary, progress.tied)
     const { first: total, ceiling, doubts } = progress
     const { isZoneSeen = false, isTopSeen = true } = doubts ?? {}

@@ -61,12 +61,6 @@ const isClosedByJoint = (basis: Basis): boolean =>
  */
 const steadyReadings = 5
 
-interface Settling {
-  readonly before: StillList | undefined
-  readonly still: StillList
-  readonly isFinal: boolean
-}
-
 /**
  * The records listed twice, and those counted but not shown, if totals and records disagree in the same way in two
  * readings of an unchanged list, or as earlier walks have settled. If ties may hide records, only a long search settles
@@ -74,7 +68,15 @@ interface Settling {
  */
 function settled<P>(
   { walk, own }: Reading<P>,
-  { before, still, isFinal }: Settling,
+  {
+    before,
+    still,
+    isFinal,
+  }: {
+    readonly before: StillList | undefined
+    readonly still: StillList
+    readonly isFinal: boolean
+  },
 ): { readonly twice: number; readonly hidden: number } | undefined {
   const { plan, search } = walk
   const { total, twice, hidden, shown } = still

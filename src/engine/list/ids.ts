@@ -8,18 +8,6 @@ import type { StillList } from './countmismatch.js'
 import { IdSet } from './idset.js'
 import type { ObservedRecord } from './observed.js'
 
-/** Whether several records of a page share one of the times. */
-export function areTied(times: readonly string[], observed: readonly ObservedRecord[]): boolean {
-  const own = new Set(times)
-  const ids = new Map<string, ObservedRecord['id']>()
-  return observed.some(({ id, updatedAt }) => {
-    if (!own.has(updatedAt)) return false
-    const other = ids.get(updatedAt) ?? id
-    ids.set(updatedAt, other)
-    return other !== id
-  })
-}
-
 /** FNV-1a over 64 bits: enough to tell a list that moved from one that didn't. */
 function digest(before: bigint, text: string): bigint {
   let hash = before ^ 0xcbf29ce484222325n

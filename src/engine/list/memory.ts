@@ -6,18 +6,15 @@ import { type Finding, type Hole, nothingFound } from './anomalies.js'
 import type { WalkOutcome } from './types.js'
 import { judged, movesWatermark } from './verdict.js'
 
-/** Records that are counted but never shown: the numbers of the list when it was last searched for them. */
-interface CountMismatch {
-  readonly total: number
-  readonly shown: number
-  /** The day (UTC) of the last search, and how many searches on different days found the same. */
-  readonly searchedOn: string
-  readonly searches: number
-}
-
 export interface Memory {
   /** The warehouse has it under this name. */
-  readonly surplus?: CountMismatch
+  readonly surplus?: {
+    readonly total: number
+    readonly shown: number
+    /** The day (UTC) of the last search, and how many searches on different days found the same. */
+    readonly searchedOn: string
+    readonly searches: number
+  }
   /** Places where the list shows a record for the second time. */
   readonly twice?: number
   readonly isUnordered?: boolean
@@ -31,14 +28,11 @@ export interface Memory {
   readonly readable?: { readonly size: number; readonly triedOn: string }
   readonly holes?: readonly Hole[]
   /** What the last reconcile found about records that have left the list. */
-  readonly left?: LeftTheList
-}
-
-/** Which rows these are is in the rows themselves (`_unlisted_at`). */
-export interface LeftTheList {
-  readonly records: number
-  /** Those that had left it by then were confirmed at a person's request, without waiting for another day. */
-  readonly confirmed?: string
+  readonly left?: {
+    readonly records: number
+    /** Those that had left it by then were confirmed at a person's request, without waiting for another day. */
+    readonly confirmed?: string
+  }
 }
 
 /** As the cursor's column stores it: null if there is no anomaly. */
@@ -77,12 +71,6 @@ export const knownOf = (memory: Memory): Finding => ({
 export const usualPage = ({ size, readable }: Memory, most: number): number =>
   Math.min(most, size ?? most, readable?.size ?? most)
 
-/**
- * Whether the list can be compared by counts: its order and its totals are reliable, and the filter shows everything.
- */
-export const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
-  !isUnordered && !isUncounted && !isBeforeAll
-
 interface WalkEnd {
   /** The walk read the whole list. */
   readonly isWhole: boolean
@@ -93,7 +81,7 @@ interface WalkEnd {
 }
 
 function mismatchAfter(
-  before: CountMismatch | undefined,
+  before: Memory['surplus'],
   { finding = nothingFound, books }: WalkOutcome,
   end: WalkEnd,
 ) {

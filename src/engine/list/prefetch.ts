@@ -13,24 +13,8 @@ export const largestBurst = 256
 /** Pages of the next burst when `left` are left. A remainder too small for its own burst joins this one. */
 export const burstOf = (left: number, width: number): number => (left - width < smallestBurst ? left : width)
 
-interface PendingPage<P> {
-  readonly number: number
-  readonly page: Promise<WalkPage<P>>
-  /** Pages of the burst that the page belongs to. */
-  readonly width: number
-  /** On the last page of a burst: the head of the list after all pages of the burst have arrived. */
-  readonly check?: Promise<ListHead>
-}
-
 /** How many pages may wait behind a slow one. More would only fill memory. */
 const slack = 4
-
-/** How a page and the head of the list are requested, and how many pages may be under way. */
-interface Asking<P> {
-  readonly ask: (page: number) => Promise<WalkPage<P>>
-  readonly look: () => Promise<ListHead>
-  readonly most: () => number
-}
 
 /**
  * Reads bursts back to back: Prefetch requests the next page when a page has arrived, not when it is stored, and a
@@ -38,7 +22,14 @@ interface Asking<P> {
  */
 export class Prefetch<P> {
   readonly #last: number
-  readonly #waiting: PendingPage<P>[] = []
+  readonly #waiting: {
+    readonly number: number
+    readonly page: Promise<WalkPage<P>>
+    /** Pages of the burst that the page belongs to. */
+    readonly width: number
+    /** On the last page of a burst: the head of the list after all pages of the burst have arrived. */
+    readonly check?: Promise<ListHead>
+  }[] = []
   #next: number
   #width: number
   #end: number
@@ -48,7 +39,12 @@ export class Prefetch<P> {
   #isStopped = false
 
   constructor(
-    private readonly asking: Asking<P>,
+    /** How a page and the head of the list are requested, and how many pages may be under way. */
+    private readonly asking: {
+      readonly ask: (page: number) => Promise<WalkPage<P>>
+      readonly look: () => Promise<ListHead>
+      readonly most: () => number
+    },
     span: { readonly next: number; readonly last: number; readonly width: number },
   ) {
     this.#next = span.next
@@ -58,7 +54,7 @@ export class Prefetch<P> {
   }
 
   /** undefined: no page is left, or reading together is no longer worthwhile. */
-  next(): PendingPage<P> | undefined {
+  next() {
     this.#ask()
     return this.#waiting.shift()
   }

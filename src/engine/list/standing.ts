@@ -36,14 +36,7 @@ export interface Counted {
   }
 }
 
-/**
- * The state of the books. `closed`: no record was deleted during the walk, and the walk saw exactly the records that
- * exist. `complete`: the walk lost none, because it stepped back for each deleted record, or read the late zone twice.
- * `open`: a record may be missing.
- */
-export type Standing = 'closed' | 'complete' | 'open'
-
-export function standingOf({ balance, zone, ...doubts }: Counted): Standing {
+export function standingOf({ balance, zone, ...doubts }: Counted): 'closed' | 'complete' | 'open' {
   if (zone) {
     // Behind the zone, a record can only slip where the total falls, and the walk stepped back for that, unless ties
     // hide records there or pages were read together. In those cases, all of that part must have been seen. A record

@@ -91,19 +91,16 @@ export interface Commit {
   readonly outcome?: WalkOutcome
 }
 
-/** Records stamped ahead of the source's clock: how many, and up to when. */
-interface StampsAhead {
-  readonly records: number
-  readonly until: string
-}
-
 export interface WalkOutcome extends Claim {
   /** What the claim rests on. */
   readonly evidence: Evidence
   /** Newest `updated_at` of the first response that isn't in the future. null if the list was empty. */
   readonly ceiling: string | null
   /** Records stamped at least a minute ahead of the source's clock. Absent if there are none. */
-  readonly ahead?: StampsAhead
+  readonly ahead?: {
+    readonly records: number
+    readonly until: string
+  }
   readonly books: Balance
   /** Anomalies of the list. Absent if there are none. */
   readonly finding?: Finding
@@ -178,31 +175,4 @@ export interface RangeOutcome extends Claim {
   readonly seen: number
   /** Records of the range at the beginning of the reading, by the source's count. */
   readonly expected: number
-}
-
-export interface OpenBook {
-  readonly floor: string
-  /** T0. */
-  readonly total: number
-  /** Newest `updated_at` of the first response that isn't in the future (clocks.ts). */
-  readonly ceiling: string
-  /** A record newer than this may become visible after the first response, although it is no newer than the ceiling. */
-  readonly lateFrom?: string
-  /** Whether the first response showed every record newer than `lateFrom`. */
-  readonly isZoneSeen?: boolean
-  /**
-   * Whether the first response showed every record newer than the ceiling. It didn't if whole pages of them are ahead
-   * of it.
-   */
-  readonly isTopSeen?: boolean
-}
-
-/** What an earlier process left of a book. */
-export interface RestoredBook {
-  readonly progress: Omit<WalkProgress, 'floor' | 'below' | 'part' | 'doubts'> & {
-    readonly doubts?: Partial<Doubts>
-  }
-  readonly lateFrom: string
-  readonly ids: readonly Int64[]
-  readonly entered: readonly Int64[]
 }

@@ -1,5 +1,5 @@
 import type { Resource } from '../../../schema/resource.js'
-import { nameColumn, namesOf } from './flatten/recordname.js'
+import { madeColumns, nameColumn } from './flatten/recordname.js'
 
 /**
  * The columns of a nested table that follow from the whole record. In a tuple they come after all others: flatten
@@ -15,16 +15,12 @@ export const computedColumns = ({ computed }: Resource, array: string) =>
     computedBy: computed?.by ?? '',
   }))
 
-/** The name of a record, for views. It is made when the record is stored, of fields that may be in `_extra`. */
-export const computedName = (resource: Resource) =>
-  namesOf(resource)
-    ? [
-        {
-          name: nameColumn,
-          kind: 'text' as const,
-          nullable: true,
-          doc: 'Its name, made of the fields that report.names says; null if they have no text.',
-          computedBy: nameColumn,
-        },
-      ]
-    : []
+/** The name of a record, and other fields, for views: made when the record is stored, of fields that may be in `_extra`. */
+export const computedNames = (resource: Resource) =>
+  madeColumns(resource).map(({ name, kind, doc }) => ({
+    name,
+    kind,
+    nullable: true,
+    doc,
+    computedBy: nameColumn,
+  }))

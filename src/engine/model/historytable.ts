@@ -1,7 +1,6 @@
 import type { Resource } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { withArticle } from '../base/format.js'
-import { nameColumn } from './flatten/recordname.js'
 import { type Column, type Table, tablesOf } from './table.js'
 
 /**
@@ -45,8 +44,8 @@ const own: readonly Column[] = [
   ),
 ]
 
-/** Columns of the current row that say nothing about a version that has ended. */
-const ofCurrentRow: ReadonlySet<string> = new Set([seenFrom.name, '_unlisted_at', nameColumn])
+/** Columns of the current row that say nothing about a version that has ended. Nor do those made for views. */
+const ofCurrentRow: ReadonlySet<string> = new Set([seenFrom.name, '_unlisted_at'])
 
 /** Every resource whose records have versions may have one. */
 export const historyName = ({ name, list }: Pick<Resource, 'name' | 'list'>): string | undefined =>
@@ -64,7 +63,10 @@ export function historyTable(resource: Resource): Table | undefined {
     doc: `Versions of ${resource.name.replaceAll('_', ' ')} that shopsync saw replaced or deleted. The current one is in ${resource.name}.`,
     grain: `one observed version, now ended, of ${withArticle(root.grain.replace(/^one /, ''))}`,
     role: 'history',
-    columns: [...root.columns.filter(({ name }) => !ofCurrentRow.has(name)), seenFrom, ...own],
+    columns: [
+      ...root.columns.filter(({ name, computedBy }) => computedBy === undefined && !ofCurrentRow.has(name)),
+      ...[seenFrom, ...own],
+    ],
     // If requests were under way at the same time, one may end a version at the instant at which it began, where the
     // next one begins.
     key: [...root.key, seenFrom.name, '_valid_from'],

@@ -5,37 +5,9 @@
  */
 import { createHmac } from 'node:crypto'
 import type { Int64, Resource, Shape } from '../../../schema/resource.js'
+import { type Privacy, treatmentOf } from '../config/treatment.js'
 import type { FlatPage, QuarantineEntry, Tuple, Value } from './flatten/batch.js'
-import type { Column, Table } from './table.js'
-
-/** What happens to a column's values. `hash`: equal texts of a tenant become equal pseudonyms. */
-export type Treatment = 'keep' | 'hash' | 'drop'
-export const treatments = ['keep', 'hash', 'drop'] as const satisfies readonly Treatment[]
-
-/** The section `privacy`, checked. */
-export interface Privacy {
-  /** `pseudonymous`: personal columns are treated as their declarations say. */
-  readonly preset: 'none' | 'pseudonymous'
-  /** By table and column. They take precedence over the preset. */
-  readonly columns: Readonly<Record<string, Readonly<Record<string, Treatment>>>>
-  /** The bytes of the key; null if no column is hashed. */
-  readonly key: Buffer | null
-  /** The number in every pseudonym: it tells those of an earlier key apart. */
-  readonly keyVersion: number
-}
-
-export const noPrivacy: Privacy = { preset: 'none', columns: {}, key: null, keyVersion: 1 }
-
-/** How a column of a table is stored. */
-export function treatmentOf(
-  { preset, columns }: Pick<Privacy, 'preset' | 'columns'>,
-  table: string,
-  { name, personal }: Pick<Column, 'name' | 'personal'>,
-): Treatment {
-  const chosen = columns[table]?.[name]
-  if (chosen !== undefined) return chosen
-  return preset === 'pseudonymous' ? (personal?.preset ?? 'keep') : 'keep'
-}
+import type { Table } from './table.js'
 
 /** One column whose values are hidden. */
 export interface HiddenColumn {
@@ -46,7 +18,7 @@ export interface HiddenColumn {
 }
 
 /** The hidden columns of a table. */
-export const hiddenIn = (privacy: Privacy, { name: table, columns }: Table): HiddenColumn[] =>
+export const hiddenColumnsOf = (privacy: Privacy, { name: table, columns }: Table): HiddenColumn[] =>
   columns.flatMap((column) => {
     const treatment = treatmentOf(privacy, table, column)
     const domain = column.personal?.domain ?? `${table}.${column.name}`

@@ -5,24 +5,15 @@
 import { derivedTables } from '../../../schema/index.js'
 import { field, type Int64, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
+import { noPrivacy, type Privacy } from '../config/treatment.js'
 import { compileFlatten } from './flatten/flatten.js'
 import { compileForget, type Forgotten, type ForgetPlan, type ForgottenSets, forgetPlans, noneForgotten } from './forgotten.js'
 import { historyName, historyTable } from './historytable.js'
-import { type HiddenColumn, HiddenPlaces, hiddenIn, hidePage, noPrivacy, type Privacy } from './privacy.js'
+import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
 import type { Model, ResourceModel } from './resourcemodel.js'
 import { stateTableList } from './state.js'
 import type { StateTables } from './statetable.js'
 import { derivedTable, placeOf, type Table, tablesOf } from './table.js'
-
-/** The configuration of one resource. */
-export interface ResourceSettings {
-  readonly enabled?: boolean | undefined
-  readonly path?: string | undefined
-  readonly columns?: Readonly<Record<string, Kind>> | undefined
-  readonly history?: boolean | undefined
-  /** The fields that make up the names of its records; default: see schema/naming.ts. */
-  readonly names?: readonly string[] | undefined
-}
 
 /** Every table that the resource's records are written to. */
 export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
@@ -30,14 +21,20 @@ export const writtenTables = ({ tables, derived }: ResourceModel): Table[] => [
   ...derived.map(({ table }) => table),
 ]
 
-/**
- * The names of all tables that hold versions, if a configuration keeps or kept them. Code that copies or erases a
- * warehouse checks which of them exist (Warehouse.histories).
- */
-export const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
-  list.flatMap(({ resource }) => historyName(resource) ?? [])
-
-export type Settings = Readonly<Record<string, ResourceSettings>>
+/** The configuration of each resource. */
+export type Settings = Readonly<
+  Record<
+    string,
+    {
+      readonly enabled?: boolean | undefined
+      readonly path?: string | undefined
+      readonly columns?: Readonly<Record<string, Kind>> | undefined
+      readonly history?: boolean | undefined
+      /** The fields that make up the names of its records; default: see schema/naming.ts. */
+      readonly names?: readonly string[] | undefined
+    }
+  >
+>
 
 function checkNames(resources: Readonly<Record<string, Resource>>, settings: Settings): void {
   for (const name of Object.keys(settings)) {
@@ -60,18 +57,23 @@ const configured = (
     const keeps = history && resource.list === 'records' && { history }
     const whole = { ...withColumns(resource, columns), ...keeps, ...(names && { names }) }
     const [root] = tablesOf(whole)
-    const hidden = root ? hiddenIn(privacy, root).map(({ name }) => name) : []
+    const hidden = root ? hiddenColumnsOf(privacy, root).map(({ name }) => name) : []
     return hidden.length > 0 ? { ...whole, hidden } : whole
   })
 
-/** The hidden columns of all tables, those of the histories too: they have the columns of their resource. */
+/**
+ * The hidden columns of all tables, those of the histories too: these have the columns of their resource, and keep the
+ * rows of nested lists, whose columns are named like `customer_phones.number` there.
+ */
 const hiddenColumns = (declared: readonly Resource[], privacy: Privacy): Map<string, HiddenColumn[]> =>
   new Map(
     declared.flatMap((resource) => {
-      const tables = tablesOf(resource).map((table) => [table.name, hiddenIn(privacy, table)] as const)
+      const tables = tablesOf(resource).map((table) => [table.name, hiddenColumnsOf(privacy, table)] as const)
       const history = historyName(resource)
-      const [root] = tables
-      return [...tables, ...(history && root ? [[history, root[1]] as const] : [])].filter(
+      const ofVersions = tables.flatMap(([table, columns], i) =>
+        columns.map((column) => (i === 0 ? column : { ...column, name: `${table}.${column.name}` })),
+      )
+      return [...tables, ...(history ? [[history, ofVersions] as const] : [])].filter(
         ([, columns]) => columns.length > 0,
       )
     }),

@@ -4,9 +4,10 @@
  */
 import type { Derived } from '../../../schema/derive.js'
 import type { Int64, Kind, Resource } from '../../../schema/resource.js'
+import type { Privacy } from '../config/treatment.js'
 import type { FlatPage, Flatten } from './flatten/batch.js'
 import type { ForgetPlan, ForgottenSets } from './forgotten.js'
-import type { HiddenColumn, HiddenPlaces, Privacy } from './privacy.js'
+import type { HiddenColumn, HiddenPlaces } from './privacy.js'
 import type { Table } from './table.js'
 
 /** A table that follows from a resource's records, and how. */

@@ -28,14 +28,13 @@ export const define = <F extends Record<string, Field>, const K extends keyof F 
   table: Defined<F, K> & { readonly indexes?: readonly (readonly (keyof F & string)[])[] },
 ): Defined<F, K> => table
 
-type RowOf<T> =
-  T extends Defined<infer F, infer K>
+/** State tables as Kysely sees them. A feature sees its own through `db.withTables<RowsOf<typeof …>>()`. */
+export type RowsOf<T> = {
+  [N in keyof T]: T[N] extends Defined<infer F, infer K>
     ? {
         [X in keyof F]: F[X] extends Field<infer V extends Kind>
           ? KindValue[V] | (X extends K ? never : null)
           : never
       }
     : never
-
-/** State tables as Kysely sees them. A feature sees its own through `db.withTables<RowsOf<typeof …>>()`. */
-export type RowsOf<T> = { [N in keyof T]: RowOf<T[N]> }
+}

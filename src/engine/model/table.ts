@@ -2,7 +2,7 @@ import type { Derived } from '../../../schema/derive.js'
 import type { Children, Field, Kind, Personal, Resource, Scalars, Shape } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { singularOf, withArticle } from '../base/format.js'
-import { computedColumns, computedName } from './computedcolumns.js'
+import { computedColumns, computedNames } from './computedcolumns.js'
 
 /** The warehouse tables of a resource, derived from its declaration. Used for DDL, flattening and the dictionary. */
 
@@ -21,7 +21,7 @@ export interface Column {
   readonly references?: string
   /** Whose data it is. Absent if it says nothing about a person. */
   readonly personal?: Personal
-  /** The derived table whose rule computes it from the whole record, or `_name`. No page of the source contains it. */
+  /** The derived table whose rule computes it from the whole record, or `_name` (recordname.ts). No page of the source contains it. */
   readonly computedBy?: string
 }
 
@@ -143,7 +143,7 @@ const rootTable = (resource: Resource): Table => {
       deletedAt,
       unlistedAt,
       resource.undeclared ? { ...extra, personal: resource.undeclared } : extra,
-      ...computedName(resource),
+      ...computedNames(resource),
       ...(resource.history ? [seenFrom] : []),
     ],
     key: ['tenant_id', key],
@@ -180,10 +180,7 @@ const ownerColumns = (owner: Owner): Column[] =>
     }),
   )
 
-const ownerNames = ({ rootColumn, path }: Owner): string[] => [
-  rootColumn,
-  ...path.map(({ column: name }) => name),
-]
+const ownerNames = (owner: Owner): string[] => ownerColumns(owner).map(({ name }) => name)
 
 const position = column('position', 'integer', false, 'Its 0-based position in the array.')
 

@@ -84,17 +84,3 @@ export async function ungrantedOf(
     }),
   )
 }
-
-/** The tenants that answer: in this run, or according to earlier runs of resources that this run leaves out. */
-export function answeringTenants(
-  { cursors }: Pick<Run, 'cursors'>,
-  ends: readonly { readonly task: CursorTask; readonly report: { readonly status: string } }[],
-): (tenantId: Int64) => boolean {
-  const answering = new Set(
-    ends.filter(({ report }) => report.status === 'ok').map(({ task }) => task.tenantId),
-  )
-  const asked = new Set(ends.map(({ task }) => `${task.tenantId} ${task.resource.name}`))
-  const known = [...cursors].filter(([name, { status }]) => status === 'ok' && !asked.has(name))
-  const elsewhere = new Set(known.map(([name]) => name.slice(0, name.indexOf(' '))))
-  return (tenantId) => answering.has(tenantId) || elsewhere.has(String(tenantId))
-}

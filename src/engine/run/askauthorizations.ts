@@ -41,21 +41,20 @@ export interface Authorizations {
   readonly list: AuthorizationList
 }
 
-interface Asking {
-  /** The warehouse has no tables to read from. */
-  readonly isNew?: boolean
-  readonly forgotten: ReadonlySet<Int64>
-}
-
-type AuthorizationQuestion = Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>
-
 /**
  * Asks which tenants there are, without writing anything. Costs one request per hundred tenants, and as many again if a
  * tenant is missing that was granted before.
  */
 export async function askAuthorizations(
-  run: AuthorizationQuestion,
-  { isNew = false, forgotten }: Asking,
+  run: Pick<Dependencies, 'source' | 'signal' | 'observer' | 'warehouse' | 'config'>,
+  {
+    isNew = false,
+    forgotten,
+  }: {
+    /** The warehouse has no tables to read from. */
+    readonly isNew?: boolean
+    readonly forgotten: ReadonlySet<Int64>
+  },
 ): Promise<Authorizations> {
   const known = isNew ? [] : await knownTenants(run.warehouse)
   const except = new Set(run.config.sync.exceptTenants)

@@ -2,7 +2,8 @@
  * The one way to request records by id. It decides whether the source answers by id at all: sources refuse it with 404,
  * 400, 403, 405, 406, 501 or with a page for people, and every one of these may also concern a single record. So if a
  * record isn't shown, one that the list has just shown is requested. If that one is shown, the answer concerned the
- * record; if not, the source doesn't answer by id, which is remembered for a week.
+ * record. If it isn't, nor another one, and the list still shows them, the source doesn't answer by id, which is
+ * remembered for a week.
  */
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
@@ -17,12 +18,6 @@ import { type CursorRun, now } from './tenant.js'
 
 /** `askedAt`: the stamp of the request. */
 type StampedAnswer = AnswerById & { readonly askedAt: string }
-
-interface AnswersById {
-  /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
-  readonly isOffered: boolean
-  readonly answers: ReadonlyMap<Int64, StampedAnswer>
-}
 
 interface ByIdParts {
   readonly list: CursorList
@@ -42,6 +37,9 @@ const few = 25
 
 /** How many listed records to choose one from that isn't itself in question, and can be stored. */
 const newest = 10
+
+/** How often to look for one: in what the list showed before, then in lists that show what has gone meanwhile. */
+const mostLooks = 4
 
 const week = 7n * 86_400_000_000n
 
@@ -71,7 +69,11 @@ export class ById {
   }
 
   /** Requests each record once. If the source doesn't answer by id, that costs a few requests and not one per record. */
-  async ask(ids: readonly Int64[]): Promise<AnswersById> {
+  async ask(ids: readonly Int64[]): Promise<{
+    /** Without it, the answers of records that weren't shown mean nothing, and some records weren't requested. */
+    readonly isOffered: boolean
+    readonly answers: ReadonlyMap<Int64, StampedAnswer>
+  }> {
     const answers = new Map<Int64, StampedAnswer>()
     if (this.#isRefused) return { isOffered: false, answers }
     const parts = this.#isOffered || ids.length <= few ? [ids] : [ids.slice(0, together), ids.slice(together)]
@@ -111,20 +113,34 @@ export class ById {
     this.#refusedAt = null
   }
 
-  /** Requests another record that exists; twice, since the first may just have been deleted. */
+  /**
+   * Requests other records that the list shows. One that isn't shown may be refused for its own sake, or be deleted by
+   * now. So it takes two, if the list has two, of which the list still shows one afterwards: a wrong answer would last a
+   * week.
+   */
   async #isListedShown(asked: ReadonlyMap<Int64, StampedAnswer>): Promise<boolean> {
+    const { list } = this.parts
+    const notShown = new Set<Int64>()
     let answer: AnswerById | undefined
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const id = attempt === 0 ? this.parts.list.probeId : await this.#newestBeside(asked)
-      if (id === undefined || asked.has(id)) continue
-      answer = await this.parts.list.item(id)
-      if (answer.kind !== 'record') continue
-      await this.#shown()
-      return true
+    let isStillListed = false
+    for (let look = 0; look < mostLooks; look++) {
+      const listed = look > 0 ? await this.#newest() : list.probeId === undefined ? [] : [list.probeId]
+      isStillListed ||= listed.some((id) => notShown.has(id))
+      const isEnough = (): boolean => isStillListed && notShown.size > 1
+      const id = isEnough() ? undefined : listed.find((one) => !asked.has(one) && !notShown.has(one))
+      if (id !== undefined) {
+        answer = await list.item(id)
+        if (answer.kind === 'record') {
+          await this.#shown()
+          return true
+        }
+        notShown.add(id)
+      }
+      if (isEnough() || (look > 0 && id === undefined)) break
     }
     // The source is away, so nothing is known about any of the records.
     if (answer?.kind === 'unread') throw answer.error
-    if (answer) await this.#refused()
+    if (isStillListed) await this.#refused()
     return false
   }
 
@@ -135,10 +151,10 @@ export class ById {
     await this.parts.remember?.(this.#refusedAt)
   }
 
-  async #newestBeside(asked: ReadonlyMap<Int64, StampedAnswer>): Promise<Int64 | undefined> {
+  async #newest(): Promise<readonly Int64[]> {
     const { observed } = await this.parts.list.fetch(epoch, 1, newest)
     // A record without a usable version goes by a text.
-    return observed.flatMap(({ id }) => (typeof id === 'string' || asked.has(id) ? [] : [id]))[0]
+    return observed.flatMap(({ id }) => (typeof id === 'string' ? [] : [id]))
   }
 }
 

@@ -30,8 +30,8 @@ export async function migrateColumns(run: Writing): Promise<readonly MovedColumn
   const { warehouse, observer, signal } = run
   const moved = await moveColumns(warehouse, signal)
   for (const { table, column, to, values } of moved) observer.notice?.(words[to], { table, column, values })
-  // Views that read the names have waited for them, and perhaps for the calendar.
-  if (moved.some(({ to }) => to === 'name')) {
+  // Views have waited for what they read, and perhaps for the calendar.
+  if (moved.length > 0) {
     await run.besideRows?.(run)
     await run.afterRecompute?.()
   }

@@ -71,14 +71,6 @@ export function chooseResources(
   return [...new Set(chosen)]
 }
 
-type Choosing = Pick<Dependencies, 'besideRows' | 'config' | 'observer'> & Pick<Run, 'cursors'>
-
-interface TaskChoice {
-  readonly resources: readonly ResourceModel[]
-  readonly authorizations: Authorizations
-  readonly turns?: ReadonlyMap<string, string> | undefined
-}
-
 /**
  * The cursors of a run, longest first, so that no large cursor runs by itself at the end: first the interrupted walks,
  * by how many records they have left, then resources by number of tables. Among equals, tenants take turns, so a large
@@ -89,9 +81,17 @@ interface TaskChoice {
  * time limit that ends every run, the same cursors would starve. Shops come before whatever waits for their zones.
  */
 export function planTasks(
-  run: Choosing,
+  run: Pick<Dependencies, 'besideRows' | 'config' | 'observer'> & Pick<Run, 'cursors'>,
   choice: CursorChoice,
-  { resources, authorizations, turns }: TaskChoice,
+  {
+    resources,
+    authorizations,
+    turns,
+  }: {
+    readonly resources: readonly ResourceModel[]
+    readonly authorizations: Authorizations
+    readonly turns?: ReadonlyMap<string, string> | undefined
+  },
 ): ChosenCursors {
   const tenants = chooseTenants(run, choice, authorizations)
   const granted = new Set(authorizations.granted)

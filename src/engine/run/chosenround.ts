@@ -17,18 +17,15 @@ import type { CursorTask, Run } from './tenant.js'
 /** Tenants whose authorizations are known. */
 export type Granted = Pick<Authorizations, 'granted' | 'revoked' | 'missing' | 'forgotten' | 'reason'>
 
-/** Cursors that may take more requests than all others together, such as first loads. */
-interface LimitedTasks {
-  readonly tasks: readonly CursorTask[]
-  /** How many requests they may take together. The next round goes on where they are cut short. */
-  readonly requests: number
-}
-
 /** What a round works on. */
 export interface ChosenRound {
   readonly tasks: readonly CursorTask[]
   /** They come after the others. */
-  readonly limited?: LimitedTasks
+  readonly limited?: {
+    readonly tasks: readonly CursorTask[]
+    /** How many requests they may take together. The next round goes on where they are cut short. */
+    readonly requests: number
+  }
   /** No cursor starts after this time, in ms since the epoch. */
   readonly endsAt: number
   /** In how many ms a change to this resource must be in the warehouse. */
@@ -100,17 +97,18 @@ export function isSpent({ source, clock }: Pick<WritingRun, 'source' | 'clock'>)
   return window?.remaining === 0 && window.resetsAt > Number(clock.nowMicros() / 1000n)
 }
 
-interface RoundWork {
-  work(run: WritingRun, chosen: ChosenCursors): Promise<readonly CursorEnd[]>
-  /** Does the work, and alongside it what becomes due meanwhile. */
-  beside<T>(run: WritingRun, work: () => Promise<T>): Promise<T>
-}
-
 /** Works on the cursors until all are done or the round is over. */
 export async function workOnRound(
   run: WritingRun,
   { tasks, limited, endsAt }: ChosenRound,
-  { work, beside }: RoundWork,
+  {
+    work,
+    beside,
+  }: {
+    work(run: WritingRun, chosen: ChosenCursors): Promise<readonly CursorEnd[]>
+    /** Does the work, and alongside it what becomes due meanwhile. */
+    beside<T>(run: WritingRun, work: () => Promise<T>): Promise<T>
+  },
 ): Promise<Pick<RunEnd, 'ends' | 'reason'>> {
   const all = [...tasks, ...(limited?.tasks ?? [])]
   run.observer.planned?.(new Set(all.map(({ tenantId }) => tenantId)).size, all.length)

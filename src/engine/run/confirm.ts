@@ -27,20 +27,6 @@ interface Confirmed {
   readonly moved: readonly Fetched[]
 }
 
-/** The same for records requested by id. */
-export interface AskedById extends Confirmed {
-  /** Records about which the answer says nothing: refused, for example. */
-  readonly unclear: ReadonlyMap<Int64, UnclearAnswer>
-  /** Whether the source answers by id. Without it, nothing is gone or unclear, and some records weren't requested. */
-  readonly isById: boolean
-}
-
-interface Options {
-  readonly note: Note
-  /** Whether some records of the list break every response: they may do so by id, too. */
-  readonly hasHoles?: () => boolean
-}
-
 /**
  * Requests each row missing from a list by id. If the source doesn't answer by id, a second list decides: a row counts
  * as gone if it is also missing when the part of the list with its second is read again.
@@ -56,7 +42,11 @@ export class Confirmation {
   constructor(
     private readonly list: CursorList,
     private readonly byId: ById,
-    private readonly options: Options,
+    private readonly options: {
+      readonly note: Note
+      /** Whether some records of the list break every response: they may do so by id, too. */
+      readonly hasHoles?: () => boolean
+    },
   ) {}
 
   /** Whether the source has shown that it answers by id. */
@@ -92,7 +82,14 @@ export class Confirmation {
   }
 
   /** Requests by id, and nothing else. */
-  async askById(candidates: readonly Candidate[]): Promise<AskedById> {
+  async askById(candidates: readonly Candidate[]): Promise<
+    Confirmed & {
+      /** Records about which the answer says nothing: refused, for example. */
+      readonly unclear: ReadonlyMap<Int64, UnclearAnswer>
+      /** Whether the source answers by id. Without it, nothing is gone or unclear, and some records weren't requested. */
+      readonly isById: boolean
+    }
+  > {
     const [gone, moved]: [GoneRow[], Fetched[]] = [[], []]
     const unclear = new Map<Int64, UnclearAnswer>()
     const { answers, isOffered: isById } = await this.byId.ask(candidates.map(({ id }) => id))

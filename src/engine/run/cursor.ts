@@ -10,7 +10,7 @@ import { inSpan } from '../base/trace.js'
 import { type Claim, movesWatermark, verdict } from '../list/verdict.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import { cursorColumns } from '../warehouse/cursors.js'
-import { answeringTenants, type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
+import { type Explained, explainAbsence, notGranted, ungrantedOf } from './absence.js'
 import type { CursorResult, CursorWork } from './cursorwork.js'
 import { type Ending, endingOf } from './ending.js'
 import type { CursorReport } from './runreport.js'
@@ -36,15 +36,13 @@ export interface Begin {
   readonly ended?: (run: Run, ends: readonly CursorEnd[]) => Promise<void>
 }
 
-/** A cursor of a tenant that isn't granted. It isn't requested. */
-interface LeftOut extends CursorTask {
-  readonly access: Exclude<TenantAccess, 'granted'>
-}
-
 /** The cursors of a run, in the order in which they start, and those that are left out. */
 export interface ChosenCursors {
   readonly tasks: readonly CursorTask[]
-  readonly left: readonly LeftOut[]
+  /** A cursor of a tenant that isn't granted. It isn't requested. */
+  readonly left: readonly (CursorTask & {
+    readonly access: Exclude<TenantAccess, 'granted'>
+  })[]
 }
 
 /** The result of one cursor, before it is known whether the tenant's other resources answer. */
@@ -283,4 +281,18 @@ export async function workOnCursors(
 export function endingOfRun({ signal }: Pick<Run, 'signal'>, ends: readonly CursorEnd[]): Ending | null {
   const ending = endingOf(signal)
   return ending === 'time_limit' && !ends.some(({ interrupted }) => interrupted) ? null : ending
+}
+
+/** The tenants that answer: in this run, or according to earlier runs of resources that this run leaves out. */
+function answeringTenants(
+  { cursors }: Pick<Run, 'cursors'>,
+  ends: readonly { readonly task: CursorTask; readonly report: { readonly status: string } }[],
+): (tenantId: Int64) => boolean {
+  const answering = new Set(
+    ends.filter(({ report }) => report.status === 'ok').map(({ task }) => task.tenantId),
+  )
+  const asked = new Set(ends.map(({ task }) => `${task.tenantId} ${task.resource.name}`))
+  const known = [...cursors].filter(([name, { status }]) => status === 'ok' && !asked.has(name))
+  const elsewhere = new Set(known.map(([name]) => name.slice(0, name.indexOf(' '))))
+  return (tenantId) => answering.has(tenantId) || elsewhere.has(String(tenantId))
 }

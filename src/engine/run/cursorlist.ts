@@ -1,12 +1,13 @@
 import type { Int64 } from '../../../schema/resource.js'
 import type { Skip } from '../base/errors.js'
+import type { NumberForm } from '../base/numbertoken.js'
 import { endOfSecond, fromMicros } from '../base/timestamp.js'
 import type { Clocks } from '../list/clocks.js'
 import { cutPoint, epoch, unfiltered } from '../list/cutpoint.js'
 import { memoryOf, usualPage } from '../list/memory.js'
 import { pageSizes, sizesUpTo, smallestReadable } from '../list/pagesize.js'
 import type { WalkPage } from '../list/types.js'
-import type { FlatPage, PageNumbers } from '../model/flatten/batch.js'
+import type { FlatPage } from '../model/flatten/batch.js'
 import type { ResourceModel } from '../model/resourcemodel.js'
 import type { Flow } from '../source/rate/flow.js'
 import type { ListRequest, Page, Priority, Source } from '../source/source.js'
@@ -15,25 +16,12 @@ import { type AnswerById, answerOfFailure, otherThan } from './answerbyid.js'
 import { isolate, mayBeOfRecords, mayBeOfSize, withHoles } from './isolate.js'
 import { recordsObservedIn } from './observe.js'
 
-interface ListOptions {
-  readonly priority: Priority
-  /** For lists whose pages are stored as they arrive. */
-  readonly flow?: Flow
-}
-
-interface FetchOptions {
-  /** Only the page's records that it accepts are kept. */
-  readonly wanted?: (record: unknown) => boolean
-  /** Replaces the list's own. */
-  readonly flow?: Flow | undefined
-}
-
 interface ListedCursor {
   readonly tenantId: Int64
   readonly resource: ResourceModel
   readonly source: Source
   readonly signal: AbortSignal
-  readonly warehouse: { readonly numbers: PageNumbers['form'] }
+  readonly warehouse: { readonly numbers: NumberForm }
   readonly run?: { readonly pageSizes?: readonly number[] }
   readonly state?: { readonly remembered?: unknown } | undefined
 }
@@ -70,7 +58,11 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
 
   constructor(
     private readonly cursor: ListedCursor,
-    private readonly options: ListOptions,
+    private readonly options: {
+      readonly priority: Priority
+      /** For lists whose pages are stored as they arrive. */
+      readonly flow?: Flow
+    },
     /**
      * Runs on each page before a promise holds it: otherwise the tuples of a waiting page would be copied again and
      * again.
@@ -105,7 +97,15 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     after: string,
     page: number,
     perPage: number,
-    { wanted, flow = this.options.flow }: FetchOptions = {},
+    {
+      wanted,
+      flow = this.options.flow,
+    }: {
+      /** Only the page's records that it accepts are kept. */
+      readonly wanted?: (record: unknown) => boolean
+      /** Replaces the list's own. */
+      readonly flow?: Flow | undefined
+    } = {},
   ): Promise<WalkPage<Fetched<P>>> {
     const request = { ...this.#request, updatedAfter: after, page, perPage }
     const name = `${after} ${page} ${perPage}`
@@ -142,7 +142,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     after: string,
     page: number,
     perPage: number,
-    wanted?: FetchOptions['wanted'],
+    wanted?: (record: unknown) => boolean,
   ): Promise<WalkPage<Fetched<P>> | undefined> {
     const request = { ...this.#request, updatedAfter: after, page, perPage, attempts: 1 }
     try {
@@ -189,7 +189,7 @@ export class CursorList<P extends FlatPage<unknown> = FlatPage> {
     this.#isCounted ||= !isUncounted
     this.#total = total
     const { resource, tenantId } = this.cursor
-    const numbers: PageNumbers = { ...answer, form: this.cursor.warehouse.numbers }
+    const numbers = { ...answer, form: this.cursor.warehouse.numbers }
     const flattened = resource.flatten(tenantId, records, careful, numbers)
     this.probeId = flattened.records[0]?.id
     this.records += records.length

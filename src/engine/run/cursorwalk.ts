@@ -56,20 +56,6 @@ export interface WalkStore {
   giveUp(outcome: WalkOutcome): Promise<void>
 }
 
-/** A cursor, as its walk knows it. */
-interface WalkedCursor {
-  readonly asked: AskedWalk
-  readonly state: (Interrupted & { readonly remembered?: unknown }) | undefined
-  readonly list: CursorList<EncodedPage>
-  readonly flow: Flow
-  readonly store: WalkStore
-  /** How far before its watermark a planned walk begins, and a quick one, in milliseconds. */
-  readonly overlapMs: number
-  readonly quickOverlapMs: number
-  now(): string
-  readonly note: Note
-}
-
 export class CursorWalk implements CursorWork {
   readonly mode: WalkMode
   /** See `AskedWalk`. */
@@ -84,7 +70,20 @@ export class CursorWalk implements CursorWork {
   /** The last walk's evidence, regardless of what is remembered about the list. */
   evidence: Evidence | undefined
 
-  constructor(private readonly cursor: WalkedCursor) {
+  constructor(
+    private readonly cursor: {
+      readonly asked: AskedWalk
+      readonly state: (Interrupted & { readonly remembered?: unknown }) | undefined
+      readonly list: CursorList<EncodedPage>
+      readonly flow: Flow
+      readonly store: WalkStore
+      /** How far before its watermark a planned walk begins, and a quick one, in milliseconds. */
+      readonly overlapMs: number
+      readonly quickOverlapMs: number
+      now(): string
+      readonly note: Note
+    },
+  ) {
     const { state, asked } = cursor
     this.#isQuick = isQuick(state, asked)
     this.mode = walkMode(state, asked)

@@ -16,15 +16,6 @@ export const deletionLimit = ({ config }: Pick<Run, 'config'>, acceptDeletes = f
   maxDeletes: reconcileSettings(config).maxDeletes,
 })
 
-interface DeletionLimits {
-  /** Live rows of the cursor. */
-  readonly live: number
-  /** The share of live rows that may be marked deleted. */
-  readonly share: number
-  /** Deletions are accepted, however many there are. */
-  readonly accepted: boolean
-}
-
 /**
  * Stops a cursor when too many of its rows are about to be marked deleted: an API that fails in an unforeseen way looks
  * just like deleted records. Rows that stay too long were judged less harmful.
@@ -32,7 +23,16 @@ interface DeletionLimits {
 export class DeletionGuard {
   #marked = 0
 
-  constructor(private readonly limits: DeletionLimits) {}
+  constructor(
+    private readonly limits: {
+      /** Live rows of the cursor. */
+      readonly live: number
+      /** The share of live rows that may be marked deleted. */
+      readonly share: number
+      /** Deletions are accepted, however many there are. */
+      readonly accepted: boolean
+    },
+  ) {}
 
   get isSmall(): boolean {
     return this.limits.live < smallCursor

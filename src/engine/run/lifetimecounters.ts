@@ -81,12 +81,13 @@ export const keptGauges = {
 export const sumPart = 'sum'
 export const lastPart = '+Inf'
 
-type CounterName = keyof typeof keptCounters | keyof typeof keptGauges
-type Labels = CounterEntry['labels']
-
 const micros = (seconds: number): number => Math.round(seconds * 1e6)
 
-const entry = (metric: CounterName, labels: Labels, value: number): CounterEntry => ({
+const entry = (
+  metric: keyof typeof keptCounters | keyof typeof keptGauges,
+  labels: CounterEntry['labels'],
+  value: number,
+): CounterEntry => ({
   metric,
   labels,
   part: '',
@@ -96,7 +97,7 @@ const entry = (metric: CounterName, labels: Labels, value: number): CounterEntry
 /** The nonempty ranges, and the sum. */
 function spread(
   metric: keyof typeof keptHistograms,
-  labels: Labels,
+  labels: CounterEntry['labels'],
   { bounds, counts, sum }: Distribution,
 ): CounterEntry[] {
   const ranges = counts.map((value, i) => ({ metric, labels, part: String(bounds[i] ?? lastPart), value }))

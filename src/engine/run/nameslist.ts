@@ -24,17 +24,17 @@ import { polled } from './polls.js'
 import { PageStore } from './store.js'
 import { type CursorRun, rootOf } from './tenant.js'
 
-interface NamesRead extends Fetched {
-  /** The names that can be stored. */
-  readonly names: ReadonlySet<Value>
-  readonly clocks: Clocks
-}
-
 /** The list of names at the source. */
 export async function readNames(
   { tenantId, resource, source, signal }: CursorRun,
   options: { readonly priority: Priority },
-): Promise<NamesRead> {
+): Promise<
+  Fetched & {
+    /** The names that can be stored. */
+    readonly names: ReadonlySet<Value>
+    readonly clocks: Clocks
+  }
+> {
   const answer = await source.strings({ tenantId, path: resource.path, signal, ...options })
   const { value, careful, startedAt, requestId } = answer
   const tokens = (): readonly unknown[] => answer.tokens() as readonly unknown[]

@@ -20,13 +20,6 @@ import { RunStats } from './runstats.js'
 import { type CursorTask, now, type Run } from './tenant.js'
 import { Beginning, wholeLists } from './wholelists.js'
 
-/** The result of a run that writes nothing. */
-interface ReadOnlyEnd {
-  readonly ends: readonly CursorEnd[]
-  /** A problem with the whole run; null if there is none. */
-  readonly reason: Reason | null
-}
-
 export interface ReadOnlyHow {
   /** The warehouse has no tables yet, so nothing is read from it. */
   readonly isNew?: boolean
@@ -43,7 +36,11 @@ export async function readOnlyRun(
   choice: CursorChoice,
   begin: Begin,
   { isNew = false, pick }: ReadOnlyHow = {},
-): Promise<ReadOnlyEnd> {
+): Promise<{
+  readonly ends: readonly CursorEnd[]
+  /** A problem with the whole run; null if there is none. */
+  readonly reason: Reason | null
+}> {
   // Every request under way listens to the signal.
   setMaxListeners(0, deps.signal)
   const resources = chooseResources(deps, choice)

@@ -112,8 +112,6 @@ export async function recordCursors(
     await warehouse.write([storeRunCursors(warehouse.db, rows.slice(i, i + cursorsAtOnce))])
 }
 
-type Ended = Pick<EndedWork, 'cursors'> & { readonly status: string; readonly error: unknown }
-
 /**
  * Records the end of the run and adds it to the lifetime totals once, however often its end is recorded. Writes without
  * the lease, so that a run that lost its lease can still record its end. A database that went back may have lost the
@@ -128,7 +126,11 @@ export async function recordEnd(
     stats,
   }: Pick<Dependencies, 'warehouse' | 'source' | 'stamps'> & Pick<WritingRun, 'runId' | 'stats'>,
   report: RunReport,
-  { status, error, cursors }: Ended,
+  {
+    status,
+    error,
+    cursors,
+  }: Pick<EndedWork, 'cursors'> & { readonly status: string; readonly error: unknown },
 ): Promise<void> {
   const { finished_at, requests, rate_limited, retries, rows_upserted, rows_deleted, quarantined } = report
   const row = {

@@ -37,22 +37,19 @@ async function tryHole<P extends FlatPage<unknown>>(
 }
 
 /**
- * What has become of the holes. `from`: the list has to be read from there, because a hole has closed. Until that is
- * done, nothing is stored, so that a killed walk leaves it to the next one.
+ * Retries the remembered hole that has waited longest. `from`: the list has to be read from there, because a hole has
+ * closed. Until that is done, nothing is stored, so that a killed walk leaves it to the next one.
  */
-interface Retried<P extends FlatPage<unknown>> {
+export async function retryHole<P extends FlatPage<unknown>>(
+  list: CursorList<P>,
+  memory: Memory,
+): Promise<{
   readonly memory: Memory
   /** What to store with the page. */
   readonly toStore?: Memory
   readonly page?: WalkPage<Fetched<P>>
   readonly from?: string
-}
-
-/** Retries the remembered hole that has waited longest. */
-export async function retryHole<P extends FlatPage<unknown>>(
-  list: CursorList<P>,
-  memory: Memory,
-): Promise<Retried<P>> {
+}> {
   const { holes: [hole, ...others] = [], ...rest } = memory
   const { most } = list
   const answer = hole && (await tryHole(list, hole, Math.min(most, memory.size ?? most)))

@@ -42,7 +42,7 @@ import { readWanted } from './readwanted.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
 import type { Dependencies, Writing, WritingRun } from './runcontext.js'
-import { inStep, type RunEnd, reportOf, withQuarantine } from './runend.js'
+import { type RunEnd, reportOf, withQuarantine } from './runend.js'
 import { type RecordedRun, runOnRecord } from './runonrecord.js'
 import type { RunReport, RunRequest } from './runreport.js'
 import { type CursorRun, now } from './tenant.js'
@@ -218,3 +218,9 @@ async function takeSource(run: WritingRun, { granted }: Authorizations): Promise
   if (granted.length === 0 || (await checkSourceIdentity(warehouse, source.address))) return
   await warehouse.write([storeSourceIdentity(warehouse, source.address, now(run))])
 }
+
+/** The same end, as part of a job's step. */
+const inStep = (end: RunEnd, step: number): RunEnd => ({
+  ...end,
+  ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
+})

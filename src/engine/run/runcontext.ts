@@ -4,11 +4,12 @@ import type { CursorHands } from './cursorhands.js'
 import type { Mode } from './runreport.js'
 import type { AfterWalk, CursorRun, Run } from './tenant.js'
 
-/** What a run finds out by itself. */
-type FoundOut = 'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones' | 'hands' | 'beforeWalk'
-
-/** What a run is given. */
-export interface Dependencies extends Omit<Run, FoundOut | 'config'> {
+/** What a run is given: not what it finds out by itself. */
+export interface Dependencies
+  extends Omit<
+    Run,
+    'cursors' | 'lateness' | 'stats' | 'authorizations' | 'learnZones' | 'hands' | 'beforeWalk' | 'config'
+  > {
   readonly config: Pick<Config, 'sync'> & Run['config']
   /**
    * Updates what is kept alongside the rows, when a run begins and when it ends: the days of the shops, and the names

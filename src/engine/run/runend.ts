@@ -28,12 +28,6 @@ export async function withQuarantine(
   return { ...end, ends, quarantined: [...counts.values()].reduce((sum, count) => sum + count, 0) }
 }
 
-/** The same end, as part of a job's step. */
-export const inStep = (end: RunEnd, step: number): RunEnd => ({
-  ...end,
-  ends: end.ends.map((one) => ({ ...one, report: { ...one.report, step } })),
-})
-
 /** A skipped cursor isn't done: its tenant is revoked, or the run ended first. */
 const isDone = ({ report: { status } }: CursorEnd): boolean => status === 'ok' || status === 'unavailable'
 
@@ -42,10 +36,10 @@ function statusOf(ends: readonly CursorEnd[], reason: Reason | null): RunReport[
   return ends.some((end) => end.report.status === 'ok') ? 'partial' : 'failed'
 }
 
-type Changes = Pick<RunReport, 'rows_upserted' | 'rows_deleted'>
-
-export const rowsIn = (reports: readonly Changes[], name: keyof Changes): number =>
-  reports.reduce((total, report) => total + report[name], 0)
+export const rowsIn = <N extends 'rows_upserted' | 'rows_deleted'>(
+  reports: readonly Pick<RunReport, N>[],
+  name: N,
+): number => reports.reduce((total, report) => total + report[name], 0)
 
 export function reportOf(
   run: Pick<WritingRun, 'source' | 'clock' | 'runId'>,

@@ -55,16 +55,6 @@ export async function followBack(
   return previous.get(id)?.updatedAt === stored.updatedAt
 }
 
-interface OlderRowsParts {
-  readonly confirmation: Confirmation
-  /** The versions of the warehouse's rows. */
-  versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
-  /** Waits between the two responses. */
-  pause(): Promise<void>
-  /** How many records the list may show a second time in their old place. */
-  mostTwice(): number
-}
-
 /** The records that any part of a comparison has found in an older version than their rows. Each is requested once. */
 export class OlderRows {
   readonly #met = new Set<Int64>()
@@ -72,7 +62,17 @@ export class OlderRows {
   #differing = 0
   #asStored = 0
 
-  constructor(private readonly parts: OlderRowsParts) {}
+  constructor(
+    private readonly parts: {
+      readonly confirmation: Confirmation
+      /** The versions of the warehouse's rows. */
+      versions(ids: readonly Int64[]): Promise<ReadonlyMap<Int64, Version>>
+      /** Waits between the two responses. */
+      pause(): Promise<void>
+      /** How many records the list may show a second time in their old place. */
+      mostTwice(): number
+    },
+  ) {}
 
   met(ids: Iterable<Int64>): void {
     for (const id of ids) if (!this.#asked.has(id)) this.#met.add(id)

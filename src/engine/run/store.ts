@@ -23,15 +23,6 @@ interface PageDetails {
   readonly forceOlder?: ReadonlyMap<Int64, string>
 }
 
-/** What stores the pages of a cursor: only the warehouse's lease, and nothing else of a run. */
-interface Storing {
-  readonly key: CursorKey
-  readonly resource: Pick<ResourceModel, 'tables'>
-  readonly warehouse: Warehouse
-  readonly observer: Pick<Observer, 'notice' | 'page'>
-  readonly stats: TenantStats
-}
-
 /** Stores the pages of one cursor, counts what they contain, and reports drift and values in quarantine. */
 export class PageStore {
   #counts = noCounts
@@ -40,7 +31,14 @@ export class PageStore {
 
   /** `way`: how the pages arrive, for `why`. undefined if their requests aren't recorded. */
   constructor(
-    private readonly cursor: Storing,
+    /** What stores the pages of a cursor: only the warehouse's lease, and nothing else of a run. */
+    private readonly cursor: {
+      readonly key: CursorKey
+      readonly resource: Pick<ResourceModel, 'tables'>
+      readonly warehouse: Warehouse
+      readonly observer: Pick<Observer, 'notice' | 'page'>
+      readonly stats: TenantStats
+    },
     private readonly way: Origin['way'] | undefined,
   ) {}
 

@@ -10,14 +10,7 @@ import { isWholeFrom } from '../list/cutpoint.js'
 import { decodeIds, encodeIds } from '../list/idset.js'
 import { type Memory, storedMemory } from '../list/memory.js'
 import type { Commit, WalkOutcome, WalkPage, WalkPlan } from '../list/types.js'
-import {
-  endRefill,
-  forgetWalkParts,
-  moveCursor,
-  readWalkParts,
-  storeWalkPart,
-  type WalkSlot,
-} from '../warehouse/cursors.js'
+import { endRefill, forgetWalkParts, moveCursor, readWalkParts, storeWalkPart } from '../warehouse/cursors.js'
 import { forgetNameless } from '../warehouse/quarantine.js'
 import type { EncodedPage, Fetched } from '../warehouse/versionbatch.js'
 import type { WalkStore } from './cursorwalk.js'
@@ -42,7 +35,8 @@ interface WalkUnderWay extends BegunWalk {
   readonly freshness: Freshness | undefined
 }
 
-const slotOf = ({ refill }: Pick<BegunWalk, 'refill'>): WalkSlot => (refill === null ? 'walk' : 'refill_walk')
+const slotOf = ({ refill }: Pick<BegunWalk, 'refill'>): 'walk' | 'refill_walk' =>
+  refill === null ? 'walk' : 'refill_walk'
 
 /** A watermark never moves back: the newest record may have been deleted since. */
 function watermarkAfter(before: string | null, { ceiling }: WalkOutcome): string | null {

@@ -39,12 +39,6 @@ export function zonesFirst<T extends Task>(tasks: readonly T[], waits: (task: T)
   return [...ordered]
 }
 
-interface ZonesNeeds {
-  readonly clock: Clock
-  readonly signal: AbortSignal
-  readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
-}
-
 /** The zones of one tenant's shops, which some of its cursors wait for. */
 export class Zones {
   #reading: Promise<unknown> | undefined
@@ -52,7 +46,11 @@ export class Zones {
   #learned: Promise<void> | undefined
 
   constructor(
-    private readonly run: ZonesNeeds,
+    private readonly run: {
+      readonly clock: Clock
+      readonly signal: AbortSignal
+      readonly learnZones?: ((tenantId: Int64) => Promise<void>) | undefined
+    },
     private readonly tenantId: Int64,
   ) {}
 

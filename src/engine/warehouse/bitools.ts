@@ -50,6 +50,3 @@ export interface BiTools {
   readonly dbt: DbtTarget
   readonly superset: SupersetTarget
 }
-
-/** What Superset shows in place of a password. */
-export const supersetMask = 'XXXXXXXXXX'

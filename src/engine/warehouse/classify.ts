@@ -20,8 +20,6 @@ export interface Trouble {
   readonly isPassing?: boolean
 }
 
-export type Troubles = Readonly<Record<string, Trouble>>
-
 export const away: Trouble = { whose: 'away', hint: '' }
 export const everybodys = (hint: string, how: Pick<Trouble, 'does' | 'exitCode'> = {}): Trouble => ({
   whose: 'everybody',
@@ -36,7 +34,7 @@ export const tables = (hint: string, how: Pick<Trouble, 'isPassing'> = {}): Trou
 export const values = (hint: string): Trouble => ({ whose: 'value', hint })
 
 /** The trouble whose name the code begins with. If there are several, the longest name is the most specific. */
-export function troubleOf(troubles: Troubles, code: string): Trouble | undefined {
+export function troubleOf(troubles: Readonly<Record<string, Trouble>>, code: string): Trouble | undefined {
   const families = Object.keys(troubles).filter((name) => code.startsWith(name))
   const [family] = families.sort((a, b) => b.length - a.length)
   return family === undefined ? undefined : troubles[family]

@@ -3,14 +3,12 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 import { type Db, readJson } from './database.js'
 
-/**
- * Where in `sync_cursors` the progress of a walk is kept. A list that has to be read whole once has two walks, because
- * that reading may take several runs, and what is new must arrive meanwhile.
- */
-export type WalkSlot = 'walk' | 'refill_walk'
-
 interface WalkKey extends CursorKey {
-  readonly slot: WalkSlot
+  /**
+   * Where in `sync_cursors` the progress of a walk is kept. A list that has to be read whole once has two walks, because
+   * that reading may take several runs, and what is new must arrive meanwhile.
+   */
+  readonly slot: 'walk' | 'refill_walk'
 }
 
 const columnsOf = (key: WalkKey) => ({ ...cursorColumns(key), fills: Number(key.slot === 'refill_walk') })
@@ -59,17 +57,17 @@ export const forgetWalkParts = (db: Db, key: WalkKey): CompiledQuery =>
 
 /* The lists that have to be read whole once (layout.ts), and how far each reading has come. */
 
-interface Refill {
-  readonly tenant_id: Int64
-  readonly resource: string
-  readonly reason: string
-  /** Records that were read, and how many the list had then. null if the reading hasn't begun. */
-  readonly read: number | null
-  readonly of: number | null
-}
-
 /** All columns, because the warehouse may be of an older program and lack some. */
-export async function readRefills(db: Db): Promise<Refill[]> {
+export async function readRefills(db: Db): Promise<
+  {
+    readonly tenant_id: Int64
+    readonly resource: string
+    readonly reason: string
+    /** Records that were read, and how many the list had then. null if the reading hasn't begun. */
+    readonly read: number | null
+    readonly of: number | null
+  }[]
+> {
   const rows = await db.selectFrom('sync_cursors').selectAll().where('refill', 'is not', null).execute()
   return rows.map(({ tenant_id, resource, refill, refill_walk }) => {
     const reached = readJson(refill_walk ?? null) as {

@@ -4,21 +4,19 @@ import type { Int64 } from '../../../schema/resource.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
 
-/** The columns that all root tables share, for code with a variable table. */
-interface AnyRoot {
-  readonly tenant_id: Int64
-  readonly id: Int64
-  /** Only in tables without ids. */
-  readonly name: string
-  readonly updated_at: string
-  readonly _synced_at: string
-  readonly _deleted_at: string | null
-  readonly _unlisted_at: string | null
-}
-
 /** Every table of the warehouse, as Kysely sees it. */
 export interface Database extends ResourceTables, DerivedRows, StateRows {
-  'any root': AnyRoot
+  /** The columns that all root tables share, for code with a variable table. */
+  'any root': {
+    readonly tenant_id: Int64
+    readonly id: Int64
+    /** Only in tables without ids. */
+    readonly name: string
+    readonly updated_at: string
+    readonly _synced_at: string
+    readonly _deleted_at: string | null
+    readonly _unlisted_at: string | null
+  }
 }
 
 export type Db = Kysely<Database>

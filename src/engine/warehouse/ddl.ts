@@ -7,7 +7,7 @@ import { Bug, Stop } from '../base/errors.js'
 import { type Column, datedColumn, type Table } from '../model/table.js'
 import type { Change } from './change.js'
 import type { Dialect, LiveColumn, LiveIndex } from './dialect.js'
-import { type Ask, isKeyed, keyChange } from './keychange.js'
+import { type Ask, keyChange } from './keychange.js'
 import type { Session } from './transaction.js'
 
 /** Whether no version of shopsync has ever created its tables here. */
@@ -203,4 +203,10 @@ export async function makeMissing(
   const live = await dialect.catalog.liveColumns()
   const changes = await missing({ dialect, live, isStrict, ask: (query) => session.run(query) }, tables)
   for (const { statements } of changes) for (const statement of statements) await session.run(statement)
+}
+
+/** Whether all columns of the key exist. A column that is added to a key changes the key as well. */
+function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean {
+  const names = new Set(columns.map(({ name }) => name))
+  return key.every((name) => names.has(name))
 }

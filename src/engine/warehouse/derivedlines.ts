@@ -13,14 +13,6 @@ import { quoted } from './versiontext.js'
 /** Rows per statement. Their JSON has a few hundred kilobytes. */
 const linesAtOnce = 5000
 
-interface Target {
-  readonly table: Table
-  /** The columns of its key, including the tenant. */
-  readonly key: readonly Column[]
-  readonly computed: readonly Column[]
-  readonly rows: (readonly Stored[])[]
-}
-
 const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
   const found = columns.find((column) => column.name === wanted)
   if (!found) throw new Bug(`${name} has no column ${wanted}`)
@@ -32,7 +24,13 @@ const asJson = (value: Stored): string =>
   typeof value === 'bigint' ? String(value) : JSON.stringify(value ?? null)
 
 export class ChangedLines {
-  readonly #targets: readonly Target[]
+  readonly #targets: readonly {
+    readonly table: Table
+    /** The columns of its key, including the tenant. */
+    readonly key: readonly Column[]
+    readonly computed: readonly Column[]
+    readonly rows: (readonly Stored[])[]
+  }[]
 
   constructor(tables: readonly Table[], by: string) {
     this.#targets = tables.flatMap((table) => {

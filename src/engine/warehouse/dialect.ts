@@ -41,7 +41,7 @@ export interface DayRun {
 }
 
 /** A stretch of time in which a zone's clocks run evenly. */
-export interface ClockRun {
+export interface EvenClock {
   /** The number of its first day. Later ones begin when its clocks show midnight. */
   readonly first: number
   /** In seconds since 1970, as its end. */
@@ -64,7 +64,7 @@ export interface CalendarSql {
    * clocks show at `from_at`, null for the day's midnight. Or, where views find days otherwise, one row for each run:
    * filling all takes time.
    */
-  utcDayRows(runs: readonly ClockRun[]): Expression<unknown>
+  utcDayRows(runs: readonly EvenClock[]): Expression<unknown>
   /** The UTC day of an instant, as indexes and views compute it. undefined if no view finds rows by it. */
   utcDay?(instant: string): string
 }

@@ -12,7 +12,7 @@ import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { toJson } from '../base/printjson.js'
 import { type ForgetLink, type ForgetPlan, type PageForgotten, refersTo, rowsGo } from '../model/forgotten.js'
-import { historyName } from "../model/historytable.js"
+import { historyName } from '../model/historytable.js'
 import { historyNames } from "../model/registry.js"
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Reader } from './cursors.js'

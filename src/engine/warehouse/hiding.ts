@@ -1,151 +1,29 @@
 /**
  * Hides what is stored already, when `privacy` became stricter since it was stored (docs/privacy.md). Commands that write
  * do so under their lease, before their first request; flatten hides what comes after. Nothing is requested.
- *
- * What each column's rows are like is in `sync_privacy`:
- *
- * (no row):  they are as the API sent them.
- * hiding:    they are being hidden. A run after a kill continues after the last record that is done.
- * hidden:    they are hidden, in the way that the row says.
- * reading:   the configuration hides less since, or with another key: the lists are read whole, and then it is `hidden`,
- *            or the row is gone.
- *
- * Less privacy is never taken from a configuration alone: a file that lost a line would bring customers' names into the
- * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant.
  */
-import { randomUUID } from 'node:crypto'
 import { type CompiledQuery, sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
-import { Bug, Stop } from '../base/errors.js'
+import { type Int64, kinds } from '../../../schema/resource.js'
 import { historyName } from '../model/historytable.js'
-import { type HiddenColumn, hiddenValue, keyCheck, noPrivacy } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
-import type { StateRows } from '../model/state.js'
-import type { Column, Table } from '../model/table.js'
 import { type Db, rootTable } from './database.js'
-import { updateListed } from './derivedlines.js'
-import type { Dialect } from './dialect.js'
+import { type HidingWork, hideReports, hideTable } from './hiddenrows.js'
 import { demandRefill } from './layout.js'
-import type { Transact } from './pendingmoves.js'
+import {
+  type Hiding,
+  isNewKey,
+  type Known,
+  keyNote,
+  keyRow,
+  loosened,
+  nameOf,
+  note,
+  recordTable,
+  storedPrivacy,
+  unhidden,
+  wantedOf,
+} from './privacystate.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
-import type { Session } from './transaction.js'
-
-type Known = StateRows['sync_privacy']
-
-/** What a process hides. */
-export type Hides = Pick<Model, 'privacy' | 'hidden' | 'byName'>
-
-export const hidesNothing: Hides = { privacy: noPrivacy, hidden: new Map(), byName: new Map() }
-
-/** The row that tells keys apart has this name and no table. */
-const keyRow = { table: '', column: 'key' } as const
-
-/** Records whose rows are rewritten in one transaction. */
-const recordsAtOnce = 2000
-
-export const storedPrivacy = (db: Db) => db.selectFrom('sync_privacy').selectAll()
-
-const wantedOf = ({ hidden }: Hides): (HiddenColumn & { readonly table: string })[] =>
-  [...hidden].flatMap(([table, columns]) => columns.map((column) => ({ ...column, table })))
-
-const nameOf = ({ table, column }: Pick<Known, 'table' | 'column'>): string => `${table}.${column}`
-
-/** The columns of which this process would store more than the warehouse may have. */
-export function loosened(known: readonly Known[], hides: Hides): Known[] {
-  const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
-  return known.filter(({ table, column, mode }) => {
-    if (table === keyRow.table) return false
-    // A column that is no longer configured is part of `_extra` again.
-    const isField = hides.byName.get(table)?.tables[0]?.columns.some(({ name }) => name === column) ?? true
-    const now = wanted.get(`${table}.${column}`) ?? (isField ? undefined : wanted.get(`${table}._extra`))
-    return now === undefined || (mode === 'drop' && now === 'hash')
-  })
-}
-
-const otherKey = (where: string, found: string, expected: string, hint: string): Stop =>
-  new Stop(`The pseudonyms in ${where} were made with ${found}, expected ${expected}; nothing was done`, {
-    exitCode: 2,
-    hint,
-  })
-
-/** Throws Stop if this process would store more of a column than the warehouse may have, or other pseudonyms. */
-export function refuseLooser(known: readonly Known[], hides: Hides, where: string): void {
-  const loose = loosened(known, hides)
-  if (loose.length > 0)
-    throw new Stop(
-      `The warehouse ${where} hides ${loose.map(nameOf).join(', ')}, and this configuration does not, or less; nothing was done`,
-      {
-        exitCode: 2,
-        hint: 'Put the setting back under privacy; or type shopsync migrate --loosen-privacy, and the lists are read whole',
-      },
-    )
-  const check = keyCheck(hides.privacy)
-  const key = known.find(({ table }) => table === keyRow.table)
-  if (!key || check === null) return
-  const [theirs, ours] = [Number(key.key_version), hides.privacy.keyVersion]
-  if (ours < theirs)
-    throw otherKey(
-      where,
-      `keyVersion ${theirs}`,
-      `${ours} or less`,
-      'Put privacy.key and privacy.keyVersion back',
-    )
-  if (ours === theirs && key.mode !== check)
-    throw otherKey(
-      where,
-      `another key of version ${theirs}`,
-      'this one',
-      `Use that key, or set privacy.keyVersion to ${theirs + 1}: every list with hashed columns is then read whole once`,
-    )
-}
-
-/** What is to be done with one column. */
-interface Hiding extends HiddenColumn {
-  readonly table: string
-  readonly doneTo: string | null
-}
-
-/** The columns whose stored rows aren't hidden yet as configured. */
-function unhidden(known: readonly Known[], hides: Hides): Hiding[] {
-  const states = new Map(known.map((row) => [nameOf(row), row]))
-  return wantedOf(hides).flatMap((column) => {
-    const state = states.get(`${column.table}.${column.name}`)
-    if (state?.mode === column.treatment && state.state !== 'hiding') return []
-    const doneTo =
-      state?.mode === column.treatment && state.done_to !== null ? JSON.stringify(state.done_to) : null
-    return [{ ...column, doneTo }]
-  })
-}
-
-/** Whether the key is a newer one than that of the stored pseudonyms. */
-const isNewKey = (known: readonly Known[], { privacy }: Hides): boolean => {
-  const key = known.find(({ table }) => table === keyRow.table)
-  return key !== undefined && keyCheck(privacy) !== null && Number(key.key_version) < privacy.keyVersion
-}
-
-const note = (db: Db, rows: readonly Known[]): CompiledQuery =>
-  db
-    .insertInto('sync_privacy')
-    .values([...rows])
-    .onConflict((c) =>
-      c.columns(['table', 'column']).doUpdateSet((eb) => ({
-        mode: eb.ref('excluded.mode'),
-        key_version: eb.ref('excluded.key_version'),
-        state: eb.ref('excluded.state'),
-        done_to: eb.ref('excluded.done_to'),
-        since: eb.ref('excluded.since'),
-      })),
-    )
-    .compile()
-
-/** How stored rows are hidden: in transactions of the lease's holder. */
-export interface HidingWork {
-  readonly dialect: Dialect
-  readonly transact: Transact
-  readonly hides: Hides & Pick<Model, 'list' | 'tableByName'>
-  /** Now, canonical. */
-  readonly at: string
-}
 
 /** What was hidden, for people. */
 export interface HiddenRows {
@@ -155,8 +33,35 @@ export interface HiddenRows {
 }
 
 /** The columns whose stored rows aren't hidden yet. */
-export const waitingToHide = async ({ db }: Pick<Dialect, 'db'>, hides: Hides) =>
-  unhidden(await storedPrivacy(db).execute(), hides)
+export const waitingToHide = async (dialect: HidingWork['dialect'], hides: HidingWork['hides']) =>
+  toHide(dialect, hides, await storedPrivacy(dialect.db).execute())
+
+/** Columns that are configured no longer were fields of `_extra`: where that is hidden, they are, too. */
+async function toHide(
+  { db, catalog, sql: { columnType } }: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+  known: readonly Known[],
+): Promise<Hiding[]> {
+  const wanted = wantedOf(hides)
+  const waiting = unhidden(known, wanted)
+  const withoutExtra = new Set(wanted.flatMap(({ table, name }) => (name === '_extra' ? [table] : [])))
+  if (withoutExtra.size === 0) return waiting
+  const tracked = await db.selectFrom('sync_columns').select(['resource', 'name']).execute()
+  const isLeft = (resource: string, name: string): boolean =>
+    !name.startsWith('_') && !Object.hasOwn(hides.byName.get(resource)?.promoted ?? {}, name)
+  const left = tracked.filter(({ resource, name }) => withoutExtra.has(resource) && isLeft(resource, name))
+  if (left.length === 0 && !waiting.some(({ name }) => name === '_extra')) return waiting
+  const live = await catalog.liveColumns()
+  const others = live.flatMap(({ table, name, type }) => {
+    const root = recordTable(hides, table)
+    if (!root || !withoutExtra.has(table) || name.startsWith('_')) return []
+    if (root.columns.some((column) => column.name === name)) return []
+    const isOurs = root.name !== table || left.some((one) => one.resource === table && one.name === name)
+    const kind = kinds.find((one) => columnType(one).toLowerCase() === type.toLowerCase()) ?? 'text'
+    return isOurs ? [{ table, name, kind, treatment: 'drop' as const, domain: '' }] : []
+  })
+  return [...waiting, ...unhidden(known, others)]
+}
 
 /** What `hideStored` did. */
 export interface Hidden {
@@ -166,13 +71,13 @@ export interface Hidden {
 }
 
 /** Whether `hideStored` has anything to do. */
-export async function isUnhidden({ db }: Pick<Dialect, 'db'>, hides: Hides): Promise<boolean> {
-  const known = await storedPrivacy(db).execute()
-  return (
-    unhidden(known, hides).length > 0 ||
-    isNewKey(known, hides) ||
-    known.some(({ state }) => state === 'reading')
-  )
+export async function isUnhidden(
+  dialect: HidingWork['dialect'],
+  hides: HidingWork['hides'],
+): Promise<boolean> {
+  const known = await storedPrivacy(dialect.db).execute()
+  if (isNewKey(known, hides) || known.some(({ state }) => state === 'reading')) return true
+  return (await toHide(dialect, hides, known)).length > 0
 }
 
 /** Hides what is stored, and what is left of it in the database's files. Returns the tables that had something. */
@@ -180,7 +85,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const { dialect, transact, hides, at } = work
   const known = await storedPrivacy(dialect.db).execute()
   await beginReading(work, known)
-  const waiting = unhidden(known, hides)
+  const waiting = await toHide(dialect, hides, known)
   if (waiting.length === 0) {
     await endReading(work)
     return { done: [], left: null }
@@ -206,7 +111,8 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   const rewrite = async (): Promise<void> => {
     for (const group of groups) {
       const columns = waiting.filter(
-        ({ table, name, doneTo }) => `${table} ${doneTo}` === group && live.has(`${table}.${name}`),
+        ({ table, name, doneTo }) =>
+          `${table} ${doneTo}` === group && live.has(`${table}.${name.includes('.') ? '_children' : name}`),
       )
       const [first] = columns
       const rows = first ? await hideTable(work, first, columns) : 0
@@ -232,12 +138,6 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
   return { done, left }
 }
 
-function keyNote({ privacy }: Hides, at: string): Known[] {
-  const mode = keyCheck(privacy)
-  const row = { ...keyRow, key_version: privacy.keyVersion, state: 'hidden', done_to: null, since: at }
-  return mode === null ? [] : [{ ...row, mode }]
-}
-
 async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly string[]): Promise<boolean> {
   for (const name of tables) {
     const { rows } = await db.executeQuery(
@@ -250,217 +150,6 @@ async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly strin
     if (rows.length > 0) return true
   }
   return false
-}
-
-/** The column that says which record a row belongs to. */
-const ownerOf = ({ role, owner }: Table): string => (role === 'child' ? (owner ?? 'id') : 'id')
-
-/** The table of a resource, of its nested lists, or of its versions, whether they are still kept or not. */
-function tableNamed(
-  { hides }: HidingWork,
-  name: string,
-): { readonly table: Table; readonly nested?: readonly Table[] } {
-  const known = hides.tableByName.get(name)
-  if (known) return { table: known }
-  for (const { resource, tables } of hides.list) {
-    const [root, ...nested] = tables
-    if (root && historyName(resource) === name) {
-      const key = [...root.key, '_seen_from', '_valid_from']
-      const stamps = key
-        .slice(root.key.length)
-        .map((stamp) => ({ name: stamp, kind: 'timestamp' as const, nullable: false, doc: '' }))
-      return { table: { ...root, name, role: 'history', key, columns: [...root.columns, ...stamps] }, nested }
-    }
-  }
-  throw new Bug(`There is no table ${name}`)
-}
-
-/** Columns of one table, which are all hidden up to the same record. */
-async function hideTable(
-  work: HidingWork,
-  { table: name, doneTo }: Hiding,
-  columns: readonly Hiding[],
-): Promise<number> {
-  const { dialect, transact } = work
-  const { table, nested = [] } = tableNamed(work, name)
-  let done = 0
-  let last = recordIn(doneTo)
-  for (;;) {
-    const next = await transact(async (session) => {
-      const part = await nextRecords(dialect, session, { table, columns, nested, after: last })
-      if (!part) return undefined
-      done += await hidePart(work, session, { table, columns, nested, ...part })
-      const reached = { done_to: JSON.stringify([String(part.to[0]), String(part.to[1])]) }
-      const noted = dialect.db
-        .updateTable('sync_privacy')
-        .set(reached as never)
-        .where('table', '=', name)
-      await session.run(
-        noted
-          .where(
-            'column',
-            'in',
-            columns.map((one) => one.name),
-          )
-          .compile(),
-      )
-      return part.to
-    })
-    if (!next) return done
-    last = next
-  }
-}
-
-/** The ids are kept as texts, since JSON may round them. */
-function recordIn(doneTo: string | null): Part['after'] {
-  if (doneTo === null) return undefined
-  const [tenant = '0', record = '0'] = JSON.parse(doneTo) as string[]
-  return [BigInt(tenant), BigInt(record)]
-}
-
-interface Part {
-  readonly after: readonly [Int64, Int64] | undefined
-  readonly to: readonly [Int64, Int64]
-}
-
-const anyOf = (columns: readonly Hiding[], nested: readonly Table[]) =>
-  nested.length > 0
-    ? sql<boolean>`1 = 1`
-    : sql<boolean>`(${sql.join(
-        columns.map(({ name }) => sql`${sql.ref(name)} is not null`),
-        sql` or `,
-      )})`
-
-/** The next records that have something to hide. */
-async function nextRecords(
-  { db }: Dialect,
-  session: Session,
-  {
-    table,
-    columns,
-    nested,
-    after,
-  }: { table: Table; columns: readonly Hiding[]; nested: readonly Table[]; after: Part['after'] },
-): Promise<Part | undefined> {
-  const owner = sql.ref(ownerOf(table))
-  let query = db
-    .selectFrom(rootTable(table))
-    .select(['tenant_id as tenant', sql<Int64>`${owner}`.as('owner')])
-    .distinct()
-    .where(anyOf(columns, nested))
-  if (after) query = query.where(sql<boolean>`(tenant_id, ${owner}) > (${after[0]}, ${after[1]})`)
-  const { rows } = await session.run(query.orderBy('tenant_id').orderBy(owner).limit(recordsAtOnce).compile())
-  const end = rows.at(-1)
-  return end && { after, to: [end.tenant, end.owner] }
-}
-
-async function hidePart(
-  { dialect, hides }: HidingWork,
-  session: Session,
-  {
-    table,
-    columns,
-    nested,
-    after,
-    to,
-  }: Part & { table: Table; columns: readonly Hiding[]; nested: readonly Table[] },
-): Promise<number> {
-  const { db, sql: words } = dialect
-  const owner = sql.ref(ownerOf(table))
-  const key = table.key.map((name) => columnNamed(table, name))
-  const children: Column[] =
-    nested.length > 0 ? [{ name: '_children', kind: 'json', nullable: false, doc: '' }] : []
-  const set = [...columns.map(({ name }) => columnNamed(table, name)), ...children]
-  const read = ({ name, kind }: Column) =>
-    sql<unknown>`${kind === 'json' || kind === 'number' ? words.extra.exact(name) : sql.ref(name)}`.as(name)
-  let query = db
-    .selectFrom(rootTable(table))
-    .select([...key, ...set].map(read))
-    .where(sql<boolean>`(tenant_id, ${owner}) <= (${to[0]}, ${to[1]})`)
-  if (after) query = query.where(sql<boolean>`(tenant_id, ${owner}) > (${after[0]}, ${after[1]})`)
-  const rows = (await session.run(query.compile())).rows as readonly Readonly<Record<string, Value>>[]
-  const changed = rows.map((row) => {
-    const tenantId = row['tenant_id'] as Int64
-    const values = columns.map((column) =>
-      hiddenValue(hides.privacy, tenantId, column, row[column.name] ?? null),
-    )
-    const within = children.map(() => hiddenNested(hides, tenantId, String(row['_children'])))
-    return [...key.map(({ name }) => row[name] ?? null), ...values, ...within]
-  })
-  await updateListed({ dialect, session }, { table, key, set, rows: changed })
-  return changed.length
-}
-
-type Value = string | number | bigint | boolean | null
-
-const columnNamed = ({ name, columns }: Table, wanted: string): Column => {
-  const found = columns.find((column) => column.name === wanted)
-  if (!found) throw new Bug(`${name} has no column ${wanted}`)
-  return found
-}
-
-/** The rows of nested lists that a version keeps as JSON. No number is parsed: every digit stays. */
-function hiddenNested({ privacy, hidden }: Hides, tenantId: Int64, text: string): string {
-  const mark = `number:${randomUUID()}:`
-  const marked = text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
-    token.startsWith('"') ? token : `"${mark}${token}"`,
-  )
-  const lists = JSON.parse(marked) as Record<string, Record<string, string | boolean | null>[]>
-  for (const [table, rows] of Object.entries(lists))
-    for (const column of hidden.get(table) ?? [])
-      for (const row of rows)
-        if (Object.hasOwn(row, column.name))
-          row[column.name] = hiddenValue(privacy, tenantId, column, row[column.name] ?? null) as string | null
-  return JSON.stringify(lists).replaceAll(new RegExp(`"${mark}([^"]*)"`, 'g'), '$1')
-}
-
-/** Values in quarantine, and examples of drift. */
-async function hideReports({ dialect: { db }, transact, hides }: HidingWork): Promise<number> {
-  let done = 0
-  for (const { name, places } of hides.list) {
-    done += await transact(async (session) => {
-      const held = db
-        .selectFrom('sync_quarantine')
-        .select(['tenant_id', 'record_id', 'path', 'reason', sql<string>`''`.as('value')])
-        .where('resource', '=', name)
-        .where('value', 'is not', null)
-      const { rows } = await session.run(held.compile())
-      const found = rows.filter(({ path }) => places.hides(path))
-      for (const { tenant_id, record_id, path, reason, value } of found) {
-        const entry = places.entry({ recordId: record_id, path, value, reason: reason ?? '' })
-        const set = { value: null, reason: entry.reason }
-        await session.run(
-          db
-            .updateTable('sync_quarantine')
-            .set(set)
-            .where((eb) => eb.and({ tenant_id, resource: name, record_id, path }))
-            .compile(),
-        )
-      }
-      const shown = db
-        .selectFrom('sync_drift')
-        .select(['path', 'kind', 'detail'])
-        .where('resource', '=', name)
-      for (const key of (await session.run(shown.compile())).rows) {
-        if (!places.hides(key.path)) continue
-        const here = { resource: name, ...key }
-        await session.run(
-          key.detail === ''
-            ? db
-                .updateTable('sync_drift')
-                .set({ example: null })
-                .where((eb) => eb.and(here))
-                .compile()
-            : db
-                .deleteFrom('sync_drift')
-                .where((eb) => eb.and(here))
-                .compile(),
-        )
-      }
-      return found.length
-    })
-  }
-  return done
 }
 
 /** The resources whose records make rows of a table, or versions of one. */

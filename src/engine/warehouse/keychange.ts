@@ -8,19 +8,13 @@ import { bytesText, plural } from '../base/format.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
 import { rootTable } from './database.js'
-import type { Dialect, LiveColumn, LiveIndex, Obstacle, TableSize } from './dialect.js'
+import type { Dialect, LiveIndex, Obstacle, TableSize } from './dialect.js'
 
 /**
  * Runs a query in the current transaction, or outside of any. SQLite has one connection: during a transaction a query
  * that asks for another waits forever.
  */
 export type Ask = <T>(query: CompiledQuery<T>) => Promise<{ readonly rows: T[] }>
-
-/** Whether all columns of the key exist. A column that is added to a key changes the key as well. */
-export function isKeyed({ key }: Table, columns: readonly LiveColumn[]): boolean {
-  const names = new Set(columns.map(({ name }) => name))
-  return key.every((name) => names.has(name))
-}
 
 /** The change of a key that differs from the declared one. undefined if it doesn't differ. */
 export async function keyChange(
@@ -78,15 +72,6 @@ export async function measured<C extends Change>(dialect: Dialect, changes: read
       change.kind === 'key' ? { ...change, size: await dialect.catalog.sizeOf(change.table) } : change,
     )
   return found
-}
-
-/** The same changes, with the sizes that were measured before. */
-export function withSizes(changes: readonly Change[], measuredOnes: readonly Change[]): Change[] {
-  const sizes = new Map(measuredOnes.flatMap(({ table, size }) => (size ? [[table, size] as const] : [])))
-  return changes.map((change) => {
-    const size = change.kind === 'key' ? sizes.get(change.table) : undefined
-    return size ? { ...change, size } : change
-  })
 }
 
 const sizeOfAll = (changes: readonly Change[]): TableSize => ({

@@ -2,14 +2,13 @@
  * What it means for the cursors that a table or a column was created: their watermarks cover rows that the new table or
  * column doesn't have. migrate.ts uses this, and stores the result in the transaction of the change.
  */
-import { type CompiledQuery, sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
-import type { Kind } from '../../../schema/resource.js'
+import type { CompiledQuery } from 'kysely'
+import type { Int64, Kind } from '../../../schema/resource.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import type { Change } from './change.js'
-import { type Db, rootTable } from './database.js'
+import type { Db } from './database.js'
 
 /*
  * Switches the history of a resource on and off (migratecolumns.ts keeps the state in `sync_columns`). A run does so
@@ -18,20 +17,6 @@ import { type Db, rootTable } from './database.js'
 
 /** The column whose row in `sync_columns` marks that versions are kept. */
 export const seenFrom = '_seen_from'
-
-/**
- * On: an existing row counts as seen since the last request that showed it. An earlier beginning would claim what
- * nobody observed, such as versions that came while the history was off. Off: nothing maintains the column any more,
- * and a leftover value would be wrong from the row's next version on.
- */
-export const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no history'): CompiledQuery => {
-  const since = to === 'history' ? sql.ref('_synced_at') : sql`null`
-  return db
-    .updateTable(rootTable({ name }))
-    .set({ [seenFrom]: since } as never)
-    .where(sql<boolean>`${sql.ref(seenFrom)} is distinct from ${since}`)
-    .compile()
-}
 
 /** No page fills it: until a comparison finds otherwise, the list shows every record. */
 const unlistedAt = '_unlisted_at'
@@ -72,18 +57,16 @@ function filledBy(model: Model, known: Layout | undefined, change: Change): 'wal
   return known?.get(table.name)?.has(column.name) ? 'walk' : 'extra'
 }
 
-/** A column whose values are in `_extra`, or in another stamp of the row. */
-interface FillableColumn {
-  readonly resource: string
-  readonly name: string
-  readonly kind: Kind
-}
-
 /** What follows from the changes of a migration. */
 interface Consequences {
   /** Resources whose cursors have to read their lists whole, with the reason. */
   readonly refills: ReadonlyMap<string, string>
-  readonly fills: readonly FillableColumn[]
+  /** Columns whose values are in `_extra`, or in another stamp of the row. */
+  readonly fills: readonly {
+    readonly resource: string
+    readonly name: string
+    readonly kind: Kind
+  }[]
   /** Resources whose own table was created. */
   readonly anew: readonly string[]
   /** Derived tables that lack rows or values: they are recomputed from the stored records. */
@@ -112,12 +95,12 @@ export function consequencesOf(
   changes: readonly Change[],
 ): Consequences {
   const reasons = new Map<string, Set<string>>()
-  const fills: FillableColumn[] = []
+  const fills: Consequences['fills'][number][] = []
   const anew: string[] = []
   const rederived = new Set<string>()
   for (const change of changes) {
     const { table, column, kind } = change
-    if (column?.name === unlistedAt || column?.name === nameColumn) continue
+    if (column?.name === unlistedAt || column?.computedBy === nameColumn) continue
     if (model.tableByName.get(table)?.role === 'derived') {
       if (kind !== 'index') rederived.add(table)
       continue

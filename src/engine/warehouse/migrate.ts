@@ -6,7 +6,7 @@ import { ofTable } from './classify.js'
 import type { Db } from './database.js'
 import { isNewWarehouse, missing } from './ddl.js'
 import type { Dialect, LiveColumn } from './dialect.js'
-import { type Ask, measured, refuseObstacles, roomFailure, withSizes } from './keychange.js'
+import { type Ask, measured, refuseObstacles, roomFailure } from './keychange.js'
 import { consequencesOf, type Layout, layoutText, readLayout, recordConsequences } from './layout.js'
 import { rowSettingsName } from './oneconfiguration.js'
 import { namesAfter, namesMemory } from './recordnames.js'
@@ -19,15 +19,17 @@ const schemaVersion = 3
 const digest = (tables: readonly Table[]): string =>
   createHash('sha256').update(JSON.stringify(tables)).digest('hex')
 
-type Meta = ReadonlyMap<string, string | null>
-
-async function readMeta({ db }: Dialect, live: readonly LiveColumn[], ask: Ask): Promise<Meta> {
+async function readMeta(
+  { db }: Dialect,
+  live: readonly LiveColumn[],
+  ask: Ask,
+): Promise<ReadonlyMap<string, string | null>> {
   if (!live.some(({ table }) => table === 'sync_meta')) return new Map()
   const { rows } = await ask(db.selectFrom('sync_meta').selectAll().compile())
   return new Map(rows.map((row) => [row.name, row.value]))
 }
 
-function refuseOtherVersions(meta: Meta, where: string): void {
+function refuseOtherVersions(meta: ReadonlyMap<string, string | null>, where: string): void {
   const found = Number(meta.get('schema_version') ?? schemaVersion)
   if (found === schemaVersion) return
   if (found < schemaVersion)
@@ -73,7 +75,7 @@ function refusePart(value: string | null, where: string): void {
 export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
   value ? (JSON.parse(value) as UnfinishedCopy) : undefined
 
-function refuseUnfinished(meta: Meta, where: string): void {
+function refuseUnfinished(meta: ReadonlyMap<string, string | null>, where: string): void {
   const copy = unfinishedCopy(meta.get(copyMark))
   if (!copy) return
   throw new Stop(`The warehouse ${where} is an unfinished copy of ${copy.from}, started at ${copy.since}`, {
@@ -102,8 +104,11 @@ async function writeMeta(dialect: Dialect, session: Session, values: Record<stri
     )
 }
 
-/** What a migration would change, and what that would mean. */
-interface Survey {
+/** Compares all tables and columns with what exists: one may have been dropped since the last run. */
+async function survey(
+  { dialect, tables, rowSettings }: Warehouse,
+  ask: Ask = (query) => dialect.db.executeQuery(query),
+): Promise<{
   readonly changes: readonly Change[]
   /** The layout for which the warehouse was made last. */
   readonly layout: Layout | undefined
@@ -115,13 +120,7 @@ interface Survey {
   readonly names: string | null
   /** The mark of a copy of some tenants; null if it is none. */
   readonly part: string | null
-}
-
-/** Compares all tables and columns with what exists: one may have been dropped since the last run. */
-async function survey(
-  { dialect, tables, rowSettings }: Warehouse,
-  ask: Ask = (query) => dialect.db.executeQuery(query),
-): Promise<Survey> {
+}> {
   const live = await dialect.catalog.liveColumns()
   const meta = await readMeta(dialect, live, ask)
   refuseOtherVersions(meta, dialect.where)
@@ -186,18 +185,20 @@ export async function checkTables(warehouse: Warehouse): Promise<void> {
 const except = (unchanged: ReadonlyMap<string, Skip>, changes: readonly Change[]): Change[] =>
   changes.filter(({ table }) => !unchanged.has(table))
 
-/** Called before each change is made, so that a slow one isn't silent. */
-type OnChange = (change: Change) => void
-
 /**
  * Brings the warehouse's tables up to date, in one transaction: if anything interrupts it, the warehouse is as it was
  * before. Concurrent migrations wait for each other. What the database refuses to do to one table is left for the next
  * migration: it must not keep the other tables from being changed.
  */
-export const migrate = (warehouse: Warehouse, onChange?: OnChange): Promise<readonly Change[]> =>
-  warehouse.trying(() => migrateTables(warehouse, onChange))
+export const migrate = (
+  warehouse: Warehouse,
+  onChange?: (change: Change) => void,
+): Promise<readonly Change[]> => warehouse.trying(() => migrateTables(warehouse, onChange))
 
-async function migrateTables(warehouse: Warehouse, onChange?: OnChange): Promise<readonly Change[]> {
+async function migrateTables(
+  warehouse: Warehouse,
+  onChange?: (change: Change) => void,
+): Promise<readonly Change[]> {
   const { unchanged } = warehouse.interfered
   unchanged.clear()
   for (;;)
@@ -211,7 +212,10 @@ async function migrateTables(warehouse: Warehouse, onChange?: OnChange): Promise
     }
 }
 
-async function migrateOthers(warehouse: Warehouse, onChange?: OnChange): Promise<readonly Change[]> {
+async function migrateOthers(
+  warehouse: Warehouse,
+  onChange?: (change: Change) => void,
+): Promise<readonly Change[]> {
   const { clock, dialect, interfered, model, rowSettings, tables } = warehouse
   const { unchanged } = interfered
   const { changes: all, isKnown, stored, part } = await survey(warehouse)
@@ -253,5 +257,14 @@ async function migrateOthers(warehouse: Warehouse, onChange?: OnChange): Promise
   })
   return making.catch((error) => {
     throw roomFailure(dialect, sized, error)
+  })
+}
+
+/** The same changes, with the sizes that were measured before. */
+function withSizes(changes: readonly Change[], measuredOnes: readonly Change[]): Change[] {
+  const sizes = new Map(measuredOnes.flatMap(({ table, size }) => (size ? [[table, size] as const] : [])))
+  return changes.map((change) => {
+    const size = change.kind === 'key' ? sizes.get(change.table) : undefined
+    return size ? { ...change, size } : change
   })
 }

@@ -13,15 +13,19 @@
  *
  * Values move in batches, each in its own transaction. A run after a kill continues where the rows show it stopped.
  */
-import type { CompiledQuery } from 'kysely'
+
+import { type CompiledQuery, sql } from 'kysely'
 import { type Kind, kinds } from '../../../schema/resource.js'
 import { Bug } from '../base/errors.js'
 import { fromMicros } from '../base/timestamp.js'
 import { nameColumn } from '../model/flatten/recordname.js'
+import { hiddenValue } from '../model/privacy.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { Table } from '../model/table.js'
+import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { isUnhidden, waitingToHide } from './hiding.js'
-import { demandRefill, seenFrom, switchHistory } from './layout.js'
+import { demandRefill, seenFrom } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 import type { Warehouse } from './warehouse.js'
@@ -125,9 +129,21 @@ const untrack = ({ db }: Dialect, { resource, name }: WaitingMove): CompiledQuer
     .where((eb) => eb.and({ resource: resource.name, name }))
     .compile()
 
+/** What a value becomes where it goes to. Stored values were hidden before (hiding.ts): this finds what came since. */
+function hiddenAt(
+  { privacy, hidden }: Model,
+  { resource, name, to }: Pick<WaitingMove, 'resource' | 'name' | 'to'>,
+): MovingField['hidden'] {
+  const column = hidden.get(resource.name)?.find((one) => one.name === (to === '_extra' ? to : name))
+  return {
+    value: (tenantId, value) => (column ? hiddenValue(privacy, tenantId, column, value) : value),
+    entry: (entry) => resource.places.entry(entry),
+  }
+}
+
 /** Carries out one move and returns what it moved. `at`: now, canonical. */
 async function carryOut(
-  dialect: Dialect,
+  { dialect, model }: Pick<Warehouse, 'dialect' | 'model'>,
   transact: Transact,
   move: WaitingMove,
   at: string,
@@ -136,7 +152,9 @@ async function carryOut(
   const [table] = resource.tables
   if (!table) throw new Bug(`${resource.name} has no table`)
   const live = await dialect.catalog.liveColumns()
-  const exists = live.some((column) => column.table === table.name && column.name === name)
+  const isLive = (wanted: string): boolean =>
+    live.some((column) => column.table === table.name && column.name === wanted)
+  const exists = isLive(name)
   if (to === 'history' || to === 'no history') {
     const values = await transact(async (session) => {
       await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
@@ -145,14 +163,16 @@ async function carryOut(
     return { table: table.name, column: name, to, values }
   }
   if (to === 'name') {
-    const values = exists ? await remakeNames(dialect, transact, resource) : 0
+    const values = await remakeNames(dialect, transact, resource)
     return { table: table.name, column: name, to, values }
   }
   await transact((session) => session.run(track(dialect, move, to === 'column' ? 'filling' : 'emptying')))
-  const values = exists ? await moveValues(dialect, transact, { table, name, kind, to }) : 0
+  const values = exists
+    ? await moveValues(dialect, transact, { table, name, kind, to, hidden: hiddenAt(model, move) })
+    : 0
   await transact(async (session) => {
     await session.run(isPromoted ? track(dialect, move, 'column') : untrack(dialect, move))
-    const doubt = inexact(move)
+    const doubt = inexact(move, model)
     if (doubt !== undefined) await session.run(demandRefill(dialect.db, resource.name, doubt, at))
   })
   return { table: table.name, column: name, to, values }
@@ -162,8 +182,10 @@ async function carryOut(
  * Why the source has to be queried for what it sent exactly: a column doesn't distinguish null from absent, or 1 from
  * "1".
  */
-function inexact({ resource, name, to, isOfOtherKind }: WaitingMove): string | undefined {
+function inexact({ resource, name, to, isOfOtherKind }: WaitingMove, { hidden }: Model): string | undefined {
   if (to === '_extra') return `the column ${resource.name}.${name} is no longer configured`
+  if (to === 'column' && hidden.get(resource.name)?.some((column) => column.name === '_extra'))
+    return `the field ${resource.name}.${name} was part of _extra, which is not kept`
   return isOfOtherKind ? `the column ${resource.name}.${name} became another kind` : undefined
 }
 
@@ -198,7 +220,7 @@ async function movesOf(warehouse: Warehouse): Promise<PendingMove[]> {
     const table = resource.tables[0]?.name ?? resource.name
     const isThere = live.some((one) => one.table === table && one.name === column)
     const values = to !== '_extra' ? null : isThere ? await heldIn(dialect, table, column) : 0
-    const refills = inexact(move) !== undefined
+    const refills = inexact(move, warehouse.model) !== undefined
     pending.push({ resource: resource.name, table, column, to, values, refills })
   }
   const isThere = live.some(({ table }) => table === 'sync_privacy')
@@ -225,9 +247,23 @@ export function moveColumns(warehouse: Warehouse, signal: AbortSignal): Promise<
 }
 
 async function moveWith(warehouse: Warehouse, transact: Transact): Promise<MovedColumn[]> {
-  const { dialect, clock } = warehouse
+  const { clock } = warehouse
   const moved: MovedColumn[] = []
   for (const move of await waitingMoves(warehouse))
-    moved.push(await carryOut(dialect, transact, move, fromMicros(clock.nowMicros())))
+    moved.push(await carryOut(warehouse, transact, move, fromMicros(clock.nowMicros())))
   return moved
+}
+
+/**
+ * On: an existing row counts as seen since the last request that showed it. An earlier beginning would claim what
+ * nobody observed, such as versions that came while the history was off. Off: nothing maintains the column any more,
+ * and a leftover value would be wrong from the row's next version on.
+ */
+const switchHistory = (db: Db, { name }: Table, to: 'history' | 'no history'): CompiledQuery => {
+  const since = to === 'history' ? sql.ref('_synced_at') : sql`null`
+  return db
+    .updateTable(rootTable({ name }))
+    .set({ [seenFrom]: since } as never)
+    .where(sql<boolean>`${sql.ref(seenFrom)} is distinct from ${since}`)
+    .compile()
 }

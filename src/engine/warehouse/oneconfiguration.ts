@@ -18,7 +18,7 @@ import { sql } from 'kysely'
 import { Stop } from '../base/errors.js'
 import { programKey } from '../model/rowsettings.js'
 import type { Db } from './database.js'
-import { type Hides, hidesNothing, refuseLooser } from './hiding.js'
+import { type Hides, hidesNothing, refuseLooser } from './privacystate.js'
 
 /** In sync_meta: the text that shaped the rows last. */
 export const rowSettingsName = 'row_settings'

@@ -29,25 +29,6 @@ export interface WriterLease extends AsyncDisposable {
   readonly hidden: Hidden
 }
 
-/** What is needed to claim a warehouse. */
-interface LeaseNeeds {
-  readonly warehouse: Warehouse
-  readonly clock: Clock
-  /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */
-  readonly leaseMs?: number
-  /** Fires when the work should end. */
-  readonly signal?: AbortSignal
-  /** The stamps of its requests: they begin after everything on record. */
-  readonly stamps?: Stamps
-  /** The warehouse may be an older program's, or have no table but the lease. */
-  readonly isBare?: boolean
-  /**
-   * false: it stores no row that the configuration shapes. Such work neither fails because of another configuration nor
-   * makes its own the one that others must have.
-   */
-  readonly shapesRows?: boolean
-}
-
 /** Sortable by time, and unique: `20260102T030405-1f2e3d`. */
 const newRunId = (clock: Clock): string =>
   `${fromMicros(clock.nowMicros()).slice(0, 19).replace(/[-:]/g, '')}-${randomBytes(3).toString('hex')}`
@@ -65,7 +46,11 @@ async function claim(
     warehouse,
     clock,
     signal,
-  }: Pick<LeaseNeeds, 'warehouse' | 'clock'> & { readonly signal: AbortSignal | undefined },
+  }: {
+    readonly warehouse: Warehouse
+    readonly clock: Clock
+    readonly signal: AbortSignal | undefined
+  },
   request: Omit<LeaseRequest, 'clock'>,
 ): Promise<Lease> {
   const until = clock.nowMicros() + BigInt(listenerPatience) * 1000n
@@ -103,7 +88,31 @@ const hideNow = (warehouse: Warehouse, clock: Clock): Promise<Hidden> =>
 
 /** Becomes the only writer of the warehouse. Throws Stop with exit code 4 while another run writes. */
 export async function openLease(
-  { warehouse, clock, leaseMs = usualLeaseMs, signal, stamps, isBare, shapesRows = !isBare }: LeaseNeeds,
+  {
+    warehouse,
+    clock,
+    leaseMs = usualLeaseMs,
+    signal,
+    stamps,
+    isBare,
+    shapesRows = !isBare,
+  }: {
+    readonly warehouse: Warehouse
+    readonly clock: Clock
+    /** How long the lease lasts without being renewed, in milliseconds; default 60,000. */
+    readonly leaseMs?: number
+    /** Fires when the work should end. */
+    readonly signal?: AbortSignal
+    /** The stamps of its requests: they begin after everything on record. */
+    readonly stamps?: Stamps
+    /** The warehouse may be an older program's, or have no table but the lease. */
+    readonly isBare?: boolean
+    /**
+     * false: it stores no row that the configuration shapes. Such work neither fails because of another configuration nor
+     * makes its own the one that others must have.
+     */
+    readonly shapesRows?: boolean
+  },
   command: string,
 ): Promise<WriterLease> {
   const runId = newRunId(clock)

@@ -3,8 +3,8 @@
  * migratecolumns.ts decides which fields move, and where to.
  */
 import { type CompiledQuery, sql } from 'kysely'
-import type { Kind } from '../../../schema/resource.js'
-import type { Value } from '../model/flatten/batch.js'
+import type { Int64, Kind } from '../../../schema/resource.js'
+import type { QuarantineEntry, Value } from '../model/flatten/batch.js'
 import { cut } from '../model/flatten/jsontext.js'
 import { memberOfValue, valueOfMember } from '../model/flatten/membertext.js'
 import type { Table } from '../model/table.js'
@@ -27,6 +27,11 @@ export interface MovingField {
   readonly name: string
   readonly kind: Kind
   readonly to: 'column' | '_extra'
+  /** What is stored of a value where it goes to, and in quarantine: `privacy` may hide it there. */
+  readonly hidden: {
+    value(tenantId: Int64, value: Value): Value
+    entry(entry: QuarantineEntry): QuarantineEntry
+  }
 }
 
 /** A row whose value hasn't moved yet. */
@@ -100,13 +105,14 @@ function rewrite(
 
 /** A value that the column can't hold goes to quarantine, as it would if it came from the API. */
 function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
-  const { name, kind, table } = field
-  const { value, reason } = valueOfMember(String(row.value), kind, dialect.sql.numbers)
+  const { name, kind, table, hidden } = field
+  const { value: plain, reason } = valueOfMember(String(row.value), kind, dialect.sql.numbers)
+  const value = hidden.value(row.tenant, plain)
   const update = rewrite(dialect, field, row, { value, _extra: dialect.sql.extra.without(name) })
   if (reason === null) return [update]
   const { tenant: tenantId, id, syncedAt } = row
   const text = cut(String(row.value), longestValue)
-  const entry = { recordId: String(id), path: name, value: text, reason }
+  const entry = hidden.entry({ recordId: String(id), path: name, value: text, reason })
   return [
     update,
     ...quarantineStatements(dialect.db, { tenantId, resource: table.resource, syncedAt }, [entry]),
@@ -114,6 +120,9 @@ function fill(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQu
 }
 
 function empty(dialect: Dialect, field: MovingField, row: WaitingRow): CompiledQuery[] {
-  const member = memberOfValue(row.value, field.kind)
-  return [rewrite(dialect, field, row, { value: null, _extra: dialect.sql.extra.with(field.name, member) })]
+  const value = field.hidden.value(row.tenant, row.value as Value)
+  const { extra } = dialect.sql
+  const _extra =
+    value === null ? sql.ref('_extra') : extra.with(field.name, memberOfValue(row.value, field.kind))
+  return [rewrite(dialect, field, row, { value: null, _extra })]
 }

@@ -9,15 +9,10 @@ import type { BatchStamp } from './versionbatch.js'
 /** Entries per statement: 8 parameters each, far below the limits of both databases. */
 const entriesPerStatement = 100
 
-/** What the entries of one response share. */
-interface QuarantineSite extends BatchStamp {
-  readonly resource: string
-}
-
 /** The statements that record a batch's quarantine entries. A page may show a record twice; the last entry counts. */
 export function quarantineStatements(
   db: Db,
-  batch: QuarantineSite,
+  batch: BatchStamp & { readonly resource: string },
   entries: readonly QuarantineEntry[],
 ): CompiledQuery[] {
   const unique = [...new Map(entries.map((entry) => [`${entry.recordId} ${entry.path}`, entry])).values()]
@@ -29,7 +24,7 @@ export function quarantineStatements(
 
 function quarantineStatement(
   db: Db,
-  { tenantId, resource, syncedAt }: QuarantineSite,
+  { tenantId, resource, syncedAt }: BatchStamp & { readonly resource: string },
   entries: readonly QuarantineEntry[],
 ): CompiledQuery {
   const rows = entries.map(({ recordId, path, value, reason }) => ({

@@ -1,12 +1,13 @@
 /**
- * Computes the stored names of records again (model/flatten/recordname.ts) when they are made of other fields than
- * before, and in a warehouse of an older program, which has none. Sends no request. migratecolumns.ts calls this; what
- * the names of each resource were made of is in `sync_meta`.
+ * Computes the stored names of records, and what is like them, again (model/flatten/recordname.ts) when they are made of
+ * other fields than before, and in a warehouse of an older program, which has none. Sends no request. migratecolumns.ts
+ * calls this; what the names of each resource were made of is in `sync_meta`.
  */
 import { type CompiledQuery, sql } from 'kysely'
+import type { Stored } from '../../../schema/derive.js'
 import type { Int64 } from '../../../schema/resource.js'
 import { fieldText } from '../model/flatten/membertext.js'
-import { nameColumn, nameFrom, namesOf } from '../model/flatten/recordname.js'
+import { madeColumns, madeOf, nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Column, Table } from '../model/table.js'
 import type { Change } from './change.js'
@@ -23,13 +24,10 @@ export const namesMemory = 'names'
 /** Raise it whenever the same fields make another name. */
 const version = 1
 
-/** What the names of each resource were made of. */
-type NamesMade = Readonly<Record<string, string>>
+const parsed = (stored: string | null | undefined): Readonly<Record<string, string>> =>
+  stored ? (JSON.parse(stored) as Readonly<Record<string, string>>) : {}
 
-const parsed = (stored: string | null | undefined): NamesMade =>
-  stored ? (JSON.parse(stored) as NamesMade) : {}
-
-async function readNamesMade(db: Db): Promise<NamesMade> {
+async function readNamesMade(db: Db): Promise<Readonly<Record<string, string>>> {
   const row = await db
     .selectFrom('sync_meta')
     .select('value')
@@ -40,10 +38,12 @@ async function readNamesMade(db: Db): Promise<NamesMade> {
 
 /** What the names of a resource are made of: the fields, and the kinds of those that the configuration made columns. */
 function namesText({ resource, promoted }: Pick<ResourceModel, 'resource' | 'promoted'>): string | undefined {
-  const lists = namesOf(resource)
-  if (!lists) return undefined
-  const columns = Object.fromEntries(Object.entries(promoted).filter(([name]) => lists.flat().includes(name)))
-  return JSON.stringify({ version, lists, columns })
+  const [name, ...more] = madeColumns(resource)
+  if (!name) return undefined
+  const fields = [name, ...more].flatMap(({ lists }) => lists.flat())
+  const columns = Object.fromEntries(Object.entries(promoted).filter(([column]) => fields.includes(column)))
+  const besides = more.map(({ name: column, kind, lists }) => [column, kind, lists])
+  return JSON.stringify({ version, lists: name.lists, columns, ...(besides.length > 0 && { besides }) })
 }
 
 /** What is remembered after a migration: tables that it made have no names to make again, columns that it made have none. */
@@ -57,7 +57,7 @@ export function namesAfter(
     const resource = byName.get(table)
     const text = resource && namesText(resource)
     if (kind === 'table' && text !== undefined) made[table] = text
-    if (column?.name === nameColumn) delete made[table]
+    if (column?.computedBy === nameColumn) delete made[table]
   }
   return JSON.stringify(made)
 }
@@ -65,14 +65,15 @@ export function namesAfter(
 interface NamedRow {
   readonly tenant: Int64
   readonly id: Int64
-  readonly name: string | null
   readonly [field: `field ${number}`]: unknown
+  readonly [column: `_${string}`]: Stored
 }
 
 function nextRows(
   { db, sql: { extra } }: Dialect,
   table: Table,
   fields: readonly { readonly name: string; readonly column: Column | undefined }[],
+  made: ReturnType<typeof madeColumns>,
   after: NamedRow | undefined,
 ): CompiledQuery<NamedRow> {
   const values = fields.map(({ name, column }, i) => {
@@ -82,7 +83,12 @@ function nextRows(
   })
   const query = db
     .selectFrom(rootTable(table))
-    .select(['tenant_id as tenant', 'id', sql<string | null>`${sql.ref(nameColumn)}`.as('name'), ...values])
+    .select([
+      'tenant_id as tenant',
+      'id',
+      ...made.map(({ name }) => sql<Stored>`${sql.ref(name)}`.as(name)),
+      ...values,
+    ])
   const rest = after ? query.where(sql<boolean>`(tenant_id, id) > (${after.tenant}, ${after.id})`) : query
   return rest.orderBy('tenant_id').orderBy('id').limit(recordsAtOnce).compile() as CompiledQuery<NamedRow>
 }
@@ -102,7 +108,11 @@ export async function remakeNames(
   transact: Transact,
   resource: Pick<ResourceModel, 'name' | 'resource' | 'promoted' | 'tables'>,
 ): Promise<number> {
-  const changed = await fillNames(dialect, transact, resource)
+  const live = await dialect.catalog.liveColumns()
+  const isLive = (wanted: string): boolean =>
+    live.some(({ table, name }) => table === resource.name && name === wanted)
+  const isWhole = madeColumns(resource.resource).every(({ name }) => isLive(name))
+  const changed = isWhole ? await fillNames(dialect, transact, resource) : 0
   const made = { ...(await readNamesMade(dialect.db)), [resource.name]: namesText(resource) ?? '' }
   await transact((session) => session.run(storeMeta(dialect.db, namesMemory, JSON.stringify(made))))
   return changed
@@ -113,9 +123,9 @@ async function fillNames(
   transact: Transact,
   { resource, tables: [table] }: Pick<ResourceModel, 'resource' | 'tables'>,
 ): Promise<number> {
-  const lists = namesOf(resource) ?? []
+  const made = madeColumns(resource)
   if (!table) return 0
-  const fields = [...new Set(lists.flat())].map((name) => ({
+  const fields = [...new Set(made.flatMap(({ lists }) => lists.flat()))].map((name) => ({
     name,
     column: table.columns.find((column) => column.name === name),
   }))
@@ -123,16 +133,19 @@ async function fillNames(
   let last: NamedRow | undefined
   for (;;) {
     const rows = await transact(async (session) => {
-      const found = (await session.run(nextRows(dialect, table, fields, last))).rows
+      const found = (await session.run(nextRows(dialect, table, fields, made, last))).rows
       const lines = new ChangedLines([table], nameColumn)
       for (const row of found) {
         const texts = new Map(
           fields.map(({ name, column }, i) => [name, fieldText(row[`field ${i}`], column?.kind ?? 'json')]),
         )
-        const name = nameFrom(lists, (field) => texts.get(field) ?? null)
-        if (name !== row.name) changed += 1
-        const stored = { id: row.id, [nameColumn]: row.name }
-        lines.add(row.tenant, row.id, { [table.name]: [stored] }, { [table.name]: [name] })
+        const values = made.map((column) => madeOf(column, (field) => texts.get(field) ?? null))
+        if (made.some(({ name }, i) => row[name as `_${string}`] !== values[i])) changed += 1
+        const stored = {
+          id: row.id,
+          ...Object.fromEntries(made.map(({ name }) => [name, row[name as `_${string}`] ?? null])),
+        }
+        lines.add(row.tenant, row.id, { [table.name]: [stored] }, { [table.name]: values })
       }
       await lines.write({ dialect, session })
       return found

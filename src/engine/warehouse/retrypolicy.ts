@@ -21,16 +21,6 @@ const mostOfAnAttempt = 30_000
 const askedAfterSignal = 3000
 const answeredAfterSignal = 6000
 
-interface PatienceOptions {
-  readonly clock: Clock
-  /** Maps a driver's error to the classes of errors.ts. */
-  readonly classify: (error: unknown) => Error
-  /** Waits between attempts, in milliseconds; tests shorten them. */
-  readonly waits?: readonly number[] | undefined
-  /** Fires when the process should end; then no wait is long. */
-  readonly signal?: AbortSignal | undefined
-}
-
 /**
  * there:    the last work succeeded.
  * away:     work failed with Retry, and nothing has succeeded since. Attempts continue, with longer and longer waits.
@@ -38,7 +28,6 @@ interface PatienceOptions {
  *           signal not at all. A success leads back to `there`.
  */
 export class RetryPolicy {
-  readonly #options: PatienceOptions
   readonly #waits: readonly number[]
   /** Whether the database has ever answered. Until then, a wrong address must not take two minutes to be reported. */
   #reached = false
@@ -49,8 +38,17 @@ export class RetryPolicy {
   /** Ends work under way, because the work itself may hang forever. */
   readonly #underWay = new Set<(error: unknown) => void>()
 
-  constructor(options: PatienceOptions) {
-    this.#options = options
+  constructor(
+    private readonly options: {
+      readonly clock: Clock
+      /** Maps a driver's error to the classes of errors.ts. */
+      readonly classify: (error: unknown) => Error
+      /** Waits between attempts, in milliseconds; tests shorten them. */
+      readonly waits?: readonly number[] | undefined
+      /** Fires when the process should end; then no wait is long. */
+      readonly signal?: AbortSignal | undefined
+    },
+  ) {
     this.#waits = options.waits ?? usualWaits
     const { signal } = options
     if (signal?.aborted) this.#signalled()
@@ -63,7 +61,7 @@ export class RetryPolicy {
 
   /** Runs the work, and retries it while the database is away: the work must be safe to repeat. */
   async trying<T>(work: () => Promise<T>): Promise<T> {
-    const { clock, classify, signal } = this.#options
+    const { clock, classify, signal } = this.options
     let away: bigint | undefined
     for (let attempt = 0; ; attempt++) {
       const begun = clock.nowMicros()
@@ -92,7 +90,7 @@ export class RetryPolicy {
 
   /** The result of some work. After a signal, it waits for the answer only a few seconds. */
   bounded<T>(work: Promise<T>): Promise<T> {
-    if (!this.#options.signal) return work
+    if (!this.options.signal) return work
     return new Promise((resolve, reject) => {
       this.#underWay.add(reject)
       work.then(resolve, reject).finally(() => this.#underWay.delete(reject))
@@ -123,7 +121,7 @@ export class RetryPolicy {
   }
 
   #signalled(): void {
-    const { clock } = this.#options
+    const { clock } = this.options
     this.#signalledAt = clock.nowMicros()
     void clock.sleep(answeredAfterSignal).then(() => {
       if (this.#underWay.size === 0) return

@@ -12,7 +12,7 @@ import {
 } from '../../../schema/figure.js'
 import { namesIn } from '../../../schema/periods.js'
 import { snapshotColumns } from '../../../schema/snapshot.js'
-import type { ViewColumn } from '../../../schema/view.js'
+import { isSummable, type ViewColumn } from '../../../schema/view.js'
 
 /** The SQL words that a figure's expression may use. */
 const words = new Set(
@@ -20,8 +20,6 @@ const words = new Set(
     ' ',
   ),
 )
-
-const summable: readonly ViewColumn['kind'][] = ['cents', 'hours', 'integer']
 
 const quotedList = (names: readonly string[]): string => names.join(', ')
 
@@ -46,8 +44,8 @@ function unsummable({ relation }: DeclaredFigure, measure: Measure | undefined):
   if (!measure || !('sum' in measure)) return []
   const columns: Readonly<Record<string, ViewColumn>> = relation.columns
   return addedNames(measure.sum).filter((name) => {
-    const kind = columns[name]?.kind
-    return kind !== undefined && (!summable.includes(kind) || /(^|_)(price|unit_cost)_cents$/.test(name))
+    const column = columns[name]
+    return column !== undefined && !isSummable(column)
   })
 }
 

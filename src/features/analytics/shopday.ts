@@ -6,7 +6,7 @@
 import { IANAZone } from 'luxon'
 import { Bug } from '../../engine/base/errors.js'
 import { fromMicros, minuteOf } from '../../engine/base/timestamp.js'
-import type { ClockRun, DayRun } from '../../engine/warehouse/dialect.js'
+import type { DayRun, EvenClock } from '../../engine/warehouse/dialect.js'
 import { clockText } from '../../engine/warehouse/learnedrules.js'
 import { calendarYears } from '../../engine/warehouse/viewsql.js'
 
@@ -47,7 +47,7 @@ function append(runs: OpenRun[], { first, days, start }: OpenRun): void {
  * Appends a run, and merges it if the one before it goes on. Where clocks went back over midnight, they show the day
  * before until midnight comes again: that is a run by itself.
  */
-function appendClock(runs: ClockRun[], run: ClockRun): void {
+function appendClock(runs: EvenClock[], run: EvenClock): void {
   const midnight = run.first * daySeconds - run.offset
   if (run.start < midnight && midnight < run.end) {
     runs.push({ ...run, end: midnight }, { ...run, start: midnight })
@@ -97,8 +97,8 @@ class ZoneDays {
   }
 
   /** When the clocks change within these runs of days, and where they show the same midnight twice. */
-  clockRuns(days: readonly DayRun[]): ClockRun[] {
-    const runs: ClockRun[] = []
+  clockRuns(days: readonly DayRun[]): EvenClock[] {
+    const runs: EvenClock[] = []
     for (const { first, days: count, start, end } of days) {
       const last = { first: first + count - 1, start: start + (count - 1) * daySeconds, end }
       const change = this.#change(last.start, end)

@@ -22,6 +22,7 @@ export const analyticsTables = {
     },
     indexes: [
       ['zone', 'day'],
+      ['zone', 'day_number'],
       ['stretch', 'zone', 'from_at'],
     ],
   }),

@@ -12,14 +12,6 @@ export interface BackfillKey extends CursorKey, TimeRange {}
 /** What a range that was read to its end has shown. Its verdict is derived from the evidence again. */
 type RangeRead = Pick<RangeOutcome, 'evidence' | 'seen' | 'expected'>
 
-interface BackfillProgress {
-  /** Every newer record of the range is stored. */
-  readonly boundary: string | null
-  /** null: the range wasn't read to its end. */
-  readonly read: RangeRead | null
-  readonly at: string | null
-}
-
 /** Who made progress, and when. */
 interface Made {
   readonly run_id: string
@@ -31,7 +23,16 @@ const rangeColumns = ({ from, to }: TimeRange) => ({ from_at: from, to_at: to })
 const columnsOf = (key: BackfillKey) => ({ ...cursorColumns(key), ...rangeColumns(key) })
 
 /** How far an unfinished backfill got. */
-export async function readProgress(warehouse: Reader, key: BackfillKey): Promise<BackfillProgress> {
+export async function readProgress(
+  warehouse: Reader,
+  key: BackfillKey,
+): Promise<{
+  /** Every newer record of the range is stored. */
+  readonly boundary: string | null
+  /** null: the range wasn't read to its end. */
+  readonly read: RangeRead | null
+  readonly at: string | null
+}> {
   const row = await warehouse.read((db) =>
     withBackfills(db)
       .selectFrom('sync_backfills')

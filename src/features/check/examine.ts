@@ -3,6 +3,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { describeError } from '../../engine/base/errors.js'
 import type { Config } from '../../engine/config/config.js'
 import type { Observer } from '../../engine/run/runreport.js'
+import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { CommandContext, Invocation } from '../../shell/command.js'
 import type { Io } from '../../shell/io.js'
 import type { Trial } from './trials.js'
@@ -86,9 +87,31 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const keepIn = owner.length === 0 ? warehouse : undefined
   const ways = largest ? await checkWays({ source, ...largest, nowMicros, signal }, keepIn) : []
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
+  const readers = warehouse ? await examineReaders(context, warehouse) : []
   const works = warehouse ? await checkWorks(warehouse) : []
   const events = warehouse ? await checkEvents(warehouse, nowMicros()) : []
-  return [...trials, ...revoked, ...ways, stored, ...tables, ...views, ...works, ...events, ...owner]
+  return [
+    ...trials,
+    ...revoked,
+    ...ways,
+    stored,
+    ...tables,
+    ...views,
+    ...readers,
+    ...works,
+    ...events,
+    ...owner,
+  ]
+}
+
+/** Roles with grants: rights that they were given since may show them other tenants. */
+async function examineReaders({ config }: CommandContext, warehouse: Warehouse): Promise<Trial[]> {
+  const [{ watchReaders }, { reportSettings }] = await Promise.all([
+    import('../grants/work.js'),
+    import('../../engine/config/reportsection.js'),
+  ])
+  const found = await watchReaders(warehouse, warehouse.dialect.views(reportSettings(config).schema))
+  return found.map(({ role, ...trouble }) => ({ of: 'reader', role, trouble, exitCode: 1 }))
 }
 
 /** Forgotten tenants are not requested. If the warehouse can't be read, its own trial reports that. */

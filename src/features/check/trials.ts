@@ -63,6 +63,8 @@ type Facts =
       readonly changes: readonly { readonly table: string; readonly what: string }[]
       readonly autoMigrate: boolean
     }
+  /** A role that sees more than it was granted, or nothing. */
+  | { readonly of: 'reader'; readonly role: string; readonly trouble: ViewTrouble }
   /** The last attempt at a snapshot or report failed. */
   | { readonly of: 'work'; readonly work: FailedWork }
   /** A resource with a target that runs don't sync. */

@@ -7,7 +7,6 @@ import { wordsOf } from '../../engine/base/errors.js'
 import { atSecond, count, indent, paragraphs, plural, shortRequests, span } from '../../engine/base/format.js'
 import type { FailedWork } from '../../engine/warehouse/failedworks.js'
 import { adoptionHint, foreignText } from '../../engine/warehouse/sourceidentity.js'
-import type { ViewTrouble } from '../../engine/warehouse/viewstore.js'
 import { encodingWords, viewChangesText } from '../../shell/tablechanges.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
@@ -57,11 +56,8 @@ function words(trial: Trial, ok: boolean): Words {
       return grantWords(trial)
     case 'tenant':
       return tenantWords(trial)
-    case 'resources': {
-      const { tenantId, answering, absent } = trial
-      const missing = absent.length === 0 ? '' : `; not offered: ${absent.join(', ')}`
-      return { what: 'resources', found: `${count(answering)} answer for tenant ${tenantId}${missing}` }
-    }
+    case 'resources':
+      return answeringWords(trial)
     case 'resource':
       return resourceWords(trial)
     case 'belonging':
@@ -74,7 +70,8 @@ function words(trial: Trial, ok: boolean): Words {
     case 'encoding':
       return databaseWords(trial)
     case 'views':
-      return troubleWords(trial.trouble)
+    case 'reader':
+      return troubleWords(trial)
     case 'view changes':
       return viewChangesWords(trial)
     case 'work':
@@ -99,6 +96,11 @@ function words(trial: Trial, ok: boolean): Words {
 
 const environmentText = (variables: readonly string[]): string =>
   variables.length === 0 ? 'nothing is taken from it' : `${variables.join(', ')} set`
+
+function answeringWords({ tenantId, answering, absent }: Extract<Trial, { of: 'resources' }>): Words {
+  const missing = absent.length === 0 ? '' : `; not offered: ${absent.join(', ')}`
+  return { what: 'resources', found: `${count(answering)} answer for tenant ${tenantId}${missing}` }
+}
 
 function grantWords({ tenantId, granted }: Extract<Trial, { of: 'grant' }>): Words {
   const names = granted.slice(0, 20).join(', ') || 'none'
@@ -197,10 +199,10 @@ function clockWords(skew: number | undefined, ok: boolean): Words {
   return { what, found, hint: "Correct this machine's clock: timedatectl set-ntp true" }
 }
 
-const troubleWords = ({ message, hint }: ViewTrouble): Words => ({
-  what: 'views',
-  found: message,
-  hint,
+const troubleWords = (trial: Extract<Trial, { of: 'views' | 'reader' }>): Words => ({
+  what: trial.of === 'views' ? 'views' : `reader ${trial.role}`,
+  found: trial.trouble.message,
+  hint: trial.trouble.hint,
 })
 
 function viewChangesWords({ changes, autoMigrate }: Extract<Trial, { of: 'view changes' }>): Words {

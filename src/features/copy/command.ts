@@ -96,7 +96,8 @@ whole.`,
           besides,
           openSource: () => open({ url: url.reveal(), schema, existing: true }),
           part,
-          makeViews: async (target) => (await import('../analytics/work.js')).makeViewsOfPart(context, target),
+          makeViews: async (target) =>
+            (await import('../analytics/work.js')).makeViewsOfPart(context, target),
           openTarget: (how) => open({ url: file?.url ?? to.url.reveal(), schema: to.schema, ...how }),
           onProgress: (progress) => {
             last = progress

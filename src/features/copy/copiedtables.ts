@@ -3,7 +3,7 @@
  * one, so the next run upgrades the copy as it would have upgraded the original, with the same consequences.
  */
 import { type Kind, kinds } from '../../../schema/resource.js'
-import { nameColumn, namesOf } from '../../engine/model/flatten/recordname.js'
+import { madeColumns } from '../../engine/model/flatten/recordname.js'
 import { historyTable } from '../../engine/model/historytable.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { type Column, datedColumn, type Table, tablesOf } from '../../engine/model/table.js'
@@ -131,7 +131,8 @@ export interface CopiedPart {
 }
 
 /** State that views show or are made by. */
-const ofParts = /^(tenants|sync_(cursors|columns|derived|meta|privacy)|daily_snapshots|report_(zones|tenants|types))$/
+const ofParts =
+  /^(tenants|sync_(cursors|columns|derived|meta|privacy)|daily_snapshots|report_(zones|tenants|types))$/
 
 /** Names in sync_meta that concern the tables, and no tenant. */
 const ofTables = /^(schema_version|model|columns|names)$/
@@ -151,9 +152,9 @@ export function impersonalColumns({ list }: Model, { name: table, columns }: Tab
   const owner = list.find(({ name }) => name === table)
   if (!owner || found.size === 0) return found
   // Names are made of such columns, or of what `_extra` has.
-  const without = { ...owner.resource, hidden: [...found] }
-  if (JSON.stringify(namesOf(without)) !== JSON.stringify(namesOf({ ...owner.resource, hidden: [] })))
-    for (const { name, computedBy } of columns) if (computedBy === nameColumn) found.add(name)
+  const without = madeColumns({ ...owner.resource, hidden: [...found] })
+  for (const [i, { name, lists }] of madeColumns({ ...owner.resource, hidden: [] }).entries())
+    if (JSON.stringify(lists) !== JSON.stringify(without[i]?.lists)) found.add(name)
   return found
 }
 
@@ -162,7 +163,7 @@ const ofThisPlace = (name: unknown): boolean =>
   typeof name === 'string' && /^(copy|part|tenant_traces|views( .*)?)$/.test(name)
 
 /** Whether a table's row only concerns its own warehouse, or another tenant; if so, it is neither copied nor compared. */
-export function isLeftOut(
+export function isNotCopied(
   { name, columns }: Table,
   part?: CopiedPart,
 ): (tuple: readonly unknown[]) => boolean {

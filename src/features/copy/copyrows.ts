@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Int64 } from '../../../schema/resource.js'
+import type { Int64, Kind } from '../../../schema/resource.js'
 import { allSettled } from '../../engine/base/allsettled.js'
 import type { Tuple, Value } from '../../engine/model/flatten/batch.js'
 import type { Column, Table } from '../../engine/model/table.js'
@@ -13,9 +13,9 @@ import { type Db, rootTable } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import { type CopiedPart, isLeftOut } from './copiedtables.js'
-import { carrierOf, type Passage, printerOf, Unfit } from './copyvalues.js'
-import { changesOf, mapRows, noRows, type RowChange, type Rowlists } from './stream.js'
+import { type CopiedPart, isNotCopied } from './copiedtables.js'
+import { carrierOf, jsonValueText, numberText, type Passage, Unfit } from './copyvalues.js'
+import { changesOf, mapRows, type RowChange, type Rowlists } from './stream.js'
 
 /** How many rows are read and written together. Twice as many take 60 MB more and no less time. */
 const rowsAtOnce = 1000
@@ -121,7 +121,7 @@ export async function copyTable(table: Table, rows: number, tableCopy: TableCopy
     copyRows(
       table,
       tableCopy,
-      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isLeftOut(table, part), (row) => row),
+      mapRows(before.dialect.bulk.scan(db, table, rowsAtOnce), isNotCopied(table, part), (row) => row),
     ),
   )
 }
@@ -136,7 +136,7 @@ async function copyRows(
   const rows = source.dialect.bulk.scan(source.db, table, rowsAtOnce)
   const wanted = mapRows(
     rows,
-    isLeftOut(table, copied.part),
+    isNotCopied(table, copied.part),
     carryRows(table, copied, passage, () => {}),
   )
   const isSame = (a: Tuple, b: Tuple): boolean => print(a) === print(b)
@@ -169,15 +169,6 @@ export interface Sum {
   readonly digest: string
 }
 
-interface BothSides extends Copied {
-  readonly source: Held
-  readonly target: Held
-  readonly onUnfit: OnUnfit
-  /** Awaited: meanwhile, values that the target can't hold are written. */
-  readonly onRows: (rows: number) => Promise<void>
-  readonly signal: AbortSignal
-}
-
 async function sumOf(
   lists: Rowlists,
   print: (tuple: Tuple) => string,
@@ -196,11 +187,25 @@ async function sumOf(
 /** Reads a table completely, on both sides. */
 export async function compareTable(
   table: Table,
-  { source, target, onUnfit, onRows, signal, ...copied }: BothSides,
+  {
+    source,
+    target,
+    onUnfit,
+    onRows,
+    signal,
+    ...copied
+  }: Copied & {
+    readonly source: Held
+    readonly target: Held
+    readonly onUnfit: OnUnfit
+    /** Awaited: meanwhile, values that the target can't hold are written. */
+    readonly onRows: (rows: number) => Promise<void>
+    readonly signal: AbortSignal
+  },
 ): Promise<{ readonly source: Sum; readonly target: Sum }> {
   const passage = passageOf(source.dialect, target.dialect)
   const print = printRow(table, passage)
-  const isOut = isLeftOut(table, copied.part)
+  const isOut = isNotCopied(table, copied.part)
   const rowsOf = ({ dialect, db }: Held): Rowlists => dialect.bulk.scan(db, table, rowsAtOnce)
   const wanted = mapRows(rowsOf(source), isOut, carryRows(table, copied, passage, onUnfit))
   const there = mapRows(rowsOf(target), isOut, (row) => row)
@@ -210,4 +215,14 @@ export async function compareTable(
   }
   const [mine, theirs] = await allSettled([sumOf(wanted, print, each), sumOf(there, print, async () => {})])
   return { source: mine, target: theirs }
+}
+
+async function* noRows(): AsyncGenerator<readonly Tuple[]> {}
+
+/** Prints a value as the other side holds it: the same value gives the same text, whichever side it is read from. */
+function printerOf(kind: Kind, { from, to }: Passage): (value: Value) => string {
+  if (kind === 'number')
+    return (value) => (typeof value === 'number' || typeof value === 'string' ? numberText(value) : '')
+  if (kind === 'json' && from !== to) return (value) => jsonValueText(String(value))
+  return String
 }

@@ -128,11 +128,3 @@ export function jsonValueText(text: string): string {
   )
   return JSON.stringify(JSON.parse(marked), sorted)
 }
-
-/** Prints a value as the other side holds it: the same value gives the same text, whichever side it is read from. */
-export function printerOf(kind: Kind, { from, to }: Passage): (value: Value) => string {
-  if (kind === 'number')
-    return (value) => (typeof value === 'number' || typeof value === 'string' ? numberText(value) : '')
-  if (kind === 'json' && from !== to) return (value) => jsonValueText(String(value))
-  return String
-}

@@ -138,17 +138,15 @@ export async function* changesOf({
   }
 }
 
-/** Maps lists through a function, without the rows of `isLeftOut`. */
+/** Maps lists through a function, without the rows of `isNotCopied`. */
 export async function* mapRows(
   lists: Rowlists,
-  isLeftOut: (tuple: Tuple) => boolean,
+  isNotCopied: (tuple: Tuple) => boolean,
   change: (tuple: Tuple) => Tuple,
 ): AsyncGenerator<readonly Tuple[]> {
   for await (const rows of lists) {
-    const kept = rows.filter((tuple) => !isLeftOut(tuple))
+    const kept = rows.filter((tuple) => !isNotCopied(tuple))
     if (kept.length > 0) yield kept.map(change)
     await breathe()
   }
 }
-
-export async function* noRows(): AsyncGenerator<readonly Tuple[]> {}

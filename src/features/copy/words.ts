@@ -1,5 +1,6 @@
 import { count, firstOf, paragraphs, plural, span } from '../../engine/base/format.js'
-import type { CopyProgress, CopyReport } from './work.js'
+import type { CopyProgress } from './passes.js'
+import type { CopyReport } from './work.js'
 
 /** What is being done, for the progress line. `elapsed`: milliseconds since the copy started. */
 export function copyStep(

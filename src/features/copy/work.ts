@@ -5,46 +5,33 @@
 import type { Clock } from '../../engine/base/clock.js'
 import { Stop } from '../../engine/base/errors.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
-import type { Column, Table } from '../../engine/model/table.js'
+import type { Table } from '../../engine/model/table.js'
 import { now } from '../../engine/run/tenant.js'
 import { isNewWarehouse } from '../../engine/warehouse/ddl.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
-import { quarantineStatements } from '../../engine/warehouse/quarantine.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import type { Besides, BesideWarehouse } from '../../shell/command.js'
 import { eachBeside } from '../../shell/features.js'
-import { type ConversionError, ConversionErrors } from './conversionerrors.js'
-import {
-  type CopiedPart,
-  type CopiedTables,
-  copiedTables,
-  impersonalColumns,
-  tablesOfPart,
-} from './copiedtables.js'
-import { type Copied, compareTable, copyTable, type Held, rowCounts, type Sum } from './copyrows.js'
+import { type CopiedPart, copiedTables, impersonalColumns, tablesOfPart } from './copiedtables.js'
+import { rowCounts } from './copyrows.js'
 import {
   checkTarget,
   firstTables,
-  makeIndexes,
   makeTables,
   markPart,
   markUnfinished,
   type TargetState,
   unmark,
 } from './copytarget.js'
-
-/** How far a copy has got. */
-export interface CopyProgress {
-  readonly pass: 'copying' | 'comparing'
-  readonly table: string
-  /** Finished tables of this pass, and how many there are. */
-  readonly tables: number
-  readonly allTables: number
-  /** Finished rows of both passes, and how many there are. */
-  readonly rows: number
-  readonly allRows: number
-}
+import {
+  type ComparedTable,
+  type Copying,
+  type CopyProgress,
+  compare,
+  copyEach,
+  copyTables,
+} from './passes.js'
 
 export interface CopyDependencies {
   readonly model: Model
@@ -78,20 +65,6 @@ export interface CopyReport {
   /** Tables and columns that aren't shopsync's. */
   readonly left_out: readonly string[]
   readonly tables: readonly ComparedTable[]
-}
-
-/** `rows` and `digest` of the copy; those of the original are added if they differ. */
-interface ComparedTable extends Sum {
-  readonly table: string
-  readonly equal: boolean
-  readonly original?: Sum
-}
-
-/** A copy in progress. */
-interface Copying extends CopyDependencies, CopiedTables, Pick<Copied, 'emptied'> {
-  readonly target: Warehouse
-  readonly source: Held
-  readonly counts: ReadonlyMap<string, number>
 }
 
 type Closing = <T extends Pick<Warehouse, 'close'>>(opened: T) => T
@@ -152,14 +125,15 @@ function refuseNewerTables(found: TargetState, changes: number, from: string, to
   })
 }
 
-interface HeldBoth extends CopyDependencies {
-  readonly source: Warehouse
-  readonly target: Warehouse
-  readonly state: TargetState
-  readonly closing: Closing
-}
-
-async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): Promise<CopyReport> {
+async function copyHeld(
+  held: CopyDependencies & {
+    readonly source: Warehouse
+    readonly target: Warehouse
+    readonly state: TargetState
+    readonly closing: Closing
+  },
+): Promise<CopyReport> {
+  const { source, target, closing, state, ...deps } = held
   const from = source.where
   // Checked again while holding the lease: another program may have started to fill it meanwhile.
   await checkTarget(target, from)
@@ -190,7 +164,7 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
       const isEqual = compared.tables.every(({ equal }) => equal)
       if (isEqual) {
         await target.trying(() => target.dialect.bulk.optimize(known.tables))
-        if (part) await finishPart(copying, from)
+        if (part) await finishPart({ ...deps, target }, from)
         await target.write([unmark(target)])
       }
       const rows = compared.tables.reduce((sum, table) => sum + table.rows, 0)
@@ -202,7 +176,10 @@ async function copyHeld({ source, target, closing, state, ...deps }: HeldBoth): 
 }
 
 /** Its views, and the mark: it is never synced, so its rows must not pass for what a source has. */
-async function finishPart({ target, part, makeViews, ...deps }: Copying, from: string): Promise<void> {
+async function finishPart(
+  { target, part, makeViews, ...deps }: CopyDependencies & Pick<Copying, 'target'>,
+  from: string,
+): Promise<void> {
   await makeViews?.(target)
   const tenants = [...(part?.tenants ?? [])]
   await target.write([markPart(target, { from, at: now(deps), tenants })])
@@ -227,102 +204,3 @@ const copyBeside = (
       }),
     )
   })
-
-/** Reports the rows of one table after the other. */
-function progressOf({ counts, onProgress }: Copying, pass: CopyProgress['pass']) {
-  const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
-  let [tables, before] = [0, pass === 'copying' ? 0 : all]
-  return {
-    rows: (table: Table, rows: number): void =>
-      onProgress?.({
-        pass,
-        table: table.name,
-        tables,
-        allTables: counts.size,
-        rows: before + rows,
-        allRows: 2 * all,
-      }),
-    done: (table: Table): void => {
-      tables++
-      before += counts.get(table.name) ?? 0
-    },
-  }
-}
-
-async function copyTables(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, target, part } = copying
-  // Views read state, too.
-  const others = part ? target.tables.filter(({ name }) => !tables.some((one) => one.name === name)) : []
-  await makeTables(target, [...tables, ...others])
-  await copyEach(copying, before)
-  await makeIndexes(target, tables, copying)
-}
-
-async function copyEach(copying: Copying, before: Warehouse): Promise<void> {
-  const { tables, counts, target, source, signal } = copying
-  const progress = progressOf(copying, 'copying')
-  for (const table of tables) {
-    const onRows = (rows: number): void => progress.rows(table, rows)
-    const { part, emptied } = copying
-    const how = { source, target, before, onRows, signal, part, emptied }
-    await copyTable(table, counts.get(table.name) ?? 0, how)
-    progress.done(table)
-  }
-}
-
-/** Quarantine first: the copy's own entries are added while the other tables are compared. */
-const quarantineFirst = (tables: readonly Table[]): Table[] =>
-  tables.toSorted((a, b) => Number(b.name === 'sync_quarantine') - Number(a.name === 'sync_quarantine'))
-
-function compare(
-  copying: Copying,
-  eyes: Warehouse,
-): Promise<{ readonly tables: ComparedTable[]; readonly quarantined: number }> {
-  const { model, source, signal, tables, part, emptied } = copying
-  const progress = progressOf(copying, 'comparing')
-  return eyes.read(() =>
-    eyes.dialect.atOneInstant(async ({ db }) => {
-      const errors = new ConversionErrors(model, source.db)
-      let quarantined = 0
-      const compared: ComparedTable[] = []
-      for (const table of quarantineFirst(tables)) {
-        const waiting: (() => Promise<ConversionError>)[] = []
-        const flush = async (): Promise<void> => {
-          const lost: ConversionError[] = []
-          for (const find of waiting.splice(0)) lost.push(await find())
-          quarantined += lost.length
-          await keepConversionErrors(copying, lost)
-        }
-        const sums = await compareTable(table, {
-          source,
-          target: { dialect: eyes.dialect, db },
-          part,
-          emptied,
-          onUnfit: (tuple, column: Column, value, reason) =>
-            void waiting.push(() => errors.of(table, tuple, column, value, reason)),
-          onRows: async (rows) => {
-            progress.rows(table, rows)
-            await flush()
-          },
-          signal,
-        })
-        await flush()
-        compared.push(asCompared(table, sums))
-        progress.done(table)
-      }
-      return { quarantined, tables: compared }
-    }),
-  )
-}
-
-function asCompared({ name }: Table, { source, target }: { source: Sum; target: Sum }): ComparedTable {
-  const equal = source.rows === target.rows && source.digest === target.digest
-  return { table: name, ...target, equal, ...(!equal && { original: source }) }
-}
-
-/** Puts values that the target can't hold into its quarantine. */
-async function keepConversionErrors({ target }: Copying, errors: readonly ConversionError[]): Promise<void> {
-  const { db } = target
-  const statements = errors.flatMap(({ entry, ...site }) => quarantineStatements(db, site, [entry]))
-  if (statements.length > 0) await target.write(statements)
-}

@@ -16,8 +16,8 @@ export const demoCommand: Command = {
   summary: 'sandbox, sync and report in one command; nothing to configure',
   help: `
 Starts the sandbox, syncs ${tenants.length} tenants into ${file} (an older one is removed first), lets the shops work, syncs
-again, finds what was deleted, receives one change as an event, and answers three questions from the data: can I trust
-it, how was last month, and what needs attention today. Writes the whole report to ${page}. Takes less than
+again, finds what was deleted, receives one change as an event, and answers four questions from the data: how was
+yesterday, what needs attention today, how was last month, and can I trust it. Writes the whole report to ${page}. Takes less than
 a minute and needs no network.`,
   examples: [['shopsync demo', 'everything, in this folder']],
   run: async (invocation) => {

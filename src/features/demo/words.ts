@@ -74,7 +74,7 @@ The source sends an event; the listener reads the list that it names.
   A change at the source was in the warehouse, ${completeness}, after ${(Math.ceil(seconds * 10) / 10).toFixed(1)} s.`
 
 export const answers = (data: ReportData, terminal: Terminal): string => `
-Three questions, answered from the warehouse.
+Four questions, answered from the warehouse.
 
 ${answersText(data, terminal)}`
 

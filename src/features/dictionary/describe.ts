@@ -2,6 +2,7 @@
  * The data dictionary: the meaning of every table and column, from the declarations. Used by `shopsync dictionary`, and by
  * the build, which writes schema/dictionary/.
  */
+import { inReadingOrder } from '../../../schema/figureorder.js'
 import { figures } from '../../../schema/figures/index.js'
 import { derivedTables } from '../../../schema/index.js'
 import { openQuestions } from '../../../schema/openquestions.js'
@@ -134,7 +135,7 @@ export function describeModel(resources: Iterable<Resource>, own: readonly Table
   const state = own.map((table) => describeTable(table, undefined))
   const tables = connected([...views.map(describeView), ...derived, ...histories, ...ofResources, ...state])
   const columns = new Map(views.map((view) => [view.name, Object.keys(view.columns)]))
-  return { tables, figures: describeFigures(figures, columns), questions: openQuestions }
+  return { tables, figures: describeFigures(inReadingOrder(figures), columns), questions: openQuestions }
 }
 
 /** The unit of a kind of column, if the kind determines it. */

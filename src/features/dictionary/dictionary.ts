@@ -123,15 +123,21 @@ const kindWords: Readonly<Record<FigureKind, string>> = {
   moment: 'A balance at one moment. Adds up over shops, but not over days.',
 }
 
+/** A car counts once in each month that it comes: the sum of such counts is none of its own. */
+const sumsOf = ({ kind, denominator }: DictionaryFigure): string =>
+  denominator?.startsWith('count(distinct ')
+    ? 'A ratio by a distinct count. Does not add up, nor do its parts: query it again for each period and group.'
+    : kindWords[kind]
+
 /** What every format shows about a figure, as names and contents; SQL is in backquotes. */
 export function figureFacts(figure: DictionaryFigure): (readonly [name: string, content: string])[] {
-  const { kind, unit, relation, where, day, numerator, denominator, left_out: left, snapshot } = figure
+  const { unit, relation, where, day, numerator, denominator, left_out: left, snapshot } = figure
   const sql = (text: string): string => `\`${text}\``
   const lists = (texts: readonly string[]): string => texts.map(sql).join(', ')
   return (
     [
       ['Unit', unit],
-      ['Sums', kindWords[kind]],
+      ['Sums', sumsOf(figure)],
       ['Relation', sql(relation)],
       ['Where', where === null ? '' : sql(where)],
       ['Day', day === null ? 'None: it shows the current state.' : sql(day)],

@@ -9,9 +9,9 @@ import { namingColumn } from './joins.js'
 type Queried = Omit<DictionaryTable, 'examples'>
 type Tables = ReadonlyMap<string, Queried>
 
-/** A configured column may have any name. */
+/** A configured column may have any name, and one of ours is a word of SQL. */
 const named = (name: string): string =>
-  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+  /^(?!(?:table|column)$)[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 
 const of = (table: string, column: string): string => `${named(table)}.${named(column)}`
 

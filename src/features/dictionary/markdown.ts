@@ -161,7 +161,6 @@ export function toMarkdown(dictionary: Dictionary): string {
     '# Data dictionary',
     '',
     ...introduction,
-    ...questionsMarkdown(questions),
     ...[`## ${figuresTitle}`, '', figuresAbout, ''],
     ...figures.flatMap((figure) => [`### ${headOfFigure(figure)}`, '', ...figureMarkdown(figure, around)]),
     ...parts.flatMap(([part, title]) => [
@@ -171,6 +170,7 @@ export function toMarkdown(dictionary: Dictionary): string {
         .filter((table) => table.part === part)
         .flatMap((table) => [`### ${table.name}`, '', ...relationMarkdown(table, around)]),
     ]),
+    ...questionsMarkdown(questions),
   ])
 }
 

@@ -1,5 +1,5 @@
 /**
- * Datasets for Apache Superset: one for each view and for the tables among them, with the settings that Superset can't
+ * Datasets for Apache Superset: one for each view and for the tables among them, and one for each other day that dates figures, with the settings that Superset can't
  * detect. Differences between databases come as a `SupersetTarget` from the dialect's folder.
  */
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { strToU8, zipSync } from 'fflate'
 import { stringify } from 'yaml'
 import type { SupersetTarget } from '../../engine/warehouse/bitools.js'
 import type { Dictionary, DictionaryColumn, DictionaryTable } from './dictionary.js'
-import { supersetMetrics } from './supersetmetrics.js'
+import { dayColumnsOf, supersetMetrics } from './supersetmetrics.js'
 
 /** The same warehouse and view get the same id in every import, so a later import replaces them. */
 function uuidOf(...names: readonly string[]): string {
@@ -16,6 +16,9 @@ function uuidOf(...names: readonly string[]): string {
   digits[16] = 'a'
   return digits.join('').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
+
+/** Dates the rows of a view by months, which also has a day that describes its shop. */
+const monthColumn = 'month_start'
 
 function columnOf(column: DictionaryColumn, table: DictionaryTable, target: SupersetTarget) {
   const time = target.timeOf(column, table)
@@ -31,17 +34,30 @@ function columnOf(column: DictionaryColumn, table: DictionaryTable, target: Supe
   }
 }
 
-function datasetOf(table: DictionaryTable, target: SupersetTarget, database: string) {
+/**
+ * Charts are dated by the dataset's main time column, so figures of another day are in a dataset of their own: by the
+ * day they were closed, all orders have been started.
+ */
+function datasetOf(
+  table: DictionaryTable,
+  day: string | undefined,
+  isFirst: boolean,
+  target: SupersetTarget,
+  database: string,
+) {
   const columns = table.columns.map((column) => columnOf(column, table, target))
+  const times = columns.flatMap((column) => (column.is_dttm ? [column.column_name] : []))
+  const name = isFirst ? table.name : `${table.name}_by_${day}`
   return {
-    table_name: table.name,
-    main_dttm_col: columns.find(({ is_dttm }) => is_dttm)?.column_name ?? null,
+    table_name: name,
+    ...(!isFirst && { sql: `select * from ${table.name}` }),
+    main_dttm_col: day ?? times.find((time) => time === monthColumn) ?? times[0] ?? null,
     description: `${table.description} Grain: ${table.grain}.`,
     schema: target.schema,
-    uuid: uuidOf(target.uri, target.schema, table.name),
+    uuid: uuidOf(target.uri, target.schema, name),
     database_uuid: database,
     version: '1.0.0',
-    metrics: supersetMetrics(table),
+    metrics: supersetMetrics(table, day),
     columns,
   }
 }
@@ -52,10 +68,10 @@ function supersetFiles({ tables }: Dictionary, target: SupersetTarget): Record<s
   const database = uuidOf(target.uri)
   const datasets = tables
     .filter(({ part }) => part === 'view' || part === 'derived')
-    .map((table) => [
-      `shopsync/datasets/shopsync/${table.name}.yaml`,
-      yaml(datasetOf(table, target, database)),
-    ])
+    .flatMap((table) =>
+      dayColumnsOf(table.name).map((day, i) => datasetOf(table, day, i === 0, target, database)),
+    )
+    .map((dataset) => [`shopsync/datasets/shopsync/${dataset.table_name}.yaml`, yaml(dataset)])
   return {
     'shopsync/metadata.yaml': yaml({ version: '1.0.0', type: 'SqlaTable' }),
     'shopsync/databases/shopsync.yaml': yaml({

@@ -1,6 +1,7 @@
 /**
  * The metrics of Superset's datasets. Each figure is one expression with its condition included, so a chart of several
- * needs no filter. A ratio is a sum divided by a sum. Money is shown in its main unit.
+ * needs no filter. A ratio is a sum divided by a sum. Money is shown in its main unit. A name has one meaning in all
+ * datasets: only figures have names of their own, and the plain sum of a column is named after its dataset too.
  */
 import {
   type DeclaredFigure,
@@ -10,6 +11,7 @@ import {
   type Measure,
 } from '../../../schema/figure.js'
 import { figures } from '../../../schema/figures/index.js'
+import { isSummable } from '../../../schema/view.js'
 import { conditional, quotient } from './describefigures.js'
 import type { DictionaryColumn, DictionaryTable } from './dictionary.js'
 
@@ -21,15 +23,15 @@ interface SupersetMetric {
   readonly d3format?: string
 }
 
-/** Sums of prices mean nothing. */
-const isSummed = ({ name, kind }: DictionaryColumn): boolean => kind === 'cents' && !/price|unit/.test(name)
+const money = '$,.2f'
 
+/** A percentage is a share, which the format multiplies by 100. */
 const formats: Readonly<Record<DeclaredFigure['unit'], string>> = {
-  cents: ',.2f',
-  'cents per hour': ',.2f',
+  cents: money,
+  'cents per hour': money,
   hours: ',.1f',
   count: ',d',
-  percent: ',.1f',
+  percent: ',.1%',
   days: ',.1f',
   turns: ',.2f',
 }
@@ -40,8 +42,18 @@ const isMoney = (unit: DeclaredFigure['unit']): boolean => unit.startsWith('cent
 const shown = (expression: string, unit: DeclaredFigure['unit']): string =>
   isMoney(unit) ? `${expression} / 100.0` : expression
 
-const unitWords = (unit: DeclaredFigure['unit']): string =>
-  isMoney(unit) ? `In the currency's main unit${unit === 'cents' ? '' : ' per hour'}.` : `In ${unit}.`
+const unitWords = (unit: DeclaredFigure['unit']): string => {
+  if (isMoney(unit)) return `In the currency's main unit${unit === 'cents' ? '' : ' per hour'}.`
+  return unit === 'percent' ? 'A share, shown in percent.' : `In ${unit}.`
+}
+
+const names = new Set(figures.map(({ name }) => name))
+
+/** Without its unit, unless another figure has that name. */
+function shortName({ name }: DeclaredFigure): string {
+  const short = name.replace(/_cents$/, '')
+  return short !== name && names.has(short) ? `${short}_amount` : short
+}
 
 /**
  * A figure over the rows of a dataset, from the expressions of its numerator, its denominator and what it leaves out.
@@ -52,9 +64,9 @@ function figureMetrics(
   below: string | undefined,
   left: string | undefined,
 ): SupersetMetric[] {
-  const { name, label, doc, unit, leavesOut } = figure
-  const short = name.replace(/_cents$/, '')
-  const value = below === undefined ? above : quotient(above, below, unit)
+  const { label, doc, unit, leavesOut } = figure
+  const short = shortName(figure)
+  const value = below === undefined ? above : quotient(above, below, unit === 'percent' ? 'count' : unit)
   const metric: SupersetMetric = {
     metric_name: short,
     verbose_name: label,
@@ -75,10 +87,18 @@ function figureMetrics(
   ]
 }
 
-/** The metrics of the relation for which a figure is declared. */
-const ofRelation = ({ name }: DictionaryTable): SupersetMetric[] =>
+/** The days that date figures of a relation: the one of most figures first. A current state belongs to that one. */
+export function dayColumnsOf(relation: string): (string | undefined)[] {
+  const days = figures.flatMap(({ relation: { name }, day }) => (name === relation && day ? [day] : []))
+  const count = (day: string): number => days.filter((each) => each === day).length
+  const sorted = [...new Set(days)].sort((a, b) => count(b) - count(a))
+  return sorted.length === 0 ? [undefined] : sorted
+}
+
+/** The metrics of the relation for which a figure is declared, dated by a day. */
+const ofRelation = (relation: string, of: string | undefined): SupersetMetric[] =>
   figures
-    .filter(({ relation }) => relation.name === name)
+    .filter(({ relation: { name }, day = dayColumnsOf(relation)[0] }) => name === relation && day === of)
     .flatMap((figure) => {
       const { numerator, denominator, where, leavesOut } = figure
       const sql = (measure: Measure): string => conditional(measure, where)
@@ -90,15 +110,17 @@ const ofRelation = ({ name }: DictionaryTable): SupersetMetric[] =>
       )
     })
 
+const isDistinct = (measure: Measure | undefined): boolean => measure !== undefined && 'distinct' in measure
+
 /**
  * The metrics of a view with one row per shop and period, made from its columns. What can't be summed over periods is
  * left out.
  */
 const ofPeriods = ({ columns }: DictionaryTable): SupersetMetric[] => {
-  const names = new Set(columns.map((column) => column.name))
-  const sum = (column: string): string | undefined => (names.has(column) ? `sum(${column})` : undefined)
+  const own = new Set(columns.map((column) => column.name))
+  const sum = (column: string): string | undefined => (own.has(column) ? `sum(${column})` : undefined)
   return figures
-    .filter((figure) => !isMoment(figure) && !('distinct' in figure.numerator))
+    .filter((figure) => !isMoment(figure) && !isDistinct(figure.numerator) && !isDistinct(figure.denominator))
     .flatMap((figure) => {
       const { name } = figure
       const above = sum(isRatio(figure) ? `${name}_numerator` : name)
@@ -106,12 +128,44 @@ const ofPeriods = ({ columns }: DictionaryTable): SupersetMetric[] => {
     })
 }
 
-const sumMetric = ({ name, description }: DictionaryColumn): SupersetMetric => ({
-  metric_name: name.replace(/_cents$/, ''),
-  expression: `sum(${name}) / 100.0`,
-  description: `In the currency's main unit. ${description}`,
-  d3format: ',.2f',
-})
+/**
+ * Balances that a relation has for many days. They add up over shops but not over days, and an aggregate can't pick the
+ * last day of whatever a chart groups by. Divided by the number of days, the sum of one day is its balance, and
+ * that of several is their average.
+ */
+function ofBalances(
+  { columns }: DictionaryTable,
+  day: string,
+  each: string,
+  nameOf: (figure: DeclaredFigure) => string | undefined,
+): SupersetMetric[] {
+  return figures.filter(isMoment).flatMap((figure) => {
+    const column = nameOf(figure)
+    if (!columns.some(({ name }) => name === column)) return []
+    const { label, doc, unit } = figure
+    const days = `nullif(count(distinct case when ${column} is not null then ${day} end), 0)`
+    return {
+      metric_name: `${shortName(figure)}_by_${each}`,
+      verbose_name: `${label}: ${each === 'day' ? 'by day' : 'at the end of the month'}`,
+      expression: shown(`1.0 * sum(${column}) / ${days}`, unit),
+      description: `${unitWords(unit)} ${doc} Over several ${each}s: their average.`,
+      d3format: formats[unit],
+    }
+  })
+}
+
+/** The plain sum of a column; of orders, only of what was sold. */
+function sumMetric(table: DictionaryTable, { name, description }: DictionaryColumn): SupersetMetric {
+  const isOfOrders =
+    table.columns.find(({ kind }) => kind === 'day')?.name === 'closed_on' &&
+    table.columns.some((column) => column.name === 'state')
+  return {
+    metric_name: `${table.name}_${name.replace(/_cents$/, '')}`,
+    expression: `${conditional({ sum: name }, isOfOrders ? "state = 'invoice'" : undefined)} / 100.0`,
+    description: `In the currency's main unit${isOfOrders ? ', of invoices' : ''}. ${description}`,
+    d3format: money,
+  }
+}
 
 /** SQL keywords in capitals, as Superset writes them. */
 const inCapitals = (metric: SupersetMetric): SupersetMetric => ({
@@ -122,17 +176,32 @@ const inCapitals = (metric: SupersetMetric): SupersetMetric => ({
   ),
 })
 
+/** Views with one row per shop and period whose columns are figures. */
+const periods: readonly string[] = ['shop_days', 'shop_months']
+
+function metricsOf(table: DictionaryTable, day: string | undefined): SupersetMetric[] {
+  if (table.name === 'daily_snapshots') return ofBalances(table, 'day', 'day', ({ snapshot }) => snapshot)
+  const ofFigures = periods.includes(table.name) ? ofPeriods(table) : ofRelation(table.name, day)
+  return table.name === 'shop_months'
+    ? [...ofFigures, ...ofBalances(table, 'month_start', 'month', ({ name }) => name)]
+    : ofFigures
+}
+
 /**
- * Figures first. A column's plain sum is only added if no figure has its name, since a figure knows what to leave out.
+ * The figures of a dataset that are dated by `day`, and the sums of columns that no figure is. The base tables have no
+ * metrics but the views' on them.
  */
-export function supersetMetrics(table: DictionaryTable): SupersetMetric[] {
-  const isOfPeriods = table.name === 'shop_days' || table.name === 'shop_months'
-  const known = isOfPeriods ? ofPeriods(table) : ofRelation(table)
-  const taken = new Set(known.map(({ metric_name }) => metric_name))
-  const sums = isOfPeriods ? [] : table.columns.filter(isSummed).map(sumMetric)
+export function supersetMetrics(table: DictionaryTable, day = dayColumnsOf(table.name)[0]): SupersetMetric[] {
+  const known = metricsOf(table, day)
+  const taken = new Set(known.map(({ expression }) => expression))
+  const isSummed =
+    table.part === 'view' && day === dayColumnsOf(table.name)[0] && !periods.includes(table.name)
+  const sums = table.columns
+    .filter((column) => isSummed && column.kind === 'cents' && isSummable(column))
+    .map((column) => sumMetric(table, column))
   return [
     { metric_name: 'count', expression: 'COUNT(*)', verbose_name: 'Rows' },
     ...known,
-    ...sums.filter(({ metric_name }) => !taken.has(metric_name)),
+    ...sums.filter(({ expression }) => !taken.has(expression)),
   ].map(inCapitals)
 }

@@ -22,9 +22,6 @@ import type { EventRow } from './tables.js'
  */
 const hour = 3_600_000_000n
 
-/** Events whose records were requested without learning anything about them, and the reason that is shown. */
-export type OpenEvents = ReadonlyMap<EventRow, string>
-
 /** What an answer that says nothing about its record means for an event. `not_asked`: there was none to read. */
 const openReasons: Readonly<Record<UnclearAnswer['kind'], string>> = {
   refused: 'refused',
@@ -63,7 +60,8 @@ export class DeletedEvents {
     readonly deleted: readonly EventRow[]
     readonly left?: { readonly rows: readonly EventRow[]; readonly reason: string }
     readonly exists: readonly EventRow[]
-    readonly open: OpenEvents
+    /** Events whose records were requested without learning anything about them, and the reason that is shown. */
+    readonly open: ReadonlyMap<EventRow, string>
   }> {
     const live = await this.#live(recordsOf(rows))
     const of = (ids: ReadonlySet<Int64>): EventRow[] => rows.filter(({ record_id }) => ids.has(record_id))

@@ -2,9 +2,11 @@
  * Everything shown about events, read in one place for status, why, the metrics and the alerts. It only reads an
  * existing inbox and never makes one.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { since } from '../../engine/base/format.js'
 import { fromMicros, toMicros } from '../../engine/base/timestamp.js'
+import type { CursorChoice } from '../../engine/run/runreport.js'
 import type { CounterEntry } from '../../engine/warehouse/counters.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { isOwnEvent } from './counts.js'
@@ -73,17 +75,11 @@ export async function readListeners(inbox: Inbox, nowMicros: bigint): Promise<Li
 export const isLivingListener = ({ state }: ListenerView): boolean =>
   state === 'listening' || state === 'not_ready'
 
-/** null: all. */
-interface Chosen {
-  readonly tenants: readonly Int64[] | null
-  readonly resources: readonly string[] | null
-}
-
 /** undefined if events have never been received here. */
 export const readEventsStatus = (
   warehouse: Pick<Warehouse, 'dialect'>,
   nowMicros: bigint,
-  chosen: Chosen = { tenants: null, resources: null },
+  chosen: CursorChoice = { tenants: null, resources: null },
 ): Promise<EventsStatus | UnreadableInbox | undefined> =>
   watchInbox(warehouse, async (inbox) => {
     const listeners = await readListeners(inbox, nowMicros)
@@ -121,7 +117,7 @@ export const readEventsStatus = (
   })
 
 /** A ring by hand isn't an event. */
-const chosenEvents = (db: EventDb, { tenants, resources }: Chosen) =>
+const chosenEvents = (db: EventDb, { tenants, resources }: CursorChoice) =>
   db
     .selectFrom('sync_events')
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', [0, ...(tenants ?? [])]))
@@ -130,7 +126,7 @@ const chosenEvents = (db: EventDb, { tenants, resources }: Chosen) =>
 /** How many events are used for the median settling time. */
 const mostMeasured = 2000
 
-async function readToday(inbox: Inbox, now: string, chosen: Chosen): Promise<EventsStatus['today']> {
+async function readToday(inbox: Inbox, now: string, chosen: CursorChoice): Promise<EventsStatus['today']> {
   const midnight = `${now.slice(0, 10)}T00:00:00.000000Z`
   const groups = await inbox.read((db) =>
     chosenEvents(db, chosen)
@@ -159,7 +155,7 @@ async function readToday(inbox: Inbox, now: string, chosen: Chosen): Promise<Eve
   }
 }
 
-async function settledAfter(inbox: Inbox, midnight: string, chosen: Chosen): Promise<number | null> {
+async function settledAfter(inbox: Inbox, midnight: string, chosen: CursorChoice): Promise<number | null> {
   const rows = await inbox.read((db) =>
     chosenEvents(db, chosen)
       .select(['type', 'resource', 'received_at', 'settled_at'])

@@ -2,14 +2,15 @@
  * Hearing the source: the receiver in its thread, and the listener that takes turns. `listen` does only this;
  * `schedule` does it alongside its jobs.
  */
+
 import { once } from 'node:events'
 import { describeError, Stop } from '../../engine/base/errors.js'
 import { addMicros, fromMicros } from '../../engine/base/timestamp.js'
+import type { Config } from '../../engine/config/config.js'
 import { scheduleSettings } from '../../engine/config/schedulesection.js'
 import { checkSourceIdentity } from '../../engine/warehouse/sourceidentity.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-import type { CommandContext } from '../../shell/command.js'
-import { targetTimesOf } from '../../shell/features.js'
+import type { CommandContext, Feature } from '../../shell/command.js'
 import { wholeNumber } from '../../shell/flags.js'
 import type { Opening } from '../../shell/stayup.js'
 import { Inbox, listenedTo } from './inbox.js'
@@ -280,3 +281,10 @@ export async function listenUntilEnd(context: CommandContext, opening: Opening):
   }
   return 0
 }
+
+/** In how many milliseconds a change to each resource must be in the warehouse; undefined without targets. */
+const targetTimesOf = async (
+  features: readonly Feature[],
+  config: Config,
+): ReturnType<NonNullable<Feature['targetTimes']>> =>
+  features.find(({ targetTimes }) => targetTimes)?.targetTimes?.(config)

@@ -32,19 +32,6 @@ const retryAfter: Readonly<Record<Refusing | 'busy' | 'ending', number>> = {
 /** Shows `check --webhook-url` that an address leads here. */
 const mark = ['x-shopsync', 'listening'] as const
 
-/** What the server needs from the code behind it. */
-interface Behind {
-  readonly path: string
-  readonly maxBodyBytes: number
-  isSecretRight(given: string | undefined): boolean
-  readonly refusing: Refusing | undefined
-  /** Throws NoEvent or Unwritable. Resolves to whether a row is kept. */
-  take(body: Buffer): Promise<boolean>
-  /** Whether an insert works right now. */
-  ready(): Promise<{ readonly ready: boolean }>
-  refused(answer: string): void
-}
-
 interface Refusal {
   readonly code: number
   /** The name it is counted under. */
@@ -68,7 +55,18 @@ export class HttpReceiver {
   #isEnding = false
 
   constructor(
-    private readonly behind: Behind,
+    /** What the server needs from the code behind it. */
+    private readonly behind: {
+      readonly path: string
+      readonly maxBodyBytes: number
+      isSecretRight(given: string | undefined): boolean
+      readonly refusing: Refusing | undefined
+      /** Throws NoEvent or Unwritable. Resolves to whether a row is kept. */
+      take(body: Buffer): Promise<boolean>
+      /** Whether an insert works right now. */
+      ready(): Promise<{ readonly ready: boolean }>
+      refused(answer: string): void
+    },
     pem: Pem | undefined,
   ) {
     const shared = {

@@ -39,9 +39,6 @@ const words: Readonly<Record<string, Words>> = {
   },
 }
 
-export const listenerCause = ({ state, trouble }: ListenerView): string =>
-  state === 'lost' ? 'listener_ended' : (trouble ?? 'not_ready')
-
 /** A sentence without its full stop. */
 export function listenerMessage({ state, address, host, seen_at, trouble }: ListenerView): string {
   const name = `The receiver of events at ${address} on ${host}`

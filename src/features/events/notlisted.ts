@@ -14,7 +14,7 @@ import { PageStore } from '../../engine/run/store.js'
 import type { CursorRun } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { addLateness } from '../../engine/warehouse/latenessrows.js'
-import { type OpenEvents, openEvents } from './deletedevents.js'
+import { openEvents } from './deletedevents.js'
 import type { EventRow } from './tables.js'
 import { isOlder } from './waiting.js'
 
@@ -126,7 +126,7 @@ export async function askUnlisted(cursor: CursorRun, floor: string, rows: readon
     cursor.warn('Events announced records that the list does not show; they were fetched by id and stored', {
       records: stored.map(({ record_id }) => record_id),
     })
-  return { absent, stored, unseen, open: new Map(open) satisfies OpenEvents }
+  return { absent, stored, unseen, open: new Map(open) }
 }
 
 async function countLate(

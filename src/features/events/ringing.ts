@@ -15,7 +15,7 @@ import type { Source } from '../../engine/source/source.js'
 import { type CursorState, cursorColumns, cursorName, readCursor } from '../../engine/warehouse/cursors.js'
 import type { Inbox } from './inbox.js'
 import type { RingMemory, RingSettings } from './ringmemory.js'
-import { eventsRunId, recordRing } from './ringrecord.js'
+import { recordRing } from './ringrecord.js'
 import { RingShare } from './ringshare.js'
 import { beforeWalk } from './settling.js'
 import { isSynced, readUnavailable, type SyncedCursors } from './synced.js'
@@ -270,3 +270,6 @@ export class Ringing implements AsyncDisposable {
 
 const isLoaded = ({ watermark, lastSuccessAt }: CursorState): boolean =>
   watermark !== null || lastSuccessAt !== null
+
+/** `events-` and the hour in UTC, such as `events-2026-01-31T09`. */
+const eventsRunId = (nowMicros: bigint): string => `events-${fromMicros(nowMicros).slice(0, 13)}`

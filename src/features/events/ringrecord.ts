@@ -9,9 +9,6 @@ import type { CursorEnd } from '../../engine/run/cursor.js'
 import type { WritingRun } from '../../engine/run/runcontext.js'
 import { eventsMode, startRun } from '../../engine/warehouse/runs.js'
 
-/** `events-` and the hour in UTC, such as `events-2026-01-31T09`. */
-export const eventsRunId = (nowMicros: bigint): string => `events-${fromMicros(nowMicros).slice(0, 13)}`
-
 const plus = (column: string, more: number): RawBuilder<number> =>
   sql<number>`coalesce(${sql.ref(column)}, 0) + ${more}`
 

@@ -7,7 +7,7 @@ import type { Int64 } from '../../../schema/resource.js'
 import { errorFields, Retry, Skip, Stop } from '../../engine/base/errors.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { AfterWalk, CursorRun } from '../../engine/run/tenant.js'
-import { DeletedEvents, isOpenReason, type OpenEvents, openEvents } from './deletedevents.js'
+import { DeletedEvents, isOpenReason, openEvents } from './deletedevents.js'
 import type { Inbox } from './inbox.js'
 import { askUnlisted, unseenOf } from './notlisted.js'
 import type { EventRow } from './tables.js'
@@ -127,7 +127,7 @@ class Settling {
   }
 
   /** If no answer ever says anything about a record, it is requested as often as an unlisted record is looked for. */
-  async #stayOpen(open: OpenEvents): Promise<void> {
+  async #stayOpen(open: ReadonlyMap<EventRow, string>): Promise<void> {
     for (const reason of new Set(open.values())) {
       const rows = [...open.keys()].filter((row) => open.get(row) === reason)
       const over = rows.filter((row) => isLastTry(reason, row))

@@ -50,12 +50,16 @@ async function onTenant(invocation: Invocation, context: CommandContext): Promis
     { confirmTyped },
     { farewell },
     { writeMetrics },
+    { takeFromReaders },
+    { reportSettings },
   ] = await Promise.all([
     import('./work.js'),
     import('./words.js'),
     import('../../shell/confirmation.js'),
     import('../health/alerting.js'),
     import('../health/writemetrics.js'),
+    import('../grants/work.js'),
+    import('../../engine/config/reportsection.js'),
   ])
   const { options, out, io } = invocation
   if (options.dryRun === true)
@@ -83,13 +87,20 @@ async function onTenant(invocation: Invocation, context: CommandContext): Promis
     const { signal } = invocation.signals
     await confirmTyped(String(tenantId), { question: forgetQuestion(String(tenantId)), undone, signal, io })
   }
-  const { model, clock } = context
+  const { model, clock, config } = context
   const { signal } = invocation.signals
   invocation.signals.resumesAt = () =>
     'part of the tenant may be erased already; the same command again erases the rest'
   const tellThatItIsOver = await farewell(context, warehouse, tenantId)
   const besides = await besidesOf(invocation.features)
-  const gone = await forgetTenant({ warehouse, model, clock, signal, besides }, tenantId)
+  const store = warehouse.dialect.views(reportSettings(config).schema)
+  const gone = await forgetTenant(
+    {
+      ...{ warehouse, model, clock, signal, besides },
+      takeFromReaders: (held, id) => takeFromReaders(held, store, id),
+    },
+    tenantId,
+  )
   await out.answer(gone, forgetText(gone))
   await tellThatItIsOver()
   await writeMetrics(context)

@@ -1,7 +1,8 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../../engine/base/errors.js'
-import { historyNames } from '../../engine/model/registry.js'
+import { historyName } from '../../engine/model/historytable.js'
+import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Table } from '../../engine/model/table.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
@@ -34,6 +35,8 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
   readonly signal?: AbortSignal
   /** Warehouses that features keep beside this one. */
   readonly besides?: readonly Besides[]
+  /** Takes the tenant from those who may see its rows. Returns why some views still name it; null if none do. */
+  readonly takeFromReaders?: (warehouse: Warehouse, tenantId: Int64) => Promise<string | null>
 }
 
 const isOfTenants = ({ name: table, columns }: Table): boolean =>
@@ -96,6 +99,7 @@ export async function forgetTenant(deps: Needs, tenantId: Int64): Promise<Forgot
     tables.push(...gone.tables)
     left ??= gone.left
   })
+  left ??= (await deps.takeFromReaders?.(warehouse, tenantId)) ?? null
   if (left === null) await warehouse.write([rememberTraces(db, others)])
   lease.throwIfLost()
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
@@ -168,3 +172,10 @@ export async function liftTenant(
   lease.throwIfLost()
   return { tenant_id: tenantId, lifted: true }
 }
+
+/**
+ * The names of all tables that hold versions, if a configuration keeps or kept them. Code that copies or erases a
+ * warehouse checks which of them exist (Warehouse.histories).
+ */
+const historyNames = ({ list }: Pick<Model, 'list'>): string[] =>
+  list.flatMap(({ resource }) => historyName(resource) ?? [])

@@ -82,7 +82,7 @@ stays; who made it drops it.`,
   ],
   options: [roleOption, tenantOption],
   run: async (invocation) => {
-    const [{ withContext }, { revoke }, { revokeText }] = await Promise.all([
+    const [{ withContext }, { revokeGrant }, { revokeText }] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./work.js'),
       import('./words.js'),
@@ -93,7 +93,7 @@ stays; who made it drops it.`,
       const warehouse = await context.existingWarehouse()
       const store = await storeOf(context, warehouse)
       const { clock } = context
-      const done = await revoke(
+      const done = await revokeGrant(
         { warehouse, clock, signal: invocation.signals.signal, store },
         role,
         named ?? [],

@@ -1,5 +1,5 @@
 /**
- * Readers: roles that see the views of some tenants and nothing else (docs/readers.md; src/engine/warehouse/postgres/readers.ts
+ * Readers: roles that see the views of some tenants and nothing else (docs/readers.md; src/engine/warehouse/postgres/readerviews.ts
  * makes them).
  */
 import type { Int64 } from '../../../schema/resource.js'
@@ -48,7 +48,7 @@ const readerViews: ReadonlyMap<string, ReaderView> = new Map(
 )
 
 /** Throws Stop where there are no roles. */
-export function readersOf({ readers }: ViewStore, tenants: readonly Int64[]): ReaderStore {
+export function readerStoreOf({ readers }: ViewStore, tenants: readonly Int64[]): ReaderStore {
   if (readers) return readers
   const [tenant = 101] = tenants
   throw new Stop('A SQLite file has no roles: who may read the file reads everything in it', {
@@ -98,7 +98,7 @@ const asReader = ({ role, tenants, personal }: Pick<Grant, 'role' | 'tenants' | 
 /** Grants a role the views of these tenants, in place of those that it saw before. */
 export async function grant(needs: Needs, to: LiveReader): Promise<Grant> {
   const { clock, store } = needs
-  const readers = readersOf(store, to.tenants)
+  const readers = readerStoreOf(store, to.tenants)
   await refuseUnknown(needs.warehouse, to.tenants)
   await refuseUnready(needs.warehouse, readers, to.role)
   await using lease = await openLease({ ...needs, shapesRows: false }, 'grant')
@@ -128,12 +128,12 @@ export async function grant(needs: Needs, to: LiveReader): Promise<Grant> {
 }
 
 /** What `revoke` left the role. `tenants` is empty if it sees nothing any more. */
-export async function revoke(
+export async function revokeGrant(
   needs: Needs,
   role: string,
   tenants: readonly Int64[],
 ): Promise<Pick<Grant, 'role' | 'tenants'>> {
-  const readers = readersOf(needs.store, tenants)
+  const readers = readerStoreOf(needs.store, tenants)
   const known = await readGrants(needs.warehouse)
   const found = known.find((one) => one.role === role)
   if (!found)
@@ -182,21 +182,17 @@ async function leave(
   )
 }
 
-/** What became of the views of one reader. */
-export interface Remade {
-  readonly role: string
-  /** Why they could not be made again; null if they were. */
-  readonly trouble: string | null
-}
-
 /**
  * Makes readers' views again where those of all tenants have changed: one transaction each, since a hundred readers'
  * views together are more than a server's default locks.
  */
-export async function remakeReaders(warehouse: Warehouse, store: ViewStore): Promise<Remade[]> {
+export async function remakeReaders(
+  warehouse: Warehouse,
+  store: ViewStore,
+): Promise<{ readonly role: string; readonly trouble: string | null }[]> {
   const { readers } = store
   if (!readers) return []
-  const done: Remade[] = []
+  const done: { role: string; trouble: string | null }[] = []
   for (const grant of await readGrants(warehouse)) {
     const reader = asReader(grant)
     const isOutdated = await warehouse.read((db) =>
@@ -215,6 +211,30 @@ export async function remakeReaders(warehouse: Warehouse, store: ViewStore): Pro
     }
   }
   return done
+}
+
+/** Takes a forgotten tenant from everyone who sees it. Returns why somebody's views still name it; null if none do. */
+export async function takeFromReaders(
+  warehouse: Warehouse,
+  { readers, troubleOf }: ViewStore,
+  tenantId: Int64,
+): Promise<string | null> {
+  let left: string | null = null
+  for (const grant of readers ? await readGrants(warehouse) : []) {
+    const tenants = grant.tenants.filter((id) => String(id) !== String(tenantId))
+    if (!readers || tenants.length === grant.tenants.length) continue
+    const reader = { ...asReader(grant), tenants }
+    try {
+      await warehouse.transaction((session) =>
+        leave(warehouse, (query) => session.run(query), { readers, reader }),
+      )
+    } catch (error) {
+      const found = troubleOf(error)
+      if (!found) throw error
+      left ??= `The views of the role ${grant.role} still name the tenant: ${found.message}`
+    }
+  }
+  return left
 }
 
 /** Readers that see more than they were granted, for `check`. */

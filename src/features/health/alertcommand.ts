@@ -1,25 +1,9 @@
 /* Alerts through one of the user's programs, which gets the message on stdin. Used by deliver.ts. */
+
 import { spawn } from 'node:child_process'
 import type { Environment } from '../../engine/config/expand.js'
+import type { Io } from '../../shell/io.js'
 import type { Sent } from './send.js'
-
-/** The user's programs run where shopsync itself runs. */
-export interface ProgramPlace {
-  readonly environment: Environment
-  readonly workingDirectory: string
-}
-
-interface CommandCall {
-  readonly programs: ProgramPlace
-  readonly command: readonly string[]
-  readonly input: string
-  /** After this many milliseconds, the program and everything it started are killed. */
-  readonly limitMs: number
-  /** Values that must not appear in the program's environment or in anything reported about it. */
-  readonly secrets: readonly string[]
-  /** Fires when shopsync is shutting down: the program is killed then, too. */
-  readonly signal?: AbortSignal | undefined
-}
 
 /** How long to wait for the program's remaining output after it exits, in milliseconds. */
 const graceMs = 200
@@ -40,7 +24,17 @@ const environmentWithout = (environment: Environment, secrets: readonly string[]
 }
 
 /** Runs the program. Never throws: if the program can't be started, the message counts as not delivered. */
-export function callCommand(call: CommandCall): Promise<Sent> {
+export function callCommand(call: {
+  readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
+  readonly command: readonly string[]
+  readonly input: string
+  /** After this many milliseconds, the program and everything it started are killed. */
+  readonly limitMs: number
+  /** Values that must not appear in the program's environment or in anything reported about it. */
+  readonly secrets: readonly string[]
+  /** Fires when shopsync is shutting down: the program is killed then, too. */
+  readonly signal?: AbortSignal | undefined
+}): Promise<Sent> {
   const { command, input, limitMs, secrets, signal, programs } = call
   const [program = '', ...words] = command
   let timer: NodeJS.Timeout | undefined

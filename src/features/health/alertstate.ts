@@ -61,12 +61,6 @@ export interface AlertStateSettings {
   readonly keepMs: number
 }
 
-/** Which incidents to store in addition, and what to return to the caller. */
-type Use<T> = (
-  rows: readonly KeptIncident[],
-  nowMicros: bigint,
-) => { readonly changed: readonly KeptIncident[]; readonly result: T }
-
 /** How long to keep trying to deliver a resolved incident that wasn't accepted: a week. */
 const triedMs = 7 * 86_400_000
 
@@ -87,7 +81,11 @@ export async function updateIncidents<T>(
   warehouse: Warehouse,
   configured: AlertStateSettings,
   after: After,
-  use: Use<T>,
+  /** Which incidents to store in addition, and what to return to the caller. */
+  use: (
+    rows: readonly KeptIncident[],
+    nowMicros: bigint,
+  ) => { readonly changed: readonly KeptIncident[]; readonly result: T },
 ): Promise<T> {
   const settings = { ...configured, staleAfterMs: await staleAfterNow(warehouse, configured) }
   const { db } = warehouse

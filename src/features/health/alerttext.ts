@@ -1,9 +1,8 @@
 /* Every sentence that alerts send. Used by incidents.ts and wholetrouble.ts. */
 
-import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { visible } from '../../engine/base/escape.js'
-import { atMinute, count, plural } from '../../engine/base/format.js'
+import { atMinute, plural } from '../../engine/base/format.js'
 import { toJson } from '../../engine/base/printjson.js'
 import type { AlertKind, AlertSettings } from './alertsettings.js'
 import type { Incident } from './incident.js'
@@ -84,17 +83,6 @@ export function messageOf(
   }
 }
 
-/**
- * The id of a message (webhook-id). The same news to the same rule has the same id. A receiver recognizes a repeat,
- * which happens if the answer was lost or the process died before it could record it.
- */
-export function messageName(ruleId: string, { news }: Pick<Message, 'news'>): string {
-  return `msg_${createHash('sha256')
-    .update(JSON.stringify([ruleId, news]))
-    .digest('hex')
-    .slice(0, 32)}`
-}
-
 /** What to do about an incident. */
 export function adviceOf(
   kind: AlertKind,
@@ -134,12 +122,6 @@ export function cursorMessage(
 ): string {
   const words = (found ?? 'no reason given').replaceAll(/\s*\n\s*/g, ' ')
   return tenant_id === null ? `${resource}: ${words}` : `tenant ${tenant_id}, ${resource}: ${words}`
-}
-
-/** The first few items, and how many more there are. */
-export function listText(items: readonly string[], most = 5): string {
-  const shown = items.slice(0, most).join(', ')
-  return items.length > most ? `${shown} and ${count(items.length - most)} more` : shown
 }
 
 const shownIncidents = 3

@@ -22,21 +22,6 @@ export const cursorStates = [
   'excepted',
 ] as const
 
-interface OddList {
-  /** How often the list shows a record again. */
-  readonly listed_twice: number
-  /** Records that it counts but never shows. */
-  readonly not_shown: number
-  /** Records that break every response that contains them, and between which times they are. */
-  readonly unreadable: number
-  readonly holes: readonly { readonly after: string; readonly until: string; readonly records: number }[]
-  readonly not_newest_first: boolean
-  readonly no_true_total: boolean
-  readonly longer_without_filter: boolean
-  /** Records that had left it at the last reconcile but could be read by id. */
-  readonly left_the_list: number
-}
-
 /** What is known about a cursor: an entry of `cursors` in the document of `shopsync status`. */
 export interface CursorHealth {
   readonly tenant_id: Int64
@@ -62,7 +47,20 @@ export interface CursorHealth {
   /** Records stamped ahead of the source's clock, and the newest of their stamps; null if there are none. */
   readonly stamps_ahead: { readonly records: Int64; readonly until: string } | null
   /** What is known to be unusual about the list (docs/guarantees.md, Premises); null if nothing is. */
-  readonly odd: OddList | null
+  readonly odd: {
+    /** How often the list shows a record again. */
+    readonly listed_twice: number
+    /** Records that it counts but never shows. */
+    readonly not_shown: number
+    /** Records that break every response that contains them, and between which times they are. */
+    readonly unreadable: number
+    readonly holes: readonly { readonly after: string; readonly until: string; readonly records: number }[]
+    readonly not_newest_first: boolean
+    readonly no_true_total: boolean
+    readonly longer_without_filter: boolean
+    /** Records that had left it at the last reconcile but could be read by id. */
+    readonly left_the_list: number
+  } | null
   /** Why the next syncs read the whole list once, after their other work; null if they don't. */
   readonly refill: string | null
   /** How far that has got; null if it hasn't started. */

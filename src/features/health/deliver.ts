@@ -3,11 +3,12 @@
  * alerts.
  */
 
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../../engine/base/clock.js'
 import { toJson } from '../../engine/base/printjson.js'
-import { callCommand, type ProgramPlace } from './alertcommand.js'
-import { type Message, messageName } from './alerttext.js'
+import type { Io } from '../../shell/io.js'
+import { callCommand } from './alertcommand.js'
+import type { Message } from './alerttext.js'
 import { type Persistence, type Sent, sendPatiently } from './send.js'
 import type { NamedRule } from './telling.js'
 
@@ -18,7 +19,7 @@ export function deliver(
   how: Persistence & {
     /** Values that must not reach a program or appear in output. */
     readonly secrets: readonly string[]
-    readonly programs: ProgramPlace
+    readonly programs: Pick<Io, 'environment' | 'workingDirectory'>
   },
 ): Promise<Sent> {
   const body = toJson(message.body)
@@ -66,3 +67,14 @@ export const postWebhook = (posting: Posting, how: Persistence): Promise<Sent> =
     },
     how,
   )
+
+/**
+ * The id of a message (webhook-id). The same news to the same rule has the same id. A receiver recognizes a repeat,
+ * which happens if the answer was lost or the process died before it could record it.
+ */
+function messageName(ruleId: string, { news }: Pick<Message, 'news'>): string {
+  return `msg_${createHash('sha256')
+    .update(JSON.stringify([ruleId, news]))
+    .digest('hex')
+    .slice(0, 32)}`
+}

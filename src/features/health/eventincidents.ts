@@ -3,7 +3,7 @@ import { count, plural } from '../../engine/base/format.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import type { EventTroubles, LateCursor, OddEvents } from '../events/eventtroubles.js'
 import type { ListenerView } from '../events/eventview.js'
-import { listenerAdvice, listenerCause, listenerMessage } from '../events/listenerwords.js'
+import { listenerAdvice, listenerMessage } from '../events/listenerwords.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { adviceOf, cursorMessage } from './alerttext.js'
 import { foundIncident, type KeptIncident } from './incident.js'
@@ -88,3 +88,6 @@ const oddIncident = (odd: OddEvents, { cause, ...words }: Oddity): KeptIncident 
     message: cursorMessage(siteOf(odd), words.found(odd.amount)),
     advice: words.advice(odd),
   })
+
+const listenerCause = ({ state, trouble }: ListenerView): string =>
+  state === 'lost' ? 'listener_ended' : (trouble ?? 'not_ready')

@@ -12,7 +12,7 @@ import type { EventTroubles } from '../events/eventtroubles.js'
 import type { UnreadableInbox } from '../events/watchinbox.js'
 import type { BehindTarget } from '../targets/missedtargets.js'
 import type { AlertKind } from './alertsettings.js'
-import { adviceOf, cursorMessage, listText } from './alerttext.js'
+import { adviceOf, cursorMessage } from './alerttext.js'
 import {
   type CursorRow,
   cursorState,
@@ -195,4 +195,10 @@ function driftIncidents(drift: Facts['drift'], now: string): KeptIncident[] {
     const since = first.first_seen_at ?? now
     return incidentOf('drift', siteOf(first.tenant_id, first.resource), words, { since, lasts: 'moment' })
   })
+}
+
+/** The first few items, and how many more there are. */
+function listText(items: readonly string[], most = 5): string {
+  const shown = items.slice(0, most).join(', ')
+  return items.length > most ? `${shown} and ${count(items.length - most)} more` : shown
 }

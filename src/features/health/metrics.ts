@@ -121,23 +121,25 @@ function grouped(
   return groups
 }
 
-interface Described {
-  readonly name: string
-  readonly help: string
-  readonly labelNames: string[]
-}
-
 const describe = (
   name: string,
   { help, labels }: { readonly help: string; readonly labels: readonly string[] },
-): Described => ({ name, help, labelNames: [...labels] })
+) => ({ name, help, labelNames: [...labels] })
 
 /** A histogram with known counts: prom-client's own can only observe each value again. */
 class KeptHistogram extends Gauge {
   readonly #bounds: readonly number[]
   readonly #entries: readonly CounterEntry[]
 
-  constructor(described: Described, bounds: readonly number[], entries: readonly CounterEntry[]) {
+  constructor(
+    described: {
+      readonly name: string
+      readonly help: string
+      readonly labelNames: string[]
+    },
+    bounds: readonly number[],
+    entries: readonly CounterEntry[],
+  ) {
     super({ ...described, registers: [] })
     this.#bounds = bounds
     this.#entries = entries

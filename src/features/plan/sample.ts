@@ -7,12 +7,6 @@ import type { Rate } from '../../engine/source/rate/knownrate.js'
 import { type CursorState, cursorName } from '../../engine/warehouse/cursors.js'
 import type { PlannedCursor } from './cursorcost.js'
 
-/** Cursors that were asked, of all that the run would work on. */
-export interface Sampled {
-  readonly asked: number
-  readonly of: number
-}
-
 /**
  * How many requests a plan may send: as many as the limit lets through in a minute. A window whose length is assumed may
  * be longer than it seems, so it isn't taken for less than a minute.
@@ -75,7 +69,10 @@ export class Sample {
   }
 
   /** null: all were asked. */
-  get sampled(): Sampled | null {
+  get sampled(): {
+    readonly asked: number
+    readonly of: number
+  } | null {
     return this.#picked ? { asked: this.#picked.length, of: this.#all.length } : null
   }
 

@@ -16,7 +16,7 @@ import { type PendingMove, pendingMoves } from '../../engine/warehouse/migrateco
 import { countRecords, readOutdated } from '../../engine/warehouse/recompute.js'
 import type { TableChange } from '../../shell/tablechanges.js'
 import { type Cost, Forecast, nothing, type PlannedCursor, readsAhead } from './cursorcost.js'
-import { mostAsked, Sample, type Sampled } from './sample.js'
+import { mostAsked, Sample } from './sample.js'
 
 /** The document of `plan`. */
 export interface RunPlan {
@@ -40,7 +40,7 @@ export interface RunPlan {
   }[]
   readonly cursors: readonly PlannedCursor[]
   /** Cursors that were asked, if the others are estimated from them: asking each would take longer than a minute. */
-  readonly sampled: Sampled | null
+  readonly sampled: Sample['sampled']
   /** The requests it took to make this plan. */
   readonly asked: number
 }

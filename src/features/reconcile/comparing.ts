@@ -11,7 +11,7 @@ import type { Move } from '../../engine/compare/histogram.js'
 import { countAnomalies, nothingFound } from '../../engine/list/anomalies.js'
 import { epoch, forever, isWholeFrom, unfiltered } from '../../engine/list/cutpoint.js'
 import { IdSet } from '../../engine/list/idset.js'
-import { countsHold, knownOf, type Memory, recalled } from '../../engine/list/memory.js'
+import { knownOf, type Memory, recalled } from '../../engine/list/memory.js'
 import type { List, Store, WalkOutcome, WalkPage } from '../../engine/list/types.js'
 import { type Evidence, movesWatermark } from '../../engine/list/verdict.js'
 import { walk } from '../../engine/list/walk.js'
@@ -26,13 +26,14 @@ import { Deciding, type Sides } from './deciding.js'
 
 /* What a comparison reports if it isn't sure. Used by `reconcile` and `verify`. */
 
-type Unclear = ReadonlyMap<Int64, UnclearAnswer>
-
 /** The rows in doubt because of an unclear answer by id. What is odd about the list may explain why it lacks them. */
-export const unclearOf = ({ isEven }: Comparison, unclear: Unclear): Unclear => (isEven ? new Map() : unclear)
+export const unclearOf = (
+  { isEven }: Comparison,
+  unclear: ReadonlyMap<Int64, UnclearAnswer>,
+): ReadonlyMap<Int64, UnclearAnswer> => (isEven ? new Map() : unclear)
 
 /** `unclear`: records that the list doesn't show, and what came instead of them by id. */
-export function unclearText(unclear: Unclear): string {
+export function unclearText(unclear: ReadonlyMap<Int64, UnclearAnswer>): string {
   const some = [...unclear].slice(0, mostNamed).map(([id, { found }]) => `${id} (found ${found})`)
   const more = unclear.size > some.length ? ` and ${unclear.size - some.length} more` : ''
   return `The list no longer shows ${plural(unclear.size, 'record')} about which the source gives no clear answer by id: ${some.join(', ')}${more}. ${unclear.size === 1 ? 'Its row stays' : 'Their rows stay'}; the next reconcile asks again`
@@ -53,7 +54,11 @@ const movingText = (source: number, warehouse: number): string =>
 /** `differing`: records that the list shows in another version than the answer by id, if there are such answers. */
 export function unsureText(
   found: ComparedCursor,
-  { differing, isById, unclear }: { differing: number; isById: boolean; unclear: Unclear },
+  {
+    differing,
+    isById,
+    unclear,
+  }: { differing: number; isById: boolean; unclear: ReadonlyMap<Int64, UnclearAnswer> },
 ): string {
   if (differing > 0) return differingText(differing, isById)
   return unclear.size > 0 ? unclearText(unclear) : unevenText(found)
@@ -242,3 +247,9 @@ export class Comparing {
     return (id) => stored.get(id)?.updatedAt
   }
 }
+
+/**
+ * Whether the list can be compared by counts: its order and its totals are reliable, and the filter shows everything.
+ */
+const countsHold = ({ isUnordered, isUncounted, isBeforeAll }: Memory): boolean =>
+  !isUnordered && !isUncounted && !isBeforeAll

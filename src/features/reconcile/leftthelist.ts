@@ -2,12 +2,12 @@
  * Records that the list and its total no longer contain and that the source still has by id: archived ones. Deleting
  * their rows would lose them, and counting them would make every comparison differ. Used by `reconcile` and `verify`.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
-import { plural } from '../../engine/base/format.js'
 import type { Candidate } from '../../engine/compare/comparison.js'
-import type { LeftTheList } from '../../engine/list/memory.js'
+import type { Memory } from '../../engine/list/memory.js'
 import type { UnclearAnswer } from '../../engine/run/answerbyid.js'
-import type { AskedById, Confirmation } from '../../engine/run/confirm.js'
+import type { Confirmation } from '../../engine/run/confirm.js'
 import type { LiveRows } from '../../engine/run/liverows.js'
 import type { Fetched } from '../../engine/warehouse/versionbatch.js'
 
@@ -73,7 +73,7 @@ export class LeftRecords {
    * Requests those that were found earlier and that the list hasn't shown since: no walk sees them change. undefined if
    * there are none, or if the source no longer answers by id.
    */
-  async askAgain(): Promise<AskedById | undefined> {
+  async askAgain() {
     const { confirmation, liveRows } = this.parts
     const earlier = liveRows.unlisted.filter(({ id }) => !this.#ids.has(id))
     if (earlier.length === 0) return undefined
@@ -92,7 +92,7 @@ export interface LeftStanding {
   readonly ids: readonly Int64[]
   /** Those found for the first time. */
   readonly unconfirmed: readonly Int64[]
-  readonly memory: LeftTheList | undefined
+  readonly memory: Memory['left']
 }
 
 /**
@@ -101,7 +101,7 @@ export interface LeftStanding {
  */
 export function leftStanding(
   unlisted: ReadonlyMap<Int64, string>,
-  before: LeftTheList | undefined,
+  before: Memory['left'],
   { now, isSearch }: { readonly now: string; readonly isSearch: boolean },
 ): LeftStanding {
   const left = [...unlisted].sort(([a], [b]) => (a < b ? -1 : 1))
@@ -121,10 +121,3 @@ export const leftReport = (ids: readonly Int64[]) => ({
   left_the_list: ids.length,
   left_ids: ids.slice(0, mostNamed),
 })
-
-/** Why a comparison that found such records for the first time proves nothing yet. */
-export function unconfirmedText(ids: readonly Int64[]): string | undefined {
-  if (ids.length === 0) return undefined
-  const named = `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}`
-  return `${plural(ids.length, 'record')} (${named}) left the list and its total but can still be read by id, as archived records can. Their rows stay. A reconcile on another day, or reconcile --full, confirms it`
-}

@@ -33,7 +33,7 @@ export const axisText = (value: number, unit: ChartUnit): string => inShort[unit
 export type ChartUnit = 'money' | 'moneyToTheCent' | 'hours' | 'count' | 'percent'
 
 /**
- * Names of the page's colors: reportstyle.ts gives each a value for light and dark. `blue` to `rust` tell series apart,
+ * Names of the page's colors: reportstyle.ts gives each a value for light and dark. `blue` to `pink` tell series apart,
  * also for people who can't see red or green; `step1` to `step5` are one hue, for ages and lengths of time.
  */
 export type ChartColor =
@@ -44,6 +44,8 @@ export type ChartColor =
   | 'sky'
   | 'grey'
   | 'rust'
+  | 'gold'
+  | 'pink'
   | 'step1'
   | 'step2'
   | 'step3'
@@ -57,6 +59,8 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[]
   /** In a column chart: drawn as a line over the columns. */
   readonly isLine?: boolean
+  /** A line of what is projected, and not known yet. */
+  readonly isDashed?: boolean
   /** A color for each category, instead of one for the series. */
   readonly colors?: readonly ChartColor[]
 }
@@ -94,10 +98,4 @@ export interface Figure {
   readonly isWide?: boolean
   /** Shown instead of the chart if there is nothing to draw. */
   readonly nothing: string
-}
-
-/** Lines far from 0 get an axis that starts near them: people look for their ups and downs. */
-export function beginsAboveZero({ shape, series }: Chart): boolean {
-  const values = series.flatMap((one) => one.values.filter((value) => value !== null))
-  return shape === 'lines' && values.length > 1 && Math.min(...values) > 0.5 * Math.max(...values)
 }

@@ -2,11 +2,12 @@ import type { Command, Feature } from '../../shell/command.js'
 
 const reportCommand: Command = {
   name: 'report',
-  summary: 'one page that answers: can I trust the data, how was last month, what needs attention today',
+  summary:
+    'one page that answers: how was yesterday, what needs attention today, how was last month, can I trust the data',
   help: `
 Writes a self-contained HTML page for the owner of the shops: it loads nothing from elsewhere, so you can mail or keep it.
-Below the three answers are charts of sales, work and customers, each with its definition, what it leaves out, and its
-numbers. The reader chooses a period, and one of up to six tenants or twelve shops. Reads the warehouse only, and does not
+Below the four answers are lists to act on, and charts of sales, work and customers, each with its definition, what it leaves
+out, and its numbers. The reader chooses a period, and one of up to six tenants or twelve shops. Reads the warehouse only, and does not
 query the API. --operations writes the operator's page instead: incidents, freshness, runs, the rate limit, events,
 quarantine and drift.`,
   examples: [

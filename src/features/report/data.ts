@@ -5,6 +5,7 @@
 
 import type { BelongsTo } from '../../shell/belongingwords.js'
 import type { Amounts } from './amounts.js'
+import type { TaskList } from './tasklist.js'
 
 /** A month in the report. Partial months are hatched: their numbers will grow, or started in the middle. */
 export interface ReportMonth {
@@ -19,12 +20,6 @@ export const cycleBands = [
   '3 to 7 days',
   'over a week',
 ] as const
-
-/** A shop with its sales in each month of the report; null if nothing is known of a month, or it was not open yet. */
-export interface RankedShop {
-  readonly name: string
-  readonly salesCents: readonly (number | null)[]
-}
 
 /** One line of a ranking: a shop, an advisor, a technician, a category, a band of costs. */
 export interface RankedLine {
@@ -44,11 +39,13 @@ export interface PeriodComparison {
   readonly label: string
   readonly now: Amounts
   readonly before: Amounts
+  /** Shops in both. */
+  readonly shops: number
   /** Shops in neither, because they opened, or their data begins, in between. */
   readonly shopsLeftOut: number
 }
 
-export type PeriodId = 'month-to-date' | 'last-month' | 'last-12-months'
+export type PeriodId = 'yesterday' | 'month-to-date' | 'last-month' | 'last-12-months'
 
 /** Days from the first one up to, but not including, the last one. */
 export interface DayRange {
@@ -149,16 +146,6 @@ export interface TrustAnswer {
   readonly payments: { readonly orders: number; readonly differ: number; readonly differenceCents: number }
 }
 
-/** An order that needs a look. */
-export interface NamedOrder {
-  readonly number: string
-  readonly shop: string
-  readonly customer: string
-  /** Days since the order was started or the invoice was closed. */
-  readonly days: number
-  readonly cents: number | null
-}
-
 /** Everything the page shows about all tenants together, one tenant, or one shop. */
 export interface ReportScope {
   /** `all`, the tenant's id, or `shop-` and the shop's key. */
@@ -168,6 +155,8 @@ export interface ReportScope {
   readonly shops: number
   /** They aren't in any figure. */
   readonly shopsWithoutInvoices: number
+  /** Tenants, and how many of them have been read completely. */
+  readonly businesses: { readonly all: number; readonly complete: number }
   /** For a shop: that of its business. */
   readonly trust: TrustAnswer
   /** Tenants whose data doesn't reach the end of the last month. */
@@ -192,11 +181,38 @@ export interface ReportScope {
     /** Orders without an instant: not picked up yet, or never started. */
     readonly unknown: number
   }[]
-  /** Most sales first. */
-  readonly byShop: readonly RankedShop[]
+  /**
+   * Sales in each month of the report, most sales first: by shop, or by business if there are many shops; no lines if
+   * there are many of both. null if nothing is known of a month, or it was not open yet.
+   */
+  readonly soldBy: {
+    readonly of: 'shop' | 'business'
+    readonly lines: readonly { readonly name: string; readonly salesCents: readonly (number | null)[] }[]
+  }
+  /** The last day on which any shop was open; null before there is one. */
+  readonly day: PeriodAnswer | null
   readonly periods: readonly PeriodAnswer[]
-  /** The current month first; empty until its first day is over. */
+  /**
+   * The current month first; empty until its first day is over. All lines are of the shops that the comparison with the
+   * month before includes.
+   */
   readonly pace: readonly PaceLine[]
+  /**
+   * What the current month comes to if each open day ahead sells as much as those so far: of all shops, and of those in
+   * `pace`. null while it is too early to tell.
+   */
+  readonly projection: Readonly<
+    Record<
+      'all' | 'pace',
+      {
+        readonly cents: number
+        /** Days on which a shop was open in the month, and those that its weekdays let expect; added over the shops. */
+        readonly openDays: number
+        readonly daysAhead: number
+        readonly shops: number
+      }
+    >
+  > | null
   readonly receivables: readonly ReceivableAge[]
   /** None for a shop, since customers belong to the business. */
   readonly standings: readonly {
@@ -208,15 +224,13 @@ export interface ReportScope {
   readonly needs: {
     readonly inProgress: { readonly orders: number; readonly salesCents: number | null }
     readonly estimates: number
-    readonly late: { readonly orders: number; readonly salesCents: number }
-    readonly lateOrders: readonly NamedOrder[]
     readonly receivables: Omit<ReceivableAge, 'bucket'>
     readonly overdue: Omit<ReceivableAge, 'bucket'>
     /** What is owed to customers who paid too much; not included in the others. */
     readonly creditCents: number
-    readonly overdueOrders: readonly NamedOrder[]
-    readonly undecided: { readonly count: number; readonly valueCents: number; readonly withoutValue: number }
   }
+  /** In the order in which they are shown. Without `report.waitingForParts`, nobody knows who waits for parts. */
+  readonly tasks: readonly TaskList[]
 }
 
 /** One tenant among many, for the comparison. */

@@ -93,6 +93,10 @@ export const dayInFull = (day: string): string =>
 /** `Nov 22`: on axes. */
 export const dayOfMonth = (day: string): string =>
   `${nameOfMonth(day).slice(0, 3)} ${Number(day.slice(8, 10))}`
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const
+
+export const weekdayName = (day: string): string => weekdays[new Date(`${day}T00:00:00Z`).getUTCDay()] ?? ''
+
 /** `Nov 22, 2026`. */
 export const dayInShort = (day: string): string => `${dayOfMonth(day)}, ${day.slice(0, 4)}`
 

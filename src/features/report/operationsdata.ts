@@ -27,6 +27,20 @@ export interface OperationsData {
   /** Nothing was ever synced: everything else is empty. */
   readonly isEmpty: boolean
   readonly incidents: readonly Incident[]
+  /** When the next job of `shopsync schedule` is due; null if none is planned. */
+  readonly nextRun: string | null
+  /** The tenants whose lists need attention, worst first, and how many there are in all. */
+  readonly troubled: {
+    readonly all: number
+    readonly worst: readonly {
+      readonly tenant: string
+      readonly lists: number
+      readonly failing: number
+      readonly unproven: number
+      readonly stale: number
+      readonly completeThrough: string | null
+    }[]
+  }
   /** What events the source sent, one line each; empty if nobody ever listened. */
   readonly events: readonly string[]
   readonly days: readonly {
@@ -59,4 +73,6 @@ export interface OperationsData {
   }[]
   /** How many kinds of drift there are; `drift` contains the newest. */
   readonly driftSeen: number
+  /** How many were first seen after the first complete walk of their list. */
+  readonly driftSince: number
 }

@@ -10,7 +10,6 @@ import grossProfit from '../../../schema/figures/gross_profit_cents.js'
 import hoursSold from '../../../schema/figures/hours_sold.js'
 import invoices from '../../../schema/figures/invoices.js'
 import partsMargin from '../../../schema/figures/parts_margin.js'
-import receivablesFigure from '../../../schema/figures/receivables_cents.js'
 import sales from '../../../schema/figures/sales_cents.js'
 import serviceSales from '../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../schema/figures/technician_hours.js'
@@ -18,12 +17,6 @@ import { count, plural } from '../../engine/base/format.js'
 import { addedAmounts, amountText, changeOf, figureAmount, leftOutText } from './amounts.js'
 import type { PeriodAnswer, RankedLine, ReportScope } from './data.js'
 import { moneyText, percentOf, percentText, unknownMark } from './numberwords.js'
-
-interface RankingCell {
-  readonly text: string
-  /** The number to copy, if the text is rounded. */
-  readonly value?: string
-}
 
 export interface Ranking {
   readonly id: string
@@ -38,7 +31,11 @@ export interface Ranking {
   readonly rows: readonly {
     readonly name: string
     readonly bar: number | null
-    readonly cells: readonly RankingCell[]
+    readonly cells: readonly {
+      readonly text: string
+      /** The number to copy, if the text is rounded. */
+      readonly value?: string
+    }[]
   }[]
   readonly nothing: string
   /** The last column contains sentences, which a phone shows below each other. */
@@ -50,7 +47,10 @@ const mostLines = 10
 
 const isMoney = ({ unit }: DeclaredFigure): boolean => unit === 'cents' || unit === 'cents per hour'
 
-export function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): RankingCell {
+export function cellOf(
+  amounts: RankedLine['amounts'],
+  figure: DeclaredFigure,
+): Ranking['rows'][number]['cells'][number] {
   const value = figureAmount(amounts, figure)
   if (value === null) return { text: unknownMark }
   return {
@@ -59,11 +59,15 @@ export function cellOf(amounts: RankedLine['amounts'], figure: DeclaredFigure): 
   }
 }
 
+/** All others combined have no bar: next to it, those of the first lines would be too short to see. */
+type Line = RankedLine & { readonly isRest?: true }
+
 /** The first lines, and all others combined. */
-function shortened(lines: readonly RankedLine[], noun: string): readonly RankedLine[] {
+function shortened(lines: readonly RankedLine[], noun: string): readonly Line[] {
   if (lines.length <= mostLines + 1) return lines
   const rest = lines.slice(mostLines)
-  const others = {
+  const others: Line = {
+    isRest: true,
     key: null,
     name: `${count(rest.length)} other ${noun}`,
     amounts: addedAmounts(rest.map(({ amounts }) => amounts)),
@@ -73,20 +77,20 @@ function shortened(lines: readonly RankedLine[], noun: string): readonly RankedL
 
 /** Lines with bars for one figure, and other figures next to it. */
 function rowsOf(
-  lines: readonly RankedLine[],
+  lines: readonly Line[],
   figures: readonly DeclaredFigure[],
   change?: DeclaredFigure,
 ): Ranking['rows'] {
   const [first] = figures
   const values = lines.map(({ amounts }) => (first ? figureAmount(amounts, first) : null))
-  const most = Math.max(0, ...values.map((value) => value ?? 0))
-  return lines.map(({ name, amounts, before }, i) => {
+  const most = Math.max(0, ...values.map((value, i) => (lines[i]?.isRest ? 0 : (value ?? 0))))
+  return lines.map(({ name, amounts, before, isRest }, i) => {
     const value = values[i] ?? null
     const cells = figures.map((figure) => cellOf(amounts, figure))
     const trend = change && before ? changeOf(amounts, before, change) : null
     return {
       name,
-      bar: value === null || most === 0 ? null : Math.max(0, value / most),
+      bar: value === null || most === 0 || isRest ? null : Math.max(0, value / most),
       cells: change ? [...cells, { text: trend?.text ?? unknownMark }] : cells,
     }
   })
@@ -223,11 +227,11 @@ export function receivablesRanking({ receivables, needs }: ReportScope): Ranking
       all > 0
         ? `${moneyText(all)} to collect, ${percentText(all - (lines[0]?.cents ?? 0), all)} of it over 30 days old.`
         : '',
-    definition: receivablesFigure.doc,
+    definition: 'What customers owe on invoices. Credits, which shops owe to customers, are not subtracted.',
     leftOut: [
       ...(unknown > 0
         ? [
-            `${plural(unknown, 'invoice')} with an unknown total ${unknown === 1 ? 'is' : 'are'} left out${atLeastCents > 0 ? `; at least ${moneyText(atLeastCents)} is owed on them` : ''}.`,
+            `Left out: ${plural(unknown, 'invoice')} whose total isn’t known in full, with at least ${moneyText(atLeastCents)} owed.`,
           ]
         : []),
       ...(overpaid > 0
@@ -237,7 +241,7 @@ export function receivablesRanking({ receivables, needs }: ReportScope): Ranking
         : []),
     ],
     of: 'days since closing',
-    columns: ['To collect', 'Invoices', 'Unknown total'],
+    columns: ['To collect', 'Invoices', 'More with an unknown total'],
     rows:
       all === 0 && unknown === 0
         ? []

@@ -1,14 +1,20 @@
 import { indent, paragraphs } from '../../engine/base/format.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { table } from '../../shell/texttable.js'
-import { answersOf, type QuestionAnswer } from './answers.js'
+import { answersOf, readingOrder } from './answers.js'
 import type { ReportData } from './data.js'
+import type { QuestionAnswer } from './fact.js'
 
-/** The first screen of the report for a terminal: the three questions and their answers. */
+/** The first screen of the report for a terminal: the questions and their answers. */
 export function answersText(data: ReportData, terminal: Terminal = plainTerminal): string {
   const [scope] = data.scopes
   if (scope === undefined) return neverSynced
-  return paragraphs(answersOf(data, scope).map((answer) => answerInWords(answer, terminal)))
+  const answers = answersOf(data, scope)
+  return paragraphs(
+    readingOrder.flatMap((question) =>
+      answers.filter(({ id }) => id === question).map((answer) => answerInWords(answer, terminal)),
+    ),
+  )
 }
 
 /** Shown instead of the answers for a warehouse without data. */

@@ -9,6 +9,9 @@ import { ageInWords, percentOfAll, unknownMark } from './numberwords.js'
 /** `good`: nothing to do. `watch`: worth a look. `bad`: needs attention. */
 export type Tone = 'good' | 'watch' | 'bad'
 
+/** What is called a list elsewhere, in owners' words. */
+const sets = (lists: number): string => `${plural(lists, 'set')} of records`
+
 /** Whether a list may lack something, or was never read to its end and isn't about to be. */
 const doubtful = ({ verdicts, failing, isLoading }: TrustAnswer): number =>
   Math.max(verdicts.unproven + (isLoading ? 0 : verdicts.none), failing)
@@ -35,7 +38,7 @@ function doubtsOf(
     },
     {
       is: doubtful(trust) > 0,
-      words: `${count(doubtful(trust))} of ${plural(lists, 'list')} may be incomplete`,
+      words: `${count(doubtful(trust))} of ${sets(lists)} may be incomplete`,
       tone: 'bad',
     },
     {
@@ -50,29 +53,29 @@ function doubtsOf(
     },
     {
       is: refilling.lists > 0,
-      words: `${count(refilling.lists)} of ${plural(lists, 'list')} must be read again in full and may be missing rows until shopsync sync has done that`,
+      words: `${count(refilling.lists)} of ${sets(lists)} must be read again in full and may be missing rows until shopsync sync has done that`,
       tone: 'watch',
     },
     {
       is: completeThrough === null,
       words: trust.isLoading
-        ? 'the first load is under way, and not every list has been read yet'
-        : 'not every list has been read to its end',
+        ? 'the first load is under way, and not every set of records has been read yet'
+        : 'not every set of records has been read to its end',
       tone: 'watch',
     },
     {
       is: isStale,
-      words: `some lists are ${completeThrough === null ? unknownMark : ageInWords(completeThrough, madeAt)} old`,
+      words: `some of the data is ${completeThrough === null ? unknownMark : ageInWords(completeThrough, madeAt)} old`,
       tone: 'watch',
     },
     {
       is: deletesUnchecked > 0,
-      words: `deletions of ${count(deletesUnchecked)} of ${plural(lists, 'list')} have not been checked recently`,
+      words: `deletions in ${count(deletesUnchecked)} of ${sets(lists)} have not been checked recently`,
       tone: 'watch',
     },
     {
       is: incidents.open > 0,
-      words: `${plural(incidents.open, 'incident')} ${incidents.open === 1 ? 'is' : 'are'} open (${incidents.kinds.map((kind) => kind.replaceAll('_', ' ')).join('; ')})`,
+      words: `${plural(incidents.open, 'incident')} ${incidents.open === 1 ? 'is' : 'are'} open (${incidents.kinds.map((kind) => kind.replaceAll('_', ' ').replace(/^quarantine\b/, 'values set aside')).join('; ')})`,
       tone: 'watch',
     },
   ]
@@ -86,10 +89,11 @@ export function trustSentence(
   const doubts = doubtsOf(trust, madeAt).filter(({ is }) => is)
   const [worst] = doubts
   if (trust.lists === 0 && worst === undefined)
-    return { sentence: 'No: none of the lists behind the figures has been read.', tone: 'bad' }
+    return { sentence: 'No: nothing behind the figures has been read.', tone: 'bad' }
   if (worst === undefined) {
     const age = trust.completeThrough === null ? unknownMark : ageInWords(trust.completeThrough, madeAt)
-    const absent = trust.unavailable > 0 ? `, without ${plural(trust.unavailable, 'unavailable list')}` : ''
+    const absent =
+      trust.unavailable > 0 ? `, without ${sets(trust.unavailable)} that the source doesn’t offer` : ''
     return { sentence: `Yes. The data is complete up to ${age} before this report${absent}.`, tone: 'good' }
   }
   const words = doubts.map((doubt) => doubt.words).join('; ')

@@ -101,7 +101,8 @@ const documentOf = (path: string, data: ReportData): object => ({
   tenants: data.scopes.length === 0 ? 0 : Math.max(1, data.tenants.length),
   complete_through: data.scopes[0]?.trust.completeThrough ?? null,
   answers: data.scopes.slice(0, 1).flatMap((scope) =>
-    answersOf(data, scope).map(({ question, sentence, tone, facts }) => ({
+    answersOf(data, scope).map(({ id, question, sentence, tone, facts }) => ({
+      id,
       question,
       answer: sentence,
       tone,
@@ -168,7 +169,7 @@ export async function drawOperations(
 
 async function optionsOf(context: CommandContext, tenants: readonly Int64[] | null): Promise<ReportOptions> {
   const { config, clock } = context
-  const { schema, timeZone } = reportSettings(config)
+  const { schema, timeZone, contacts, waitingForParts } = reportSettings(config)
   const { staleAfter, deletesUncheckedAfter } = statusSettings(config)
   const warehouse = await context.readingWarehouse()
   const targets = freshnessSettings(config)
@@ -180,6 +181,8 @@ async function optionsOf(context: CommandContext, tenants: readonly Int64[] | nu
     source: config.api,
     schema,
     timeZone,
+    contacts,
+    waitingForParts,
     targets,
     synced: resources === 'all' ? enabled : enabled.filter((name) => resources.includes(name)),
     exceptTenants,

@@ -2,28 +2,14 @@
  * `runs`: what ran, when, what it fetched, and what failed, from sync_runs and sync_run_cursors. Only queries the
  * warehouse.
  */
+
 import type { Int64 } from '../../../schema/resource.js'
 import { toMicros } from '../../engine/base/timestamp.js'
 import type { StateRows } from '../../engine/model/state.js'
 import { readHolder, type StatusHolder } from '../../engine/run/lastrun.js'
+import type { CursorChoice } from '../../engine/run/runreport.js'
 import { ofRuns, recordedOrder } from '../../engine/warehouse/runs.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
-
-interface RunsQuestion {
-  readonly warehouse: Warehouse
-  /** At most this many, the newest. */
-  readonly last: number
-  /** Only runs in which something failed. */
-  readonly onlyFailed: boolean
-  /** Also what events rang, one row per hour. */
-  readonly withEvents?: boolean
-  /** Only runs that worked on one of these; null for all. */
-  readonly tenants: readonly Int64[] | null
-  readonly resources: readonly string[] | null
-  /** Only runs that started at this instant or later; canonical. */
-  readonly since?: string | undefined
-  readonly nowMicros: bigint
-}
 
 export interface PastRun {
   readonly run_id: string
@@ -114,7 +100,21 @@ function pastRun(
 const batch = 200
 
 /** The most recently recorded runs come first. */
-export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
+export async function readRuns(question: {
+  readonly warehouse: Warehouse
+  /** At most this many, the newest. */
+  readonly last: number
+  /** Only runs in which something failed. */
+  readonly onlyFailed: boolean
+  /** Also what events rang, one row per hour. */
+  readonly withEvents?: boolean
+  /** Only runs that worked on one of these; null for all. */
+  readonly tenants: readonly Int64[] | null
+  readonly resources: readonly string[] | null
+  /** Only runs that started at this instant or later; canonical. */
+  readonly since?: string | undefined
+  readonly nowMicros: bigint
+}): Promise<PastRun[]> {
   const { warehouse, last, onlyFailed, withEvents = false, tenants, resources, since, nowMicros } = question
   const holder = await warehouse.read((db) => readHolder(db, nowMicros))
   const order = await warehouse.read(recordedOrder)
@@ -150,7 +150,7 @@ export async function readRuns(question: RunsQuestion): Promise<PastRun[]> {
 function cursorsOf(
   warehouse: Warehouse,
   ids: readonly string[],
-  { tenants, resources }: Pick<RunsQuestion, 'tenants' | 'resources'>,
+  { tenants, resources }: CursorChoice,
 ): Promise<StateRows['sync_run_cursors'][]> {
   return warehouse.read((db) => {
     let query = db.selectFrom('sync_run_cursors').selectAll().where('run_id', 'in', ids)

@@ -29,28 +29,6 @@ const locked = 4
  */
 const untilExpired = 61_000
 
-export interface ScheduleParts {
-  readonly warehouse: Warehouse
-  readonly clock: Clock
-  /** Fires when the program is shutting down: a running job is told to end, too. */
-  readonly signal: AbortSignal
-  readonly timeZone: string
-  readonly book: JobBook
-  /**
-   * Runs a job to its end, for the instant at which it was due; returns the exit code, undefined if that instant's work
-   * was done before. Never throws.
-   */
-  readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number | undefined>
-  readonly log: {
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-  }
-  /** A job that is due at once, whatever its schedule, and follows its schedule from then on. */
-  readonly first?: string | undefined
-  /** Called when a job has ended, with what comes next. */
-  readonly ended?: (ended: EndedJob) => void
-}
-
 export interface EndedJob {
   readonly job: string
   readonly exitCode: number
@@ -80,7 +58,29 @@ export class Schedule {
   #running: string | null = null
   #first: string | undefined
 
-  constructor(private readonly parts: ScheduleParts) {
+  constructor(
+    private readonly parts: {
+      readonly warehouse: Warehouse
+      readonly clock: Clock
+      /** Fires when the program is shutting down: a running job is told to end, too. */
+      readonly signal: AbortSignal
+      readonly timeZone: string
+      readonly book: JobBook
+      /**
+       * Runs a job to its end, for the instant at which it was due; returns the exit code, undefined if that instant's work
+       * was done before. Never throws.
+       */
+      readonly run: (job: ScheduledJob, plannedAt: string | undefined) => Promise<number | undefined>
+      readonly log: {
+        info(fields: object, message: string): void
+        warn(fields: object, message: string): void
+      }
+      /** A job that is due at once, whatever its schedule, and follows its schedule from then on. */
+      readonly first?: string | undefined
+      /** Called when a job has ended, with what comes next. */
+      readonly ended?: (ended: EndedJob) => void
+    },
+  ) {
     this.#first = parts.first
   }
 

@@ -79,15 +79,6 @@ export interface ChoiceRules {
   meanOf(resource: string): number
 }
 
-/** The lists of a round, in the order in which they are started. */
-interface ChosenLists<L, U> {
-  readonly polled: readonly L[]
-  /** Lists that were never read. They come last: reading one may take more requests than all others together. */
-  readonly unread: readonly U[]
-  /** Requests that the unread lists may take together. */
-  readonly forUnread: number
-}
-
 /** How finely `Deadlines` tells waits apart. */
 const parts = 200
 /** The share of the window that lists near the bound can count on: half of it, less what other requests take. */
@@ -187,7 +178,7 @@ export class RoundChoice<L extends PolledList> {
   }
 
   /** All lists were taken. */
-  chosen<U>(unread: readonly U[]): ChosenLists<L, U> {
+  chosen<U>(unread: readonly U[]) {
     const budget = this.#budget
     const oldest = this.#oldest.end()
     const first = oldest.slice(0, this.#deadlines.needed)
@@ -205,7 +196,13 @@ export function chooseLists<L extends PolledList, U>(
   lists: readonly L[],
   unread: readonly U[],
   rules: Omit<ChoiceRules, 'meanOf'>,
-): ChosenLists<L, U> {
+): {
+  readonly polled: readonly L[]
+  /** Lists that were never read. They come last: reading one may take more requests than all others together. */
+  readonly unread: readonly U[]
+  /** Requests that the unread lists may take together. */
+  readonly forUnread: number
+} {
   const choice = new RoundChoice<L>({ ...rules, meanOf: meanRates(lists) })
   for (const list of lists) choice.take(list)
   return choice.chosen(unread)

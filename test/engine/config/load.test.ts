@@ -12,6 +12,7 @@ import { load } from '../../../src/engine/config/load.js'
 import { checks } from '../../support/checks.js'
 import { scratch } from '../../support/scratch.js'
 
+const key = Buffer.alloc(32, 7).toString('base64')
 const good = {
   api: { baseUrl: 'https://api.example.com/', partnerId: '42', secret: '${SHOPSYNC_API_SECRET}' },
   warehouse: { url: 'sqlite:./warehouse.db' },
@@ -223,14 +224,44 @@ describe('the most common mistakes show what was found, what was expected and wh
       ['sync.tenants[0]: found 1.5', 'the id of a tenant'],
     ],
     [
-      'privacy that this version cannot give',
+      'a hashed column without a key',
       { ...good, privacy: { customers: { email: 'hash' } } },
-      [
-        'privacy.customers.email: found "hash"',
-        'the only treatment in this version',
-        '"resources": {"customers": {"enabled": false}}',
-      ],
+      ['privacy.key: missing; expected base64 of 32 bytes or more', 'openssl rand -base64 32'],
     ],
+    [
+      'a key of 16 bytes',
+      { ...good, privacy: { preset: 'pseudonymous', key: 'aHVudGVyMmh1bnRlcjJodQ==' } },
+      ['privacy.key: found one of 16 bytes, expected base64 of 32 bytes or more'],
+    ],
+    [
+      'a key that is not base64',
+      { ...good, privacy: { preset: 'pseudonymous', key: 'hunter2 hunter2 hunter2 hunter2 hunter2' } },
+      ['privacy.key: found a text that is not base64 (not shown)'],
+    ],
+    [
+      'a hashed column that is not text',
+      { ...good, privacy: { key, customers: { marketing_ok: 'hash' } } },
+      ['privacy.customers.marketing_ok: found "hash"', 'only text can be hashed'],
+    ],
+    [
+      'a hashed _extra',
+      { ...good, privacy: { key, vehicles: { _extra: 'hash' } } },
+      ['privacy.vehicles._extra: found "hash"', 'make the field a column'],
+    ],
+    ...['id', 'updated_at', 'customer_id', '_deleted_at', 'amount_cents'].map(
+      (column) =>
+        [
+          `a dropped payments.${column}`,
+          { ...good, privacy: { payments: { [column]: 'drop' } } },
+          [`privacy.payments.${column}: found "drop", expected "keep"`, 'it holds rows together'],
+        ] as [string, unknown, string[]],
+    ),
+    [
+      'an unknown preset',
+      { ...good, privacy: { preset: 'anonymous' } },
+      ['privacy.preset: found "anonymous", expected "none" or "pseudonymous"'],
+    ],
+    ['a keyVersion of 0', { ...good, privacy: { keyVersion: 0 } }, ['privacy.keyVersion: found 0']],
     [
       'privacy of a column that is none',
       { ...good, privacy: { customers: { emial: 'keep' } } },
@@ -337,6 +368,12 @@ describe('the most common mistakes show what was found, what was expected and wh
     expect(() =>
       readThis({ ...good, resources: columns, privacy: { vehicles: { vin: 'keep' } } }),
     ).not.toThrow()
+    expect(() =>
+      readThis({ ...good, resources: columns, privacy: { key, vehicles: { vin: 'hash', _extra: 'drop' } } }),
+    ).not.toThrow()
+    expect(refused({ ...good, resources: columns, privacy: { preset: 'pseudonymous' } }).message).toContain(
+      'privacy.key: missing',
+    )
   })
 
   test('invalid JSON, with line and column', () => {

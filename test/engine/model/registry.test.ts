@@ -30,11 +30,26 @@ describe('promoted columns', () => {
       '_unlisted_at',
       '_extra',
       '_name',
+      '_year',
+      '_make',
+      '_model',
     ])
-    const record = { id: 1, updated_at: '2024-01-01T00:00:00Z', vin: 5, year: '2020', color: 'red' }
+    const record = { id: 1, updated_at: '2024-01-01T00:00:00Z', vin: 5, year: '2020', make: ' ', model: 911 }
     const flat = compileFlatten(more)([record], false)
     expect(flat.rows.get('vehicles')).toEqual([
-      [1, null, '2024-01-01T00:00:00.000000Z', '5', 2020, null, '{"color":"red"}', null],
+      [
+        1,
+        null,
+        '2024-01-01T00:00:00.000000Z',
+        '5',
+        2020,
+        null,
+        '{"make":" ","model":911}',
+        null,
+        2020,
+        null,
+        '911',
+      ],
     ])
   })
 

@@ -139,6 +139,18 @@ const told: Record<string, readonly LifeStep[]> = {
     of('empty', 2),
     move(4, 2),
   ],
+  'an order has a service twice, not equal, and is deleted': [of('twice', 1), sync, of('delete', 1)],
+  // Request 2 asks for the merged order, 3 lists another, 4 asks for that one.
+  'the order that shows whether the source answers by id is deleted in that moment, and a backup restored': [
+    sync,
+    { do: 'backup' },
+    pass,
+    of('edit', 4),
+    merge(1, 2, true),
+    { ...of('delete', 1), request: 4 },
+    sync,
+    { do: 'rewind' },
+  ],
 }
 
 const { LIVES_SEED = '20260301' } = process.env

@@ -244,7 +244,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await make(warehouse, {})
     // Its lists are proven by their counts, but rows of them may still be missing.
     expect(await answer()).toContain(
-      '2 of 2 lists must be read again in full and may be missing rows until shopsync sync has done that',
+      '2 of 2 sets of records must be read again in full and may be missing rows until shopsync sync has done that',
     )
     const after = await plan()
     expect(after.table_changes).toEqual([])

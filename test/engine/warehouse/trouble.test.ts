@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -21,7 +22,6 @@ import { shopsync } from '../../support/call.js'
 import { databaseAt, onServer } from '../../support/databases.js'
 import { model } from '../../support/model.js'
 import { type Address, configure } from '../../support/place.js'
-import { Program, program } from '../../support/process.js'
 import { depsOf, sync } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
 import { through } from '../../support/through.js'
@@ -268,13 +268,12 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   it('the program tells you what to do, exits with 1, and does not call it a bug', async () => {
     const address = kind.address()
     const schema = kind.name === 'sqlite' ? '' : address.schema
-    const run = (): Program =>
-      new Program(program, ['sync', '--config', configure(sandbox, address, resources)])
-    expect((await run().ended).code).toBe(0)
+    const run = () => shopsync(['sync', '--config', configure(sandbox, address, resources)])
+    expect((await run()).code).toBe(0)
     const warehouse = await reopen(address)
     await execute(warehouse, schema, unique.plant)
     for (const id of [7, 8]) put('notes', id, id, { description: secret })
-    const { code, stdout, stderr } = await run().ended
+    const { code, stdout, stderr } = await run()
     expect(code, stderr).toBe(1)
     expect(stdout + stderr).toContain('Drop the unique index')
     expect(stdout + stderr).not.toMatch(/should not have happened|Gallifrey/)
@@ -286,7 +285,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       'alter table notes rename to notes_before;\ncreate view notes as select * from notes_before union all select * from notes_before where 1 = 0',
     )
     put('vehicles', 9, 9)
-    const viewed = await run().ended
+    const viewed = await run()
     expect(viewed.code, viewed.stderr).toBe(1)
     expect(viewed.stdout + viewed.stderr).toContain('a view in place of the table')
     expect(viewed.stdout + viewed.stderr).not.toMatch(/should not have happened/)
@@ -719,7 +718,7 @@ describe.runIf(postgresUrl() !== '')('a value that Postgres cannot hold', () => 
       await close()
       expect(await quarantine(warehouse)).toEqual(kept)
       const config = configure(sandbox, address, resources)
-      const { stdout } = await new Program(program, ['check', '--config', config]).ended
+      const { stdout } = await shopsync(['check', '--config', config])
       expect(stdout).toContain('the encoding LATIN1')
       const verified = await shopsync(['verify', '--sample', '9', '--config', config])
       expect(verified.code, verified.stdout).toBe(0)
@@ -834,7 +833,10 @@ it.runIf(postgresUrl() !== '')(
     void failed.then(() => {
       isOver = true
     })
-    while (!isOver) await other.query(`select count(*) from ${notes}`)
+    while (!isOver) {
+      await other.query(`select count(*) from ${notes}`)
+      await sleep(50)
+    }
     const error = (await failed) as Skip
     expect(error.hint).toMatch(
       new RegExp(

@@ -79,7 +79,7 @@ describe.each(warehouses())('$name', (kind) => {
       incidents: [{ kind: 'quarantine', tenant_id: 101, resource: 'payments' }],
     })
     expect(during.quiet.stderr).toMatch(/status: open: quarantine since .*payments/)
-    expect(during.sentence).toMatch(/^Not entirely: .*1 incident is open \(quarantine: payments\)/)
+    expect(during.sentence).toMatch(/^Not entirely: .*1 incident is open \(values set aside: payments\)/)
     expect(during.open).toBe('1')
     // Another tenant's list doesn't concern a request for this one only; this one does.
     const other = await run('status', '--resource', 'payments', '--failing')

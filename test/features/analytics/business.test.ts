@@ -184,6 +184,31 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(await rows('payments_daily', 'payments')).toHaveLength(3)
   })
 
+  it('payments_ledger has live payments of live orders one by one', async () => {
+    const columns = 'payment_id paid_on paid_at_local is_deposit is_refund paid_so_far_cents settled_on'
+    expect(await rows('payments_ledger', columns, 'where tenant_id = 1 order by payment_id')).toEqual([
+      [1, '2026-03-04', '2026-03-04 19:00:00', false, false, 45_444, null],
+      [2, '2026-03-05', '2026-03-05 07:45:00', false, false, 4500, null],
+      [3, '2026-03-05', '2026-03-05 07:45:00', false, true, 4000, null],
+      [5, '2026-03-04', '2026-03-04 19:00:00', false, false, 45_445, null],
+    ])
+  })
+
+  it('inspections have their service and order, handovers the names of both', async () => {
+    const found = 'inspection_id name result detail service_title customer_name inspected_at_local'
+    expect(await rows('inspections', found, 'where tenant_id = 1 order by inspection_id')).toEqual([
+      [141, 'Pads', 'red', 'Pads: red', 'Service 11', 'Customer 1', '2026-09-30 17:00:00'],
+      [142, 'Rotors', 'green', 'Rotors: green', 'Service 11', 'Customer 1', '2026-09-30 17:00:00'],
+      [441, 'Tires', 'green', 'Tires: green', 'Service 41', 'Customer 1', '2026-10-01 05:45:00'],
+    ])
+    const handed = 'assignment_id day number from_staff_name to_staff_name outcome minutes_to_accept'
+    expect(await rows('handovers', handed, 'where tenant_id = 1 order by assignment_id')).toEqual([
+      [1, '2026-03-04', 1001, 'Ada Lovelace', 'Grace Hopper', 'accepted', 20],
+      [2, '2026-03-04', null, 'Grace Hopper', null, 'open', null],
+      [3, '2026-03-05', 1004, 'Ada Lovelace', 'Alan Turing', 'cancelled', 1],
+    ])
+  })
+
   it('card_attempts finds what made up for a failure', async () => {
     const columns = 'payment_transaction_id day reader status failed failed_then_approved staff_name'
     expect(
@@ -404,5 +429,5 @@ it('every business view is tested here', () => {
     'shop_days',
     'shop_months',
   ]
-  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(17)
+  expect(views.map(({ name }) => name).filter((name) => !own.includes(name))).toHaveLength(20)
 })

@@ -338,7 +338,12 @@ const managers: Answer[] = [
     )
   },
   (facts) => {
-    const sold = soldLater(facts)
+    const closed = new Set(
+      facts
+        .all('past_recommendations')
+        .filter(({ record }) => record.imported === true || record.done === true)
+        .map(({ business, record }) => `${business.tenant}-${record.recommendation_id}`),
+    )
     const values = new Map(
       facts
         .rows('recommendation_conversion')
@@ -348,7 +353,9 @@ const managers: Answer[] = [
       .all('recommendations')
       .filter(
         ({ business, record }) =>
-          record.approved === false && record.imported === false && !isSold(sold, business.tenant, record),
+          record.approved === false &&
+          record.imported !== true &&
+          !closed.has(`${business.tenant}-${record.id}`),
       )
     return groups(left, ({ business }) => [business.tenant]).map(([{ business }, all]) => ({
       ...facts.tenant(business),

@@ -28,11 +28,14 @@ const put = (id: number, resource: string, record: object = {}): void =>
 // Records with only the fields without which they can't be stored, including an order in each state.
 for (const resource of store.resources) put(9_000_000, resource)
 const lines = [{ id: 1 }]
-const services = [{ id: 1, labors: lines, parts: lines, sublets: lines, hazmats: lines }]
+const services = [{ id: 1, labors: lines, parts: lines, sublets: lines, hazmats: lines, inspections: lines }]
 for (const [i, state] of ['estimate', 'in_progress', 'invoice'].entries())
   put(9_000_001 + i, 'repair_orders', { state, services })
 put(9_000_001, 'payments', { repair_order_id: 9_000_003 })
 put(9_000_001, 'purchase_records', { line_items: [{}] })
+
+// From before the calendar begins.
+put(9_000_007, 'repair_orders', { state: 'invoice', updated_at: '1985-01-01T00:00:00Z' })
 
 // Invoices whose lines each count but whose sum is absurd: of one invoice, of its parts, and of two of a day.
 const [inventory = 0] = store.ids(tenant, 'inventories')

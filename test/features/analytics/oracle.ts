@@ -382,6 +382,9 @@ function orderLines(business: Business): Row[] {
         price_unknown: amount === null,
         taxable: item.taxable !== false,
         tax_cents: taxes[i],
+        net_where_cost_known_cents: costs && cost !== null ? (amount ?? 0n) - (off[i] ?? 0n) : 0n,
+        inventory_key: kind === 'part' ? key(tenant, item.part_inventory_id ?? null) : null,
+        vendor_id: kind === 'sublet' ? (item.vendor_id ?? null) : null,
       }))
     }),
   )
@@ -421,6 +424,9 @@ function serviceTotals(business: Business): Row[] {
         sales_cents: sales,
         cost_cents: cost,
         gross_profit_cents: isKnown ? sales - cost : null,
+        sales_where_profit_known_cents: isKnown ? sales : 0n,
+        completed_on: business.day(order.shop_id, service.completed_at),
+        completed_at_local: business.clock(order.shop_id, service.completed_at),
       }
     })
   })
@@ -482,23 +488,38 @@ function technicianHours(business: Business): Row[] {
 }
 
 function partsMargin(business: Business): Row[] {
-  return business.invoices.flatMap(({ order, lines }) =>
-    lines
-      .filter(({ kind }) => kind === 'part')
-      .map(({ item, units, price, amount, cost }) => ({
-        tenant_id: business.tenant,
+  const { tenant } = business
+  return business.invoices.flatMap((bill) => {
+    const { order, gross, discount } = bill
+    const sorted = inOrder(bill, 'part')
+    const off = shares(
+      discount.part,
+      gross.part,
+      sorted.map(({ amount }) => amount ?? 0n),
+    )
+    return sorted.map(({ item, units, price, amount, cost }, i) => {
+      const net = amount === null ? 0n : amount - (off[i] ?? 0n)
+      const isKnown = amount !== null && cost !== null
+      return {
+        tenant_id: tenant,
         repair_order_id: order.id,
         day: business.closed(order),
         part_id: item.id,
-        part_key: key(business.tenant, order.id, item.id),
+        part_key: key(tenant, order.id, item.id),
         quantity: shownNanos(units),
         quoted_price_cents: priceOf(price),
         unit_cost_cents: priceOf(item.cost_cents),
         sold_cents: amount ?? 0n,
         cost_cents: cost,
-        margin_cents: amount === null || cost === null ? null : amount - cost,
-      })),
-  )
+        margin_cents: isKnown ? amount - cost : null,
+        net_cents: net,
+        net_margin_cents: isKnown ? net - cost : null,
+        net_where_margin_known_cents: isKnown ? net : 0n,
+        sold_where_margin_known_cents: isKnown ? amount : 0n,
+        inventory_key: key(tenant, item.part_inventory_id ?? null),
+      }
+    })
+  })
 }
 
 /** What a recommendation would bring. */
@@ -509,8 +530,11 @@ export function worthOfRecommendation(one: Fields): bigint | null {
 }
 
 function recommendations(business: Business): Row[] {
+  const past = business.records.of('past_recommendations')
   return business.records.of('recommendations').map((one) => {
     const isQuick = typeof one.quick_price_cents === 'number'
+    const own = past.filter(({ recommendation_id }) => recommendation_id === one.id)
+    const isDone = [one, ...own].some(({ imported, done }) => imported === true || done === true)
     const order = business.byOrder.get(Number(one.repair_order_id))?.order
     return {
       tenant_id: business.tenant,
@@ -518,6 +542,10 @@ function recommendations(business: Business): Row[] {
       recommended_on: business.day(order?.shop_id, one.created_at),
       kind: isQuick ? 'quick' : 'service',
       value_cents: worthOfRecommendation(one),
+      recommended_at_local: business.clock(order?.shop_id, one.created_at),
+      category_id: (one.service as Fields | null)?.category_id ?? null,
+      done: isDone,
+      is_to_sell: !isDone,
     }
   })
 }
@@ -639,6 +667,7 @@ function inventoryValue(business: Business): Row[] {
       inventory_id: item.id,
       quantity_on_hand: shownNanos(onHand),
       min_stock: shownNanos(least),
+      max_stock: shownNanos(unitsOf(item.max_stock)),
       on_hand_cents: value,
       below_min: onHand === null || ordered === null || least === null ? null : onHand + ordered < least,
       sold_12_months: shownNanos(sum(own.map(({ units }) => units))),
@@ -662,6 +691,8 @@ function purchases(business: Business): Row[] {
         day: business.day(record.shop_id, record.created_at),
         quantity: shownNanos(units),
         amount_cents: worth(units, item.cost_cents),
+        inventory_key: key(business.tenant, item.inventory_id ?? null),
+        entered_at_local: business.clock(record.shop_id, record.created_at),
       }
     }),
   )
@@ -681,6 +712,7 @@ function receivables(business: Business): Row[] {
         paid_cents: paid,
         balance_cents: balance,
         at_least_due_cents: due > 0n ? due : 0n,
+        is_owed: due > 0n,
         days,
         bucket:
           days === null
@@ -770,8 +802,8 @@ export function taxableOf(bill: Bill): bigint | null {
   if (order.taxable === false) return 0n
   if (order.taxable !== true) return null
   const ofKinds = kinds.map((kind) => {
-    const rate = order[`${kind}_tax_rate`]
-    if (rate !== null && rate !== undefined && Number(rate) === 0) return 0n
+    const rate = nanos(order[`${kind}_tax_rate`])
+    if (rate === 0n) return 0n
     const sorted = inOrder(bill, kind)
     const amounts = sorted.map(({ amount }) => amount ?? 0n)
     const off = shares(discount[kind], gross[kind], amounts)
@@ -780,7 +812,7 @@ export function taxableOf(bill: Bill): bigint | null {
     )
     if (kind === 'part' && fee === null) return null
     const taxed = gross[kind] - discount[kind] - exempt + (kind === 'part' ? (fee ?? 0n) : 0n)
-    return (rate === null || rate === undefined) && taxed !== 0n ? null : taxed
+    return rate === null && taxed !== 0n ? null : taxed
   })
   return sumOfAll(ofKinds)
 }
@@ -856,6 +888,9 @@ function orders(business: Business): Row[] {
     due_out_on: business.day(order.shop_id, order.due_out_at),
     due_out_at_local: business.clock(order.shop_id, order.due_out_at),
     odometer: order.odometer ?? null,
+    odometer_out: order.odometer_out ?? null,
+    updated_at_local: business.clock(order.shop_id, order.updated_at),
+    sales_where_profit_known_cents: bill.profit === null ? 0n : bill.sales,
     ...Object.fromEntries(kinds.map((kind) => [`${kind}_tax_rate`, order[`${kind}_tax_rate`] ?? null])),
   }))
 }
@@ -867,6 +902,10 @@ function workInProgress(business: Business): Row[] {
       tenant_id: business.tenant,
       repair_order_id: order.id,
       sales_cents: sales,
+      created_at_local: business.clock(order.shop_id, order.created_at),
+      started_at_local: business.clock(order.shop_id, order.started_at),
+      due_out_on: business.day(order.shop_id, order.due_out_at),
+      due_out_at_local: business.clock(order.shop_id, order.due_out_at),
       is_estimate: order.started_at === null || order.started_at === undefined,
     }))
 }

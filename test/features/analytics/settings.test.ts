@@ -34,6 +34,8 @@ test("by default, days are UTC's and rates are percent", () => {
     schema: undefined,
     names: {},
     tenantNames: {},
+    contacts: false,
+    waitingForParts: [],
   })
 })
 

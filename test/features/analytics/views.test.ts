@@ -54,6 +54,7 @@ const typesBy: Record<string, string> = {
   integer: 'INTEGER',
   cents: 'INTEGER',
   hours: 'REAL',
+  quantity: 'REAL',
   number: 'REAL',
   boolean: 'BOOLEAN',
   text: 'TEXT',

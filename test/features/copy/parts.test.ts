@@ -26,7 +26,10 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect((await shopsync(['sync', '--config', config])).code).toBe(0)
     const folder = scratch()
     const counts = new Map<string, number>()
-    for (const [tenant, more] of [[first, ['--personal']], [second, []]] as const) {
+    for (const [tenant, more] of [
+      [first, ['--personal']],
+      [second, []],
+    ] as const) {
       const file = join(folder, `${tenant}.db`)
       const copied = await shopsync([
         ...['copy', '--tenant', String(tenant), '--to', `sqlite:${file}`, ...more, '--config', config],

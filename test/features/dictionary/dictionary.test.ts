@@ -9,7 +9,7 @@ import { prose } from '../../../src/engine/base/escape.js'
 import { configSchema } from '../../../src/engine/config/schema.js'
 import { derivedTable, tablesOf } from '../../../src/engine/model/table.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
-import { dataTables } from '../../../src/features/dictionary/dictionary.js'
+import { dataTables, figureFacts } from '../../../src/features/dictionary/dictionary.js'
 import { toMarkdown, toMarkdownPages } from '../../../src/features/dictionary/markdown.js'
 import { toHtml } from '../../../src/features/dictionary/page/dictionarypage.js'
 import { checks } from '../../support/checks.js'
@@ -169,7 +169,16 @@ test('the page shows joins in both directions, and the diagram one line per refe
 })
 
 test('each figure has a complete page of its own, and its relation links to it', () => {
-  expect(whole.figures.map(({ name }) => name)).toEqual(figures.map(({ name }) => name))
+  const names = whole.figures.map(({ name }) => name)
+  expect([...names].sort()).toEqual(figures.map(({ name }) => name))
+  // In the order in which people look for them, with every figure in its place; questions come last.
+  expect(names.slice(0, 3)).toEqual(['sales_cents', 'gross_profit_cents', 'gross_margin'])
+  expect(names.at(-1)).toBe('purchases_cents')
+  const places = ['figure-sales_cents', 'figure-purchases_cents', 'orders', 'open_questions'].map((id) =>
+    page.indexOf(`id="${id}"`),
+  )
+  expect(places).toEqual([...places].sort((a, b) => a - b))
+  expect(places[0]).toBeGreaterThan(0)
   for (const { name, label, relation, instead, left_out } of whole.figures) {
     const [, section = ''] = new RegExp(`id="figure-${name}" ([\\s\\S]*?)</section>`).exec(page) ?? []
     for (const text of [label, left_out?.what ?? '', ...instead.map(({ why }) => why)])
@@ -177,6 +186,17 @@ test('each figure has a complete page of its own, and its relation links to it',
     const [, facts = ''] = new RegExp(`id="${relation}-head"([\\s\\S]*?)</dl>`).exec(page) ?? []
     expect(facts).toContain(`<a href="#figure-${name}">`)
   }
+})
+
+test('the parts of a ratio by a distinct count are not offered for adding up', () => {
+  const told = whole.figures.flatMap((figure) =>
+    figureFacts(figure).flatMap(([name, content]) =>
+      name === 'Sums' && /divide/.test(content) ? [figure] : [],
+    ),
+  )
+  expect(told.length).toBeGreaterThan(10)
+  expect(told.filter(({ denominator }) => denominator?.includes('distinct'))).toEqual([])
+  expect(whole.figures.some(({ denominator }) => denominator?.includes('distinct'))).toBe(true)
 })
 
 test('headings of the page are in order, and its tables have captions and named columns', () => {

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { isSummable } from '../../../schema/view.js'
 import { views } from '../../../schema/views/index.js'
 import { biToolsOf } from '../../../src/engine/warehouse/openwarehouse.js'
 import { describeModel } from '../../../src/features/dictionary/describe.js'
@@ -29,7 +30,12 @@ interface Dataset {
   readonly database_uuid: string
   readonly main_dttm_col: string | null
   readonly columns: readonly Column[]
-  readonly metrics: readonly { readonly metric_name: string; readonly expression: string }[]
+  readonly sql?: string
+  readonly metrics: readonly {
+    readonly metric_name: string
+    readonly expression: string
+    readonly d3format?: string
+  }[]
 }
 
 /** Superset opens archives with Python. */
@@ -83,12 +89,13 @@ describe.each([
 
   it('know days and instants, and how to filter by them', () => {
     for (const { table_name, columns, main_dttm_col } of datasets) {
+      const relation = table_name.replace(/_by_.*/, '')
       const of = (kind: string): string[] =>
         dictionary.tables
-          .find((table) => table.name === table_name)!
+          .find((table) => table.name === relation)!
           .columns.filter((column) => column.kind === kind)
           .map((column) => column.name)
-      const isView = views.some((view) => view.name === table_name)
+      const isView = views.some((view) => view.name === relation)
       const isComparable = name === 'postgres' || isView
       const times = columns.filter(({ is_dttm }) => is_dttm)
       expect(times.map(({ column_name }) => column_name).sort()).toEqual(
@@ -98,29 +105,80 @@ describe.each([
         expect(python_date_format).toBe(
           name === 'sqlite' && of('day').includes(column_name) ? '%Y-%m-%d' : null,
         )
-      expect(main_dttm_col).toBe(times[0]?.column_name ?? null)
+      const own = { shop_months: 'month_start', orders_by_created_on: 'created_on' }[table_name]
+      expect(main_dttm_col).toBe(own ?? times[0]?.column_name ?? null)
     }
   })
 
-  it("show money in the main unit, and don't sum prices", () => {
-    const metrics = new Map(
-      datasets.flatMap(({ table_name, metrics: all }) =>
-        all.map((metric) => [`${table_name}.${metric.metric_name}`, metric.expression]),
-      ),
-    )
+  const metrics = new Map(
+    datasets.flatMap(({ table_name, metrics: all }) =>
+      all.map((metric) => [`${table_name}.${metric.metric_name}`, metric]),
+    ),
+  )
+  const expression = (name: string): string | undefined => metrics.get(name)?.expression
+
+  it('show money as dollars and ratios as percent', () => {
     // The figure, which leaves out estimates, instead of the column's plain sum.
-    expect(metrics.get('orders.sales')).toBe("SUM(CASE WHEN state = 'invoice' THEN sales_cents END) / 100.0")
-    expect(metrics.get('orders.cars')).toBe(
-      "COUNT(DISTINCT CASE WHEN state = 'invoice' THEN vehicle_key END)",
+    expect(metrics.get('orders.sales')).toMatchObject({
+      expression: "SUM(CASE WHEN state = 'invoice' THEN sales_cents END) / 100.0",
+      d3format: '$,.2f',
+    })
+    expect(expression('orders.cars')).toBe("COUNT(DISTINCT CASE WHEN state = 'invoice' THEN vehicle_key END)")
+    expect(metrics.get('orders.gross_margin')).toMatchObject({
+      expression: expect.stringMatching(/^1\.0 \* SUM\(.*\) \/ NULLIF\(SUM\(.*\), 0\)$/),
+      d3format: ',.1%',
+    })
+    expect(expression('shop_months.gross_margin_left_out')).toBe('SUM(gross_margin_left_out)')
+    expect(expression('daily_sales.count')).toBe('COUNT(*)')
+  })
+
+  it("name sums after their dataset, and don't count estimates as sold", () => {
+    expect(expression('daily_sales.daily_sales_total')).toBe('SUM(total_cents) / 100.0')
+    expect(expression('service_totals.service_totals_labor')).toBe(
+      "SUM(CASE WHEN state = 'invoice' THEN labor_cents END) / 100.0",
     )
-    expect(metrics.get('orders.gross_margin')).toMatch(/^100\.0 \* SUM\(.*\) \/ NULLIF\(SUM\(.*\), 0\)$/)
-    expect(metrics.get('daily_sales.sales')).toBe('SUM(sales_cents) / 100.0')
-    expect(metrics.get('shop_months.gross_margin_left_out')).toBe('SUM(gross_margin_left_out)')
-    // Neither distinct counts nor states at a moment add up over months.
-    expect(metrics.has('shop_months.cars')).toBe(false)
-    expect(metrics.has('shop_months.receivables')).toBe(false)
-    expect(metrics.get('daily_sales.count')).toBe('COUNT(*)')
-    expect([...metrics.keys()].filter((each) => /price|unit/.test(each))).toEqual([])
+    // The same expression as a figure's.
+    expect(metrics.has('purchases.purchases_amount')).toBe(false)
+    expect(metrics.has('work_in_progress.open_estimates')).toBe(true)
+    expect(expression('work_in_progress.open_estimates_amount')).toContain('SUM(')
+  })
+
+  it('sum no price, no running total, no distinct count and no balance over days', () => {
+    for (const { table_name, metrics: all } of datasets) {
+      expect(new Set(all.map(({ metric_name }) => metric_name)).size).toBe(all.length)
+      const relation = table_name.replace(/_by_.*/, '')
+      const { columns } = dictionary.tables.find((table) => table.name === relation)!
+      const unsummable = columns.filter((column) => column.kind !== 'id' && !isSummable(column))
+      for (const { metric_name, expression: sql } of all) {
+        // What a sum adds, without its conditions.
+        const added = [...sql.matchAll(/SUM\((?:CASE WHEN .*? THEN )?(.*?)(?: END)?\)/g)].flatMap(([, sum]) =>
+          (sum ?? '').split(/[^a-z_0-9]+/),
+        )
+        const wrong = unsummable.filter(({ name: column }) => added.includes(column))
+        expect([table_name, metric_name, wrong.filter(({ kind }) => kind !== 'hours')]).toEqual([
+          table_name,
+          metric_name,
+          [],
+        ])
+      }
+    }
+    expect(metrics.has('inventory_value.inventory_value_cost')).toBe(false)
+    expect(metrics.has('payments_ledger.payments_ledger_paid_so_far')).toBe(false)
+    for (const name of ['cars', 'customers', 'hours_per_car', 'receivables'])
+      expect(metrics.has(`shop_months.${name}`)).toBe(false)
+    const balances = datasets.find(({ table_name }) => table_name === 'daily_snapshots')!.metrics.slice(1)
+    expect(balances.length).toBeGreaterThan(8)
+    for (const { expression: sql } of balances) expect(sql).toContain('COUNT(DISTINCT CASE WHEN')
+    expect(expression('shop_months.receivables_by_month')).toBe(
+      '1.0 * SUM(receivables_cents) / NULLIF(COUNT(DISTINCT CASE WHEN receivables_cents IS NOT NULL THEN month_start END), 0) / 100.0',
+    )
+  })
+
+  it('give a figure of another day a dataset of its own', () => {
+    expect(metrics.has('orders.estimate_close_rate')).toBe(false)
+    const own = datasets.find(({ table_name }) => table_name === 'orders_by_created_on')
+    expect(own).toMatchObject({ sql: 'select * from orders', main_dttm_col: 'created_on' })
+    expect(own!.metrics.map(({ metric_name }) => metric_name)).toEqual(['count', 'estimate_close_rate'])
   })
 })
 

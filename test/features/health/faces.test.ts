@@ -67,11 +67,11 @@ interface Case {
 const yes = 'Yes. The data is complete up to 2 hours before this report.'
 const notEntirely = (...words: string[]): string =>
   `Not entirely: ${words.join('; ')}. For details, run shopsync status.`
-const incomplete = '1 of 4 lists may be incomplete'
-const unended = 'not every list has been read to its end'
-const underWay = 'the first load is under way, and not every list has been read yet'
-const unchecked = 'deletions of 1 of 4 lists have not been checked recently'
-const oldLists = (age: string): string => `some lists are ${age} old`
+const incomplete = '1 of 4 sets of records may be incomplete'
+const unended = 'not every set of records has been read to its end'
+const underWay = 'the first load is under way, and not every set of records has been read yet'
+const unchecked = 'deletions in 1 of 4 sets of records have not been checked recently'
+const oldLists = (age: string): string => `some of the data is ${age} old`
 
 /** Since so many hours; null: nobody is at work. */
 const atWork = (db: Warehouse['db'], command: string | null, hours = 1) =>
@@ -305,7 +305,8 @@ const cases: readonly Case[] = [
     seen: {
       codes: [0, 0],
       state: 'unavailable',
-      trust: 'Yes. The data is complete up to 2 hours before this report, without 1 unavailable list.',
+      trust:
+        'Yes. The data is complete up to 2 hours before this report, without 1 set of records that the source doesn’t offer.',
     },
   },
   {
@@ -320,7 +321,7 @@ const cases: readonly Case[] = [
       codes: [0, 0],
       state: 'ok',
       trust: notEntirely(
-        '1 of 4 lists must be read again in full and may be missing rows until shopsync sync has done that',
+        '1 of 4 sets of records must be read again in full and may be missing rows until shopsync sync has done that',
       ),
     },
   },

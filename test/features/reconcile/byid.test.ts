@@ -1,5 +1,8 @@
 /** What a source can answer to the request for one record, and what follows for rows that its list no longer shows. */
 import { describe, expect, it } from 'vitest'
+import { Stamps } from '../../../src/engine/base/clock.js'
+import { ById } from '../../../src/engine/run/byid.js'
+import type { CursorList } from '../../../src/engine/run/cursorlist.js'
 import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { replayQuarantine } from '../../../src/features/quarantine/work.js'
 import { runVerify } from '../../../src/features/reconcile/verifywork.js'
@@ -193,5 +196,63 @@ describe.each(warehouses())('$name', (kind) => {
     await verify(warehouse, 20)
     expect(requested()).toBe(0)
     await warehouse.close()
+  })
+})
+
+describe('record 1 is gone, which shows nothing until the source shows another', () => {
+  /** `lists`: what the list shows, look after look. `shown`: what the source shows by id. */
+  async function ask(lists: readonly (readonly number[])[], shown: readonly number[], probeId?: number) {
+    const asked: (number | 'list')[] = []
+    let [looks, remembered] = [0, false]
+    const list = {
+      probeId,
+      fetch: () => {
+        asked.push('list')
+        const ids = lists[Math.min(looks++, lists.length - 1)] ?? []
+        return Promise.resolve({ observed: ids.map((id) => ({ id })) })
+      },
+      item: (id: number) => {
+        asked.push(id)
+        return Promise.resolve({ kind: shown.includes(id) ? 'record' : 'gone' })
+      },
+    } as unknown as CursorList
+    const now = '2026-03-01T12:00:00.000000Z'
+    const byId = new ById({
+      list,
+      stamps: new Stamps(new HandClock(now, 1n)),
+      now: () => now,
+      refusedAt: null,
+      remember: async (at) => {
+        remembered = at !== null
+      },
+    })
+    const { isOffered } = await byId.ask([1])
+    return { asked, isOffered, remembered }
+  }
+
+  it.each([
+    ['the newest is shown', [[2, 3]], [2, 3], undefined, [1, 'list', 2]],
+    ['the newest is refused for its own sake', [[2, 3]], [3], undefined, [1, 'list', 2, 'list', 3]],
+    ['the newest is deleted meanwhile', [[2, 3], [3]], [3], undefined, [1, 'list', 2, 'list', 3]],
+    ['two are deleted meanwhile', [[2], [3], [4]], [4], undefined, [1, 'list', 2, 'list', 3, 'list', 4]],
+    ['the last one that was listed is shown', [[2, 3]], [5], 5, [1, 5]],
+  ] as const)('%s', async (_, lists, shown, probe, requests) => {
+    expect(await ask(lists, shown, probe)).toEqual({ asked: requests, isOffered: true, remembered: false })
+  })
+
+  it.each([
+    ['two are listed', [[2, 3]], undefined, [1, 'list', 2, 'list', 3]],
+    ['one is listed', [[2]], undefined, [1, 'list', 2, 'list']],
+    ['one of the newest was listed before', [[2, 3]], 2, [1, 2, 'list', 3]],
+    ['one far behind was listed before', [[2, 3]], 9, [1, 9, 'list', 2, 'list']],
+  ] as const)('none is shown, of which %s: remembered', async (_, lists, probe, requests) => {
+    expect(await ask(lists, [], probe)).toEqual({ asked: requests, isOffered: false, remembered: true })
+  })
+
+  it.each([
+    ['nothing else is listed', [[1]], [1, 'list']],
+    ['each is deleted before it is asked for', [[2], [3], [4], [5]], [1, 'list', 2, 'list', 3, 'list', 4]],
+  ] as const)('%s: nothing is known, and nothing remembered', async (_, lists, requests) => {
+    expect(await ask(lists, [])).toEqual({ asked: requests, isOffered: false, remembered: false })
   })
 })

@@ -127,7 +127,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const rows = tables.slice(0, tables.indexOf('</table>')).split('<tr>').slice(2)
     expect(rows.map((row) => row.includes('$0.00'))).toEqual([false, false, false, false, false, true])
     expect(rows[0]).toContain('<td>–</td>')
-    const byShop = new Map(scope('101').byShop.map(({ name, salesCents }) => [name, salesCents]))
+    const byShop = new Map(scope('101').soldBy.lines.map(({ name, salesCents }) => [name, salesCents]))
     expect(byShop.get('shop 1')).toEqual([10_000, 0, 0, 30_000, 50_000, 0])
     expect(byShop.get('shop 2')).toEqual([null, null, 10_000, 30_000, 40_000, 0])
     expect(byShop.get('shop 3')).toEqual([null, null, null, null, 30_000, 0])

@@ -4,12 +4,13 @@ import grossProfit from '../../../schema/figures/gross_profit_cents.js'
 import { leftOutOf } from '../../../src/features/report/amounts.js'
 import type { ReportData } from '../../../src/features/report/data.js'
 import { draw } from '../../../src/features/report/draw/option.js'
+import { averageOrderFigure, paceFigure } from '../../../src/features/report/figures/sales.js'
 import { trendOf } from '../../../src/features/report/numberwords.js'
 import type { OperationsData } from '../../../src/features/report/operationsdata.js'
 import { operationsPage } from '../../../src/features/report/page/operationspage.js'
 import { reportPage } from '../../../src/features/report/page/reportpage.js'
 import { runsPage } from '../../../src/features/report/page/runspage.js'
-import { marginRanking } from '../../../src/features/report/ranking.js'
+import { advisorsRanking, marginRanking } from '../../../src/features/report/ranking.js'
 import { answersText } from '../../../src/features/report/reporttext.js'
 import { trustSentence } from '../../../src/features/report/trustsentence.js'
 import { amounts, sampleOperations, sampleReport, sampleTrust } from './sample.js'
@@ -37,16 +38,12 @@ const operations = (data: OperationsData, isServed = false): string =>
 const runs = (of: OperationsData['runs']): string => runsPage(of, 1_795_335_300_000_000n)
 
 describe('the page', () => {
-  it('shows the three questions first, in order, and draws every chart for wide and narrow screens', () => {
+  it('shows yesterday, today, the month and the trust first, in order, and draws every chart for wide and narrow screens', () => {
     const text = page(one, true)
     const headings = [...text.matchAll(/<h[23][^>]*>([^<]*)/g)].map(([, title]) => title)
-    expect(headings.slice(0, 4)).toEqual([
-      ...[
-        'Can I trust it?',
-        'How was last month?',
-        'How is this month going?',
-        'What needs attention today?',
-      ],
+    expect(headings.slice(0, 6)).toEqual([
+      ...['How was yesterday?', 'What needs attention today?'],
+      ...['How was last month?', 'How is this month going?', 'Can I trust it?', 'Lists to act on'],
     ])
     expect(headings).toEqual(
       expect.arrayContaining([
@@ -100,8 +97,11 @@ describe('the page', () => {
     const text = page(one)
     const without = one.scopes[0]?.months.reduce((sum, month) => sum + leftOutOf(month, grossProfit), 0)
     expectIn(text, `Left out: ${without} invoices without a known cost or price.`)
-    expectIn(text, 'Left out: 58 unpaid invoices, 17 with an unknown total')
-    expectIn(text, '1 invoice with an unknown total is left out; at least $42 is owed on them')
+    expectIn(
+      text,
+      'Left out: 58 unpaid invoices, and 17 invoices for which the source doesn’t tell everything',
+    )
+    expectIn(text, 'Left out: 1 invoice whose total isn’t known in full, with at least $42 owed')
     expect(
       text.match(/isn’t comparable with shop systems that subtract pay/g)?.length,
     ).toBeGreaterThanOrEqual(2)
@@ -117,15 +117,21 @@ describe('the page', () => {
     const scope = {
       ...first!,
       title: evil,
-      byShop: first!.byShop.map((shop) => ({ ...shop, name: evil })),
+      soldBy: { ...first!.soldBy, lines: first!.soldBy.lines.map((shop) => ({ ...shop, name: evil })) },
       periods: first!.periods.map((answer) => ({
         ...answer,
         technicians: answer.technicians.map((line) => ({ ...line, name: evil })),
       })),
-      needs: {
-        ...first!.needs,
-        lateOrders: [{ ...first!.needs.lateOrders[0]!, customer: evil, shop: evil }],
-      },
+      tasks: first!.tasks.map((list) => ({
+        ...list,
+        tasks: list.tasks.map((task) => ({
+          ...task,
+          customer: evil,
+          shop: evil,
+          title: evil,
+          contacts: [evil, evil],
+        })),
+      })),
     }
     const text = page(
       {
@@ -155,7 +161,7 @@ describe('the owner’s page and the operator’s', () => {
         'Requests and rate limit',
         'Last runs',
       ],
-      ...['Events', 'Quarantine', 'Drift'],
+      ...['Events', 'Quarantine', 'Drift: 1 kind, 1 since the first load'],
     ])
     expectIn(
       text,
@@ -216,13 +222,132 @@ describe('any number of businesses', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('500 are compared in a table that can be searched, and shops beyond five are combined', () => {
+  it('500 are compared in a table that shows the first 15 until asked, and can be searched', () => {
     const text = page(sampleReport({ tenants: 500 }), true)
     expect(count(text, '<tr data-name=')).toBe(500)
     expectIn(text, 'data-search')
     expectNotIn(text, 'data-pick="scope"')
-    expectIn(text, '1,496 other shops')
+    expectIn(text, 'The first 15 of 500 businesses are shown.', 'data-all>Show all 500<', 'class="stack cut"')
+    // Too many shops for colors: one plain bar for all of them.
+    expectNotIn(text, 'other shops', ' by month and shop')
+    expectIn(text, 'Sales and gross profit by month<')
     expect(text.length).toBeLessThan(1_500_000)
+  })
+})
+
+describe('what must not mislead', () => {
+  const scope = one.scopes[0]!
+
+  it('all other people have a number and no bar, so that the bars of the first can be seen', () => {
+    const advisors = Array.from({ length: 400 }, (_, i) => ({
+      ...{ key: `101-${i}`, name: `Advisor ${i}` },
+      amounts: amounts({ gross_profit_cents: 10_000 - i, sales_cents: 20_000 }),
+    }))
+    const { rows } = advisorsRanking({ ...scope.periods[0]!, advisors })
+    expect(rows.map(({ bar }) => bar).slice(0, 2)).toEqual([1, 0.9999])
+    expect(rows.at(-1)).toMatchObject({ name: '390 other advisors', bar: null })
+    expect(rows).toHaveLength(11)
+  })
+
+  it('an axis begins at zero', () => {
+    const figure = averageOrderFigure({ lastMonth: one.lastMonth, scope })
+    expectIn(draw(figure.chart, { width: 536, height: 250, isNarrow: false }), />\$0<\/text>/)
+    expectNotIn(page(one), 'axis does not start')
+  })
+
+  it('the pace is of the shops that its text compares, with the projection dashed', () => {
+    const figure = paceFigure({ lastMonth: one.lastMonth, scope })
+    expect(figure.chart.series.at(-1)).toMatchObject({ name: 'Projected', isDashed: true })
+    expect(figure.chart.series.at(-1)?.values.slice(28)).toEqual([expect.any(Number), 9_300_000, null])
+    expect(figure.finding).toContain('Projected for the month: ≈\u00a0$94,000')
+    expectIn(draw(figure.chart, { width: 536, height: 250, isNarrow: false }), 'stroke-dasharray')
+    const newer = scope.periods.map((answer) => ({
+      ...answer,
+      comparisons: answer.comparisons.map((one) => ({ ...one, shops: 2, shopsLeftOut: 1 })),
+    }))
+    const words = paceFigure({ lastMonth: one.lastMonth, scope: { ...scope, periods: newer } })
+    expect(words.definition).toMatch(/The lines are of the same 2 of 3 shops, which sold \$\d/)
+    expect(words.finding).toContain('the month before (same 2 of 3 shops)')
+  })
+
+  it('the owner reads no word of the machinery', () => {
+    expectNotIn(page(one), 'at_least_due_cents', /[Qq]uarantine/, /\d lists?\b/, 'unknown total are')
+    expectIn(page(one), '<dt>Set aside</dt><dd><b>3 values</b>', '60 of 60')
+  })
+
+  it('yesterday has its figures, each next to the same weekday, and the projection is marked', () => {
+    const text = page(one)
+    expectIn(
+      text,
+      'Saturday, November 21, 2026: $4,120 of sales, 20.0% below the Saturday before (same 2 of 3 shops).',
+    )
+    for (const label of ['Sales', 'Cars', 'Average repair order', 'Collected', 'Deposits'])
+      expectIn(text, `<dt>${label}</dt>`)
+    expectIn(
+      text,
+      '−20.0% <small>vs. Sat, Nov 14</small>',
+      '<dt>Projected for the month</dt><dd><b>≈\u00a0$94,000</b>',
+    )
+    const none = { ...one, scopes: [{ ...scope, day: null, projection: null }] }
+    expectIn(page(none), 'How was yesterday?', 'No shop was open.')
+    expectNotIn(page(none), 'Projected')
+  })
+
+  it('lists have advisor, technician and status; phones only if there are any', () => {
+    const text = page(one)
+    for (const head of ['advisor', 'technician', 'status', 'days since pick-up'])
+      expectIn(text, `>${head}</th>`)
+    expectNotIn(text, '>phone</th>', '>email</th>')
+    expectIn(
+      text,
+      '5 orders',
+      '6 cars, 1 of them picked up',
+      '38 recommendations; the first 1 below',
+      '8:00 AM CST',
+    )
+    const phone = '(615) 555-3747'
+    const tasks = scope.tasks.map((list) => ({
+      ...list,
+      tasks: list.tasks.map((task) => ({ ...task, contacts: [phone] })),
+    }))
+    expectIn(page({ ...one, scopes: [{ ...scope, tasks }] }), '>phone</th>', phone)
+  })
+})
+
+describe('the operator’s page', () => {
+  it('has a headline, zeros apart, and colors what is late', () => {
+    const [target] = sampleOperations.targets
+    const late = { ...sampleOperations, targets: [{ ...target!, met: 0, missed: 9 }] }
+    expectIn(
+      operations(late),
+      '9 of 9 lists proven · oldest 19 minutes · 1 incident open · next run Nov 22, 2026, 09:00 UTC',
+      '<td class="none">0</td>',
+      '<td class="text trouble">0.0%</td>',
+    )
+    expectNotIn(operations({ ...sampleOperations, nextRun: null }), 'next run')
+  })
+
+  it('folds the drift that the first load saw, and names the worst tenants', () => {
+    expectIn(
+      operations({ ...sampleOperations, driftSince: 0, driftSeen: 24 }),
+      '<summary>Drift: 24 kinds, all seen by the first load',
+    )
+    expectNotIn(operations(sampleOperations), '<summary>Drift')
+    const worst = {
+      ...{ tenant: 'Main Street Auto', lists: 21, failing: 3, unproven: 1, stale: 0 },
+      completeThrough: '2026-11-20T07:55:12.000000Z',
+    }
+    expectIn(
+      operations({ ...sampleOperations, troubled: { all: 40, worst: [worst] } }),
+      'Tenants that need attention: 40',
+      'Main Street Auto',
+      'The worst 1 of 40.',
+    )
+    expectNotIn(operations(sampleOperations), 'Tenants that need attention')
+  })
+
+  it('shows the id of each run', () => {
+    expectIn(runs(sampleOperations.runs), '<small>20261122T080001Z-1</small>')
   })
 })
 
@@ -287,7 +412,7 @@ describe('can I trust it?', () => {
 
   it('names lists that are unavailable, which are no reason for doubt', () => {
     expect(said({ unavailable: 1 })).toEqual({
-      sentence: expect.stringMatching(/^Yes\..*, without 1 unavailable list\.$/),
+      sentence: expect.stringMatching(/^Yes\..*, without 1 set of records that the source doesn’t offer\.$/),
       tone: 'good',
     })
   })
@@ -299,7 +424,7 @@ describe('can I trust it?', () => {
       'the data is from http://a (partner 42)',
       'bad',
     ],
-    ['a list that may be incomplete', { failing: 2 }, '2 of 60 lists may be incomplete', 'bad'],
+    ['a list that may be incomplete', { failing: 2 }, '2 of 60 sets of records may be incomplete', 'bad'],
     ['a tenant without a grant', { revoked: ['Main'] }, 'Main no longer grants access', 'bad'],
     [
       'totals that payments do not equal',
@@ -307,21 +432,31 @@ describe('can I trust it?', () => {
       'payments match the total on only 97.9% of 1,000 paid invoices',
       'bad',
     ],
-    ['a list without an end', { completeThrough: null }, 'not every list has been read to its end', 'watch'],
+    [
+      'a list without an end',
+      { completeThrough: null },
+      'not every set of records has been read to its end',
+      'watch',
+    ],
     [
       'a first load under way',
       { isLoading: true, completeThrough: null, verdicts: { ...trust.verdicts, none: 40 } },
-      'entirely: the first load is under way, and not every list has been read yet. For',
+      'entirely: the first load is under way, and not every set of records has been read yet. For',
       'watch',
     ],
-    ['old data', { isStale: true }, 'some lists are 19 minutes old', 'watch'],
+    ['old data', { isStale: true }, 'some of the data is 19 minutes old', 'watch'],
     [
       'very old data',
       { isStale: true, completeThrough: '2026-11-12T08:15:00.000000Z' },
-      'some lists are 10 days old',
+      'some of the data is 10 days old',
       'watch',
     ],
-    ['deletions that nobody checked', { deletesUnchecked: 60 }, 'deletions of 60 of 60 lists', 'watch'],
+    [
+      'deletions that nobody checked',
+      { deletesUnchecked: 60 },
+      'deletions in 60 of 60 sets of records',
+      'watch',
+    ],
     ['an incident', { incidents: { open: 1, kinds: ['drift'] } }, '1 incident is open (drift)', 'watch'],
   ])("isn't answered with yes if %s", (_, more, words, tone) => {
     const { sentence, tone: found } = said(more)
@@ -343,7 +478,7 @@ describe('can I trust it?', () => {
       incidents: { open: 2, kinds: ['stale'] },
     })
     expect(sentence).toMatch(
-      /the data is from .*, so nothing is updated; 1 of 60 lists may be incomplete; some lists are 19 minutes old; 2 incidents are open \(stale\)/,
+      /the data is from .*, so nothing is updated; 1 of 60 sets of records may be incomplete; some of the data is 19 minutes old; 2 incidents are open \(stale\)/,
     )
     expect(tone).toBe('bad')
   })
@@ -365,7 +500,8 @@ describe('shares and changes', () => {
 
   it('compare the same shops, and show how many are left out', () => {
     const text = page(one)
-    expectIn(text, /the month before and [\d.]+% (above|below) the year before \(without 1 newer shop\)/)
+    expectIn(text, /the month before and [\d.]+% (above|below) the year before \(same 2 of 3 shops\)/)
+    expectIn(text, /vs\. Oct 2025<\/small><\/span><span class="same">same 2 of 3 shops<\/span>/)
     expectIn(text, 'Changes compare the same shops')
   })
 

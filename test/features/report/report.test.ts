@@ -99,7 +99,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     return panel.slice(0, panel.indexOf('<')).split(', ').at(-1) ?? ''
   }
 
-  it('is written, and also answers the three questions on the terminal', () => {
+  it('is written, and also answers the questions on the terminal', () => {
     expect(ended.code, ended.stderr).toBe(0)
     expect(ended.stdout).toContain('Can I trust it?')
     expect(ended.stdout).toContain('How was last month?')
@@ -164,9 +164,9 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const newer = await of(`select count(*) as n from @shop_months where month = '${last}' and sales_cents > 0
       and shop_key not in (select shop_key from @shop_months where month = '${before}'
         and cast(first_day as text) <= '${before}-03')`)
-    expect(/without (\d+) newer shop/.exec(month?.answer.split(' and ')[0] ?? '')?.[1] ?? '0').toBe(
-      String(newer),
-    )
+    const [, few = '0', all = few] =
+      /same (\d+) of (\d+) shops/.exec(month?.answer.split(' and ')[0] ?? '') ?? []
+    expect(Number(all) - Number(few)).toBe(newer)
   })
 
   it('has the counts and sums of the views in its other figures', async () => {
@@ -219,22 +219,22 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       return asked.json<{ answers: { answer: string }[] }>().answers[0]?.answer ?? ''
     }
     // The first load has seen everything.
-    expect(await answer()).not.toContain('deletions of')
+    expect(await answer()).not.toContain('deletions in')
     await db.updateTable('sync_cursors').set({ deletes_checked_at: null }).execute()
     expect(await answer()).toMatch(
-      /^Not entirely: .*deletions of \d+ of \d+ lists have not been checked recently/,
+      /^Not entirely: .*deletions in \d+ of \d+ sets of records have not been checked recently/,
     )
     const at = (ms: number): string => new Date(Date.now() - ms).toISOString().replace('Z', '000Z')
     await db
       .updateTable('sync_cursors')
       .set({ deletes_checked_at: at(60_000) })
       .execute()
-    expect(await answer()).not.toContain('deletions of')
+    expect(await answer()).not.toContain('deletions in')
     await db
       .updateTable('sync_cursors')
       .set({ deletes_checked_at: at(4 * 86_400_000) })
       .execute()
-    expect(await answer()).toContain('deletions of')
+    expect(await answer()).toContain('deletions in')
     await db
       .updateTable('sync_cursors')
       .set({ deletes_checked_at: at(60_000) })
@@ -251,7 +251,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
       .set({ completeness: 'unproven' })
       .where('resource', '=', 'payments')
       .execute()
-    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ lists may be incomplete/)
+    expect(await answer()).toMatch(/^Not entirely: 2 of \d+ sets of records may be incomplete/)
     await db.updateTable('sync_cursors').set({ completeness: 'proven' }).execute()
     const since = at(0)
     const incident = { tenant_id: 0, resource: '', kind: 'failed', since, opened_at: since, told: '{}' }
@@ -260,7 +260,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     await withAlerts(db).deleteFrom('sync_alerts').execute()
     const gone = Number(few.tenantIds[1])
     await db.updateTable('tenants').set({ revoked_at: since }).where('tenant_id', '=', gone).execute()
-    expect(await answer()).toContain(`tenant ${gone} no longer grants access`)
+    expect(await answer()).toContain(' no longer grants access')
     await own.close()
   })
 
@@ -279,7 +279,7 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const asked = await of('report', '--json')
     expect(asked.json()).toMatchObject({
       belongs_to: { base_url: sandbox.url, configured: false },
-      answers: [{ answer: expect.stringContaining(words), tone: 'bad' }, {}, {}],
+      answers: [{ answer: expect.stringContaining(words), tone: 'bad' }, {}, {}, {}],
     })
     const operations = await of('report', '--operations')
     const operator = readFileSync(join(folder, 'operations.html'), 'utf8')
@@ -298,7 +298,11 @@ describe.each(warehouses())('$name', (kind: Kind) => {
     const file = join(scratch(), 'one.html')
     const one = await run(config, 'report', '--out', file, '--tenant', String(sandbox.tenantIds[1]), '--json')
     expect(one.code, one.stderr).toBe(0)
-    expect(one.json()).toMatchObject({ file, tenants: 1, answers: [{ question: 'Can I trust it?' }, {}, {}] })
+    expect(one.json()).toMatchObject({
+      file,
+      tenants: 1,
+      answers: [{ question: 'Can I trust it?' }, {}, {}, {}],
+    })
     const text = readFileSync(file, 'utf8')
     expect(text.includes('data-pick="scope"')).toBe(false)
     expect(text.includes('Main &lt;b&gt;')).toBe(false)

@@ -11,6 +11,7 @@ import type {
   TrustAnswer,
 } from '../../../src/features/report/data.js'
 import type { OperationsData } from '../../../src/features/report/operationsdata.js'
+import type { Task, TaskList } from '../../../src/features/report/tasklist.js'
 
 /** A wave between -1 and 1 that is the same in every run. */
 const wave = (n: number): number => Math.sin(n * 12.9898) * Math.cos(n * 4.1414)
@@ -124,7 +125,7 @@ function periodAnswerAt(
     period,
     amounts: of,
     comparisons: period.compared.map(({ words, label }, i) => ({
-      ...{ words, label, now: of, before: amountsAt(at - 1 - i, size, false), shopsLeftOut: i },
+      ...{ words, label, now: of, before: amountsAt(at - 1 - i, size, false), shops: 3 - i, shopsLeftOut: i },
     })),
     shops:
       shops.length < 2 ? [] : shops.map((name, i) => line(name, i, amountsAt(at + i, size / 3, false), of)),
@@ -145,6 +146,60 @@ function periodAnswerAt(
   }
 }
 
+/** A Saturday, and the one before. */
+const sampleDay: ReportScope['day'] = {
+  period: {
+    ...{ id: 'yesterday', name: 'Yesterday', question: 'How was yesterday?' },
+    ...{ label: 'Saturday, November 21, 2026', from: '2026-11-21', to: '2026-11-22' },
+    compared: [{ from: '2026-11-14', to: '2026-11-15', words: 'the Saturday before', label: 'Sat, Nov 14' }],
+  },
+  ...{ shops: [], advisors: [], technicians: [], categories: [], costBands: [] },
+  amounts: amounts({
+    ...{ invoices: 9, cars: 8, sales_cents: 412_000, average_repair_order: [412_000, 9] },
+    ...{ collected_cents: 390_000, deposits_cents: 20_000 },
+  }),
+  comparisons: [
+    {
+      ...{ words: 'the Saturday before', label: 'Sat, Nov 14', shops: 2, shopsLeftOut: 1 },
+      now: amounts({ invoices: 8, cars: 7, sales_cents: 400_000, average_repair_order: [400_000, 8] }),
+      before: amounts({ invoices: 10, cars: 10, sales_cents: 500_000, average_repair_order: [500_000, 10] }),
+    },
+  ],
+}
+
+const sampleTask: Task = {
+  ...{ order: '4711', title: 'in work', shop: 'North Loop', customer: 'Dana Whitfield' },
+  ...{ contacts: [], advisor: 'Ana Ruiz', technician: 'Eli Park', status: 'In the bay' },
+  ...{ time: null, days: 9, cents: 98_000 },
+}
+
+const sampleTasks = (shopNames: readonly string[]): TaskList[] => [
+  {
+    ...{ id: 'appointments', count: 7, apart: 2, cents: 0, unknown: 7 },
+    tasks: [
+      { ...sampleTask, order: null, time: '8:00 AM CST', days: null, cents: null, title: 'Oil change' },
+    ],
+  },
+  {
+    ...{ id: 'pick-ups', count: 6, apart: 1, cents: 200_000, unknown: 0 },
+    tasks: [{ ...sampleTask, time: '4:30 PM CST', days: null }],
+  },
+  {
+    ...{ id: 'late', count: 5, apart: 2, cents: 312_000, unknown: 0 },
+    tasks: [4711, 4702, 4699].map((number, i) => ({
+      ...{ ...sampleTask, order: String(number), shop: shopNames[i] ?? '', days: 9 - 2 * i },
+      customer: ['Dana Whitfield', 'Northside Courier LLC', 'A. Romero'][i] ?? '',
+      cents: 98_000 - 13_000 * i,
+    })),
+  },
+  { id: 'unpaid', count: 4, apart: 0, cents: 88_000, unknown: 1, tasks: [sampleTask] },
+  { id: 'overdue', count: 11, apart: 0, cents: 339_750, unknown: 0, tasks: [] },
+  {
+    ...{ id: 'to sell', count: 38, apart: 12, cents: 1_120_000, unknown: 2 },
+    tasks: [{ ...sampleTask, title: 'Front brake pads', days: 12 }],
+  },
+]
+
 export interface SampleShape {
   readonly id: string
   readonly kind: ReportScope['kind']
@@ -163,6 +218,7 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
   const at = Math.max(0, months.length - 2)
   return {
     ...{ id, kind, title, shops, shopsWithoutInvoices: 0, trust: sampleTrust(60), behind: 0 },
+    businesses: { all: 1, complete: 1 },
     span: months,
     months: ofMonths,
     advice: ofMonths.map((month, i) => ({
@@ -179,10 +235,14 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
       ),
       unknown: 1,
     })),
-    byShop: shares.map((share, i) => ({
-      name: shopNames[i] ?? '',
-      salesCents: ofMonths.map((month) => Math.round((of(month, 'sales_cents') * share) / all)),
-    })),
+    soldBy: {
+      of: 'shop',
+      lines: (shops > 8 ? [] : shares).map((share, i) => ({
+        name: shopNames[i] ?? '',
+        salesCents: ofMonths.map((month) => Math.round((of(month, 'sales_cents') * share) / all)),
+      })),
+    },
+    day: sampleDay,
     periods: samplePeriods.map((period) =>
       periodAnswerAt(period, at, shops / 3, shops > 12 || kind === 'shop' ? [] : shopNames),
     ),
@@ -192,6 +252,10 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
         m === 0 && day > 20 ? null : (day + 1) * (310_000 - 20_000 * m),
       ),
     })),
+    projection: {
+      all: { cents: 9_400_000, openDays: 18, daysAhead: 7, shops: 1 },
+      pace: { cents: 9_300_000, openDays: 18, daysAhead: 7, shops: 1 },
+    },
     receivables: [
       ['0 to 30', 21, 912_000],
       ['31 to 60', 6, 210_400],
@@ -217,14 +281,6 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
     needs: {
       inProgress: { orders: 23, salesCents: 1_284_000 },
       estimates: 31,
-      late: { orders: 5, salesCents: 312_000 },
-      lateOrders: [4711, 4702, 4699].map((number, i) => ({
-        number: String(number),
-        shop: names[i] ?? '',
-        customer: ['Dana Whitfield', 'Northside Courier LLC', 'A. Romero'][i] ?? '',
-        days: 9 - 2 * i,
-        cents: 98_000 - 13_000 * i,
-      })),
       receivables: {
         ...{ invoices: 32, cents: 1_251_750, unknown: 1 },
         ...{ atLeastCents: 4200, overpaid: 0 },
@@ -234,9 +290,8 @@ export function sampleScope({ id, kind, title, shops, months }: SampleShape): Re
         ...{ atLeastCents: 0, overpaid: 0 },
       },
       creditCents: 0,
-      overdueOrders: [],
-      undecided: { count: 38, valueCents: 1_120_000, withoutValue: 2 },
     },
+    tasks: sampleTasks(shopNames),
   }
 }
 
@@ -327,6 +382,9 @@ export const sampleOperations: OperationsData = {
     },
   ],
   driftSeen: 1,
+  driftSince: 1,
+  nextRun: '2026-11-22T09:00:00.000000Z',
+  troubled: { all: 0, worst: [] },
 }
 
 /**
@@ -370,7 +428,7 @@ export function sampleReport({ tenants = 1, shops = 3, months = 25, withShops = 
             trust: sampleTrust(20),
             amounts: amountsAt(i, 1, false),
             comparison: {
-              ...{ words: 'the month before', label: 'Sep 2026', shopsLeftOut: 0 },
+              ...{ words: 'the month before', label: 'Sep 2026', shops: 3, shopsLeftOut: 0 },
               ...{ now: amountsAt(i, 1, false), before: amountsAt(i + 1, 1, false) },
             },
             late: i % 4,

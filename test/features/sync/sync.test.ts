@@ -153,6 +153,16 @@ describe('every failure gets its exit code and a way out', () => {
     expect((await here.run('sync', '--resource', 'notes')).code).toBe(0)
   })
 
+  test('0: the views are there after the first sync, whatever columns are configured', async () => {
+    here.configure({ resources: { vehicles: { columns: { make: 'text' } } } })
+    expect((await here.run('sync', '--resource', 'notes')).code).toBe(0)
+    const db = open()
+    expect(db.prepare("select count(*) as n from sqlite_master where type = 'view'").get()).not.toEqual({
+      n: 0,
+    })
+    db.close()
+  })
+
   test('3: refused credentials', async () => {
     const { code, stderr } = await shopsync(['sync'], {
       cwd: here.folder,

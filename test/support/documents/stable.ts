@@ -26,10 +26,10 @@ const months = 'January|February|March|April|May|June|July|August|September|Octo
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b\d+(?:\.\d+)? (?:ms|seconds?|s)\b/g, '<duration>'],
   [/\b[\d,]+ of [\d,]+ requests left\b/g, '<requests left>'],
-  [/\boldest: [\w ]+ of tenant \d+/g, '<oldest>'],
+  [/\boldest: [\w ]+ of [^"]+/g, '<oldest>'],
   [/\b(?:a moment|[\d,]+ (?:minute|hour|day)s?) (old|before this report)\b/g, '<age> $1'],
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<uuid>'],
-  [new RegExp(`\\b(${months}) \\d{1,2}, 2\\d{3}\\b`, 'g'), '<day>'],
+  [new RegExp(`\\b(${months}|[A-Z][a-z]{2}) \\d{1,2}, 2\\d{3}\\b`, 'g'), '<day>'],
   [new RegExp(`\\b(${months}) 2\\d{3}\\b`, 'g'), '<month>'],
 ]
 

@@ -378,7 +378,9 @@ export const premises: readonly Promised[] = [
       'get',
       (sound) =>
         function (...given) {
-          const its = this as unknown as { options: transport.TransportOptions }
+          const its = this as unknown as {
+            options: ConstructorParameters<typeof transport.Transport>[0]
+          }
           its.options = { ...its.options, timeouts: { ...its.options.timeouts, request: 2 ** 30 } }
           return sound.apply(this, given)
         },

@@ -50,7 +50,7 @@ export const service: readonly Promised[] = [
       'run',
       (sound) =>
         function (jobs) {
-          const its = this as unknown as { parts: schedule.ScheduleParts }
+          const its = this as unknown as { parts: ConstructorParameters<typeof schedule.Schedule>[0] }
           its.parts = { ...its.parts, timeZone: 'UTC' }
           return sound.call(this, jobs)
         },

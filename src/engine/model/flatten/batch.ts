@@ -31,21 +31,19 @@ export interface DriftEntry {
   readonly example: string | null
 }
 
-/** One flattened record: its id and its version. */
-export interface FlatRecord {
-  readonly id: number | bigint
-  /** Canonical timestamp. */
-  readonly updatedAt: string
-  /** Canonical timestamp, or null. */
-  readonly createdAt: string | null
-}
-
 /**
  * A flattened page. `rows`: tuples by table name, in the order of the resource's tables, embedded records last; child
  * tuples contain the id of their root row. An encoded page has them in its dialect's own form.
  */
 export interface FlatPage<Rows = Map<string, Tuple[]>> {
-  readonly records: FlatRecord[]
+  /** The id and the version of each record. */
+  readonly records: {
+    readonly id: number | bigint
+    /** Canonical timestamp. */
+    readonly updatedAt: string
+    /** Canonical timestamp, or null. */
+    readonly createdAt: string | null
+  }[]
   readonly rows: Rows
   readonly quarantine: QuarantineEntry[]
   /** Records that couldn't be stored at all: no usable id or updated_at. */
@@ -55,22 +53,23 @@ export interface FlatPage<Rows = Map<string, Tuple[]>> {
   readonly forgotten?: PageForgotten
 }
 
-/** How to read the numbers of a page if the plain values of its records aren't enough. */
-export interface PageNumbers {
-  /** How the warehouse holds numbers; default: as doubles. */
-  readonly form: NumberForm
-  /**
-   * Whether some number was sent in a form that JavaScript wouldn't print, such as `1.10`, so its value here isn't
-   * exact.
-   */
-  isOdd(): boolean
-  /** The records, with a NumberToken for each such number. */
-  tokens(): readonly unknown[]
-}
-
 /**
- * Flattens one page. `careful`: like `Reply.careful` in src/engine/source/source.ts. The first `records.length` tuples
+ * Flattens one page. `numbers`: how to read the numbers of a page if the plain values of its records aren't enough. `careful`: like `Reply.careful` in src/engine/source/source.ts. The first `records.length` tuples
  * of the root table are those of `records`, in order. To flatten several pages as one batch, pass their records as one
  * list, newest first.
  */
-export type Flatten = (records: readonly unknown[], careful: boolean, numbers?: PageNumbers) => FlatPage
+export type Flatten = (
+  records: readonly unknown[],
+  careful: boolean,
+  numbers?: {
+    /** How the warehouse holds numbers; default: as doubles. */
+    readonly form: NumberForm
+    /**
+     * Whether some number was sent in a form that JavaScript wouldn't print, such as `1.10`, so its value here isn't
+     * exact.
+     */
+    isOdd(): boolean
+    /** The records, with a NumberToken for each such number. */
+    tokens(): readonly unknown[]
+  },
+) => FlatPage

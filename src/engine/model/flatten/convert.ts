@@ -11,12 +11,12 @@
 import type { Kind } from '../../../../schema/resource.js'
 import { exact, parseInt64 } from '../../base/int64.js'
 import {
+  decimalOf,
   exactDouble,
   fitsNumeric,
   type NumberForm,
   NumberToken,
   nearDouble,
-  wholeDigits,
 } from '../../base/numbertoken.js'
 import { canonical } from '../../base/timestamp.js'
 import type { Value } from './batch.js'
@@ -135,4 +135,12 @@ export const convert: Readonly<Record<Kind, (value: unknown, form?: NumberForm) 
   timestamp,
   json,
   day,
+}
+
+/** The digits of a whole number. undefined if it has a fraction or more than 40 digits. */
+function wholeDigits(text: string): string | undefined {
+  const { negative, digits, point } = decimalOf(text)
+  if (digits.length > point && digits !== '') return undefined
+  const most = 40
+  return `${negative ? '-' : ''}${digits === '' ? '0' : digits.padEnd(Math.min(point, most), '0')}`
 }

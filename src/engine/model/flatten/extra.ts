@@ -1,4 +1,5 @@
-import { type JsonTextOptions, jsonText, MAX_DEPTH, storable } from './jsontext.js'
+import type { NumberForm } from '../../base/numbertoken.js'
+import { jsonText, MAX_DEPTH, storable } from './jsontext.js'
 
 /** A member that the declaration of its object doesn't have. */
 export class UnknownMember {
@@ -26,7 +27,7 @@ export class Extra {
     place: string,
     { stored, isPlain }: UnknownMember,
     value: unknown,
-    how: Pick<JsonTextOptions, 'careful' | 'form'>,
+    how: { readonly careful: boolean; readonly form: NumberForm },
   ): string | null {
     const { text, reason } = jsonText(value, { careful: how.careful, form: how.form, depth: MAX_DEPTH - 1 })
     if (text === null) return reason

@@ -10,7 +10,7 @@ import { Bug } from '../../base/errors.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 import { canonical } from '../../base/timestamp.js'
 import { placeOf, type Table, tablesOf, tupleColumns } from '../table.js'
-import type { FlatPage, FlatRecord, Flatten, Tuple, Value } from './batch.js'
+import type { FlatPage, Flatten, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
 import type { PageTarget } from './members.js'
 import { composeReader, type ReadRecord } from './readers.js'
@@ -115,7 +115,7 @@ function read(
       id: tuple[id],
       updatedAt: tuple[version],
       createdAt: tuple[created] ?? null,
-    } as FlatRecord)
+    } as FlatPage['records'][number])
   }
   return { tuples, findings, embedded: sink.embedded }
 }
@@ -176,7 +176,7 @@ function placeEmbedded(
       id: other[id],
       updatedAt: other[version],
       createdAt: other[created] ?? null,
-    } as FlatRecord
+    } as FlatPage['records'][number]
   }
   own.push(...embedded.rows.values())
 }

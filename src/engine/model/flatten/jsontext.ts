@@ -85,19 +85,24 @@ type JsonText =
   /** `replaced`: a character of the value couldn't be stored as it came and became U+FFFD. */
   | { readonly text: string; readonly reason: null; readonly replaced: boolean }
 
-export interface JsonTextOptions {
-  /** The body contained U+0000 or lone surrogates. */
-  readonly careful: boolean
-  /** How the warehouse holds the numbers in its JSON. */
-  readonly form: NumberForm
-  /** How many levels deep the value may be. */
-  readonly depth?: number
-}
-
 const refused = (reason: string): JsonText => ({ text: null, reason, replaced: false })
 
 /** A value as JSON text that a warehouse can hold. Numbers stay as they were sent. */
-export function jsonText(value: unknown, { careful, form, depth = MAX_DEPTH }: JsonTextOptions): JsonText {
+export function jsonText(
+  value: unknown,
+  {
+    careful,
+    form,
+    depth = MAX_DEPTH,
+  }: {
+    /** The body contained U+0000 or lone surrogates. */
+    readonly careful: boolean
+    /** How the warehouse holds the numbers in its JSON. */
+    readonly form: NumberForm
+    /** How many levels deep the value may be. */
+    readonly depth?: number
+  },
+): JsonText {
   if (isDeep(value, depth)) return refused('nested too deeply')
   if (!careful && !holdsExact(value)) return { text: JSON.stringify(value), reason: null, replaced: false }
   let replaced = false

@@ -22,9 +22,7 @@ export interface PageTarget {
 
 /** Takes the value of one member, which is neither null nor absent. */
 export type Read = (value: unknown, target: PageTarget, tuple: Tuple, owners: readonly Value[]) => void
-type JsonObject = Readonly<Record<string, unknown>>
-
-export const isObject = (value: unknown): value is JsonObject =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const readInteger =
@@ -116,7 +114,12 @@ export class ObjectReader {
     }
   }
 
-  read(object: JsonObject, target: PageTarget, tuple: Tuple, owners: readonly Value[]): void {
+  read(
+    object: Readonly<Record<string, unknown>>,
+    target: PageTarget,
+    tuple: Tuple,
+    owners: readonly Value[],
+  ): void {
     let before = this.#first
     let unknown: UnknownMember[] | undefined
     for (const name in object) {
@@ -141,7 +144,3 @@ export class ObjectReader {
     return member
   }
 }
-
-/** The id of a record or item. null if it has no usable one. */
-export const readKey = (value: unknown, sink: SlowPath): Value =>
-  typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : sink.key(value, 'id')

@@ -2,6 +2,7 @@
  * Reads records as their resource declares them, with readers that are composed from the declaration once: a record
  * into the tuple of its own table, and the items of its arrays into those of the child tables. Used only by flatten.ts.
  */
+
 import type { Children, Member, Nested, Resource, Scalars, Shape } from '../../../../schema/resource.js'
 import { Bug } from '../../base/errors.js'
 import { canonical } from '../../base/timestamp.js'
@@ -16,10 +17,10 @@ import {
   type PageTarget,
   type Read,
   readAlready,
-  readKey,
 } from './members.js'
 import { fieldText } from './membertext.js'
-import { nameColumn, nameFrom, namesOf } from './recordname.js'
+import { madeColumns, madeOf } from './recordname.js'
+import type { SlowPath } from './slowpath.js'
 
 /** The tuple of one record, or null if it can't be stored. */
 export type ReadRecord = (record: unknown, target: PageTarget) => Tuple | null
@@ -220,25 +221,26 @@ function readArray(
 }
 
 /**
- * Fills the record's name, from columns of its tuple and from fields that have no column. undefined if it has none.
- * The field may be one of an object's prototype: only its own members count.
+ * Fills the record's name and what is like it, from columns of its tuple and from fields that have no column. undefined
+ * if it has none. The field may be one of an object's prototype: only its own members count.
  */
 function nameReader(
   resource: Resource,
   table: Table,
 ): ((record: Readonly<Record<string, unknown>>, tuple: Tuple) => void) | undefined {
-  const lists = namesOf(resource)
-  if (!lists) return undefined
+  const made = madeColumns(resource).map((column) => ({ column, at: placeOf(table, column.name) }))
+  if (made.length === 0) return undefined
   const columns = tupleColumns(table)
-  const at = placeOf(table, nameColumn)
-  const places = new Map(lists.flat().map((field) => [field, placeOf(table, field)]))
+  const fields = made.flatMap(({ column }) => column.lists.flat())
+  const places = new Map(fields.map((field) => [field, placeOf(table, field)]))
   return (record, tuple) => {
-    tuple[at] = nameFrom(lists, (field) => {
+    const textOf = (field: string): string | null => {
       const place = places.get(field) ?? -1
       if (place >= 0) return fieldText(tuple[place], columns[place]?.kind ?? 'text')
       const value = Object.hasOwn(record, field) ? record[field] : null
       return value === null || value === undefined ? null : (convert.text(value).value as string | null)
-    })
+    }
+    for (const { column, at } of made) tuple[at] = madeOf(column, textOf)
   }
 }
 
@@ -252,3 +254,7 @@ function embeddedReader(name: string): MemberReader {
 /** `embeddedAs`: the name of the array that contains records of the embedded resource. */
 export const composeReader = (resource: Resource, embeddedAs: string | undefined): ReadRecord =>
   new Composer(resource).record(embeddedAs)
+
+/** The id of a record or item. null if it has no usable one. */
+const readKey = (value: unknown, sink: SlowPath): Value =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : sink.key(value, 'id')

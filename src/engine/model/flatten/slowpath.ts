@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
-import type { DriftEntry, FlatRecord, QuarantineEntry, Tuple, Value } from './batch.js'
+import type { DriftEntry, FlatPage, QuarantineEntry, Tuple, Value } from './batch.js'
 import { convert } from './convert.js'
 import { Extra, type UnknownMember } from './extra.js'
 import { cut, rawJson, readJsonText, storable } from './jsontext.js'
@@ -25,7 +25,7 @@ export interface DeclaredValue {
 
 /** What one page yields in addition to its rows: its records, quarantine and drift. */
 export class PageFindings {
-  readonly records: FlatRecord[] = []
+  readonly records: FlatPage['records'] = []
   readonly quarantine: QuarantineEntry[] = []
   unstorable = 0
   /** A number went to a place that keeps numbers as they were sent. */

@@ -9,16 +9,6 @@ import type { Config } from '../../config/config.js'
 import type { Secret } from '../../config/secret.js'
 import { codeOf } from './failure.js'
 
-export interface TransportOptions {
-  readonly origin: string
-  /** Address of the proxy that opens tunnels to it. */
-  readonly proxy?: Secret | undefined
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeouts: Config['api']['timeouts']
-  readonly connections: number
-  readonly maxBodyBytes: number
-}
-
 /** One HTTP response, read to its end. The body of a response other than 200 is discarded. */
 export interface RawReply {
   readonly status: number
@@ -41,7 +31,17 @@ const EMPTY = Buffer.alloc(0)
 export class Transport {
   #pool: Promise<Dispatcher> | undefined
 
-  constructor(private readonly options: TransportOptions) {}
+  constructor(
+    private readonly options: {
+      readonly origin: string
+      /** Address of the proxy that opens tunnels to it. */
+      readonly proxy?: Secret | undefined
+      readonly headers: Readonly<Record<string, string>>
+      readonly timeouts: Config['api']['timeouts']
+      readonly connections: number
+      readonly maxBodyBytes: number
+    },
+  ) {}
 
   /** `gzip`: requests a compressed response, whatever the options are. */
   async get(

@@ -17,7 +17,7 @@ export interface BudgetOptions {
   readonly random: () => number
   /** How long, in ms, to pause after a 429 that doesn't say when to come back: at first, and at most. */
   readonly pause?: { readonly baseMs: number; readonly maxMs: number }
-  /** The longest wait that we accept, in ms; default: one hour. */
+  /** The longest wait that we accept, in ms; default: one hour. Beyond it, requests are refused with a Skip. */
   readonly maxWait?: number
 }
 

@@ -4,17 +4,6 @@
  */
 import type { Clock } from '../../base/clock.js'
 
-/** The pages that the warehouse hasn't stored yet. */
-interface Unstored {
-  readonly pages: number
-  /** How many keep the warehouse busy. More would only fill memory. */
-  readonly enough: number
-  /** Resolves when the next page is stored or has failed. */
-  next(): Promise<void>
-  /** Resolves when long work on this thread, such as decoding a page, won't keep a transaction waiting. */
-  free(): Promise<void>
-}
-
 /** The weight of a new measurement compared with the average of the earlier ones. */
 const weight = 0.2
 /** Reading pages together costs checks. Below this ratio of fetching to storing time, it gains too little. */
@@ -37,7 +26,16 @@ export class Flow {
       /** How many pages of one list may be under way at the same time if latency slows the walk down; default 16. */
       readonly readAhead?: number
     },
-    private readonly unstored?: Unstored,
+    /** The pages that the warehouse hasn't stored yet. */
+    private readonly unstored?: {
+      readonly pages: number
+      /** How many keep the warehouse busy. More would only fill memory. */
+      readonly enough: number
+      /** Resolves when the next page is stored or has failed. */
+      next(): Promise<void>
+      /** Resolves when long work on this thread, such as decoding a page, won't keep a transaction waiting. */
+      free(): Promise<void>
+    },
   ) {}
 
   /**

@@ -10,22 +10,10 @@ import type { Priority } from '../source.js'
 import { Budget, type BudgetOptions, type RequestOutcome, type Ticket, type WindowView } from './budget.js'
 import type { Flow } from './flow.js'
 import { Queue } from './queue.js'
-import { told, toldAtFirst, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
+import { told, tooLong, usualMaxWait, type WaitNotice } from './wait.js'
 
-interface ThrottleOptions {
-  readonly clock: Clock
-  /** The most requests in flight. */
-  readonly connections: number
-  /** The share of each rate-limit window left for others, 0 to 0.9. */
-  readonly rateReserve: number
-  readonly random?: () => number
-  /** How long, in ms, to pause after a 429 that doesn't say when to come back: at first, and at most. */
-  readonly pause?: BudgetOptions['pause']
-  /** The longest wait that we accept, in ms; default: one hour. Beyond it, requests are refused with a Skip. */
-  readonly maxWait?: number
-  /** Called once for every wait of more than a minute. */
-  readonly onWait?: ((wait: WaitNotice) => void) | undefined
-}
+/** The same before anything has been answered: nothing else shows yet that the program works. */
+const toldAtFirst = 1000
 
 export interface RequestClaim {
   /** The tenant whose turn it is. undefined for requests of the partner itself. */
@@ -71,7 +59,8 @@ export class Throttle {
   readonly #clock: Clock
   readonly #budget: Budget
   readonly #maxWait: number
-  readonly #onWait: ThrottleOptions['onWait']
+  /** Called once for every wait of more than a minute. */
+  readonly #onWait: ((wait: WaitNotice) => void) | undefined
   readonly #queue = new Queue<Waiter>()
   /** Pages that wait for the warehouse, oldest first. */
   readonly #held = new Set<Waiter>()
@@ -87,13 +76,24 @@ export class Throttle {
   /** Until when people have been told that everybody waits. */
   #toldUntil = Number.NEGATIVE_INFINITY
 
-  constructor(options: ThrottleOptions) {
-    const { clock, connections, rateReserve, random = Math.random, pause, maxWait = usualMaxWait } = options
+  constructor({
+    clock,
+    random = Math.random,
+    rateReserve: reserve,
+    maxWait = usualMaxWait,
+    onWait,
+    ...limits
+  }: Omit<BudgetOptions, 'reserve' | 'random'> & {
+    readonly clock: Clock
+    /** See `BudgetOptions.reserve`. */
+    readonly rateReserve: number
+    readonly random?: () => number
+    readonly onWait?: ((wait: WaitNotice) => void) | undefined
+  }) {
     this.#clock = clock
     this.#maxWait = maxWait
-    this.#onWait = options.onWait
-    const reserve = rateReserve
-    this.#budget = new Budget({ connections, reserve, random, maxWait, ...(pause && { pause }) })
+    this.#onWait = onWait
+    this.#budget = new Budget({ ...limits, reserve, random, maxWait })
   }
 
   /** Local time in ms since the epoch. */

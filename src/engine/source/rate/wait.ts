@@ -10,9 +10,6 @@ import type { RateReport } from '../http/headers.js'
 /** In milliseconds. A longer wait than this is reported to people. */
 export const told = 60_000
 
-/** The same before anything has been answered: nothing else shows yet that the program works. */
-export const toldAtFirst = 1000
-
 /** In milliseconds: the longest wait that we accept, unless the configuration has another. */
 export const usualMaxWait = 3_600_000
 

@@ -1,11 +1,8 @@
 import { isFault, postgresPlace, readPostgresAddress } from '../../config/postgresaddress.js'
-import {
-  type BiTools,
-  type DbtTarget,
-  type SupersetTarget,
-  supersetMask,
-  type ToolPlace,
-} from '../bitools.js'
+import type { BiTools, DbtTarget, SupersetTarget, ToolPlace } from '../bitools.js'
+
+/** What Superset shows in place of a password. */
+const supersetMask = 'XXXXXXXXXX'
 
 /**
  * The oldest `complete_through` of a resource's cursors, without those of revoked tenants, which never change again,

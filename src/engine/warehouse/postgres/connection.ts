@@ -25,20 +25,21 @@ const limitsLocally = Object.entries(limits)
   .map(([name, value]) => `set local ${name} = ${value}`)
   .join('; ')
 
-/** How to connect, and where it was said that the connection is encrypted: "sslmode=require in warehouse.url". */
-interface Connecting {
-  readonly config: pg.ClientConfig
-  /** For messages: `HOST:PORT/DATABASE`. */
-  readonly place: string
-  readonly tlsFrom: string | undefined
-}
-
 /**
  * How to connect to an address that was checked. Behind a pooler, nothing is set when a session starts: PgBouncer refuses
  * settings that it doesn't know, and the session belongs to others after the transaction. What the address leaves out,
  * the driver takes from libpq's variables (PGPASSWORD, PGHOST, …).
  */
-export function connecting(url: string, pooler: boolean, environment: Environment = process.env): Connecting {
+export function connecting(
+  url: string,
+  pooler: boolean,
+  environment: Environment = process.env,
+): {
+  readonly config: pg.ClientConfig
+  /** For messages: `HOST:PORT/DATABASE`. */
+  readonly place: string
+  readonly tlsFrom: string | undefined
+} {
   const address = readPostgresAddress(url)
   if (isFault(address)) throw refused('warehouse.url', address)
   const { user, password, host, port, database, options, applicationName, connectTimeout } = address

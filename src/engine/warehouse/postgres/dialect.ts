@@ -21,7 +21,7 @@ import { interferences, narrowEncoding } from './interference.js'
 import { liveIndexes, sizeOf } from './liveindexes.js'
 import { findHolder } from './lockholder.js'
 import { readAtOneInstant } from './oneinstant.js'
-import { type BinaryRows, encode, type PostgresPage, rowsOf } from './rows.js'
+import { type BinaryRows, encode, rowsOf } from './rows.js'
 import { scan } from './scan.js'
 import { PostgresSession, StatementCache } from './session.js'
 import { askZone, checkZone, timestampOf } from './sessiontime.js'
@@ -207,7 +207,7 @@ export function postgresDialect(
     silentMs,
     pooler = false,
   }: { readonly silentMs?: number | undefined; readonly pooler?: boolean | undefined } = {},
-): Dialect<BinaryRows, PostgresPage> {
+): Dialect<BinaryRows, ReadonlyMap<string, BinaryRows>> {
   const { config, place, tlsFrom } = connecting(url, pooler)
   const where = `postgres://${place} (schema ${schema})`
   const pool = connect(config, silentMs)
@@ -223,7 +223,7 @@ export function postgresDialect(
     const { rows } = await sql<{ found: boolean }>`select ${name} is not null as found`.execute(db)
     return rows[0]?.found === true
   }
-  const dialect: Dialect<BinaryRows, PostgresPage> = {
+  const dialect: Dialect<BinaryRows, ReadonlyMap<string, BinaryRows>> = {
     db,
     where,
     locksRows: true,

@@ -5,7 +5,6 @@ import {
   type DriverError,
   everybodys,
   type Trouble,
-  type Troubles,
   tables,
   troubleOf,
   values,
@@ -27,7 +26,7 @@ const createdAgain =
 const room = 'Free some space and run the same command again: what is committed is complete'
 
 /** Whose trouble an error is, by the beginning of the server's code. See classify.ts. */
-const troubles: Troubles = {
+const troubles: Readonly<Record<string, Trouble>> = {
   '08': away,
   '57P': away,
   '40001': away,

@@ -5,14 +5,6 @@ import type { Db } from '../database.js'
 import type { OneInstant } from '../dialect.js'
 import { viewStore } from './viewstore.js'
 
-interface ReadingPlace {
-  readonly db: Db
-  readonly schema: string
-  /** The default schema of the views. */
-  readonly views: string
-  readonly where: string
-}
-
 /** The server's code for a missing permission. */
 const denied = '42501'
 
@@ -20,7 +12,11 @@ const isDenied = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && error.code === denied
 
 /** Reading needs far less than the write permissions that the hint usually suggests. */
-const deniedReading = (cause: Error, { where }: ReadingPlace, schemas: readonly string[]): Stop => {
+const deniedReading = (
+  cause: Error,
+  { where }: { readonly where: string },
+  schemas: readonly string[],
+): Stop => {
   const names = schemas.join(', ')
   return new Stop(`The warehouse ${where} refuses: ${cause.message} (${denied})`, {
     exitCode: 3,
@@ -31,7 +27,13 @@ const deniedReading = (cause: Error, { where }: ReadingPlace, schemas: readonly 
 
 /** All queries of the work see the rows of one instant. The settings are those of every transaction. */
 export async function readAtOneInstant<T>(
-  place: ReadingPlace,
+  place: {
+    readonly db: Db
+    readonly schema: string
+    /** The default schema of the views. */
+    readonly views: string
+    readonly where: string
+  },
   work: (held: OneInstant) => Promise<T>,
 ): Promise<T> {
   const { db, schema } = place

@@ -7,9 +7,6 @@ import { binaryArrays } from './arrays.js'
 
 const { TEXT, JSONB } = pg.types.builtins
 
-/** The rows of a page, by table name. */
-export type PostgresPage = ReadonlyMap<string, BinaryRows>
-
 const inOrder = (a: Value | undefined, b: Value | undefined): number =>
   a === b || a === undefined || b === undefined || a === null || b === null ? 0 : a < b ? -1 : 1
 
@@ -26,7 +23,10 @@ function encodeTable(table: Table, tuples: readonly Tuple[]): BinaryRows {
   )
 }
 
-export function encode(rows: FlatPage['rows'], tables: ReadonlyMap<string, Table>): PostgresPage {
+export function encode(
+  rows: FlatPage['rows'],
+  tables: ReadonlyMap<string, Table>,
+): ReadonlyMap<string, BinaryRows> {
   const encoded = [...rows].map(([name, tuples]): [string, BinaryRows] => {
     const table = tables.get(name)
     if (!table) throw new Bug(`No table ${name}`)
@@ -35,7 +35,7 @@ export function encode(rows: FlatPage['rows'], tables: ReadonlyMap<string, Table
   return new Map(encoded)
 }
 
-export const rowsOf = (page: PostgresPage, table: Table): BinaryRows =>
+export const rowsOf = (page: ReadonlyMap<string, BinaryRows>, table: Table): BinaryRows =>
   page.get(table.name) ?? encodeTable(table, [])
 
 /** An array in binary form: the length of its header, and where in it the number of elements is. */

@@ -17,14 +17,12 @@ const goodbyeWithin = 2000
  */
 const strikes = 3
 
-/** The parts of a client that the driver's types leave out. */
-interface Inside {
-  readonly connection: { readonly stream: Socket }
-  /** The session's process on the server. */
-  readonly processID: number
-}
-
-const inside = (client: pg.ClientBase): Inside => client as unknown as Inside
+const inside = (client: pg.ClientBase) =>
+  client as unknown as {
+    readonly connection: { readonly stream: Socket }
+    /** The session's process on the server. */
+    readonly processID: number
+  }
 
 /** The sockets of each pool, so that ending it doesn't have to wait for a server that doesn't answer. */
 const sockets = new WeakMap<pg.Pool, Set<Socket>>()

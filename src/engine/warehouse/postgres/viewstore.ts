@@ -7,7 +7,7 @@ import pg from 'pg'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
-import { readerStore, readersOf } from './readers.js'
+import { readerStore, readersOf } from './readerviews.js'
 import { printedType, viewSql } from './viewsql.js'
 
 const quote = pg.escapeIdentifier
@@ -58,13 +58,11 @@ async function slowedBy(db: Db, run: RunStatement): Promise<ViewTrouble | undefi
   }
 }
 
-interface LiveViewColumn {
-  readonly name: string
-  readonly type: string
-}
-
-async function columnsOf(db: Db, run: RunStatement, view: RawBuilder<unknown>): Promise<LiveViewColumn[]> {
-  const asked = sql<LiveViewColumn>`select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
+async function columnsOf(db: Db, run: RunStatement, view: RawBuilder<unknown>) {
+  const asked = sql<{
+    readonly name: string
+    readonly type: string
+  }>`select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
     from pg_attribute a where a.attrelid = to_regclass(${view}) and a.attnum > 0 and not a.attisdropped
     order by a.attnum`
   return (await run(asked.compile(db))).rows

@@ -74,18 +74,17 @@ function writeRegister(db: Db, { tenantId, resource }: CursorKey, { live, sketch
     .compile()
 }
 
-/** A live row that was added or removed, and its version. */
-interface LiveRow {
-  readonly id: Int64
-  readonly updatedAt: string
-}
-
 /** The statement that enters live rows that were added or removed. undefined if there are none. */
 export function enterRows(
   db: Db,
   key: CursorKey,
   row: RegisterRow | undefined,
-  { came = [], went = [] }: { readonly came?: readonly LiveRow[]; readonly went?: readonly LiveRow[] },
+  {
+    came = [],
+    went = [],
+  }: Partial<
+    Readonly<Record<'came' | 'went', readonly { readonly id: Int64; readonly updatedAt: string }[]>>
+  >,
 ): CompiledQuery | undefined {
   const register = came.length + went.length === 0 ? null : registerOf(row)
   if (!register) return undefined

@@ -10,21 +10,15 @@ import type { Table } from '../../model/table.js'
 import type { Db } from '../database.js'
 import type { KeyChange, LiveIndex, Obstacle } from '../dialect.js'
 
-interface SchemaEntry {
-  readonly type: string
-  readonly name: string
-  readonly sql: string
-}
-
 /** How every version of shopsync writes its tables. */
 const opening = (table: string): string => `CREATE TABLE "${table}" (`
 const keyText = (columns: readonly (string | null)[]): string =>
   `primary key (${columns.map((name) => `"${name}"`).join(', ')})`
 
 /** What else exists for a table: the indexes, then the triggers, each as it was typed. */
-const madeOf = (raw: BetterSqlite3.Database, table: string): SchemaEntry[] =>
+const madeOf = (raw: BetterSqlite3.Database, table: string) =>
   raw
-    .prepare<[string], SchemaEntry>(
+    .prepare<[string], { readonly type: string; readonly name: string; readonly sql: string }>(
       "select type, name, sql from sqlite_schema where tbl_name = ? and type in ('index', 'trigger') and sql is not null order by type, rowid",
     )
     .all(table)

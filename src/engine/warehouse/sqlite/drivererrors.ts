@@ -5,7 +5,6 @@ import {
   type DriverError,
   everybodys,
   type Trouble,
-  type Troubles,
   tables,
   troubleOf,
   values,
@@ -24,7 +23,7 @@ const notWritten = 'cannot be written'
 const notRead = 'cannot be read'
 
 /** Whose trouble an error is, by the beginning of SQLite's code. See classify.ts. */
-const troubles: Troubles = {
+const troubles: Readonly<Record<string, Trouble>> = {
   SQLITE_BUSY: away,
   SQLITE_LOCKED: away,
   SQLITE_NOTADB: everybodys(

@@ -2,7 +2,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { Column, Table } from '../../model/table.js'
-import type { CalendarSql, ClockRun, DayRun, DialectSql, ExtraSql } from '../dialect.js'
+import type { CalendarSql, DayRun, DialectSql, EvenClock, ExtraSql } from '../dialect.js'
 import { nestedColumns, nestedOrder, quoted, type VersionWords } from '../versiontext.js'
 import { utcDay } from './viewsql.js'
 
@@ -58,7 +58,7 @@ function daysOf(runs: readonly DayRun[]): RawBuilder<unknown> {
 }
 
 /** The same for the days of clocks, and the parts of those on which they change: with their ends and their offsets. */
-function clockDaysOf(runs: readonly ClockRun[]): RawBuilder<unknown> {
+function clockDaysOf(runs: readonly EvenClock[]): RawBuilder<unknown> {
   const firsts = runs.map(
     ({ first, start, end, offset }) =>
       sql`(${sql.lit(first)}, ${sql.lit(start)}, ${sql.lit(end)}, ${sql.lit(offset)})`,

@@ -17,10 +17,6 @@ import {
   type ViewSql,
 } from '../viewsql.js'
 
-/** The empty table whose columns provide the types of a view's columns. */
-export const typesTable =
-  'create table if not exists "report_types" (n INTEGER, r REAL, t TEXT, d DATE, i DATETIME, b BOOLEAN)'
-
 /**
  * The column of that table for each kind. An instant is a text: in newer versions, a DATETIME expression ends up as
  * BLOB.

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore } from '../viewstore.js'
-import { typesTable, utcDays, viewSql } from './viewsql.js'
+import { utcDays, viewSql } from './viewsql.js'
 
 const daySeconds = 86_400
 const dayNumber = (day: string): number => Date.parse(day) / (daySeconds * 1000)
@@ -95,3 +95,7 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
   },
   troubleOf: () => undefined,
 })
+
+/** The empty table whose columns provide the types of a view's columns. */
+const typesTable =
+  'create table if not exists "report_types" (n INTEGER, r REAL, t TEXT, d DATE, i DATETIME, b BOOLEAN)'

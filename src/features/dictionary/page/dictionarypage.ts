@@ -134,11 +134,11 @@ export function toHtml(dictionary: Dictionary): string {
 <a class="skip" href="#content">Skip to the content</a>
 <header><strong><a href="#home">Data dictionary</a></strong><form role="search"><input id="search-box" type="search" aria-label="Search figures, tables, columns and texts" placeholder="Search figures, tables, columns ( / )" autocomplete="off" spellcheck="false"><output id="search-count" for="search-box" aria-live="polite"></output></form>
 <button id="menu" type="button" aria-expanded="false" aria-controls="tables">Contents</button></header>
-<div class="frame"><nav id="tables" aria-label="Contents">${questionsLink}${listOfFigures(figures)}${navigation(groups)}</nav>
+<div class="frame"><nav id="tables" aria-label="Contents">${listOfFigures(figures)}${navigation(groups)}${questionsLink}</nav>
 <main id="content" tabindex="-1">${opening(dictionary, groups)}
-${questionsSection(dictionary.questions)}
 ${figuresPart(figures, known)}
-${sections.join('\n')}</main></div>
+${sections.join('\n')}
+${questionsSection(dictionary.questions)}</main></div>
 <script>${script}</script></body></html>
 `
 }

@@ -7,7 +7,7 @@ import { BarChart, LineChart } from 'echarts/charts'
 import { GridComponent } from 'echarts/components'
 import { type EChartsCoreOption, init, use } from 'echarts/core'
 import { SVGRenderer } from 'echarts/renderers'
-import { axisText, beginsAboveZero, type Chart, type ChartColor, type ChartSeries } from '../chart.js'
+import { axisText, type Chart, type ChartColor, type ChartSeries } from '../chart.js'
 
 /*
  * Draws a chart as SVG, on the server and without a browser: ECharts does the layout and writes the text. Colors are
@@ -77,7 +77,6 @@ function standing(chart: Chart, { isNarrow, width }: DrawingSize): EChartsCoreOp
     yAxis: {
       type: 'value',
       ...(isWhole && { max: 100, interval: 25 }),
-      scale: beginsAboveZero(chart),
       minInterval: unit === 'count' ? 1 : 0,
       splitNumber: isNarrow ? 3 : 4,
       axisLine: { show: false },
@@ -115,9 +114,13 @@ const line = (series: ChartSeries, { partial, categories }: Chart) => ({
   name: series.name,
   z: 3,
   emphasis: { disabled: true },
-  symbol: 'circle',
+  symbol: series.isDashed ? 'none' : 'circle',
   showAllSymbol: true,
-  lineStyle: { width: 2, color: colorOf(series.color) },
+  lineStyle: {
+    width: 2,
+    color: colorOf(series.color),
+    ...(series.isDashed && { type: [5, 4] }),
+  },
   data: series.values.map((value, i) => ({
     value,
     symbolSize: categories.length > 14 ? 6 : 7,

@@ -9,38 +9,28 @@ import hoursPerOrder from '../../../../schema/figures/hours_per_order.js'
 import hoursSold from '../../../../schema/figures/hours_sold.js'
 import invoices from '../../../../schema/figures/invoices.js'
 import sales from '../../../../schema/figures/sales_cents.js'
-import { plural } from '../../../engine/base/format.js'
 import { type Amounts, amountText, figureAmount, leftOutText } from '../amounts.js'
-import { behindRemark, comparedWords } from '../answers.js'
 import type { ChartColor, ChartSeries, Figure } from '../chart.js'
-import type { PaceLine, RankedShop } from '../data.js'
+import type { PaceLine, ReportScope } from '../data.js'
 import { moneyText } from '../numberwords.js'
+import { behindRemark, comparedWords, sameShopsWords } from '../periodanswers.js'
 import { aboutPartial, type FigureInput, lastWhole, lineOf, overMonths } from './overmonths.js'
 
-const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'grey']
+const shopColors: readonly ChartColor[] = ['blue', 'sky', 'purple', 'green', 'grey', 'rust', 'gold', 'pink']
 
-/** Shops beyond this many are combined: more colors can't be told apart. */
-const mostShops = 5
-
-const added = (values: readonly (number | null)[]): number | null =>
-  values.every((value) => value === null)
-    ? null
-    : values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
-
-/** The shops with the most sales, and any others combined. */
-function shopSeries(shops: readonly RankedShop[]): ChartSeries[] {
-  const shown = shops.length > mostShops ? shops.slice(0, mostShops - 1) : shops
-  const others = shops.slice(shown.length)
-  const series: ChartSeries[] = shown.map(({ name, salesCents }, i) => ({
-    name,
-    color: shopColors[i] ?? 'grey',
-    values: salesCents,
-  }))
-  if (others.length === 0) return series
-  const values =
-    others[0]?.salesCents.map((_, i) => added(others.map((shop) => shop.salesCents[i] ?? null))) ?? []
-  return [...series, { name: `${plural(others.length, 'other shop')}`, color: 'grey', values }]
+/** One series for each shop or business; if there are too many, one for all. */
+function soldSeries({ soldBy, months }: ReportScope): ChartSeries[] {
+  if (soldBy.lines.length > 0)
+    return soldBy.lines.map(({ name, salesCents }, i) => ({
+      name,
+      color: shopColors[i] ?? 'grey',
+      values: salesCents,
+    }))
+  return [{ name: sales.label, color: 'blue', values: months.map((month) => figureAmount(month, sales)) }]
 }
+
+/** ` and shop`, or what else the columns are divided by. */
+const dividedBy = ({ soldBy: { of, lines } }: ReportScope): string => (lines.length < 2 ? '' : ` and ${of}`)
 
 const marginWords = (amounts: Amounts): string =>
   figureAmount(amounts, grossMargin) === null ? '' : `, ${amountText(amounts, grossMargin)} gross margin`
@@ -60,10 +50,7 @@ export function salesFigure(input: FigureInput): Figure {
   })
   return {
     id: 'sales',
-    title:
-      scope.byShop.length > 1
-        ? 'Sales and gross profit by month and shop'
-        : 'Sales and gross profit by month',
+    title: `Sales and gross profit by month${dividedBy(scope)}`,
     finding: last ? `${last[0]}: ${amountText(last[1], sales)} of sales${marginWords(last[1])}.` : '',
     definition: `Sales: ${sales.doc} Gross profit: ${grossProfit.doc} It isn’t comparable with shop systems that subtract pay.`,
     leftOut: [
@@ -75,7 +62,7 @@ export function salesFigure(input: FigureInput): Figure {
       shape: 'columns',
       unit: 'money',
       ...overMonths(scope.span),
-      series: [...shopSeries(scope.byShop), profit],
+      series: [...soldSeries(scope), profit],
     },
     extra: [grossMargin, invoices].map(tells),
     isWide: true,
@@ -84,6 +71,34 @@ export function salesFigure(input: FigureInput): Figure {
 }
 
 const paceColors: readonly ChartColor[] = ['blue', 'orange', 'grey']
+
+/** From the last known day to the end of the month, in a straight line. */
+function projected({ pace, projection }: ReportScope, days: number, told: number): ChartSeries[] {
+  const sold = pace[0]?.cents[told]
+  const last = (pace[0]?.cents.length ?? 0) - 1
+  if (!projection || told < 0 || told >= last || sold === undefined || sold === null) return []
+  const step = (projection.pace.cents - sold) / (last - told)
+  const values = Array.from({ length: days }, (_, i) =>
+    i < told || i > last ? null : Math.round(sold + step * (i - told)),
+  )
+  return [{ name: 'Projected', color: 'blue', values, isDashed: true }]
+}
+
+/** Which shops the lines are of, if not all. */
+function aboutLines({ pace: [now], periods }: ReportScope, told: number): string {
+  const running = periods.find(({ period }) => period.id === 'month-to-date')
+  const same = running?.comparisons[0] ? sameShopsWords(running.comparisons[0]) : ''
+  if (same === '' || told < 0) return 'The lines include all shops, as does the comparison.'
+  return `The lines are of the ${same}, which sold ${moneyText(now?.cents[told] ?? 0)}, as is the comparison with the month before.`
+}
+
+/** How the projection is computed, and what the dashed line comes to if it is of fewer shops. */
+function projectedWords({ projection }: ReportScope): string {
+  const { all, pace } = projection ?? {}
+  const line =
+    all && pace && pace.shops < all.shops ? ` Of the shops in the lines: ≈ ${moneyText(pace.cents)}.` : ''
+  return `Projected, and dashed: what each shop sold per open day so far, for each of its open days to come.${line}`
+}
 
 /** The current month, day by day, compared with the same days of earlier months. */
 export function paceFigure({ scope }: FigureInput): Figure {
@@ -94,33 +109,36 @@ export function paceFigure({ scope }: FigureInput): Figure {
   const isDrawn = ({ cents }: PaceLine): boolean => cents.some((value) => value !== null)
   const missing = scope.pace.slice(1).filter((line) => !isDrawn(line))
   const told = now?.cents.findLastIndex((cents) => cents !== null) ?? -1
+  const lines = scope.pace.map(
+    (line, i): ChartSeries => ({
+      name: line.name,
+      color: paceColors[i] ?? 'grey',
+      values: numbers.map((_, day) => line.cents[day] ?? null),
+    }),
+  )
+  const ahead = projected(scope, days, told)
+  const { all } = scope.projection ?? {}
   return {
     id: 'pace',
     title: now ? `Sales pace, ${now.name}` : 'Sales pace, this month',
     finding:
       answer && told >= 0
-        ? `${answer.period.label}: ${moneyText(now?.cents[told] ?? 0)}${comparedWords(answer, sales)}.`
+        ? `${answer.period.label}: ${amountText(answer.amounts, sales)}${comparedWords(answer, sales)}.${all && ahead.length > 0 ? ` Projected for the month: ≈ ${moneyText(all.cents)}.` : ''}`
         : '',
-    definition:
-      'Sales from the first day of the month through each complete day, next to the month before and the same month a year ago. The lines include all shops; the percentages include only shops open in both periods.',
-    leftOut: missing.map(({ name }) => `Not shown: ${name}, because the data begins later.`),
+    definition: `Sales from the first day of the month through each complete day, next to the month before and the same month a year ago. ${aboutLines(scope, told)}`,
+    leftOut: [
+      ...missing.map(
+        ({ name }) => `Not shown: ${name}, because not all of these shops have data that far back.`,
+      ),
+      ...(all && ahead.length > 0 ? [projectedWords(scope)] : []),
+    ],
     chart: {
       shape: 'lines',
       unit: 'money',
       of: 'day',
       categories: numbers,
       ticks: numbers.map((day, i) => (i === 0 || (i + 1) % 5 === 0 ? day : '')),
-      series: scope.pace.flatMap((line, i) =>
-        missing.includes(line)
-          ? []
-          : [
-              {
-                name: line.name,
-                color: paceColors[i] ?? 'grey',
-                values: numbers.map((_, day) => line.cents[day] ?? null),
-              },
-            ],
-      ),
+      series: [...lines.filter((_, i) => !missing.some((line) => line === scope.pace[i])), ...ahead],
     },
     extra: [],
     nothing: 'No day of this month is complete yet.',

@@ -1,7 +1,7 @@
 /* A figure on the page: its text, the drawing in each size, and the numbers as a table. */
 
 import { escaped, prose } from '../../../engine/base/escape.js'
-import { beginsAboveZero, type Chart, cellText, type Figure } from '../chart.js'
+import { type Chart, cellText, type Figure } from '../chart.js'
 import type { DrawingSize } from '../draw/option.js'
 
 /** Text that is already HTML. Everything else is escaped when it enters a page. */
@@ -50,8 +50,8 @@ function legend({ series, partial, shape }: Chart): Piece {
   if (series.length < 2) return null
   const hatched = shape === 'columns' && partial?.includes(true)
   return html`<ul class="legend">${series.map(
-    ({ name, color, isLine }) =>
-      html`<li><i class="${isLine || shape === 'lines' ? 'line' : 'box'}" style="background:var(--${color})"></i>${name}</li>`,
+    ({ name, color, isLine, isDashed }) =>
+      html`<li><i class="${isDashed ? 'line dashed' : isLine || shape === 'lines' ? 'line' : 'box'}" style="--mark:var(--${color})"></i>${name}</li>`,
   )}${hatched ? html`<li><i class="box hatched"></i>incomplete</li>` : null}</ul>`
 }
 
@@ -87,7 +87,7 @@ export function figureHtml(figure: Figure, draw: Draw, scopeId: string): Html {
 <h3 id="${id}-title">${title}</h3>
 ${finding === '' ? null : html`<p class="finding">${finding}</p>`}
 ${none ? html`<p class="nothing">${nothing}</p>` : html`${legend(chart)}<div class="plot">${drawings(figure, draw)}</div>`}
-<figcaption>${proseHtml([definition, ...leftOut, ...(beginsAboveZero(chart) ? ['The axis does not start at 0.'] : [])].join(' '))}</figcaption>
+<figcaption>${proseHtml([definition, ...leftOut].join(' '))}</figcaption>
 ${none ? null : numbers(figure)}
 </figure>`
 }

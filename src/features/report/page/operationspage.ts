@@ -4,6 +4,7 @@ import { foreignWarning } from '../../../shell/belongingwords.js'
 import type { Incident } from '../../health/incident.js'
 import type { Figure } from '../chart.js'
 import {
+  ageInWords,
   dayInShort,
   dayOfMonth,
   instantInFull,
@@ -53,6 +54,12 @@ function freshnessHtml(resources: readonly ResourceFreshness[]): Html {
   })
 }
 
+/** A target is missed where most changes are late (the alert `behind_target`). */
+function onTimeCell(met: number, all: number): Html {
+  const tone = all === 0 ? 'none' : 2 * met < all ? 'trouble' : 10 * met < 9 * all ? 'watch' : ''
+  return wordsCell(percentOfAll(met, all), tone)
+}
+
 /** How fresh each resource was; nothing without targets. */
 function targetsHtml({ targets, stretched }: OperationsData): Piece {
   if (targets.length === 0) return null
@@ -66,7 +73,7 @@ function targetsHtml({ targets, stretched }: OperationsData): Piece {
       rowHtml(resource, [
         wordsCell(span(target_seconds * 1000)),
         numberCell(met + missed),
-        wordsCell(percentOfAll(met, met + missed)),
+        onTimeCell(met, met + missed),
         wordsCell(instant(oldest_poll_at)),
       ]),
     ),
@@ -147,6 +154,42 @@ const incidentsHtml = (incidents: readonly Incident[]): Html =>
     nothing: 'No incident is open.',
   })
 
+/** The state of everything, in a line. */
+function headlineOf({ resources, incidents, nextRun, madeAt }: OperationsData): string {
+  const sum = (of: (line: ResourceFreshness) => number): number =>
+    resources.reduce((all, line) => all + of(line), 0)
+  const proven = sum(({ verdicts }) => verdicts.proven + verdicts.repaired)
+  const oldest = resources.map(({ completeThrough }) => completeThrough ?? '').sort()[0] ?? ''
+  return [
+    `${count(proven)} of ${plural(
+      sum(({ tenants }) => tenants),
+      'list',
+    )} proven`,
+    oldest === '' ? 'not every list has been read' : `oldest ${ageInWords(oldest, madeAt)}`,
+    incidents.length === 0 ? 'no incident' : `${plural(incidents.length, 'incident')} open`,
+    nextRun === null ? '' : `next run ${instantInShort(nextRun)} UTC`,
+  ]
+    .filter((words) => words !== '')
+    .join(' · ')
+}
+
+const troubledHtml = ({ troubled: { all, worst } }: OperationsData): Piece =>
+  all === 0
+    ? null
+    : tableHtml({
+        id: 'tenants',
+        title: `Tenants that need attention: ${count(all)}`,
+        heads: ['tenant', 'lists', 'failing', 'unproven', 'stale', ' complete through, UTC'],
+        rows: worst.map((line) =>
+          rowHtml(line.tenant, [
+            ...[line.lists, line.failing, line.unproven, line.stale].map(numberCell),
+            wordsCell(instant(line.completeThrough)),
+          ]),
+        ),
+        caption: `${all > worst.length ? `The worst ${count(worst.length)} of ${count(all)}. ` : ''}All of them: shopsync status --failing.`,
+        nothing: '',
+      })
+
 const eventsHtml = (lines: readonly string[]): Piece =>
   lines.length === 0
     ? null
@@ -169,10 +212,10 @@ const quarantineHtml = ({ quarantine }: OperationsData): Html =>
     nothing: 'All values were stored as the API sent them.',
   })
 
-const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
+const driftTable = ({ drift, driftSeen, driftSince }: OperationsData): Html =>
   tableHtml({
     id: 'drift',
-    title: 'Drift',
+    title: `Drift: ${count(driftSeen)} ${driftSeen === 1 ? 'kind' : 'kinds'}${driftSeen === 0 ? '' : `, ${driftSince === 0 ? 'none' : count(driftSince)} since the first load`}`,
     heads: ['resource', ' path', ' kind', ' example', ' first seen, UTC'],
     rows: drift.map((line) =>
       rowHtml(line.resource, [
@@ -188,6 +231,12 @@ const driftHtml = ({ drift, driftSeen }: OperationsData): Html =>
         : 'Fields and values that are not in the API’s documentation.',
     nothing: 'Everything the API sends is documented.',
   })
+
+/** What the first load saw is no news: it is folded until something else drifts. */
+const driftHtml = (data: OperationsData): Piece =>
+  data.driftSeen > 0 && data.driftSince === 0
+    ? html`<details class="wide"><summary>Drift: ${count(data.driftSeen)} kinds, all seen by the first load</summary>${driftTable(data)}</details>`
+    : driftTable(data)
 
 const runsHtml = ({ runs }: OperationsData): Html =>
   tableHtml({
@@ -211,7 +260,9 @@ function foreignHtml({ belongsTo }: OperationsData): Piece {
 }
 
 const bodyHtml = (data: OperationsData, draw: Draw): Html =>
-  html`${foreignHtml(data)}${incidentsHtml(data.incidents)}
+  html`<p class="headline">${headlineOf(data)}</p>
+${foreignHtml(data)}${incidentsHtml(data.incidents)}
+${troubledHtml(data)}
 ${part('Freshness', freshnessHtml(data.resources), targetsHtml(data))}
 ${part(
   'Runs',

@@ -1,5 +1,5 @@
 /**
- * The script of every page: selects a shop and a period, searches the comparison, folds long parts on a phone, copies
+ * The script of every page: selects a shop and a period, shows all of the comparison and searches it, folds long parts on a phone, copies
  * tables, and shows the numbers of the mark under the pointer. The numbers come from the table below the chart: every
  * mark has the positions of its series and category. The page works without the script.
  */
@@ -36,12 +36,19 @@ if (picks.length > 0) {
   show()
 }
 const search = document.querySelector('[data-search]')
+const showAll = document.querySelector('[data-all]')
+const uncut = () => {
+  for (const table of all('[data-searched]')) table.classList.remove('cut')
+  showAll.parentElement.hidden = true
+}
+if (showAll) showAll.addEventListener('click', uncut)
 if (search) search.addEventListener('input', () => {
   const wanted = search.value.trim().toLowerCase()
+  uncut()
   for (const row of all('[data-searched] tbody tr')) row.hidden = !row.dataset.name.includes(wanted)
 })
 for (const time of all('time[data-clock]'))
-  time.textContent += ', ' + new Date(time.dateTime).toLocaleTimeString('en-US', { hour: 'numeric', minute: '2-digit' })`
+  time.textContent += ', ' + new Date(time.dateTime).toLocaleTimeString('en-US', { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' })`
 }
 
 /** On a phone, the parts below the first answers are closed, and every table cell shows its heading. */

@@ -26,10 +26,12 @@ ${rows.length === 0 ? html`<p class="nothing">${nothing}</p>` : body}
 ${caption === '' ? null : html`<p class="caption">${caption}</p>`}</section>`
 }
 
-export const rowHtml = (head: string, cells: readonly Piece[]): Html =>
+export const rowHtml = (head: Piece, cells: readonly Piece[]): Html =>
   html`<tr><th scope="row">${head}</th>${cells}</tr>`
 
 export const numberCell = (value: number | bigint | null): Html =>
-  html`<td>${value === null ? '–' : count(value)}</td>`
+  html`<td${Number(value) === 0 ? html` class="none"` : null}>${value === null ? '–' : count(value)}</td>`
 
-export const wordsCell = (value: string): Html => html`<td class="text">${value}</td>`
+/** `tone`: a class that colors it. */
+export const wordsCell = (value: string, tone = ''): Html =>
+  html`<td class="text${tone === '' ? '' : ` ${tone}`}">${value}</td>`

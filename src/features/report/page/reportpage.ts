@@ -1,7 +1,7 @@
-/* The owner's page: three questions answered, then charts. What only an operator needs is on operationspage.ts. */
+/* The owner's page: questions answered and lists to act on, then charts. What only an operator needs is on operationspage.ts. */
+import { inReadingOrder } from '../../../../schema/figureorder.js'
 import { count, plural } from '../../../engine/base/format.js'
 import { leftOutOf } from '../amounts.js'
-import { answersOf, type Fact, periodQuestion, type QuestionAnswer } from '../answers.js'
 import type { Figure } from '../chart.js'
 import type { PeriodAnswer, ReportData, ReportScope } from '../data.js'
 import type { FigureInput } from '../figures/overmonths.js'
@@ -15,7 +15,7 @@ import {
   salesFigure,
 } from '../figures/sales.js'
 import { adviceFigure, cycleFigure } from '../figures/work.js'
-import { dayInFull, moneyText, unknownMark } from '../numberwords.js'
+import { dayInFull } from '../numberwords.js'
 import {
   advisorsRanking,
   categoriesRanking,
@@ -29,10 +29,11 @@ import {
 } from '../ranking.js'
 import { flowFigures } from '../read/gather.js'
 import { neverSynced } from '../reporttext.js'
-import type { Tone } from '../trustsentence.js'
+import { cardsHtml } from './cards.js'
 import { comparisonHtml } from './compare.js'
 import { copyButtons, type Draw, figureHtml, type Html, html, type Piece, proseHtml } from './figure.js'
 import { pageFrame } from './pageframe.js'
+import { tasksHtml } from './tasktables.js'
 
 interface PagePart {
   readonly id: string
@@ -93,24 +94,12 @@ const shopsHtml = (scope: ReportScope): Piece =>
     ? html`<details class="part" open><summary><h2>Shops</h2></summary>${scope.periods.map((answer) => rankingHtml(shopsRanking(answer), scope.id, answer.period.id, true))}</details>`
     : null
 
-/** The second question is answered for every period. */
-function questionsHtml(data: ReportData, scope: ReportScope): Piece {
-  const [trust, month, today] = answersOf(data, scope)
-  const periods = scope.periods.map((answer) =>
-    questionHtml(periodQuestion(answer, scope), scope.id, answer.period.id),
-  )
-  return [
-    trust && questionHtml(trust, scope.id),
-    periods.length > 0 ? periods : month && questionHtml(month, scope.id),
-    today && questionHtml(today, scope.id),
-  ]
-}
-
 function scopeHtml(data: ReportData, scope: ReportScope, draw: Draw, isFirst: boolean): Html {
   const input: FigureInput = { lastMonth: data.lastMonth, scope }
   const heading = data.scopes.length > 1 ? html`<h2 class="scope-title">${titleOf(scope)}</h2>` : null
   return html`<div data-scope="${scope.id}"${isFirst ? null : html` class="later"`}>${heading}
-<div class="questions">${questionsHtml(data, scope)}</div>
+${cardsHtml(data, scope)}
+${tasksHtml(scope)}
 ${isFirst ? comparisonHtml(data) : null}
 ${shopsHtml(scope)}
 ${parts.map((part) => partHtml(part, input, draw))}
@@ -159,45 +148,6 @@ export const reportPage = (data: ReportData, draw: Draw): string =>
     footer: html`Generated ${madeHtml(data)} from ${data.warehouse}. Days and months are in each shop’s time zone. The page loads nothing from the network. For what each number means: <code>shopsync dictionary</code>.`,
   })
 
-/** Shown by a sign and a word, not only by color. */
-const signs: Readonly<Record<Tone, readonly [sign: string, word: string]>> = {
-  good: ['✓', 'all good'],
-  watch: ['–', 'worth a look'],
-  bad: ['!', 'needs attention'],
-}
-
-const arrows = { up: '▲', down: '▼', level: '■' } as const
-
-const factHtml = ({ label, value, notes, trends }: Fact): Html => html`<div class="fact">
-<dt>${label}</dt><dd><b>${value}</b>${notes.map((note) => html`<span>${note}</span>`)}${trends.map(
-  ({ label, trend }) =>
-    html`<span class="trend ${trend.direction}"><i aria-hidden="true">${arrows[trend.direction]}</i> ${trend.text} <small>vs. ${label}</small></span>`,
-)}</dd></div>`
-
-const ordersHtml = ({
-  title,
-  about,
-  list,
-}: QuestionAnswer['orders'][number]): Html => html`<details class="orders"><summary>${title}</summary>
-<div class="scroll" tabindex="0" role="region" aria-label="${title}"><table class="stack"><thead><tr><th scope="col">order</th><th scope="col">shop</th><th scope="col">customer</th><th scope="col">${about}</th><th scope="col">amount</th></tr></thead>
-<tbody>${list.map(
-  (order) =>
-    html`<tr><th scope="row">${order.number}</th><td class="text">${order.shop}</td><td class="text">${order.customer}</td><td>${count(order.days)}</td><td>${order.cents === null ? unknownMark : moneyText(order.cents)}</td></tr>`,
-)}</tbody></table></div></details>`
-
-/** `period`: its id, if the answer is one of several that the reader can choose. */
-function questionHtml(answer: QuestionAnswer, scopeId: string, period?: string): Html {
-  const id = [scopeId, answer.id, period].filter((part) => part !== undefined).join('-')
-  const [sign, word] = signs[answer.tone]
-  return html`<article class="panel question ${answer.id}" aria-labelledby="${id}"${period === undefined ? null : html` data-period="${period}"`}>
-<h2 id="${id}">${answer.question}</h2>
-<p class="answer"><i class="sign ${answer.tone}" role="img" aria-label="${word}">${sign}</i><span>${answer.sentence}</span></p>
-<dl>${answer.facts.map(factHtml)}</dl>
-${answer.orders.map(ordersHtml)}
-${answer.remarks.length > 0 ? html`<details class="remarks"><summary>What this means</summary>${answer.remarks.map((remark) => html`<p>${remark}</p>`)}</details>` : null}
-</article>`
-}
-
 /** Every declared figure for the period, with what it leaves out. A new figure shows up here by itself. */
 function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
   return {
@@ -209,13 +159,11 @@ function figuresRanking({ period, amounts }: PeriodAnswer): Ranking {
     leftOut: [],
     of: 'figure',
     columns: ['Amount', 'Left out'],
-    rows: [...flowFigures]
-      .sort((a, b) => (a.label < b.label ? -1 : 1))
-      .map((figure) => {
-        const left = leftOutOf(amounts, figure)
-        const words = left > 0 && figure.leavesOut ? `${count(left)} ${figure.leavesOut.what}` : ''
-        return { name: figure.label, bar: null, cells: [cellOf(amounts, figure), { text: words }] }
-      }),
+    rows: inReadingOrder(flowFigures).map((figure) => {
+      const left = leftOutOf(amounts, figure)
+      const words = left > 0 && figure.leavesOut ? `${count(left)} ${figure.leavesOut.what}` : ''
+      return { name: figure.label, bar: null, cells: [cellOf(amounts, figure), { text: words }] }
+    }),
     nothing: 'No figures are declared.',
     isWordy: true,
   }

@@ -45,13 +45,16 @@ function outcomeCell(run: PastRun): Html {
 }
 
 export const runRow = (run: PastRun): Html =>
-  rowHtml(run.started_at === null ? unknownMark : instantInShort(run.started_at), [
-    wordsCell(run.job ?? modeText(run.mode) ?? ''),
-    outcomeCell(run),
-    wordsCell(run.took_ms === null ? unknownMark : span(run.took_ms)),
-    ...[run.requests, run.rate_limited, run.records, run.records_changed].map(numberCell),
-    ...[run.rows_upserted, run.rows_deleted].map(numberCell),
-  ])
+  rowHtml(
+    html`${run.started_at === null ? unknownMark : instantInShort(run.started_at)}<small>${run.run_id}</small>`,
+    [
+      wordsCell(run.job ?? modeText(run.mode) ?? ''),
+      outcomeCell(run),
+      wordsCell(run.took_ms === null ? unknownMark : span(run.took_ms)),
+      ...[run.requests, run.rate_limited, run.records, run.records_changed].map(numberCell),
+      ...[run.rows_upserted, run.rows_deleted].map(numberCell),
+    ],
+  )
 
 /** Runs beyond these are closed on a phone. */
 const firstShown = 12

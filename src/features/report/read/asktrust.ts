@@ -112,5 +112,20 @@ export const askDrift = (db: Db) =>
     .limit(25)
     .execute()
 
+/** How many kinds there are. */
 export const countDrift = (db: Db) =>
   db.selectFrom('sync_drift').select(sql<unknown>`count(*)`.as('all')).executeTakeFirst()
+
+/** How many of them were first seen after the first complete run of their list. */
+export const countLaterDrift = (db: Db) =>
+  db
+    .selectFrom('sync_drift as d')
+    .select(sql<unknown>`count(*)`.as('all'))
+    .where('d.first_seen_at', '>', (eb) =>
+      eb
+        .selectFrom('sync_run_cursors as c')
+        .select((of) => of.fn.min('c.finished_at').as('at'))
+        .whereRef('c.resource', '=', 'd.resource')
+        .where('c.status', '=', 'ok'),
+    )
+    .executeTakeFirst()

@@ -10,31 +10,22 @@ import { countWhere, countWithout, groupedBy, type Subject, sumKnown, sumWhere }
 export async function findingsOf(
   subject: Subject,
   { lists, unread }: ListsFound,
-  {
-    from,
-    undecidedSince,
-  }: {
-    /** The first month of the report. */
-    readonly from: string
-    /** From this day on, recommendations without a decision are followed up. */
-    readonly undecidedSince: string
-  },
+  shops: Awaited<ReturnType<typeof askShops>>,
+  /** The first month of the report. */
+  from: string,
 ) {
-  const [shops, customers, receivables, totals, payments] = await Promise.all([
-    askShops(subject),
+  const [customers, receivables, totals, payments] = await Promise.all([
     askCustomers(subject),
     askReceivables(subject),
     askTotals(subject),
     askPayments(subject),
   ])
-  const [recommendations, undecided, cycles, late] = await Promise.all([
+  const [recommendations, cycles] = await Promise.all([
     askRecommendations(subject, from),
-    askUndecided(subject, undecidedSince),
     askCycles(subject, from),
-    askLate(subject),
   ])
   const ofMoney = { customers, receivables, totals, payments }
-  return { shops, lists, unread, ...ofMoney, recommendations, undecided, cycles, late }
+  return { shops, lists, unread, ...ofMoney, recommendations, cycles }
 }
 
 export type Findings = Awaited<ReturnType<typeof findingsOf>>
@@ -65,7 +56,7 @@ export function partOf(findings: Findings, part: Part): Findings {
 
 const none: Findings = {
   ...{ shops: [], lists: [], unread: [], customers: [], receivables: [], totals: [] },
-  ...{ payments: [], recommendations: [], undecided: [], cycles: [], late: [] },
+  ...{ payments: [], recommendations: [], cycles: [] },
 }
 
 /** The findings of each tenant, in one pass: there may be hundreds of tenants. */
@@ -89,10 +80,11 @@ export const askExtent = ({ db, tenants, day }: Subject) =>
     .executeTakeFirst()
 
 /** Every shop that appears in its own table or in any row. */
-const askShops = ({ db, tenants, day }: Subject) =>
+export const askShops = ({ db, tenants, day }: Subject) =>
   db
     .selectFrom('dim_shops')
-    .select(['tenant_id', 'tenant_name', 'shop_key', 'shop_name', day('first_day').as('first_day')])
+    .select(['tenant_id', 'tenant_name', 'shop_key', 'shop_name', 'time_zone'])
+    .select(day('first_day').as('first_day'))
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
     .orderBy('shop_key')
     .execute()
@@ -114,6 +106,7 @@ const askReceivables = ({ db, tenants }: Subject) =>
     .select(['tenant_id', 'shop_key', 'bucket'])
     .select([
       countWhere(sql`balance_cents > 0`).as('owing'),
+      countWhere(sql`balance_cents is null and is_owed`).as('owing_unknown'),
       sumWhere('at_least_due_cents', sql`balance_cents is null`).as('at_least'),
       countWhere(sql`balance_cents < 0`).as('overpaid'),
     ])
@@ -165,23 +158,6 @@ const askRecommendations = ({ db, tenants, month }: Subject, from: string) =>
     .groupBy(['tenant_id', 'shop_key', 'decision', month('recommended_on')])
     .execute()
 
-/** Recommendations since a day that nobody has decided on and that were not sold later. */
-const askUndecided = ({ db, tenants }: Subject, since: string) =>
-  db
-    .selectFrom('recommendation_conversion')
-    .select(['tenant_id', 'shop_key'])
-    .select([
-      sql<unknown>`count(*)`.as('all'),
-      sumKnown('value_cents').as('value'),
-      countWithout('value_cents').as('without'),
-    ])
-    .where('decision', '=', 'undecided')
-    .where(sql<boolean>`not coalesce(sold_later, false)`)
-    .where('recommended_on', '>=', since)
-    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
-    .groupBy(['tenant_id', 'shop_key'])
-    .execute()
-
 /** The ends of `cycleBands`, in minutes. */
 const bandEnds = [480, 1440, 4320, 10_080] as const
 
@@ -209,44 +185,4 @@ const askCycles = ({ db, tenants, month }: Subject, from: string) =>
     .where('closed_on', '>=', `${from}-01`)
     .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
     .groupBy(['tenant_id', 'shop_key', month('closed_on')])
-    .execute()
-
-/** Estimates, and orders in progress past their promised time. */
-const askLate = ({ db, tenants }: Subject) =>
-  db
-    .selectFrom('work_in_progress')
-    .select(['tenant_id', 'shop_key'])
-    .select([sql<unknown>`count(*)`.as('orders'), sumKnown('sales_cents').as('sales')])
-    .where(sql<boolean>`is_late`)
-    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
-    .groupBy(['tenant_id', 'shop_key'])
-    .execute()
-
-/** How many orders a list shows with number and name. */
-const listed = 5
-
-/** `shop`: the key of one shop; undefined: all. */
-export const askLateOrders = ({ db, tenants }: Subject, shop?: string) =>
-  db
-    .selectFrom('work_in_progress')
-    .select(['number', 'shop_name', 'customer_name', 'minutes_open', 'sales_cents'])
-    .where(sql<boolean>`is_late`)
-    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
-    .$if(shop !== undefined, (query) => query.where('shop_key', '=', shop ?? ''))
-    .orderBy('minutes_open', 'desc')
-    .orderBy('repair_order_key')
-    .limit(listed)
-    .execute()
-
-export const askOverdueOrders = ({ db, tenants }: Subject, shop?: string) =>
-  db
-    .selectFrom('receivables')
-    .select(['number', 'shop_name', 'customer_name', 'days', 'balance_cents'])
-    .where('days', '>', 30)
-    .where('balance_cents', '>', 0)
-    .$if(tenants !== null, (query) => query.where('tenant_id', 'in', tenants ?? []))
-    .$if(shop !== undefined, (query) => query.where('shop_key', '=', shop ?? ''))
-    .orderBy('balance_cents', 'desc')
-    .orderBy('repair_order_key')
-    .limit(listed)
     .execute()

@@ -7,16 +7,8 @@ import receivablesFigure from '../../../../schema/figures/receivables_cents.js'
 import sales from '../../../../schema/figures/sales_cents.js'
 import workInProgress from '../../../../schema/figures/work_in_progress_cents.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
-import {
-  type Amounts,
-  addedAmounts,
-  addedTenants,
-  figureAmount,
-  leftOutOf,
-  noData,
-  withDistinct,
-} from '../amounts.js'
-import type { PaceLine, RankedShop, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
+import { type Amounts, addedAmounts, addedTenants, figureAmount, noData, withDistinct } from '../amounts.js'
+import type { PaceLine, ReceivableAge, ReportMonth, ReportScope } from '../data.js'
 import { monthInFull } from '../numberwords.js'
 import { type Findings, isOf, type Part } from './findings.js'
 import type { FigureRows } from './gather.js'
@@ -131,24 +123,41 @@ interface CoveredPart {
 /** What a shop is called, with or without its tenant's name. */
 export type ShopNames = (shopKey: string | null) => string
 
-export function shopsOf(
+/** More colors than these can't be told apart. */
+const mostColors = 8
+
+/** By shop; if there are too many, by business; if there are too many of both, not at all. */
+export function soldBy(
   rows: FigureRows,
   months: readonly ReportMonth[],
-  { part, shops: known }: Pick<CoveredPart, 'part' | 'shops'>,
-  nameOf: ShopNames,
-): RankedShop[] {
-  const shops = groupedBy(figuresOf(rows.months, part), ({ keys }) => keys.shop_key ?? '')
-  return [...shops]
-    .map(([key, of]) => {
-      const byMonth = new Map(of.map(({ keys, values }) => [keys.month ?? '', values]))
-      const own = known.filter(({ shop_key }) => shop_key === key)
-      const beginning = firstMonthOf(of, own)
-      const salesCents = months.map(({ month }) =>
-        isBefore(month, beginning) ? null : figureAmount(byMonth.get(month), sales),
+  { part, shops }: Pick<CoveredPart, 'part' | 'shops'>,
+  {
+    shopName,
+    businessName,
+  }: { readonly shopName: ShopNames; readonly businessName: (tenant: string) => string },
+): ReportScope['soldBy'] {
+  const own = figuresOf(rows.months, part)
+  const byShop = groupedBy(own, ({ keys }) => keys.shop_key ?? '')
+  const byTenant = groupedBy(own, ({ keys }) => keys.tenant_id ?? '')
+  const isByShop = byShop.size <= mostColors
+  const groups = isByShop ? byShop : byTenant
+  const of = isByShop ? 'shop' : 'business'
+  if (groups.size > mostColors || (!isByShop && groups.size < 2)) return { of, lines: [] }
+  const lines = [...groups]
+    .map(([key, rows]) => {
+      const byMonth = groupedBy(rows, ({ keys }) => keys.month ?? '')
+      const known = shops.filter(
+        ({ shop_key, tenant_id }) => (isByShop ? shop_key : String(tenant_id)) === key,
       )
-      return { key, name: nameOf(key === '' ? null : key), salesCents }
+      const beginning = firstMonthOf(rows, known)
+      const salesCents = months.map(({ month }) => {
+        const sums = addedAmounts((byMonth.get(month) ?? []).map(({ values }) => values))
+        return isBefore(month, beginning) ? null : figureAmount(sums, sales)
+      })
+      return { key, name: isByShop ? shopName(key === '' ? null : key) : businessName(key), salesCents }
     })
     .sort((a, b) => total(b.salesCents, Number) - total(a.salesCents, Number) || (a.key < b.key ? -1 : 1))
+  return { of, lines }
 }
 
 const daysIn = (month: string): number =>
@@ -157,21 +166,27 @@ const daysIn = (month: string): number =>
   )
 
 /**
- * `completeDay`: the current month is shown up to the day before. An earlier month that begins before the data does is
- * not shown: its sums would lack the first days.
+ * `completeDay`: the current month is shown up to the day before. All lines are of the same shops: an earlier month that
+ * begins before the data of one of them does is not shown.
  */
-export function paceOf(rows: FigureRows, { part, shops }: CoveredPart, completeDay: string): PaceLine[] {
-  const paced = figuresOf(
-    rows.pace.flatMap(({ days }) => days),
+export function paceOf(
+  rows: FigureRows,
+  {
     part,
-  )
+    shops,
+    isSame,
+  }: Pick<CoveredPart, 'part' | 'shops'> & { readonly isSame: (row: FigureRow) => boolean },
+  completeDay: string,
+): PaceLine[] {
+  const own = (of: readonly FigureRow[]): FigureRow[] => figuresOf(of, part).filter(isSame)
+  const paced = own(rows.pace.flatMap(({ days }) => days))
   const [first = '9999'] = [
     ...shops.flatMap(({ first_day }) => first_day ?? []),
     ...paced.flatMap(({ keys }) => keys.month ?? []),
   ].sort()
   return rows.pace.map(({ month, days }, i) => {
-    const isShown = i === 0 || isOpenSince(first, `${month}-01`)
-    const byDay = groupedBy(figuresOf(days, part), ({ keys }) => keys.month ?? '')
+    const isShown = i === 0 || shops.every(({ first_day }) => isOpenSince(first_day, `${month}-01`))
+    const byDay = groupedBy(own(days), ({ keys }) => keys.month ?? '')
     let sum = 0
     const cents = Array.from({ length: daysIn(month) }, (_, i) => {
       const day = `${month}-${String(i + 1).padStart(2, '0')}`
@@ -192,7 +207,7 @@ export function receivablesOf(findings: Findings, rows: FigureRows, part: Part):
       bucket,
       invoices: total(lines, (row) => row.owing),
       cents: figureAmount(of, receivablesFigure) ?? 0,
-      unknown: leftOutOf(of, receivablesFigure),
+      unknown: total(lines, (row) => row.owing_unknown),
       atLeastCents: total(lines, (row) => row.at_least),
       overpaid: total(lines, (row) => row.overpaid),
     }
@@ -206,7 +221,6 @@ export const standingsOf = (findings: Findings): ReportScope['standings'] =>
     salesCents: total(rows, (row) => row.sales),
   }))
 
-/** Without the lists of single orders, which are queried for each scope that is shown. */
 export function needsOf(findings: Findings, rows: FigureRows, part: Part): ReportScope['needs'] {
   const ages = receivablesOf(findings, rows, part)
   const open = amountsIn(rows.open, [], part)
@@ -223,19 +237,8 @@ export function needsOf(findings: Findings, rows: FigureRows, part: Part): Repor
       salesCents: figureAmount(open, workInProgress),
     },
     estimates: figureAmount(open, openEstimates) ?? 0,
-    late: {
-      orders: total(findings.late, (row) => row.orders),
-      salesCents: total(findings.late, (row) => row.sales),
-    },
-    lateOrders: [],
     receivables: sums(ages),
     overdue: sums(ages.filter(({ bucket }) => bucket !== '0 to 30')),
     creditCents: -(figureAmount(open, creditsFigure) ?? 0) || 0,
-    overdueOrders: [],
-    undecided: {
-      count: total(findings.undecided, (row) => row.all),
-      valueCents: total(findings.undecided, (row) => row.value),
-      withoutValue: total(findings.undecided, (row) => row.without),
-    },
   }
 }

@@ -8,7 +8,7 @@ import serviceSales from '../../../../schema/figures/service_sales_cents.js'
 import technicianHours from '../../../../schema/figures/technician_hours.js'
 import type { FigureRow } from '../../analytics/figuresql.js'
 import { type Amounts, addedAmounts, figureAmount, noData } from '../amounts.js'
-import type { PeriodAnswer, PeriodComparison, RankedLine } from '../data.js'
+import type { DayRange, PeriodAnswer, PeriodComparison, RankedLine } from '../data.js'
 import type { Findings, Part } from './findings.js'
 import { amountsIn, figuresOf, type ShopNames } from './fold.js'
 import { newerShops, type PeriodRows } from './gather.js'
@@ -17,18 +17,24 @@ import { groupedBy, isOpenSince } from './reportdays.js'
 /** With more shops than this, a table of them is no longer a ranking. */
 const mostShops = 12
 
-/** Groups of rows by a key, the largest first. */
+/** Groups of rows by a key, the largest first. Of two with the same name, each has its key behind it. */
 function ranked(
   rows: readonly FigureRow[],
   [key, name]: readonly [key: string, name: string],
   figure: DeclaredFigure,
 ): RankedLine[] {
-  return [...groupedBy(rows, ({ keys }) => keys[key] ?? '')]
-    .map(([id, of]) => ({
-      key: id === '' ? null : id,
-      name: of[0]?.keys[name] ?? '–',
-      amounts: addedAmounts(of.map(({ values }) => values)),
-    }))
+  const groups = [...groupedBy(rows, ({ keys }) => keys[key] ?? '')]
+  const names = groupedBy(groups, ([, of]) => of[0]?.keys[name] ?? '–')
+  return groups
+    .map(([id, of]) => {
+      const own = of[0]?.keys[name] ?? '–'
+      const isShared = (names.get(own)?.length ?? 0) > 1
+      return {
+        key: id === '' ? null : id,
+        name: isShared && own !== id ? `${own} (${id})` : own,
+        amounts: addedAmounts(of.map(({ values }) => values)),
+      }
+    })
     .sort(
       (a, b) =>
         (figureAmount(b.amounts, figure) ?? 0) - (figureAmount(a.amounts, figure) ?? 0) ||
@@ -36,26 +42,38 @@ function ranked(
     )
 }
 
-/** A shop counts in both periods, or in neither. */
+/** A shop counts in both periods, or in neither. `own`: the rows of the later one; `range`: the earlier one. */
+function sameShops(own: readonly FigureRow[], shops: Findings['shops'], range: DayRange) {
+  const same = shops.filter(({ first_day }) => isOpenSince(first_day, range.from, range.to))
+  const keys = new Set(same.map(({ shop_key }) => shop_key))
+  const newer = newerShops(own, shops, range)
+  const owners = new Set(newer.map(({ tenant_id }) => String(tenant_id)))
+  // Rows without a shop are compared if no shop of their tenant is left out.
+  const isSame = (row: FigureRow): boolean =>
+    row.keys.shop_key === null ? !owners.has(row.keys.tenant_id ?? '') : keys.has(row.keys.shop_key ?? null)
+  return { shops: same, isSame, newer }
+}
+
+/** The shops of the pace: those that the comparison of the current month with the one before includes; else all. */
+export function pacedShops(rows: readonly PeriodRows[], shops: Findings['shops'], part: Part) {
+  const running = rows.find(({ period }) => period.id === 'month-to-date')
+  const [before] = running?.period.compared ?? []
+  const found = running && before && sameShops(figuresOf(running.all, part), shops, before)
+  return found && found.shops.length > 0 ? found : { shops, isSame: () => true }
+}
+
 export function comparisonsOf(rows: PeriodRows, shops: Findings['shops'], part: Part): PeriodComparison[] {
   const own = figuresOf(rows.all, part)
-  return rows.period.compared.flatMap(({ words, label, from }, i) => {
+  return rows.period.compared.flatMap(({ words, label, ...range }, i) => {
     const before = figuresOf(rows.compared[i] ?? [], part)
-    const same = new Set(
-      shops.filter(({ first_day }) => isOpenSince(first_day, from)).map(({ shop_key }) => shop_key),
-    )
-    if (same.size === 0) return []
-    const newer = newerShops(own, shops, from)
-    const owners = new Set(newer.map(({ tenant_id }) => String(tenant_id)))
-    // Rows without a shop are compared if no shop of their tenant is left out.
-    const isSame = ({ keys }: FigureRow): boolean =>
-      keys.shop_key === null ? !owners.has(keys.tenant_id ?? '') : same.has(keys.shop_key ?? null)
+    const { shops: same, isSame, newer } = sameShops(own, shops, range)
+    if (same.length === 0) return []
     const sum = (of: readonly FigureRow[], counts: readonly FigureRow[] = []) =>
       amountsIn(of.filter(isSame), counts, part)
     const counts = rows.comparedCounts[i]
     return [
       {
-        ...{ words, label, shopsLeftOut: newer.length },
+        ...{ words, label, shops: same.length, shopsLeftOut: newer.length },
         now: sum(own, counts?.now),
         before: sum(before, counts?.before),
       },
@@ -97,9 +115,7 @@ function technicianLines(rows: PeriodRows, shops: Findings['shops'], part: Part)
   const technician = ['technician_key', 'technician_name'] as const
   const own = figuresOf(rows.technicians, part)
   const [compared] = rows.period.compared
-  const newer = new Set(
-    (compared ? newerShops(own, shops, compared.from) : []).map(({ shop_key }) => shop_key),
-  )
+  const newer = new Set((compared ? newerShops(own, shops, compared) : []).map(({ shop_key }) => shop_key))
   const isNewer = ({ keys }: FigureRow): boolean => newer.has(keys.shop_key ?? null)
   const moved = new Set(own.filter(isNewer).map(({ keys }) => keys.technician_key ?? null))
   const before = ranked(figuresOf(rows.techniciansBefore, part), technician, technicianHours)

@@ -5,8 +5,10 @@
 import { type DeclaredFigure, isMoment } from '../../../../schema/figure.js'
 import averageRepairOrder from '../../../../schema/figures/average_repair_order.js'
 import cars from '../../../../schema/figures/cars.js'
+import collected from '../../../../schema/figures/collected_cents.js'
 import credits from '../../../../schema/figures/credits_cents.js'
 import customers from '../../../../schema/figures/customers.js'
+import deposits from '../../../../schema/figures/deposits_cents.js'
 import effectiveLaborRate from '../../../../schema/figures/effective_labor_rate.js'
 import grossMargin from '../../../../schema/figures/gross_margin.js'
 import grossProfit from '../../../../schema/figures/gross_profit_cents.js'
@@ -38,6 +40,9 @@ const ofPeriods: readonly DeclaredFigure[] = [
   ...[effectiveLaborRate, grossProfitPerHour, newCustomers, shareLate],
 ]
 
+/** Of a single day. */
+const ofDay: readonly DeclaredFigure[] = [sales, averageRepairOrder, invoices, collected, deposits]
+
 /** Every figure of a period, including figures added later. */
 export const flowFigures = declaredFigures.filter(
   (figure) => !isMoment(figure) && figure.splits === undefined,
@@ -60,12 +65,6 @@ export const shownFigures: readonly DeclaredFigure[] = [
   ...[partsMargin, serviceSales, technicianHours],
 ]
 
-/** Distinct counts of the shops that are in both of two compared periods, by tenant. */
-interface ComparedCounts {
-  readonly now: readonly FigureRow[]
-  readonly before: readonly FigureRow[]
-}
-
 /** The values of a period: each by shop, and by what its name says. */
 export interface PeriodRows {
   readonly period: ReportPeriod
@@ -74,7 +73,11 @@ export interface PeriodRows {
   readonly distinct: readonly FigureRow[]
   /** In the order of `period.compared`. */
   readonly compared: readonly (readonly FigureRow[])[]
-  readonly comparedCounts: readonly ComparedCounts[]
+  /** Distinct counts of the shops that are in both periods, by tenant. */
+  readonly comparedCounts: readonly {
+    readonly now: readonly FigureRow[]
+    readonly before: readonly FigureRow[]
+  }[]
   readonly advisors: readonly FigureRow[]
   readonly technicians: readonly FigureRow[]
   readonly techniciansBefore: readonly FigureRow[]
@@ -87,6 +90,8 @@ export interface FigureRows {
   /** By tenant. */
   readonly distinctMonths: readonly FigureRow[]
   readonly periods: readonly PeriodRows[]
+  /** Of the last day on which a shop was open; null if there is none. */
+  readonly day: PeriodRows | null
   /** One list per month: sales by day. */
   readonly pace: readonly { readonly month: string; readonly days: readonly FigureRow[] }[]
   readonly open: readonly FigureRow[]
@@ -96,14 +101,14 @@ export interface FigureRows {
 
 const shop = ['tenant_id', 'shop_key'] as const
 
-/** The shops among these rows whose data begins after `from`. In a comparison, they are on neither side. */
+/** The shops among these rows whose data begins after the beginning of a range. In a comparison, they are on neither side. */
 export function newerShops(
   rows: readonly FigureRow[],
   shops: Findings['shops'],
-  from: string,
+  { from, to }: DayRange,
 ): Findings['shops'] {
   const present = new Set(rows.map(({ keys }) => keys.shop_key))
-  return shops.filter(({ shop_key, first_day }) => present.has(shop_key) && !isOpenSince(first_day, from))
+  return shops.filter(({ shop_key, first_day }) => present.has(shop_key) && !isOpenSince(first_day, from, to))
 }
 
 /**
@@ -115,8 +120,8 @@ async function comparedCounts(
   [period, before]: readonly [DayRange, DayRange],
   { all, distinct: counted }: Pick<PeriodRows, 'all' | 'distinct'>,
   shops: Findings['shops'],
-): Promise<ComparedCounts> {
-  const newer = newerShops(all, shops, before.from)
+) {
+  const newer = newerShops(all, shops, before)
   const owners = new Map(
     newer.flatMap(({ tenant_id }) => (tenant_id === null ? [] : [[String(tenant_id), tenant_id]])),
   )
@@ -135,29 +140,37 @@ async function comparedCounts(
   }
 }
 
+/** `figures`: of the period, and of those it is compared with. */
+async function comparedRows(
+  subject: Subject,
+  period: ReportPeriod,
+  [own, before]: readonly [readonly DeclaredFigure[], readonly DeclaredFigure[]],
+  shops: Findings['shops'],
+) {
+  const { tenants } = subject
+  const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[] = shop) =>
+    askFigures(subject, figures, { by, tenants, from, to })
+  const compared: (readonly FigureRow[])[] = []
+  for (const range of period.compared) compared.push(await ask([...before, ...distinct], range))
+  const found = { all: await ask(own, period), distinct: await ask(distinct, period, ['tenant_id']) }
+  const counts: PeriodRows['comparedCounts'][number][] = []
+  for (const range of period.compared)
+    counts.push(await comparedCounts(subject, [period, range], found, shops))
+  return { period, ...found, compared, comparedCounts: counts }
+}
+
 async function periodRows(
   subject: Subject,
   period: ReportPeriod,
   shops: Findings['shops'],
 ): Promise<PeriodRows> {
   const { tenants } = subject
-  const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[] = shop) =>
+  const ask = (figures: readonly DeclaredFigure[], { from, to }: DayRange, by: readonly string[]) =>
     askFigures(subject, figures, { by, tenants, from, to })
-  const compared: (readonly FigureRow[])[] = []
-  for (const range of period.compared) compared.push(await ask([...ofPeriods, ...distinct], range))
   const [before] = period.compared
   const technician = [...shop, 'technician_key', 'technician_name']
-  const own = {
-    all: await ask(flowFigures, period),
-    distinct: await ask(distinct, period, ['tenant_id']),
-  }
-  const counts: ComparedCounts[] = []
-  for (const range of period.compared) counts.push(await comparedCounts(subject, [period, range], own, shops))
   return {
-    period,
-    ...own,
-    compared,
-    comparedCounts: counts,
+    ...(await comparedRows(subject, period, [flowFigures, ofPeriods], shops)),
     advisors: await ask(ofAdvisors, period, [...shop, 'advisor_key', 'advisor_name']),
     technicians: await ask([technicianHours], period, technician),
     techniciansBefore: before ? await ask([technicianHours], before, technician) : [],
@@ -167,14 +180,22 @@ async function periodRows(
 }
 
 /**
- * From the month `from` on. `paced`: months whose sales are shown by day. `shops`: with the days on which their data
- * begins.
+ * From the month `from` on. `day`: the last day on which a shop was open. `paced`: months whose sales are shown by day.
+ * `shops`: with the days on which their data begins.
  */
 export async function figureRows(
   subject: Subject,
-  from: string,
-  periods: readonly ReportPeriod[],
-  paced: readonly string[],
+  {
+    from,
+    periods,
+    day,
+    paced,
+  }: {
+    readonly from: string
+    readonly periods: readonly ReportPeriod[]
+    readonly day: ReportPeriod | null
+    readonly paced: readonly string[]
+  },
   shops: Findings['shops'],
 ): Promise<FigureRows> {
   const { tenants } = subject
@@ -196,6 +217,11 @@ export async function figureRows(
     months: await askFigures(subject, [...ofPeriods, ...distinct], { ...since, by: [...shop, 'month'] }),
     distinctMonths: await askFigures(subject, distinct, { ...since, by: ['tenant_id', 'month'] }),
     periods: found,
+    day: day && {
+      ...(await comparedRows(subject, day, [[...ofDay, ...distinct], ofDay], shops)),
+      // A day is too short to compare people.
+      ...{ advisors: [], technicians: [], techniciansBefore: [], categories: [], costBands: [] },
+    },
     pace,
     open: await askFigures(subject, ofNow, now),
     receivables: await askFigures(subject, [receivables], { ...now, by: [...shop, 'bucket'] }),

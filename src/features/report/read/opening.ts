@@ -33,6 +33,10 @@ export interface ReportOptions {
   readonly synced?: readonly string[]
   /** `sync.exceptTenants`. */
   readonly exceptTenants?: readonly Int64[]
+  /** `report.contacts`: whether phones and e-mail addresses are shown. */
+  readonly contacts?: boolean
+  /** `report.waitingForParts`. */
+  readonly waitingForParts?: readonly string[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
   /** null: all. */

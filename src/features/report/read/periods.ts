@@ -22,14 +22,15 @@ function firstDays(month: string, days: number): DayRange {
   return { from, to: end < to ? end : to }
 }
 
-const questions: Readonly<Record<PeriodId, readonly [name: string, question: string]>> = {
-  'last-month': ['Last month', 'How was last month?'],
-  'month-to-date': ['This month so far', 'How is this month going?'],
-  'last-12-months': ['Last 12 months', 'How were the last 12 months?'],
-}
+const questions: Readonly<Record<Exclude<PeriodId, 'yesterday'>, readonly [name: string, question: string]>> =
+  {
+    'last-month': ['Last month', 'How was last month?'],
+    'month-to-date': ['This month so far', 'How is this month going?'],
+    'last-12-months': ['Last 12 months', 'How were the last 12 months?'],
+  }
 
 const period = (
-  id: PeriodId,
+  id: keyof typeof questions,
   range: DayRange,
   label: string,
   compared: ReportPeriod['compared'],

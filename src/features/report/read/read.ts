@@ -9,28 +9,33 @@ import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
 import { dayOf, endDay } from '../../analytics/shopday.js'
 import { openIncidents } from '../../health/openincidents.js'
 import type { ReportData } from '../data.js'
-import { askExtent, findingsOf } from './findings.js'
+import { askExtent, askShops, findingsOf } from './findings.js'
 import { figureRows, shownFigures } from './gather.js'
+import { askOpenDays, lastOpenDay, rangeOfOpenDays } from './opendays.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
 import { paceMonths, periodsOf } from './periods.js'
 import { monthsOf } from './reportdays.js'
-import { tenantsAndScopes } from './scopes.js'
+import { canChoose, tenantsAndScopes } from './scopes.js'
+import { ShopClock } from './shopclock.js'
+import { tasksOf } from './tasks.js'
+import { withNames } from './tenantnames.js'
 import { completeDay } from './trust.js'
 
-/** How long recommendations without a decision are followed up. */
+/** How long recommendations that weren't sold are followed up. */
 const followedMicros = 90n * 86_400_000_000n
 
 /** The views that the queries read, besides those of the figures. */
 const asked: readonly string[] = [
   ...new Set([
-    ...['customer_value', 'cycle_times', 'dim_shops', 'dim_tenants', 'orders', 'payments_check'],
+    ...['appointment_load', 'customer_value', 'cycle_times', 'dim_customers', 'dim_shops', 'dim_tenants'],
+    ...['orders', 'payments_check'],
     ...['receivables', 'recommendation_conversion', 'totals_check', 'work_in_progress'],
     ...shownFigures.map(({ relation }) => relation.name),
   ]),
 ].sort()
 
 /** Names of people and places aren't figures. */
-const ofFigures = asked.filter((name) => name !== 'dim_shops' && name !== 'dim_tenants')
+const ofFigures = asked.filter((name) => !name.startsWith('dim_'))
 
 export async function readReport(options: ReportOptions): Promise<ReportData> {
   const { label, timeZone, nowMicros } = options
@@ -47,9 +52,12 @@ async function figuresOf(
   options: ReportOptions,
   today: string,
 ): Promise<Pick<ReportData, 'belongsTo' | 'months' | 'lastMonth' | 'periods' | 'scopes' | 'tenants'>> {
-  const { warehouse, nowMicros } = options
+  const { warehouse, nowMicros, timeZone, contacts = false, waitingForParts = [] } = options
+  const madeAt = fromMicros(nowMicros)
   const first = (await askExtent(subject))?.first ?? null
-  const reached = completeDay(found.lists, nowMicros)
+  const { shops, lists } = withNames(await askShops(subject), found.lists)
+  const clocks = new ShopClock(shops, timeZone, nowMicros)
+  const reached = completeDay(lists, clocks, madeAt)
   const months = monthsOf({ first, today, completeDay: reached })
   const whole = months.findLastIndex(({ isPartial }) => !isPartial)
   const lastMonth = whole === -1 ? null : whole
@@ -57,15 +65,19 @@ async function figuresOf(
   const periods = periodsOf(calendar)
   const last = (months[lastMonth ?? months.length - 1] ?? { month: today.slice(0, 7) }).month
   const from = months[0]?.month ?? last
-  const findings = await findingsOf(subject, found, {
-    from,
-    undecidedSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
+  const findings = await findingsOf(subject, { ...found, lists }, shops, from)
+  const openDays = await askOpenDays(subject, rangeOfOpenDays(reached))
+  const day = lastOpenDay(openDays, today)
+  const rows = await figureRows(subject, { from, periods, day, paced: paceMonths(calendar) }, shops)
+  const tasks = await tasksOf(subject, clocks, {
+    ...{ contacts, waitingForParts, byShop: canChoose(findings) },
+    toSellSince: fromMicros(nowMicros - followedMicros).slice(0, 10),
   })
-  const rows = await figureRows(subject, from, periods, paceMonths(calendar), findings.shops)
   const incidents = await openIncidents(warehouse, held.db)
   const trusted = { ...rule, incidents, belongsTo, restsOn: restsOn(ofFigures, warehouse) }
-  const scene = { ...trusted, subject, findings, rows, months, last, completeDay: reached }
-  return { belongsTo, months, lastMonth, periods, ...(await tenantsAndScopes(scene)) }
+  const ofMonths = { findings, rows, months, last, completeDay: reached }
+  const scene = { ...trusted, ...ofMonths, clocks, madeAt, openDays, tasks }
+  return { belongsTo, months, lastMonth, periods, ...tenantsAndScopes(scene) }
 }
 
 /** Which lists the report's figures depend on: the resources whose rows these views show. */

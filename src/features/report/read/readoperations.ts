@@ -9,10 +9,10 @@ import { readFreshness } from '../../targets/freshnessplan.js'
 import { stretchedBound } from '../../targets/stretchedbound.js'
 import { stretchedText } from '../../targets/words.js'
 import type { OperationsData } from '../operationsdata.js'
-import { askDrift, askQuarantine, askRuns, countDrift } from './asktrust.js'
+import { askDrift, askQuarantine, askRuns, countDrift, countLaterDrift } from './asktrust.js'
 import { type OpenedWarehouse, type ReportOptions, withData } from './opening.js'
 import { groupedBy, numberFrom } from './reportdays.js'
-import { byResource } from './trust.js'
+import { byResource, troubledTenants } from './trust.js'
 
 const daysShown = 30
 const runsShown = 8
@@ -32,6 +32,9 @@ const nothingYet = {
     quarantine: [],
     drift: [],
     driftSeen: 0,
+    driftSince: 0,
+    nextRun: null,
+    troubled: { all: 0, worst: [] },
   },
 } as const
 
@@ -72,7 +75,10 @@ async function stateOf(
   { held: { db }, belongsTo, found }: OpenedWarehouse,
   { warehouse, tenants, nowMicros }: ReportOptions,
 ): Promise<
-  Omit<OperationsData, 'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events' | 'targets' | 'stretched'>
+  Omit<
+    OperationsData,
+    'madeAt' | 'warehouse' | 'isEmpty' | 'runs' | 'events' | 'targets' | 'stretched' | 'nextRun'
+  >
 > {
   const runs = await askRuns(db, `${dayAfter(nowMicros, 1 - daysShown)}T00:00:00.000000Z`)
   const quarantine = await askQuarantine(db, tenants)
@@ -82,6 +88,7 @@ async function stateOf(
     incidents: await openIncidents(warehouse, db, { tenants, resources: null }),
     days: runDays(runs, nowMicros),
     resources: byResource(found.lists),
+    troubled: troubledTenants(found.lists),
     quarantine: quarantine.map((row) => ({
       resource: row.resource,
       reason: row.reason ?? '',
@@ -97,19 +104,35 @@ async function stateOf(
       firstSeenAt: row.first_seen_at ?? '',
     })),
     driftSeen: numberFrom((await countDrift(db))?.all),
+    driftSince: numberFrom((await countLaterDrift(db))?.all),
   }
+}
+
+/** When the scheduler's next job is due; its table is another feature's, and missing in an older warehouse. */
+async function askNextRun(warehouse: Warehouse, nowMicros: bigint): Promise<string | null> {
+  if (!(await warehouse.has('sync_jobs'))) return null
+  const row = await warehouse.read((db) =>
+    db
+      .withTables<{ sync_jobs: { planned_at: string | null } }>()
+      .selectFrom('sync_jobs')
+      .select((eb) => eb.fn.min('planned_at').as('next'))
+      .where('planned_at', '>', fromMicros(nowMicros))
+      .executeTakeFirst(),
+  )
+  return row?.next ?? null
 }
 
 async function runsAndEvents(
   warehouse: Warehouse,
   { tenants, exceptTenants = [], targets, synced = [], nowMicros }: ReportOptions,
-): Promise<Pick<OperationsData, 'runs' | 'events' | 'targets' | 'stretched'>> {
+): Promise<Pick<OperationsData, 'runs' | 'events' | 'targets' | 'stretched' | 'nextRun'>> {
   const chosen = { tenants, resources: null }
   const runs = await readRuns({ warehouse, last: runsShown, onlyFailed: false, ...chosen, nowMicros })
   const events = heardText(await readEventsStatus(warehouse, nowMicros, chosen), nowMicros)
   const stretched = await stretchedBound(warehouse, targets)
   return {
     runs,
+    nextRun: await askNextRun(warehouse, nowMicros),
     events: events === '' ? [] : events.split('\n').map((line) => line.trim()),
     targets:
       targets && (await warehouse.has('sync_delays'))

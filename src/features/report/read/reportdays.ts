@@ -54,9 +54,24 @@ export function groupedBy<T>(rows: readonly T[], of: (row: T) => string): Map<st
  */
 const latestBeginning = '03'
 
-/** Whether a shop's data covers a period from its beginning. */
-export const isOpenSince = (firstDay: string | null, from: string): boolean =>
-  firstDay !== null && (firstDay <= from || firstDay <= `${from.slice(0, 8)}${latestBeginning}`)
+/** Whether a shop's data covers a period, up to but not including the day `to`, from its beginning. */
+export const isOpenSince = (firstDay: string | null, from: string, to = '9999'): boolean =>
+  firstDay !== null &&
+  (firstDay <= from || (firstDay <= `${from.slice(0, 8)}${latestBeginning}` && firstDay < to))
+
+/** The day this many days later; earlier if the number is negative. */
+export const daysLater = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+
+/** All days from the first one up to, but not including, the last one. */
+export const daysBetween = (from: string, to: string): string[] => {
+  const days: string[] = []
+  for (let day = from; day < to; day = daysLater(day, 1)) days.push(day)
+  return days
+}
+
+/** 0 is Sunday. */
+export const weekdayOf = (day: string): number => new Date(`${day}T00:00:00Z`).getUTCDay()
 
 const numberOfMonth = (month: string): number =>
   Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7)) - 1

@@ -3,9 +3,9 @@
  */
 import sales from '../../../../schema/figures/sales_cents.js'
 import { figureAmount, noAmounts } from '../amounts.js'
-import type { NamedOrder, ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
+import type { ReportData, ReportMonth, ReportScope, TenantLine } from '../data.js'
 import type { ListHealth } from './asktrust.js'
-import { askLateOrders, askOverdueOrders, byTenant, type Findings, type Part, partOf } from './findings.js'
+import { byTenant, type Findings, type Part, partOf } from './findings.js'
 import {
   adviceByMonth,
   cyclesOf,
@@ -16,13 +16,16 @@ import {
   paceOf,
   receivablesOf,
   type ShopNames,
-  shopsOf,
+  soldBy,
   standingsOf,
 } from './fold.js'
-import { comparisonsOf, periodAmounts, periodAnswer } from './foldperiod.js'
+import { comparisonsOf, pacedShops, periodAmounts, periodAnswer } from './foldperiod.js'
 import type { FigureRows } from './gather.js'
-import { groupedBy, isOpenSince, monthsLater, numberFrom, type Subject } from './reportdays.js'
-import { completeDay, isWalked, type TrustRule, trustIn } from './trust.js'
+import { type askOpenDays, projectionIn } from './opendays.js'
+import { groupedBy, isOpenSince, monthsLater } from './reportdays.js'
+import type { ShopClock } from './shopclock.js'
+import { tasksIn, type tasksOf } from './tasks.js'
+import { completeDay, isProven, isWalked, type TrustRule, trustIn } from './trust.js'
 
 /** With more tenants than this, the page compares them, and --tenant shows the figures of one. */
 const mostTenants = 6
@@ -31,16 +34,23 @@ const mostShops = 12
 
 /** What all scopes of a report share. */
 interface Scene extends TrustRule {
-  readonly subject: Subject
   readonly findings: Findings
   readonly rows: FigureRows
   readonly months: readonly ReportMonth[]
   readonly last: string
   /** All days before it are complete. */
   readonly completeDay: string
+  readonly clocks: ShopClock
+  readonly madeAt: string
+  readonly openDays: Awaited<ReturnType<typeof askOpenDays>>
+  readonly tasks: Awaited<ReturnType<typeof tasksOf>>
 }
 
-export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, 'scopes' | 'tenants'>> {
+/** Whether businesses or shops can be chosen. */
+export const canChoose = ({ lists, shops }: Pick<Findings, 'lists' | 'shops'>): boolean =>
+  new Set(lists.map(({ tenant_id }) => String(tenant_id))).size <= mostTenants && shops.length > 1
+
+export function tenantsAndScopes(scene: Scene): Pick<ReportData, 'scopes' | 'tenants'> {
   const { lists: all, shops } = scene.findings
   const ids = [...groupedBy(all, ({ tenant_id }) => String(tenant_id)).keys()]
   const [only] = ids
@@ -58,8 +68,7 @@ export async function tenantsAndScopes(scene: Scene): Promise<Pick<ReportData, '
       if (own.length > 1 && shops.length <= mostShops)
         parts.push(...own.flatMap(({ shop_key }) => (shop_key ? [{ tenant: id, shop: shop_key }] : [])))
     }
-  const scopes: ReportScope[] = []
-  for (const part of parts) scopes.push(await scopeOf(scene, part))
+  const scopes = parts.map((part) => scopeOf(scene, part))
   return { scopes, tenants: ids.length === 1 ? [] : lines }
 }
 
@@ -94,21 +103,12 @@ function spanOf(months: readonly ReportMonth[], { shops }: Findings): ReportMont
   }))
 }
 
-async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
-  const { subject, findings: all, rows, months, completeDay: until } = scene
+function scopeOf(scene: Scene, part: Part): ReportScope {
+  const { findings: all, rows, months, completeDay: until } = scene
   const findings = partOf(all, part)
   const { lists, shops } = findings
-  const tenants = part.tenant === undefined ? subject.tenants : [lists[0]?.tenant_id ?? 0]
   const nameOf = shopNames(all, part.tenant === undefined)
-  const orders = { ...subject, tenants }
   const place = { part, shops, beginning: firstMonthOf(figuresOf(rows.months, part), shops) }
-  const lateOrders = (await askLateOrders(orders, part.shop)).map(
-    ({ minutes_open, sales_cents, ...order }): NamedOrder =>
-      named(order, Math.floor(numberFrom(minutes_open) / 1440), sales_cents),
-  )
-  const overdueOrders = (await askOverdueOrders(orders, part.shop)).map(
-    ({ days, balance_cents, ...order }): NamedOrder => named(order, numberFrom(days), balance_cents),
-  )
   const groups = groupedBy(lists, ({ tenant_id }) => String(tenant_id))
   return {
     id: part.shop === undefined ? (part.tenant ?? 'all') : `shop-${part.shop}`,
@@ -116,59 +116,64 @@ async function scopeOf(scene: Scene, part: Part): Promise<ReportScope> {
     title: titleOf(all, part),
     shops: shops.length,
     shopsWithoutInvoices: shops.filter(({ first_day }) => first_day === null).length,
+    businesses: {
+      all: groups.size,
+      complete: [...groups.values()].filter((of) => isProven(of, scene.restsOn)).length,
+    },
     trust: trustIn(findings, scene),
-    behind: [...groups.values()].filter((of) => isBehind(of, scene.last, scene.nowMicros)).length,
+    behind: [...groups.values()].filter((of) => isBehind(of, scene)).length,
     span: spanOf(months, findings),
     months: monthAmounts(rows, months, place),
     advice: adviceByMonth(findings, months, place.beginning),
     cycles: cyclesOf(findings, months),
-    byShop: shopsOf(rows, months, place, nameOf),
+    soldBy: soldBy(rows, months, place, { shopName: nameOf, businessName: (id) => tenantName(all, id) }),
+    day: rows.day && periodAnswer(rows.day, findings, part, nameOf),
     periods: rows.periods.map((of) => periodAnswer(of, findings, part, nameOf)),
-    pace: paceOf(rows, place, until),
+    ...runningMonth(scene, part, shops, until),
     receivables: receivablesOf(findings, rows, part),
     standings: part.shop === undefined ? standingsOf(findings) : [],
-    needs: { ...needsOf(findings, rows, part), lateOrders, overdueOrders },
+    needs: needsOf(findings, rows, part),
+    tasks: tasksIn(scene.tasks, part, nameOf),
   }
 }
 
-const named = (
-  {
-    number,
-    shop_name,
-    customer_name,
-  }: { readonly number: unknown; readonly shop_name: string | null; readonly customer_name: string | null },
-  days: number,
-  cents: unknown,
-): NamedOrder => ({
-  number: String(number ?? '–'),
-  shop: shop_name ?? '–',
-  customer: customer_name ?? '–',
-  days,
-  cents: cents === null ? null : numberFrom(cents),
-})
-
-/** Whether a tenant's data ends before the last month shown. */
-function isBehind(lists: readonly ListHealth[], last: string, nowMicros: bigint): boolean {
-  const walked = lists.filter(isWalked)
-  if (walked.some(({ complete_through }) => complete_through === null)) return true
-  return walked.length > 0 && oldestDay(walked, nowMicros) < `${monthsLater(last, 1)}-01`
+/** The current month so far, and what it comes to. */
+function runningMonth(
+  { rows, openDays }: Scene,
+  part: Part,
+  shops: Findings['shops'],
+  completeDay: string,
+): Pick<ReportScope, 'pace' | 'projection'> {
+  const paced = pacedShops(rows.periods, shops, part)
+  const all = projectionIn(rows, openDays, { part, shops, completeDay })
+  const pace = projectionIn(rows, openDays, { part, shops, completeDay, isSame: paced.isSame })
+  return {
+    pace: paceOf(rows, { part, ...paced }, completeDay),
+    projection: all && pace && { all, pace },
+  }
 }
 
-const oldestDay = (rows: readonly ListHealth[], nowMicros: bigint): string =>
-  rows.map((row) => completeDay([row], nowMicros)).sort()[0] ?? ''
+/** Whether a tenant's data ends before the last month shown. */
+function isBehind(lists: readonly ListHealth[], { last, clocks, madeAt }: Scene): boolean {
+  const walked = lists.filter(isWalked)
+  if (walked.some(({ complete_through }) => complete_through === null)) return true
+  const days = walked.map((row) => completeDay([row], clocks, madeAt)).sort()
+  return days[0] !== undefined && days[0] < `${monthsLater(last, 1)}-01`
+}
 
 function tenantLine(scene: Scene, id: string, findings: Findings): TenantLine {
   const { rows } = scene
   const part = { tenant: id }
   const [shown] = rows.periods
   const needs = needsOf(findings, rows, part)
+  const late = tasksIn(scene.tasks, part, () => '').find((list) => list.id === 'late')
   return {
     id,
     name: tenantName(findings, id),
     trust: trustIn(findings, scene),
     amounts: shown ? periodAmounts(shown, findings.shops, part) : noAmounts,
     comparison: shown && comparisonsOf(shown, findings.shops, part)[0],
-    late: needs.late.orders,
+    late: late?.count ?? 0,
     overdueCents: needs.overdue.cents,
   }
 }

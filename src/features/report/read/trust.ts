@@ -1,15 +1,15 @@
 /* How far the data of some tenants can be trusted, from the health of its lists and the rows of `totals_check`. */
 import { count, isOlderThan } from '../../../engine/base/format.js'
-import { fromMicros, toMicros } from '../../../engine/base/timestamp.js'
 import { sourceLabel } from '../../../engine/warehouse/sourceidentity.js'
 import type { BelongsTo } from '../../../shell/belongingwords.js'
 import type { HealthRule } from '../../health/cursorhealth.js'
 import type { Incident } from '../../health/incident.js'
 import type { TrustAnswer, VerdictShown } from '../data.js'
-import type { ResourceFreshness } from '../operationsdata.js'
+import type { OperationsData, ResourceFreshness } from '../operationsdata.js'
 import type { ListHealth } from './asktrust.js'
 import type { Findings } from './findings.js'
 import { groupedBy, numberFrom } from './reportdays.js'
+import type { ShopClock } from './shopclock.js'
 
 /** When a list needs attention, and what else the figures depend on. */
 export interface TrustRule extends HealthRule {
@@ -21,6 +21,16 @@ export interface TrustRule extends HealthRule {
 
 /** Lists that are walked: those of granted tenants and of resources that the API offers. */
 export const isWalked = ({ state }: ListHealth): boolean => state !== 'revoked' && state !== 'unavailable'
+
+/** Whether the lists behind the figures have been read completely. */
+export const isProven = (lists: readonly ListHealth[], restsOn: ReadonlySet<string>): boolean =>
+  lists.every(
+    (list) =>
+      !restsOn.has(list.resource) ||
+      !isWalked(list) ||
+      list.completeness === 'proven' ||
+      list.completeness === 'repaired',
+  )
 
 const shown: readonly VerdictShown[] = ['proven', 'repaired', 'listed', 'unproven']
 
@@ -124,14 +134,13 @@ export function trustIn(
   }
 }
 
-/** In the latest time zone on earth, a day ends this long after it ends in UTC. */
-const latestZoneMicros = 43_200_000_000n
-
-/** The newest day that the data reaches. A tenant that is behind is shown separately and doesn't hold up the others. */
-export function completeDay(lists: readonly ListHealth[], nowMicros: bigint): string {
+/**
+ * The newest day that the data reaches: all days before it are over in every shop. A tenant that is behind is shown
+ * separately and doesn't hold up the others.
+ */
+export function completeDay(lists: readonly ListHealth[], clocks: ShopClock, now: string): string {
   const instants = lists.filter(isWalked).flatMap((row) => row.complete_through ?? [])
-  const newest = instants.sort().at(-1)
-  return fromMicros((newest === undefined ? nowMicros : toMicros(newest)) - latestZoneMicros).slice(0, 10)
+  return clocks.dayOf(instants.sort().at(-1) ?? now)
 }
 
 /** Freshness by resource. */
@@ -148,4 +157,28 @@ export function byResource(lists: readonly ListHealth[]): ResourceFreshness[] {
       quarantined: rows.reduce((all, row) => all + row.quarantined, 0),
     }))
     .sort((a, b) => a.resource.localeCompare(b.resource, 'en'))
+}
+
+/** With more of them, the page shows the worst. */
+const worstShown = 10
+
+/** The tenants whose lists fail, are unproven or stale. */
+export function troubledTenants(lists: readonly ListHealth[]): OperationsData['troubled'] {
+  const groups = groupedBy(lists.filter(isWalked), ({ tenant_id }) => String(tenant_id))
+  const lines = [...groups.values()].flatMap((rows) => {
+    const inState = (state: ListHealth['state']): number => rows.filter((row) => row.state === state).length
+    const oldest = oldestBy(rows, (row) => row.complete_through)
+    const line = {
+      tenant: oldest?.tenant_name ?? '',
+      lists: rows.length,
+      failing: inState('failed'),
+      unproven: inState('unproven'),
+      stale: inState('stale') + inState('never'),
+      completeThrough: oldest?.complete_through ?? null,
+    }
+    return line.failing + line.unproven + line.stale > 0 ? [line] : []
+  })
+  const rank = (line: (typeof lines)[number]): number => 1e6 * line.failing + 1e3 * line.unproven + line.stale
+  const worst = lines.sort((a, b) => rank(b) - rank(a) || (a.tenant < b.tenant ? -1 : 1)).slice(0, worstShown)
+  return { all: lines.length, worst }
 }

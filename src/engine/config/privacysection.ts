@@ -4,9 +4,9 @@ import { derivedTables } from '../../../schema/index.js'
 import type { Resource } from '../../../schema/resource.js'
 import { columnsRead } from '../../../schema/viewreads.js'
 import { views } from '../../../schema/views/index.js'
-import { type Treatment, treatmentOf, treatments } from '../model/privacy.js'
 import { choice, type Resources, secret, section, type TableLister, whole } from './leaf.js'
 import { type Problem, unknownKey } from './problems.js'
+import { type Treatment, treatmentOf, treatments } from './treatment.js'
 
 const words = '"keep", "hash" or "drop"'
 
@@ -16,7 +16,7 @@ const shortest = 32
 const makeKey = 'Type openssl rand -base64 32, and keep the key where the secret of the API is'
 
 /** The bytes of a key; undefined if the text isn't base64. */
-export const keyOf = (text: string): Buffer | undefined =>
+export const privacyKey = (text: string): Buffer | undefined =>
   /^[A-Za-z0-9+/_-]+={0,2}$/.test(text.trim()) ? Buffer.from(text.trim(), 'base64') : undefined
 
 export const privacy = (resources: Resources, tablesOf: TableLister) => {
@@ -25,7 +25,7 @@ export const privacy = (resources: Resources, tablesOf: TableLister) => {
   )
   const columns = (of: { readonly name: string }) =>
     z
-      .record(z.string(), treatment, { error: 'an object such as {"email": "hash"}' })
+      .record(z.string(), treatment, { error: 'an object such as {"email": "keep"}' })
       .optional()
       .describe(`How columns of ${of.name} are stored.`)
   const tables = Object.values(resources).flatMap((of) =>
@@ -42,28 +42,18 @@ export const privacy = (resources: Resources, tablesOf: TableLister) => {
         .optional()
         .meta({
           description:
-            'The key of the pseudonyms: base64 of 32 bytes or more, needed as soon as a column is hashed. Whoever has it can find out whose pseudonym one is.',
+            'The key of the pseudonyms: base64 of 32 bytes or more, needed as soon as a column is hashed. Anyone who has it can find out whose pseudonym one is.',
           examples: ['${SHOPSYNC_PRIVACY_KEY}', { file: '/run/secrets/shopsync-privacy' }],
         }),
       keyVersion: whole(1, 999)
         .default(1)
         .describe(
-          'The number in every pseudonym. Raise it by one with a new key: the lists are then read whole once.',
+          'The number in every pseudonym. Raise it by one with a new key: the lists are then read in full once.',
         ),
       ...(Object.fromEntries(tables) as Record<string, ReturnType<typeof columns>>),
     },
     'Which columns are kept out of the warehouse, by table and column (docs/privacy.md).',
   )
-}
-
-interface Document {
-  readonly privacy: {
-    readonly preset: 'none' | 'pseudonymous'
-    readonly key?: string | { readonly file: string } | undefined
-  }
-  readonly resources: Readonly<
-    Record<string, { readonly columns?: Readonly<Record<string, string>> | undefined } | undefined>
-  >
 }
 
 /** The treatments in a checked section, by table. */
@@ -75,7 +65,6 @@ export const treatmentsIn = (chosen: object): Readonly<Record<string, Readonly<R
   ) as Record<string, Record<string, Treatment>>
 
 type ListedTable = ReturnType<TableLister>[number]
-type ListedColumn = ListedTable['columns'][number]
 
 /** What derived tables and views are made of, by table. */
 function computedWith(): Map<string, Set<string>> {
@@ -95,7 +84,7 @@ const holdsTogether =
 /** Why a column can't be treated that way. */
 function wrongTreatment(
   table: ListedTable,
-  column: ListedColumn,
+  column: ListedTable['columns'][number],
   treatment: Treatment,
   computed: ReadonlySet<string> | undefined,
 ): string | undefined {
@@ -118,7 +107,18 @@ const derivedReads = (table: string, column: string): boolean =>
 
 /** A misspelled column would be stored in a way that nobody chose. */
 export function privacyProblems(
-  { privacy: chosen, resources: settings }: Document,
+  {
+    privacy: chosen,
+    resources: settings,
+  }: {
+    readonly privacy: {
+      readonly preset: 'none' | 'pseudonymous'
+      readonly key?: string | { readonly file: string } | undefined
+    }
+    readonly resources: Readonly<
+      Record<string, { readonly columns?: Readonly<Record<string, string>> | undefined } | undefined>
+    >
+  },
   tablesOf: TableLister,
   resources: Resources,
 ): Problem[] {
@@ -157,10 +157,10 @@ export function privacyProblems(
 }
 
 /** The columns that the configuration adds to a resource's own table. */
-export const promotedColumns = (
+const promotedColumns = (
   { undeclared }: Pick<Resource, 'undeclared'>,
   columns: Readonly<Record<string, string>>,
-): ListedColumn[] =>
+): ListedTable['columns'][number][] =>
   Object.entries(columns).map(([name, kind]) => ({
     name,
     kind,
@@ -169,11 +169,11 @@ export const promotedColumns = (
     }),
   }))
 
-function keyProblems({ key }: Document['privacy']): Problem[] {
+function keyProblems({ key }: Parameters<typeof privacyProblems>[0]['privacy']): Problem[] {
   const path = 'privacy.key'
   const expected = `base64 of ${shortest} bytes or more, since a column is hashed`
   if (key === undefined) return [{ path, found: 'nothing', expected, hint: makeKey }]
-  const bytes = typeof key === 'string' ? keyOf(key) : undefined
+  const bytes = typeof key === 'string' ? privacyKey(key) : undefined
   if (bytes && bytes.length >= shortest) return []
   const found = bytes ? `one of ${bytes.length} bytes` : 'a text that is not base64 (not shown)'
   return [{ path, found, expected, hint: makeKey }]

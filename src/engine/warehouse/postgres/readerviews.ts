@@ -6,6 +6,7 @@
  * `security_barrier`: without it, a cheap function in a condition is called with the rows of others before they are left
  * out. Row-level security was judged worse: a table's owner is exempt from it, or else blind in a program that counts.
  */
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../database.js'
@@ -14,20 +15,9 @@ import type { LiveReader, ReaderStore, ReaderView, RunStatement, ViewTrouble } f
 const quote = pg.escapeIdentifier
 const literal = pg.escapeLiteral
 
-/** The comment by which we know a schema as ours. */
-export const readerMark = (tables: string): string => `shopsync reader of ${tables}`
-
-interface RoleFacts {
-  readonly is_super: boolean
-  readonly sees_all: boolean
-  readonly is_owner: boolean
-  readonly members: readonly string[]
-  readonly may_create: boolean
-  /** null: there is no schema of that name. */
-  readonly mark: string | null
-  readonly has_schema: boolean
-  readonly is_us: boolean
-}
+/** The comment by which we know a schema as ours. What its views are made of comes after it. */
+const readerMark = (tables: string): string => `shopsync reader of ${tables}`
+const markedWith = sql`split_part(obj_description(n.oid, 'pg_namespace'), ', views ', 1)`
 
 /** Roles whose members see everything, whatever the tables say. Not every server has all of them. */
 const allSeeing = [
@@ -37,33 +27,36 @@ const allSeeing = [
   'pg_execute_server_program',
 ]
 
-async function factsOf(db: Db, role: string, run: RunStatement): Promise<RoleFacts | undefined> {
-  const asked = sql<RoleFacts>`select r.rolsuper as is_super, r.rolbypassrls as sees_all,
+async function factsOf(db: Db, role: string, run: RunStatement) {
+  const asked = sql<{
+    readonly is_super: boolean
+    readonly sees_all: boolean
+    readonly is_owner: boolean
+    readonly members: readonly string[]
+    readonly may_create: boolean
+    /** null: there is no schema of that name. */
+    readonly mark: string | null
+    readonly has_schema: boolean
+    readonly is_us: boolean
+  }>`select r.rolsuper as is_super, r.rolbypassrls as sees_all,
       pg_has_role(r.oid, current_user, 'member') as is_owner, r.rolname = current_user as is_us,
       array(select m.rolname::text from pg_roles m where m.rolname = any(${allSeeing}::text[])
         and pg_has_role(r.oid, m.oid, 'member') order by 1) as members,
       has_database_privilege(current_database(), 'create') as may_create,
-      n.oid is not null as has_schema, obj_description(n.oid, 'pg_namespace') as mark
+      n.oid is not null as has_schema, ${markedWith} as mark
     from pg_roles r left join pg_namespace n on n.nspname = r.rolname where r.rolname = ${role}`
   return (await run(asked.compile(db))).rows[0]
-}
-
-interface Right {
-  readonly what: string
-  readonly statement: string
 }
 
 /**
  * What the role may do with our tables and views, by itself, through a role that it is a member of, or because everyone
  * may. Its own schema doesn't count.
  */
-async function rightsOn(
-  db: Db,
-  role: string,
-  schemas: readonly string[],
-  run: RunStatement,
-): Promise<Right[]> {
-  const asked = sql<Right>`with named as (select oid, nspname, nspacl, nspowner from pg_namespace
+async function rightsOn(db: Db, role: string, schemas: readonly string[], run: RunStatement) {
+  const asked = sql<{
+    readonly what: string
+    readonly statement: string
+  }>`with named as (select oid, nspname, nspacl, nspowner from pg_namespace
         where nspname = any(${[...schemas]}::text[])),
       found as (
         select format('schema %I', n.nspname) as what, a.grantee
@@ -139,15 +132,13 @@ async function textOf(db: Db, run: RunStatement, expression: string): Promise<st
 const ownName = (db: Db, run: RunStatement): Promise<string> => textOf(db, run, 'current_user')
 const databaseName = (db: Db, run: RunStatement): Promise<string> => textOf(db, run, 'current_database()')
 
-interface LiveColumnRow {
-  readonly schema: string
-  readonly view: string
-  readonly column: string
-  readonly type: string
-}
-
-async function columnsIn(db: Db, schemas: readonly string[], run: RunStatement): Promise<LiveColumnRow[]> {
-  const asked = sql<LiveColumnRow>`select n.nspname as schema, c.relname as view, a.attname as column,
+async function columnsIn(db: Db, schemas: readonly string[], run: RunStatement) {
+  const asked = sql<{
+    readonly schema: string
+    readonly view: string
+    readonly column: string
+    readonly type: string
+  }>`select n.nspname as schema, c.relname as view, a.attname as column,
       format_type(a.atttypid, a.atttypmod) as type
     from pg_namespace n join pg_class c on c.relnamespace = n.oid and c.relkind = 'v'
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -166,7 +157,7 @@ function impersonal(name: string, all: ReadonlySet<string>, type: string): strin
 function viewText(
   from: string,
   name: string,
-  columns: readonly LiveColumnRow[],
+  columns: LiveColumns,
   { role, tenants, isPersonal, views }: LiveReader & { readonly views: ReadonlyMap<string, ReaderView> },
 ): string {
   const all = new Set(columns.map(({ column }) => column))
@@ -180,23 +171,30 @@ function viewText(
   return `create view ${quote(role)}.${quote(name)} with (security_barrier) as select ${selected.join(', ')} from ${quote(from)}.${quote(name)}${where}`
 }
 
-const byView = (rows: readonly LiveColumnRow[]): Map<string, LiveColumnRow[]> => {
-  const found = new Map<string, LiveColumnRow[]>()
+type LiveColumns = Awaited<ReturnType<typeof columnsIn>>
+
+const byView = (rows: LiveColumns): Map<string, LiveColumns> => {
+  const found = new Map<string, LiveColumns>()
   for (const row of rows) found.set(row.view, [...(found.get(row.view) ?? []), row])
   return found
 }
 
 /** Views without tenants are shown whole only if they say nothing about any. */
-const isShown = (
-  name: string,
-  columns: readonly LiveColumnRow[],
-  views: ReadonlyMap<string, ReaderView>,
-): boolean => columns.some(({ column }) => column === 'tenant_id') || views.get(name)?.isForAll === true
+const isShown = (name: string, columns: LiveColumns, views: ReadonlyMap<string, ReaderView>): boolean =>
+  columns.some(({ column }) => column === 'tenant_id') || views.get(name)?.isForAll === true
 
 export const readerStore = (db: Db, tables: string, views: string): ReaderStore => {
   const dropping = async (role: string, run: RunStatement): Promise<string[]> => {
     const there = new Set((await columnsIn(db, [role], run)).map(({ view }) => view))
     return [...there].map((view) => `drop view ${quote(role)}.${quote(view)}`)
+  }
+  /** The statements that make its views, and a digest of them. */
+  const texts = (rows: LiveColumns, reader: LiveReader, declared: ReadonlyMap<string, ReaderView>) => {
+    const shown = [...byView(rows)].filter(([name, columns]) => isShown(name, columns, declared))
+    const made = shown.map(([name, columns]) =>
+      viewText(views, name, columns, { ...reader, views: declared }),
+    )
+    return { shown, made, digest: createHash('sha256').update(made.join('\n')).digest('hex').slice(0, 12) }
   }
   return {
     obstacle: (run, role) => obstacle(db, { tables, views }, run, role),
@@ -208,18 +206,26 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
             .filter(([name, columns]) => schema !== views || isShown(name, columns, declared))
             .map(([name, columns]) => [name, columns.map(({ column, type }) => [column, type])]),
         )
-      return of(views) !== of(reader.role)
+      if (of(views) !== of(reader.role)) return true
+      // What readers may see of a column changes with the program.
+      const { digest } = texts(
+        rows.filter(({ schema }) => schema === views),
+        reader,
+        declared,
+      )
+      const comment = sql<{ text: string | null }>`select obj_description(oid, 'pg_namespace') as text
+        from pg_namespace where nspname = ${reader.role}`
+      return !(await run(comment.compile(db))).rows[0]?.text?.endsWith(digest)
     },
     make: async (run, reader, declared) => {
       const schema = quote(reader.role)
       const old = await dropping(reader.role, run)
-      const found = byView(await columnsIn(db, [views], run))
-      const shown = [...found].filter(([name, columns]) => isShown(name, columns, declared))
+      const { shown, made, digest } = texts(await columnsIn(db, [views], run), reader, declared)
       const statements = [
         `create schema if not exists ${schema}`,
-        `comment on schema ${schema} is ${literal(readerMark(tables))}`,
+        `comment on schema ${schema} is ${literal(`${readerMark(tables)}, views ${digest}`)}`,
         ...old,
-        ...shown.map(([name, columns]) => viewText(views, name, columns, { ...reader, views: declared })),
+        ...made,
         `grant usage on schema ${schema} to ${schema}`,
         ...shown.map(([name]) => `grant select on ${schema}.${quote(name)} to ${schema}`),
       ]
@@ -227,8 +233,8 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
       return shown.length
     },
     drop: async (run, role) => {
-      const facts = sql<{ mark: string | null }>`select obj_description(oid, 'pg_namespace') as mark
-        from pg_namespace where nspname = ${role}`
+      const facts = sql<{ mark: string | null }>`select ${markedWith} as mark
+        from pg_namespace n where n.nspname = ${role}`
       const [found] = (await run(facts.compile(db))).rows
       if (found?.mark !== readerMark(tables)) return
       await run(
@@ -244,6 +250,6 @@ export async function readersOf(db: Db, tables: string, view: string, run: RunSt
     from pg_depend p join pg_rewrite r on p.classid = 'pg_rewrite'::regclass and r.oid = p.objid
     join pg_class d on d.oid = r.ev_class join pg_namespace n on n.oid = d.relnamespace
     where p.refclassid = 'pg_class'::regclass and p.refobjid = to_regclass(${view}) and d.oid <> p.refobjid
-      and obj_description(n.oid, 'pg_namespace') = ${readerMark(tables)}`
+      and ${markedWith} = ${readerMark(tables)}`
   return (await run(asked.compile(db))).rows.map(({ name }) => name)
 }
