@@ -67,7 +67,9 @@ export function markCustomer({ store }: Sandbox, tenant: number): MarkedCustomer
     const whole = {
       ...(personal ? marked(base, shape) : base),
       ...(personal && { undocumented: mark(`${resource}_extra`), nested: { deep: mark('deep') } }),
-      ...(personal && resource !== 'notes' && resource !== 'past_recommendations' && { integrator_tags: [tag(entity, id)] }),
+      ...(personal &&
+        resource !== 'notes' &&
+        resource !== 'past_recommendations' && { integrator_tags: [tag(entity, id)] }),
     }
     records.set(resource, [...(records.get(resource) ?? []), id])
     store.put(tenant, resource, { ...whole, updated_at: '2026-02-03T04:05:06Z' })
@@ -139,8 +141,9 @@ export async function everything(address: Address): Promise<string> {
 }
 
 /** Where the marker is. */
-export const leaks = async (address: Address): Promise<string[]> =>
-  [...new Set((await everything(address)).match(new RegExp(`${marker}[\\w-]*`, 'g')) ?? [])]
+export const leaks = async (address: Address): Promise<string[]> => [
+  ...new Set((await everything(address)).match(new RegExp(`${marker}[\\w-]*`, 'g')) ?? []),
+]
 
 /** All rows of records, those of other customers and tenants whole, of the forgotten one's without personal columns. */
 export async function books(address: Address, { tenant, records }: MarkedCustomer): Promise<unknown> {
@@ -178,7 +181,8 @@ export async function whereIs(address: Address): Promise<string[]> {
   for (const { table } of await warehouse.dialect.catalog.liveColumns())
     for (const row of await rowsOf(warehouse, table).catch(() => []))
       for (const [name, value] of Object.entries(row))
-        if (JSON.stringify(value)?.includes(marker)) found.push(`${table}.${name} ${row['id'] ?? ''} ${row['path'] ?? ''}`)
+        if (JSON.stringify(value)?.includes(marker))
+          found.push(`${table}.${name} ${row['id'] ?? ''} ${row['path'] ?? ''}`)
   await warehouse.close()
   return [...new Set(found)]
 }

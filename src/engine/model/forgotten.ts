@@ -105,7 +105,10 @@ export function forgetPlans(
         resource.forgettable === true ||
         all.some((one) => linksOf(one, 'self').some((link) => refersTo(link, one, resource)))
       const links = { self: linksOf(resource, 'self'), other: linksOf(resource, 'other') }
-      const places = new HiddenPlaces(resource, new Map(columns.map(([name, nulls]) => [name, dropped(nulls)])))
+      const places = new HiddenPlaces(
+        resource,
+        new Map(columns.map(([name, nulls]) => [name, dropped(nulls)])),
+      )
       return [resource.name, { resource, tables, isEntered, ...links, columns: new Map(columns), places }]
     }),
   )
@@ -177,7 +180,8 @@ export function compileForget(
   const tables = plan ? placesOf(plan) : []
   const [insideTable] = inside ? placesOf(inside) : []
   const [root] = tables
-  const shared = (root && plan?.other.map(({ column, of = '' }) => ({ of, at: placeOf(root.table, column) }))) ?? []
+  const shared =
+    (root && plan?.other.map(({ column, of = '' }) => ({ of, at: placeOf(root.table, column) }))) ?? []
   return (page, set) => {
     const own = set.records.get(resource.name) ?? noRecords
     const hidden = new Set<Value>()

@@ -7,7 +7,14 @@ import { field, type Int64, type Kind, kinds, type Resource } from '../../../sch
 import { Bug, Stop } from '../base/errors.js'
 import { noPrivacy, type Privacy } from '../config/treatment.js'
 import { compileFlatten } from './flatten/flatten.js'
-import { compileForget, type Forgotten, type ForgetPlan, type ForgottenSets, forgetPlans, noneForgotten } from './forgotten.js'
+import {
+  compileForget,
+  type ForgetPlan,
+  type Forgotten,
+  type ForgottenSets,
+  forgetPlans,
+  noneForgotten,
+} from './forgotten.js'
 import { historyName, historyTable } from './historytable.js'
 import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
 import type { Model, ResourceModel } from './resourcemodel.js'

@@ -60,7 +60,10 @@ type KeptToken = CompiledQuery<{
 const compiled = { state: new WeakMap<Db, KeptToken>(), page: new WeakMap<Db, KeptToken>() }
 
 /** Of a page's commit, also how often the sets of forgotten records have changed: an older program's lease lacks that. */
-function keptToken(dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>, of: keyof typeof compiled): KeptToken {
+function keptToken(
+  dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>,
+  of: keyof typeof compiled,
+): KeptToken {
   const known = compiled[of].get(dialect.db)
   if (known) return known
   const token = heldToken(dialect)

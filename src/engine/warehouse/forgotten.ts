@@ -13,7 +13,6 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toJson } from '../base/printjson.js'
 import { type ForgetLink, type ForgetPlan, type PageForgotten, refersTo, rowsGo } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
-import { historyNames } from "../model/registry.js"
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Reader } from './cursors.js'
 import { type Db, readJson, rootTable } from './database.js'
@@ -30,7 +29,8 @@ type Source = Reader & {
 export async function readForgottenRecords(warehouse: Source, tenantId?: Int64): Promise<void> {
   const { forgotten, list } = warehouse.model
   const live = await warehouse.read(() => warehouse.dialect.catalog.liveColumns())
-  forgotten.histories = historyNames({ list }).filter((name) => live.some(({ table }) => table === name))
+  const names = list.flatMap(({ resource }) => historyName(resource) ?? [])
+  forgotten.histories = names.filter((name) => live.some(({ table }) => table === name))
   await warehouse.read(async (db) => {
     const lease = await db
       .selectFrom('sync_lease')
@@ -38,7 +38,9 @@ export async function readForgottenRecords(warehouse: Source, tenantId?: Int64):
       .where('name', '=', 'run')
       .executeTakeFirst()
     const generation = lease?.forgotten ?? 0
-    let query = db.selectFrom('sync_forgotten_records').select(['tenant_id', 'resource', 'record_id', 'state'])
+    let query = db
+      .selectFrom('sync_forgotten_records')
+      .select(['tenant_id', 'resource', 'record_id', 'state'])
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
     const found = new Map<Int64, Map<string, Map<Int64, boolean>>>()
     if (tenantId !== undefined) found.set(tenantId, new Map())

@@ -22,7 +22,10 @@ function refuseBoth(options: Invocation['options'], one: string, others: readonl
   }
   const other = isGiven(one) ? others.find(isGiven) : undefined
   if (other !== undefined)
-    throw wrong(`Found --${one} and --${other}, expected one of them`, `Type shopsync forget without --${other}`)
+    throw wrong(
+      `Found --${one} and --${other}, expected one of them`,
+      `Type shopsync forget without --${other}`,
+    )
 }
 
 function customersOf({ options }: Pick<Invocation, 'options'>, tenantId: Int64): Person[] {

@@ -60,7 +60,10 @@ export async function checkPersons(
   const isKnown = async ({ tenantId, id }: Person): Promise<boolean> => {
     const isThere = (table: string, column: string): Promise<boolean> =>
       warehouse.read(async (db) => {
-        const query = db.selectFrom(rootTable({ name: table })).select('tenant_id').limit(1)
+        const query = db
+          .selectFrom(rootTable({ name: table }))
+          .select('tenant_id')
+          .limit(1)
         const here = query.where('tenant_id', '=', tenantId).where(column as 'id', '=', id)
         return (await here.executeTakeFirst()) !== undefined
       })
@@ -72,10 +75,13 @@ export async function checkPersons(
   }
   for (const person of persons)
     if (!(await isKnown(person)))
-      throw new Stop(`The warehouse has no ${subject.resource.singular} ${person.id} of tenant ${person.tenantId}`, {
-        exitCode: 2,
-        hint: `Expected an id of ${subject.resource.name}; after a sync it is there, unless the source does not have it`,
-      })
+      throw new Stop(
+        `The warehouse has no ${subject.resource.singular} ${person.id} of tenant ${person.tenantId}`,
+        {
+          exitCode: 2,
+          hint: `Expected an id of ${subject.resource.name}; after a sync it is there, unless the source does not have it`,
+        },
+      )
 }
 
 /** Runs the statements, and counts the rows that they changed, by table. */
@@ -113,7 +119,9 @@ export async function countForgotten(
           const statements = new ForgetStatements(warehouse.db, model, person.tenantId)
           await enter({ session, statements, subject: subjectOf(model) }, begun(person, now({ clock })))
           for (const plan of all) {
-            const part = await session.run(statements.next(plan, person.id, undefined, Number.MAX_SAFE_INTEGER))
+            const part = await session.run(
+              statements.next(plan, person.id, undefined, Number.MAX_SAFE_INTEGER),
+            )
             const ids = part.rows.map(({ record_id }) => record_id)
             for (let i = 0; i < ids.length; i += recordsAtOnce)
               await run(warehouse, session, statements.emptying(plan, ids.slice(i, i + recordsAtOnce)), {
@@ -182,12 +190,20 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
       enter({ session, subject, statements: statementsFor(receipt.tenant_id) }, receipt),
     )
   const emptied: Receipt[] = []
-  const { left, elsewhere } = await warehouse.dialect.erase([...tables, 'sync_quarantine', 'sync_drift'], async () => {
-    for (const receipt of receipts) emptied.push(await empty({ ...deps, warehouse }, subject, receipt))
-  })
+  const { left, elsewhere } = await warehouse.dialect.erase(
+    [...tables, 'sync_quarantine', 'sync_drift'],
+    async () => {
+      for (const receipt of receipts) emptied.push(await empty({ ...deps, warehouse }, subject, receipt))
+    },
+  )
   const done: Receipt[] = []
   for (const receipt of emptied) {
-    const ended = { ...receipt, done_at: now(deps), traces_left: left, elsewhere: `${elsewhere}; ${elsewhereToo}` }
+    const ended = {
+      ...receipt,
+      done_at: now(deps),
+      traces_left: left,
+      elsewhere: `${elsewhere}; ${elsewhereToo}`,
+    }
     await warehouse.write([statementsFor(receipt.tenant_id).keepReceipt(subject, ended)])
     record?.(ended)
     done.push(ended)
@@ -196,7 +212,8 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
   return done
 }
 
-const tablesOfPlans = (plans: readonly ForgetPlan[]): string[] => plans.flatMap(({ columns }) => [...columns.keys()])
+const tablesOfPlans = (plans: readonly ForgetPlan[]): string[] =>
+  plans.flatMap(({ columns }) => [...columns.keys()])
 
 /** Empties everything of one customer, dependents first. What is done is in the receipt, should it be cut short. */
 async function empty(

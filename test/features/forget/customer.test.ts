@@ -54,10 +54,20 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       person.update()
       await run('sync')
       const marks = await leaks(address)
-      for (const word of ['first_name', 'tag', 'customers_extra', 'quarantined', 'deep', 'comment', 'response_text'])
+      for (const word of [
+        'first_name',
+        'tag',
+        'customers_extra',
+        'quarantined',
+        'deep',
+        'comment',
+        'response_text',
+      ])
         expect(marks.join(' '), word).toContain(`-${word}-`)
       const before = await books(address, person)
-      const counts = JSON.parse(await done(...forget.slice(0, 5), '--dry-run', '--json')) as { tables: object[] }
+      const counts = JSON.parse(await done(...forget.slice(0, 5), '--dry-run', '--json')) as {
+        tables: object[]
+      }
       expect(await leaks(address)).toEqual(marks)
       const { receipts } = JSON.parse(await done(...forget, '--json')) as {
         receipts: { tables: object[]; kept: object[] }[]
@@ -88,7 +98,9 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       const proven = JSON.parse((await run('sync', '--json')).stdout) as {
         cursors: { completeness: string; status: string }[]
       }
-      expect(new Set(proven.cursors.map(({ completeness }) => completeness))).toEqual(new Set(['proven', 'listed']))
+      expect(new Set(proven.cursors.map(({ completeness }) => completeness))).toEqual(
+        new Set(['proven', 'listed']),
+      )
       const copied = join(scratch(), 'copy.db')
       await done('copy', '--to', `sqlite:${copied}`)
       expect(await leaks({ url: `sqlite:${copied}`, schema: '' })).toEqual([])
