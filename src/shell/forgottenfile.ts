@@ -7,10 +7,12 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } f
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Int64 } from '../../schema/resource.js'
 import { describeError, Stop } from '../engine/base/errors.js'
+import { plural } from '../engine/base/format.js'
 import { parseId } from '../engine/base/int64.js'
 import { toJson } from '../engine/base/printjson.js'
 import { configName } from '../engine/config/load.js'
-import type { Receipt } from '../engine/warehouse/forgotten.js'
+import { type Receipt, storedReceipts } from '../engine/warehouse/forgotten.js'
+import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { Invocation } from './command.js'
 
 /** One line: a receipt, when the work begins and when it is done; or that a customer was let back in. */
@@ -22,6 +24,71 @@ export const forgottenFile = ({ globals, io }: Pick<Invocation, 'globals' | 'io'
   const config = configName({ file: globals.config, environment: io.environment })
   return join(dirname(resolve(io.workingDirectory, config)), 'forgotten.jsonl')
 }
+
+/** The customers who were forgotten, as far as the warehouse and the file know. */
+export interface ForgottenCustomers {
+  readonly file: string
+  readonly amount: number
+  /** The work was cut short. */
+  readonly unfinished: readonly string[]
+  /** The file has them, and the warehouse doesn't: it may come from a backup. */
+  readonly missing: readonly string[]
+  /** Lines of the file that can't be read. */
+  readonly unreadable: readonly number[]
+}
+
+/** undefined if nobody was forgotten. `isForgetting`: that is being done now. */
+export async function compareForgotten(
+  warehouse: Warehouse,
+  file: string,
+  isForgetting = false,
+): Promise<ForgottenCustomers | undefined> {
+  const receipts = await storedReceipts(warehouse)
+  const { persons, unreadable } = readForgottenFile(file)
+  if (receipts.length + persons.length + unreadable.length === 0) return undefined
+  const name = (tenantId: Int64, id: Int64): string => `${tenantId}/${id}`
+  const known = new Set(receipts.map((one) => name(one.tenant_id, one.customer_id)))
+  const open = isForgetting ? [] : receipts.filter(({ done_at }) => done_at === null)
+  return {
+    file,
+    amount: known.size,
+    unfinished: open.map((one) => name(one.tenant_id, one.customer_id)),
+    missing: persons.map(({ tenantId, id }) => name(tenantId, id)).filter((one) => !known.has(one)),
+    unreadable,
+  }
+}
+
+/** What needs attention about them, and what to type; one line each. */
+export function forgottenTroubles({ file, unfinished, missing, unreadable }: ForgottenCustomers): {
+  readonly found: string
+  readonly hint: string
+}[] {
+  const [first = ''] = unfinished
+  const [tenant, customer] = first.split('/')
+  const all = [
+    missing.length > 0 && {
+      found: `${file} lists forgotten customers that the warehouse does not know as such: ${missing.slice(0, 20).join(', ')}. If it comes from a backup, they are back`,
+      hint: `Type shopsync forget --replay ${file}; if they belong to another source, delete their lines`,
+    },
+    unfinished.length > 0 && {
+      found: `Customers were not forgotten to the end: ${unfinished.slice(0, 20).join(', ')}`,
+      hint: `Type shopsync forget --tenant ${tenant} --customer ${customer} --yes`,
+    },
+    unreadable.length > 0 && {
+      found: `Line ${unreadable.slice(0, 20).join(', ')} of ${file} names no tenant_id and customer_id`,
+      hint: 'Expected lines that shopsync forget has written: correct them, or take the file from a backup',
+    },
+  ]
+  return all.filter((trouble) => trouble !== false)
+}
+
+export const customerTroubles = (found: ForgottenCustomers | undefined): string[] =>
+  found ? forgottenTroubles(found).map(({ found: text, hint }) => `${text}. ${hint}`) : []
+
+export const customersText = (found: ForgottenCustomers | undefined): string =>
+  found && found.amount > 0
+    ? `\nForgotten: ${plural(found.amount, 'customer')} (table sync_forgotten_records; listed in ${found.file})`
+    : ''
 
 /** The line is on the disk when this returns. */
 export function recordForgotten(file: string, line: ForgottenLine): void {

@@ -163,7 +163,7 @@ export async function books(address: Address, { tenant, records }: MarkedCustome
         const kept = columns.filter(
           (column) =>
             column.name !== '_extra' &&
-            column.name !== '_name' &&
+            column.computedBy !== '_name' &&
             (!column.personal || column.personal.who === 'staff'),
         )
         return [Object.fromEntries(kept.map((column) => [column.name, row[column.name]]))]

@@ -6,7 +6,7 @@
  */
 import { derivedTables } from '../../../schema/index.js'
 import type { Field, Int64, Resource } from '../../../schema/resource.js'
-import type { FlatPage, Tuple, Value } from './flatten/batch.js'
+import type { FlatPage, PageForgotten, Tuple, Value } from './flatten/batch.js'
 import { nameColumn } from './flatten/recordname.js'
 import { type HiddenColumn, HiddenPlaces } from './privacy.js'
 import { type Column, derivedTable, placeOf, type Table, tablesOf } from './table.js'
@@ -112,17 +112,6 @@ export function forgetPlans(
       return [resource.name, { resource, tables, isEntered, ...links, columns: new Map(columns), places }]
     }),
   )
-}
-
-/** What the commit of a page has to do with the sets, and how to prepare it again. */
-export interface PageForgotten {
-  readonly generation: Int64
-  /** Records that are forgotten with one that is, and aren't known yet. */
-  readonly entering: readonly Int64[]
-  /** Records of others that refer to a forgotten one: it isn't only theirs any more. */
-  readonly sharing: readonly Int64[]
-  /** Prepares the page with the sets as they are then. Absent if it can't differ. */
-  readonly again?: () => FlatPage
 }
 
 const noRecords: ReadonlyMap<Int64, boolean> = new Map()

@@ -6,7 +6,7 @@
 import type { CompiledQuery } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
-import type { PageForgotten } from '../model/forgotten.js'
+import type { PageForgotten } from '../model/flatten/batch.js'
 import type { Db } from './database.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'

@@ -2,16 +2,15 @@
  * The lease: one run writes at a time (docs/architecture.md, What else the engine rests on). openlease.ts claims it for
  * commands that write; fence.ts checks its token in every commit.
  */
-import { sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import type { Clock, Stamps } from '../base/clock.js'
 import { Bug, Retry, Stop } from '../base/errors.js'
 import { addMicros, fromMicros, toMicros } from '../base/timestamp.js'
 import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
-import type { Db } from './database.js'
 import type { Dialect } from './dialect.js'
 import { checkFence } from './fence.js'
+import { anyForgotten } from './forgotten.js'
 import { isDead, thisMachine } from './holderprocess.js'
 import { storeMeta } from './meta.js'
 import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
@@ -183,12 +182,6 @@ interface Claimed extends Fence {
   readonly stamps?: { readonly from: bigint; readonly until: bigint } | undefined
 }
 
-/** Part of a statement, as `storedSettings`. A lease that was made anew, such as that of a copy, hasn't counted changes. */
-const anyForgotten = (db: Db, { isBare }: LeaseRequest) =>
-  isBare
-    ? sql<Int64 | null>`null`
-    : db.selectFrom('sync_forgotten_records').select('tenant_id').limit(1).$castTo<Int64 | null>()
-
 async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Promise<Claimed> {
   const { db, server } = dialect
   await session.run(
@@ -207,7 +200,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
     .select([
       server.as('server'),
       storedSettings(db, rowSettings).as('row_settings'),
-      anyForgotten(db, claim).as('any_forgotten'),
+      anyForgotten(db, claim.isBare === true).as('any_forgotten'),
     ])
     .where('name', '=', 'run')
   const [holder] = (await session.run(row.compile())).rows

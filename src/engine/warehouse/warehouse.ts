@@ -22,8 +22,9 @@ import { countRowsOf, type Db } from './database.js'
 import type { Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
 import { driftName } from './drift.js'
-import { checkFence, wasPreparedBefore } from './fence.js'
-import { ForgetStatements, readForgottenRecords } from './forgotten.js'
+import { checkFence } from './fence.js'
+import { ofForgotten } from './forgetstatements.js'
+import { preparingAgain } from './forgotten.js'
 import { InterferedTables } from './interference.js'
 import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
 import type { RowSettings } from './oneconfiguration.js'
@@ -81,13 +82,6 @@ class Opened {
       this.retryPolicy.trying(() => dialect.catalog.interferences(names)),
     )
   }
-}
-
-/** Another thread may store the page: it gets no functions. */
-function withoutAgain({ forgotten }: EncodedPage): Pick<EncodedPage, 'forgotten'> {
-  if (!forgotten) return {}
-  const { again: _, ...rest } = forgotten
-  return { forgotten: rest }
 }
 
 export class Warehouse implements Reader {
@@ -234,32 +228,8 @@ export class Warehouse implements Reader {
   }
 
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
-  async apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
-    for (let { page } = batch; ; ) {
-      try {
-        return await this.#apply({ ...batch, page })
-      } catch (error) {
-        const again = wasPreparedBefore(error) ? await this.#prepareAgain(batch, page) : undefined
-        if (again === undefined) throw error
-        page = again
-      }
-    }
-  }
-
-  /** The page without what was forgotten since. undefined if it can't be prepared again. */
-  async #prepareAgain(key: CursorKey, page: EncodedPage): Promise<EncodedPage | undefined> {
-    const { tenantId } = key
-    await readForgottenRecords(this, tenantId)
-    const again = page.forgotten?.again
-    if (again) return this.encode(again(), key)
-    const { generation = 0, records } = this.model.forgotten.tenants.get(tenantId) ?? {}
-    return records?.size === 0 ? { ...page, forgotten: { generation, entering: [], sharing: [] } } : undefined
-  }
-
-  #ofForgotten({ tenantId, resource, page }: Omit<Batch, 'fence'>): CompiledQuery[] {
-    const { forgets } = this.#resource(resource)
-    if (!forgets || !page.forgotten) return []
-    return new ForgetStatements(this.db, this.model, tenantId).ofPage(forgets, page.forgotten)
+  apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
+    return preparingAgain(this, batch, (page) => this.#apply({ ...batch, page }))
   }
 
   async #apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
@@ -268,9 +238,14 @@ export class Warehouse implements Reader {
     const to = batchTables(resource, this.model.embedded)
     const drift = batch.page.drift.filter((entry) => !reported.has(driftName(entry)))
     const readBack = await this.interfered.ask()
-    const page = { ...batch.page, drift, ...withoutAgain(batch.page) }
-    const statements = [...batch.statements, ...this.#ofForgotten(batch)]
-    const fresh = { ...batch, statements, fence: this.#fence, page, ...(readBack.size > 0 && { readBack }) }
+    const forgotten = ofForgotten(this, resource, batch)
+    const fresh = {
+      ...batch,
+      statements: [...batch.statements, ...forgotten.statements],
+      fence: this.#fence,
+      page: { ...batch.page, drift, ...forgotten.page },
+      ...(readBack.size > 0 && { readBack }),
+    }
     const applied = await storeStorable({ dialect: this.dialect, to, batch: fresh }, (rest) =>
       this.#store(to, rest),
     )

@@ -10,13 +10,9 @@ import type { Model } from '../../engine/model/resourcemodel.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { now } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import {
-  type Emptying,
-  ForgetStatements,
-  type Receipt,
-  readForgottenRecords,
-  storedReceipts,
-} from '../../engine/warehouse/forgotten.js'
+import { ForgetStatements } from '../../engine/warehouse/forgetstatements.js'
+import { type Receipt, readForgottenRecords, storedReceipts } from '../../engine/warehouse/forgotten.js'
+import type { Emptying } from '../../engine/warehouse/forgottenrows.js'
 import { notRemoved } from '../../engine/warehouse/interference.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
 import type { Session } from '../../engine/warehouse/transaction.js'

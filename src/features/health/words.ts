@@ -5,6 +5,7 @@ import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
 import { modeText } from '../../engine/run/runreport.js'
 import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingwords.js'
+import { customersText, customerTroubles } from '../../shell/forgottenfile.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
@@ -56,7 +57,7 @@ export function statusText(
     failing ? '' : freshnessStatusText(report.freshness),
     report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
-    forgotten(report),
+    forgotten(report) + customersText(report.forgotten_customers),
     next(whole, troubled),
   ])
   return `${text}\n`
@@ -123,8 +124,10 @@ const lostTenants = ({ tenants }: StatusReport): string[] =>
   tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
 
 /** The snapshot and the report, if the last attempt failed. */
-const worksText = ({ failed_works: failed }: StatusReport): string[] =>
-  failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
+const worksText = ({ failed_works: failed, forgotten_customers: customers }: StatusReport): string[] => [
+  ...failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`),
+  ...customerTroubles(customers),
+]
 
 /** The open incidents that no other line mentions. */
 function untold(report: StatusReport, troubled: readonly CursorHealth[]): readonly Incident[] {

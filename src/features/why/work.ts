@@ -15,7 +15,7 @@ import { flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
-import { readForgottenThere } from '../../engine/warehouse/forgotten.js'
+import { forgottenSince, readForgottenThere } from '../../engine/warehouse/forgotten.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -51,6 +51,8 @@ export interface Told {
   readonly event?: LastEvent | UnreadableInbox | null
   /** Ended versions of the record, newest first; empty if none are kept. */
   readonly versions: readonly EndedVersion[]
+  /** Since when it belongs to a forgotten customer: earlier versions were erased. Absent if it does not. */
+  readonly erased_since?: string
   /** The record that the row belongs to, as the source has it now. */
   readonly source:
     | {
@@ -244,6 +246,7 @@ async function tell(
     event: await lastEventOf(inbox, { ...cursor, id }),
   }))
   const event = heard && isUnreadable(heard) ? heard : heard?.event
+  const erased = id === null ? undefined : await forgottenSince(deps.warehouse, resource, tenantId, id)
   return {
     table: table.name,
     tenant_id: tenantId,
@@ -255,6 +258,7 @@ async function tell(
     quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, id),
     ...(event !== undefined && { event }),
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
+    ...(erased !== undefined && { erased_since: erased }),
     source: await ask(deps, resource, tenantId, id),
   }
 }

@@ -99,7 +99,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
         cursors: { completeness: string; status: string }[]
       }
       expect(new Set(proven.cursors.map(({ completeness }) => completeness))).toEqual(
-        new Set(['proven', 'listed']),
+        new Set(['proven']),
       )
       const copied = join(scratch(), 'copy.db')
       await done('copy', '--to', `sqlite:${copied}`)

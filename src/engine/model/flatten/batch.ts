@@ -1,5 +1,5 @@
+import type { Int64 } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
-import type { PageForgotten } from '../forgotten.js'
 
 /**
  * A value in the form that a dialect takes: converted to its kind. Timestamps are canonical text, json is JSON text.
@@ -73,3 +73,14 @@ export type Flatten = (
     tokens(): readonly unknown[]
   },
 ) => FlatPage
+
+/** What the commit of a page has to do with the sets, and how to prepare it again. */
+export interface PageForgotten {
+  readonly generation: Int64
+  /** Records that are forgotten with one that is, and aren't known yet. */
+  readonly entering: readonly Int64[]
+  /** Records of others that refer to a forgotten one: it isn't only theirs any more. */
+  readonly sharing: readonly Int64[]
+  /** Prepares the page with the sets as they are then. Absent if it can't differ. */
+  readonly again?: () => FlatPage
+}
