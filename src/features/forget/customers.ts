@@ -174,9 +174,7 @@ export async function forgetPersons(deps: Needs, persons: readonly Person[]): Pr
   const at = now(deps)
   const receipts = persons.map((person) => {
     const { tenantId, id } = person
-    const before = known.find(
-      (one) => one.tenant_id === tenantId && one.customer_id === id && one.done_at === null,
-    )
+    const before = known.find((one) => one.tenant_id === tenantId && one.customer_id === id)
     return begun(person, at, before)
   })
   for (const receipt of receipts) record?.(receipt)

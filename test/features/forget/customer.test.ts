@@ -98,9 +98,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       const proven = JSON.parse((await run('sync', '--json')).stdout) as {
         cursors: { completeness: string; status: string }[]
       }
-      expect(new Set(proven.cursors.map(({ completeness }) => completeness))).toEqual(
-        new Set(['proven']),
-      )
+      expect(new Set(proven.cursors.map(({ completeness }) => completeness))).toEqual(new Set(['proven']))
       const copied = join(scratch(), 'copy.db')
       await done('copy', '--to', `sqlite:${copied}`)
       expect(await leaks({ url: `sqlite:${copied}`, schema: '' })).toEqual([])
