@@ -71,10 +71,7 @@ export interface Field<K extends Kind = Kind> {
   /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
   readonly dated?: boolean
   readonly personal?: Personal
-  /**
-   * What is forgotten with whom. `self`: once the record that it refers to is forgotten, so is its own record. `other`:
-   * once all records that refer to a record are forgotten, so is that one.
-   */
+  /** `self`: its record is forgotten with the one it refers to. `other`: that one is, with all that refer to it. */
   readonly forgets?: 'self' | 'other'
   /** For an id of records of several resources: the field with the entity whose record it is. */
   readonly typedBy?: string

@@ -85,10 +85,24 @@ export function forgottenTroubles({ file, unfinished, missing, unreadable }: For
 export const customerTroubles = (found: ForgottenCustomers | undefined): string[] =>
   found ? forgottenTroubles(found).map(({ found: text, hint }) => `${text}. ${hint}`) : []
 
-export const customersText = (found: ForgottenCustomers | undefined): string =>
-  found && found.amount > 0
-    ? `\nForgotten: ${plural(found.amount, 'customer')} (table sync_forgotten_records; listed in ${found.file})`
-    : ''
+/** Who stays away. */
+export function forgottenText({
+  forgotten: tenants,
+  forgotten_customers: customers,
+}: {
+  readonly forgotten: number
+  readonly forgotten_customers?: ForgottenCustomers
+}): string {
+  const lines = [
+    tenants === 0
+      ? ''
+      : `Forgotten and left out: ${plural(tenants, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back in)`,
+    customers && customers.amount > 0
+      ? `Forgotten: ${plural(customers.amount, 'customer')} (table sync_forgotten_records; listed in ${customers.file})`
+      : '',
+  ]
+  return lines.filter((line) => line !== '').join('\n')
+}
 
 /** The line is on the disk when this returns. */
 export function recordForgotten(file: string, line: ForgottenLine): void {

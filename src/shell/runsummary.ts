@@ -22,7 +22,7 @@ const isOfTenant = ({ reason }: CursorReport): boolean =>
   reason === 'revoked' || reason === 'grants_incomplete'
 
 /** Whether nothing was requested for a cursor, since its tenant isn't granted. */
-export const isLeftOut = (cursor: CursorReport): boolean => isOfTenant(cursor) && cursor.requests === 0
+const isLeftOut = (cursor: CursorReport): boolean => isOfTenant(cursor) && cursor.requests === 0
 
 /** The tenants that aren't granted, one per line. */
 function tenantTroubles({ cursors }: Pick<RunReport, 'cursors'>): string[] {

@@ -23,6 +23,11 @@ const elsewhere: Readonly<Record<string, string>> = {
     'test/features/copy/copycommand.test.ts',
   'shopsync copy --to postgres://localhost/warehouse --to-schema shopsync_new':
     'test/features/copy/copycommand.test.ts',
+  'shopsync grant --role main_street --tenant 101': 'test/features/grants/grants.test.ts',
+  'shopsync grant --role main_street --tenant 101 --tenant 102 --personal':
+    'test/features/grants/grants.test.ts',
+  'shopsync revoke --role main_street': 'test/features/grants/grants.test.ts',
+  'shopsync revoke --role main_street --tenant 102': 'test/features/grants/grants.test.ts',
   'shopsync schedule': 'test/features/schedule/scheduleprocess.test.ts',
   'curl --fail http://127.0.0.1:8788/ready': 'test/features/schedule/scheduleprocess.test.ts',
   'shopsync check --webhook-url https://hooks.example.com/webhooks': 'test/features/check/webhook.test.ts',

@@ -75,7 +75,7 @@ test('each flag that a message names is one of its command', () => {
 })
 
 /** They stay up, or ask: their own tests run them. */
-const isRunElsewhere = /^(schedule|listen|sandbox|demo|worker|init|run|backfill)$/
+const isRunElsewhere = /^(schedule|listen|sandbox|demo|worker|init|run|backfill|grant|revoke)$/
 
 /** Others need a name behind them, which the message puts there; `events ring` needs a listener (ring.test.ts). */
 const isWhole = ([name = '', ...rest]: readonly string[]): boolean =>

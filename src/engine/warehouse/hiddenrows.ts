@@ -16,9 +16,6 @@ import type { Transact } from './pendingmoves.js'
 import type { Hides, Hiding } from './privacystate.js'
 import type { Session } from './transaction.js'
 
-/** Records whose rows are rewritten in one transaction. */
-const recordsAtOnce = 2000
-
 /** How stored rows are hidden: in transactions of the lease's holder. */
 export interface HidingWork {
   readonly dialect: Dialect
@@ -26,6 +23,8 @@ export interface HidingWork {
   readonly hides: Hides & Pick<Model, 'list' | 'tableByName'>
   /** Now, canonical. */
   readonly at: string
+  /** Records whose rows are rewritten in one transaction. */
+  readonly recordsAtOnce?: number
 }
 
 /** The column that says which record a row belongs to. */
@@ -75,13 +74,13 @@ export async function hideTable(
   { table: name, doneTo }: Hiding,
   columns: readonly Hiding[],
 ): Promise<number> {
-  const { dialect, transact } = work
+  const { dialect, transact, recordsAtOnce = 2000 } = work
   const hiding = tableOf(work, name, columns)
   let done = 0
   let last = recordIn(doneTo)
   for (;;) {
     const next = await transact(async (session) => {
-      const part = await nextRecords(dialect, session, hiding, last)
+      const part = await nextRecords(dialect, session, { ...hiding, recordsAtOnce }, last)
       if (!part) return undefined
       done += await hidePart(work, session, { ...hiding, ...part })
       const reached = { done_to: JSON.stringify([String(part.to[0]), String(part.to[1])]) }
@@ -99,7 +98,7 @@ export async function hideTable(
 }
 
 /** The ids are kept as texts, since JSON may round them. */
-function recordIn(doneTo: string | null): Part['after'] {
+export function recordIn(doneTo: string | null): Part['after'] {
   if (doneTo === null) return undefined
   const [tenant = '0', record = '0'] = JSON.parse(doneTo) as string[]
   return [BigInt(tenant), BigInt(record)]
@@ -117,7 +116,7 @@ const afterRecord = (owner: string, after: Part['after']) =>
 async function nextRecords(
   { db, sql: { extra } }: Dialect,
   session: Session,
-  { table, columns, promoted }: HidingTable,
+  { table, columns, promoted, recordsAtOnce }: HidingTable & { readonly recordsAtOnce: number },
   after: Part['after'],
 ): Promise<Part | undefined> {
   const owner = ownerOf(table)

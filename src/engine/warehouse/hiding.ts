@@ -2,11 +2,11 @@
  * Hides what is stored already, when `privacy` became stricter since it was stored (docs/privacy.md). Commands that write
  * do so under their lease, before their first request; flatten hides what comes after. Nothing is requested.
  */
-import { type CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { type Int64, kinds } from '../../../schema/resource.js'
 import { historyName } from '../model/historytable.js'
 import type { Model } from '../model/resourcemodel.js'
-import { type Db, rootTable } from './database.js'
+import { rootTable } from './database.js'
 import { type HidingWork, hideReports, hideTable } from './hiddenrows.js'
 import { demandRefill } from './layout.js'
 import {
@@ -22,6 +22,7 @@ import {
   storedPrivacy,
   unhidden,
   wantedOf,
+  withoutOlder,
 } from './privacystate.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 
@@ -95,7 +96,7 @@ export async function hideStored(work: HidingWork): Promise<Hidden> {
     ...{ table, column: name, mode: treatment, key_version: keyVersion },
     ...{
       state: 'hiding',
-      done_to: doneTo === null ? null : (JSON.parse(doneTo) as unknown),
+      done_to: doneTo,
       since: at,
       ...more,
     },
@@ -153,7 +154,7 @@ async function holdsRows({ dialect: { db } }: HidingWork, tables: readonly strin
 }
 
 /** The resources whose records make rows of a table, or versions of one. */
-const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
+export const resourcesOf = ({ list }: Pick<Model, 'list'>, table: string): string[] =>
   list.flatMap(({ name, resource, tables }) =>
     historyName(resource) === table || tables.some((one) => one.name === table) ? [name] : [],
   )
@@ -196,13 +197,6 @@ async function endReading({ dialect: { db }, transact, hides }: HidingWork): Pro
     })
   }
 }
-
-const withoutOlder = (db: Db, { table, column, key_version: version }: Known): CompiledQuery =>
-  db
-    .updateTable(table as 'tenants')
-    .set({ [column]: null } as never)
-    .where(sql<boolean>`${sql.ref(column)} like 'h%:%' and ${sql.ref(column)} not like ${`h${version}:%`}`)
-    .compile()
 
 /** A column that may be stored again. */
 export interface LoosenedColumn {

@@ -24,9 +24,10 @@ import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
-import { isUnhidden, waitingToHide } from './hiding.js'
+import { isUnhidden } from './hiding.js'
 import { demandRefill, seenFrom } from './layout.js'
 import { type MovingField, moveValues, type Transact } from './pendingmoves.js'
+import { pendingPrivacy } from './pendingprivacy.js'
 import { remakeNames, withOtherNames } from './recordnames.js'
 import type { Warehouse } from './warehouse.js'
 
@@ -191,8 +192,8 @@ function inexact({ resource, name, to, isOfOtherKind }: WaitingMove, { hidden }:
 
 /** What `moveColumns` would do with one column. */
 export interface PendingMove extends Omit<MovedColumn, 'values' | 'to'> {
-  /** `hidden`: `privacy` hides more than before. */
-  readonly to: Destination | 'hidden'
+  /** The last ones: what `privacy` changes (pendingprivacy.ts). */
+  readonly to: Destination | 'hidden' | 'new key' | 'loosened'
   readonly resource: string
   /** For values that go back into `_extra`; null for others. */
   readonly values: number | null
@@ -224,10 +225,9 @@ async function movesOf(warehouse: Warehouse): Promise<PendingMove[]> {
     pending.push({ resource: resource.name, table, column, to, values, refills })
   }
   const isThere = live.some(({ table }) => table === 'sync_privacy')
-  for (const { table, name: column } of isThere ? await waitingToHide(dialect, warehouse.model) : []) {
-    const resource = warehouse.model.tableByName.get(table)?.resource ?? table
-    pending.push({ resource, table, column, to: 'hidden', values: null, refills: false })
-  }
+  for (const { lists, ...change } of isThere ? await pendingPrivacy(dialect, warehouse.model) : [])
+    for (const resource of lists.length > 0 ? lists : [''])
+      pending.push({ ...change, resource, values: null, refills: resource !== '' })
   return pending
 }
 

@@ -11,7 +11,7 @@
  * warehouse, and nobody would know. `shopsync migrate --loosen-privacy` says that it is meant. Used by hiding.ts, and in
  * every claim of the lease (oneconfiguration.ts).
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import { noPrivacy } from '../config/treatment.js'
@@ -20,7 +20,7 @@ import { type HiddenColumn, keyCheck } from '../model/privacy.js'
 import type { Model } from '../model/resourcemodel.js'
 import type { StateRows } from '../model/state.js'
 import type { Table } from '../model/table.js'
-import type { Db } from './database.js'
+import { type Db, readJson } from './database.js'
 
 export type Known = StateRows['sync_privacy']
 
@@ -111,8 +111,8 @@ export function unhidden(
   return wanted.flatMap((column) => {
     const state = states.get(`${column.table}.${column.name}`)
     if (state?.mode === column.treatment && state.state !== 'hiding') return []
-    const doneTo =
-      state?.mode === column.treatment && state.done_to !== null ? JSON.stringify(state.done_to) : null
+    const isResumed = state?.mode === column.treatment && state.done_to !== null
+    const doneTo = isResumed ? JSON.stringify(readJson(state.done_to)) : null
     return [{ ...column, doneTo }]
   })
 }
@@ -143,3 +143,11 @@ export function keyNote({ privacy }: Hides, at: string): Known[] {
   const row = { ...keyRow, key_version: privacy.keyVersion, state: 'hidden', done_to: null, since: at }
   return mode === null ? [] : [{ ...row, mode }]
 }
+
+/** Removes pseudonyms of earlier keys. */
+export const withoutOlder = (db: Db, { table, column, key_version: version }: Known): CompiledQuery =>
+  db
+    .updateTable(table as 'tenants')
+    .set({ [column]: null } as never)
+    .where(sql<boolean>`${sql.ref(column)} like 'h%:%' and ${sql.ref(column)} not like ${`h${version}:%`}`)
+    .compile()

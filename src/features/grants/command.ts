@@ -107,6 +107,8 @@ stays; who made it drops it.`,
 const grantsCommand: Command = {
   name: 'grants',
   summary: 'which roles see which tenants',
+  help: `
+Lists the roles that shopsync grant let in, and since when. What else a role may read is not listed: shopsync check tells.`,
   examples: [['shopsync grants', 'one line a role']],
   run: async (invocation) => {
     const [{ withContext }, { readGrants }, { grantsText }] = await Promise.all([

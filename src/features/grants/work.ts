@@ -48,7 +48,7 @@ const readerViews: ReadonlyMap<string, ReaderView> = new Map(
 )
 
 /** Throws Stop where there are no roles. */
-export function readerStoreOf({ readers }: ViewStore, tenants: readonly Int64[]): ReaderStore {
+function readerStoreOf({ readers }: ViewStore, tenants: readonly Int64[]): ReaderStore {
   if (readers) return readers
   const [tenant = 101] = tenants
   throw new Stop('A SQLite file has no roles: who may read the file reads everything in it', {

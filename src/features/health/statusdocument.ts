@@ -19,6 +19,7 @@ import { latenessOf } from '../../engine/run/lateness.js'
 import { type FailedWork, failedWorks } from '../../engine/warehouse/failedworks.js'
 import { readLateness } from '../../engine/warehouse/latenessrows.js'
 import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { type PrivacyStatus, privacyStatus } from '../../engine/warehouse/pendingprivacy.js'
 import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
@@ -81,6 +82,8 @@ export interface StatusReport {
   readonly incidents: readonly Incident[]
   /** What was heard from the source, or why that can't be read; absent if nobody ever listened. */
   readonly events?: EventsStatus | UnreadableInbox
+  /** What `privacy` hides, and whether all of it is hidden; absent if it hides nothing. */
+  readonly privacy?: PrivacyStatus
   /** How fresh each resource with a target was; absent without targets. */
   readonly freshness?: readonly ResourceFreshnessStatus[]
   /** Only while the rate limit is too small for `polling.atLeast`: what it takes, and how long lists wait instead. */
@@ -163,16 +166,15 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     tenants: options.tenants,
     resources: options.named ?? null,
   })
+  const privacy = missing.has('sync_privacy')
+    ? undefined
+    : await options.warehouse.read(() => privacyStatus(options.warehouse))
   const { targets } = options
   const freshness =
     targets && !missing.has('sync_delays')
       ? await readFreshness(options.warehouse, targets, options)
       : undefined
-  const { forgottenFile } = options
-  const holder = await options.warehouse.read((db) => readHolder(db, options.nowMicros))
-  const customers = forgottenFile
-    ? await compareForgotten(options.warehouse, forgottenFile, holder?.command === 'forget')
-    : undefined
+  const customers = await readForgottenCustomers(options)
   return options.warehouse.read(async (db) => {
     const tenants = await readTenants(db, options)
     const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
@@ -203,11 +205,18 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
       }),
       ...(customers && { forgotten_customers: customers }),
       ...(events && { events }),
+      ...(privacy && { privacy }),
       ...(freshness && { freshness }),
       ...(stretched && { stretched_polling: stretched }),
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })
+}
+
+async function readForgottenCustomers({ warehouse, forgottenFile, nowMicros }: StatusOptions) {
+  if (forgottenFile === undefined) return undefined
+  const holder = await warehouse.read((db) => readHolder(db, nowMicros))
+  return compareForgotten(warehouse, forgottenFile, holder?.command === 'forget')
 }
 
 /** Whether no tenant is left to request, since the wanted ones are forgotten. */

@@ -5,7 +5,7 @@ import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
 import { modeText } from '../../engine/run/runreport.js'
 import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingwords.js'
-import { customersText, customerTroubles } from '../../shell/forgottenfile.js'
+import { customerTroubles, forgottenText } from '../../shell/forgottenfile.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
@@ -16,6 +16,7 @@ import { perResource, perTenant } from './cursortables.js'
 import { heardText } from './heardwords.js'
 import type { Incident } from './incident.js'
 import { incidentsText, incidentTroubles } from './incidentwords.js'
+import { privacyText } from './privacywords.js'
 import { onlyFailing, type StatusReport } from './statusdocument.js'
 
 /** The status for people: freshness, the last run, each tenant and resource, then problems and the next step. */
@@ -57,7 +58,8 @@ export function statusText(
     failing ? '' : freshnessStatusText(report.freshness),
     report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
-    forgotten(report) + customersText(report.forgotten_customers),
+    report.privacy ? privacyText(report.privacy) : '',
+    forgottenText(report),
     next(whole, troubled),
   ])
   return `${text}\n`
@@ -281,11 +283,6 @@ const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0
     ? ''
     : `In quarantine: ${plural(Number(report.quarantined), 'value')} (shopsync quarantine list)`
-
-const forgotten = ({ forgotten: amount }: StatusReport): string =>
-  amount === 0
-    ? ''
-    : `Forgotten and left out: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back in)`
 
 function next(report: StatusReport, troubled: readonly CursorHealth[]): string {
   // Every run would be refused; the line above about the source says what to type.

@@ -112,6 +112,8 @@ function moveText({ column, to, values, refills }: PendingMove): string {
     history: 'keep ended versions from now on',
     'no history': 'stop keeping ended versions',
     hidden: `hide the stored values of ${column}`,
+    'new key': `make the pseudonyms in ${column} with the new key`,
+    loosened: `store ${column} again, once you have typed shopsync migrate --loosen-privacy`,
   }
   return refills ? `${what[to]}; then read the lists in full once` : what[to]
 }

@@ -7,6 +7,7 @@ import type { FlatPage, Tuple, Value } from '../../engine/model/flatten/batch.js
 import { type Column, type Table, tupleColumns } from '../../engine/model/table.js'
 import type { CursorTask } from '../../engine/run/tenant.js'
 import { readJson } from '../../engine/warehouse/database.js'
+import { storedForms } from '../../engine/warehouse/pendingprivacy.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 
 /** One value that differs between warehouse and source. */
@@ -19,6 +20,9 @@ export interface ContentDifference {
   readonly warehouse: unknown
   readonly source: unknown
 }
+
+/** On both sides of a difference between hidden values. */
+export const hiddenDiffers = 'differs'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -109,10 +113,15 @@ export async function compareContent(
   isQuarantined: (path: string) => boolean = () => false,
 ): Promise<ContentDifference[]> {
   const differences: ContentDifference[] = []
+  const forms = await storedForms(warehouse)
   for (const table of resource.tables) {
-    const stored = await storedRows(warehouse, table, tenantId, id)
+    const stored = (await storedRows(warehouse, table, tenantId, id)).map((row) => forms.row(table, row))
     const brought = (flattened.rows.get(table.name) ?? []).map((tuple) => asRow(table, tuple))
     differences.push(...compareRows(table, stored, brought, isQuarantined))
   }
-  return differences
+  return differences.flatMap((found) => {
+    const { table, column } = found
+    if (column === null || !forms.isHidden(table, column)) return [found]
+    return forms.isOpen(table, column) ? [] : [{ ...found, warehouse: hiddenDiffers, source: hiddenDiffers }]
+  })
 }

@@ -3,6 +3,7 @@ import { toJson } from '../../engine/base/printjson.js'
 import { foreignAdvice } from '../../shell/belongingwords.js'
 import { type LastEvent, secondsBetween } from '../events/eventview.js'
 import { isUnreadable } from '../events/watchinbox.js'
+import { hiddenDiffers } from '../reconcile/content.js'
 import { mostRows, type Told, type Why } from './work.js'
 
 /** How many tenants to list when an unknown one was typed. */
@@ -64,7 +65,8 @@ function rowText(told: Told): string {
         `before that, run ${run_id}${Number(step) > 1 ? ` (step ${step})` : ''} of ${started_at} wrote ${plural(Number(rows_upserted), 'row')} of this cursor`,
     ),
     ...told.quarantine.map(
-      ({ path, reason, value }) => `in quarantine: ${path || 'the whole record'}: ${reason} (${value})`,
+      ({ path, reason, value }) =>
+        `in quarantine: ${path || 'the whole record'}: ${reason}${value === null ? '' : ` (${value})`}`,
     ),
     ...told.versions.map(
       ({ valid_from, seen_from, seen_to, ended_by }) =>
@@ -125,7 +127,9 @@ function sourceText(source: Told['source']): string {
     return `the source has the same version, updated at ${source.updated_at}`
   const differences = source.differences.map(({ table, row, column, ...values }) => {
     const place = `${table} ${row}${column === null ? '' : `, ${column}`}`
-    return `${place}: ${shown(values.warehouse)} here, ${shown(values.source)} there`
+    const { warehouse: here, source: there } = values
+    if (here === hiddenDiffers && there === hiddenDiffers) return `${place}: ${hiddenDiffers}`
+    return `${place}: ${shown(here)} here, ${shown(there)} there`
   })
   const head = `the source has the record, updated at ${source.updated_at}, and it differs from the warehouse:`
   return `${head}\n${indent(differences.join('\n'))}`

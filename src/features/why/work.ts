@@ -16,6 +16,7 @@ import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
 import { forgottenSince, readForgottenThere } from '../../engine/warehouse/forgotten.js'
+import { storedForms } from '../../engine/warehouse/pendingprivacy.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
@@ -247,15 +248,19 @@ async function tell(
   }))
   const event = heard && isUnreadable(heard) ? heard : heard?.event
   const erased = id === null ? undefined : await forgottenSince(deps.warehouse, resource, tenantId, id)
+  const quarantine = await quarantineOf(deps.warehouse, resource.name, tenantId, id)
+  const forms = await storedForms(deps.warehouse)
   return {
     table: table.name,
     tenant_id: tenantId,
     owner: isPart ? { table: rootOf(resource).name, id } : null,
-    row,
+    row: forms.row(table, row),
     state: deleted ? 'deleted' : 'live',
     brought: await whoBrought(deps.warehouse, cursor, { syncedAt, version, deleted: deleted && !isPart }),
     earlier: await earlierRuns(deps.warehouse, cursor, syncedAt),
-    quarantine: await quarantineOf(deps.warehouse, resource.name, tenantId, id),
+    quarantine: quarantine.map((entry) =>
+      resource.places.hides(entry.path) ? { ...entry, value: null } : entry,
+    ),
     ...(event !== undefined && { event }),
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
     ...(erased !== undefined && { erased_since: erased }),

@@ -248,7 +248,7 @@ describe('the most common mistakes show what was found, what was expected and wh
       { ...good, privacy: { key, vehicles: { _extra: 'hash' } } },
       ['privacy.vehicles._extra: found "hash"', 'make the field a column'],
     ],
-    ...['id', 'updated_at', 'customer_id', '_deleted_at', 'amount_cents'].map(
+    ...['id', 'updated_at', 'repair_order_id', '_deleted_at', 'amount_cents'].map(
       (column) =>
         [
           `a dropped payments.${column}`,
@@ -259,7 +259,7 @@ describe('the most common mistakes show what was found, what was expected and wh
     [
       'an unknown preset',
       { ...good, privacy: { preset: 'anonymous' } },
-      ['privacy.preset: found "anonymous", expected "none" or "pseudonymous"'],
+      ['privacy.preset: found "anonymous", expected one of none, pseudonymous'],
     ],
     ['a keyVersion of 0', { ...good, privacy: { keyVersion: 0 } }, ['privacy.keyVersion: found 0']],
     [

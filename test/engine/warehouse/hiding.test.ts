@@ -1,5 +1,6 @@
 /** What `privacy` hides is nowhere: not in a table, not in the database's files, not in what the program prints. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
@@ -7,21 +8,27 @@ import type { Shape } from '../../../schema/resource.js'
 import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
+import { scratch } from '../../support/scratch.js'
 import { dialectWarehouses, type Kind, reopen } from '../../support/warehouse.js'
 
 const key = Buffer.alloc(32, 7).toString('base64')
 const preset = { preset: 'pseudonymous', key }
 
 /** The texts of records: those that the preset hides, and all others. */
-function collect(value: unknown, fields: Shape | undefined, isHidden: boolean): void {
+function collect(
+  value: unknown,
+  fields: Shape | undefined,
+  { isHidden = false, isRestHidden }: { isHidden?: boolean; isRestHidden: boolean },
+): void {
   if (typeof value === 'string') (isHidden ? hidden : kept).add(value)
-  else if (Array.isArray(value)) for (const item of value) collect(item, fields, isHidden)
+  else if (Array.isArray(value)) for (const item of value) collect(item, fields, { isHidden, isRestHidden })
   else if (typeof value === 'object' && value !== null)
     for (const [name, part] of Object.entries(value)) {
       const member = fields?.[name]
       const personal = member?.type === 'field' ? member.personal : undefined
       const below = member && 'fields' in member ? member.fields : undefined
-      collect(part, below, personal !== undefined && personal.preset !== 'keep')
+      const isOwn = member ? personal !== undefined && personal.preset !== 'keep' : isRestHidden
+      collect(part, below, { isHidden: isHidden || isOwn, isRestHidden })
     }
 }
 
@@ -48,10 +55,18 @@ async function everything(address: Address, kind: Kind): Promise<string> {
 }
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 11 })
+const [tenant = 0] = sandbox.tenantIds
+const [odd] = sandbox.store.all(tenant, 'customers')
+/** What goes to quarantine, and what the document doesn't show. */
+sandbox.store.change(tenant, 'customers', Number(odd?.id), {
+  email: { text: 'a marker for quarantine' },
+  loyalty: { level: 'a marker for drift' },
+})
 const [hidden, kept] = [new Set<string>(), new Set<string>()]
 for (const resource of Object.values(resources))
   for (const tenantId of sandbox.tenantIds)
-    for (const record of sandbox.store.all(tenantId, resource.name)) collect(record, resource.fields, false)
+    for (const record of sandbox.store.all(tenantId, resource.name))
+      collect(record, resource.fields, { isRestHidden: resource.undeclared?.preset === 'drop' })
 
 /** Long enough not to occur by chance, and nowhere in what may be stored. */
 const inKept = [...kept].join('\n')
@@ -74,13 +89,16 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     return texts.filter((text) => all.includes(text))
   }
 
-  it('a warehouse loaded with the preset contains no hidden text, and verifies', async () => {
+  it('a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one', async () => {
     const address = kind.address()
     const config = configure(sandbox, address, [])
-    write(config, preset)
+    const out = scratch()
+    write(config, preset, { metrics: { textfile: join(out, 'shopsync.prom') } })
     const synced = await shopsync(['sync', '--config', config])
     expect(synced.code, synced.stderr).toBe(0)
     expect(texts.length).toBeGreaterThan(100)
+    expect(texts).toContain('a marker for quarantine')
+    expect(texts).toContain('a marker for drift')
     expect(await leaks(address)).toEqual([])
     const verified = await shopsync(['verify', '--config', config])
     expect(verified.code, verified.stdout).toBe(0)
@@ -94,6 +112,47 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     await warehouse.close()
     expect(row?.first_name).toMatch(/^h1:[\w-]{22}$/)
     expect(row?._extra).toBeNull()
+    const printed: string[] = []
+    for (const words of [
+      ...[
+        ['status'],
+        ['status', '--json'],
+        ['plan'],
+        ['runs'],
+        ['check'],
+        ['migrate'],
+        ['snapshot'],
+        ['grants'],
+      ],
+      ...[
+        ['quarantine', 'list'],
+        ['quarantine', 'list', '--json'],
+        ['quarantine', 'replay'],
+        ['events', 'list'],
+      ],
+      ...[['why', 'customers', `${odd?.id}`], ['why', 'customers', `${odd?.id}`, '--json'], ['dictionary']],
+      ...[
+        ['verify', '--json'],
+        ['reconcile', '--full'],
+        ['sync', '--full'],
+        ['jobs', 'list'],
+      ],
+      ['report', '--out', join(out, 'report.html')],
+      ['report', '--operations', '--out', join(out, 'operations.html')],
+      ['copy', '--tenant', `${tenant}`, '--personal', '--to', `sqlite:${join(out, 'part.db')}`],
+      ['backfill', '--from', '2000-01-01', '--to', '2100-01-01'],
+    ]) {
+      const { stdout, stderr } = await shopsync([...words, '--log-level', 'trace', '--config', config])
+      printed.push(`${words.join(' ')}\n${stdout}${stderr}`)
+    }
+    for (const file of readdirSync(out)) printed.push(`${file}\n${readFileSync(join(out, file), 'latin1')}`)
+    expect(readdirSync(out).sort()).toEqual(['operations.html', 'part.db', 'report.html', 'shopsync.prom'])
+    for (const text of printed)
+      expect([text.split('\n', 1)[0], texts.filter((one) => text.includes(one))]).toEqual([
+        expect.anything(),
+        [],
+      ])
+    expect(await leaks(address)).toEqual([])
   })
 
   it('what was stored before is hidden by the next command that writes, without a request for it', async () => {

@@ -48,6 +48,16 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     await owner?.end()
   })
 
+  const grantTo = (to: string, ...tenants: readonly number[]) =>
+    shopsync([
+      'grant',
+      '--role',
+      to,
+      ...tenants.flatMap((id) => ['--tenant', String(id)]),
+      '--config',
+      config,
+    ])
+
   it('sees the rows of its tenant in every view, and those of no other', async () => {
     const views = (await owner.query(
       `select table_name from information_schema.views where table_schema = $1`,
@@ -139,5 +149,60 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     await expect(reader.query('execute mine')).rejects.toThrow(/does not exist|permission denied/)
     const { stdout } = await shopsync(['grants', '--json', '--config', config])
     expect(JSON.parse(stdout)).toEqual({ grants: [] })
+  })
+
+  it('its views are made again with ours', async () => {
+    expect((await grantTo(role, first)).code).toBe(0)
+    await owner.query(`drop view ${address.schema}_analytics.orders cascade`)
+    await expect(reader.query('select * from orders')).rejects.toThrow(/does not exist/)
+    const migrated = await shopsync(['migrate', '--config', config])
+    expect(migrated.code, migrated.stderr).toBe(0)
+    expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([{ tenant_id: first }])
+  })
+
+  it('what it may see of a column follows the program', async () => {
+    // As an older program left it, which showed more.
+    await owner.query(`create or replace view ${name}.dim_customers with (security_barrier)
+      as select * from ${address.schema}_analytics.dim_customers where tenant_id in (${first})`)
+    await owner.query(
+      `comment on schema ${name} is 'shopsync reader of ${address.schema}, views 0123456789ab'`,
+    )
+    expect(await rowsOf(reader, 'select * from dim_customers where first_name is not null')).not.toEqual([])
+    expect((await shopsync(['migrate', '--config', config])).code).toBe(0)
+    expect(await rowsOf(reader, 'select * from dim_customers where first_name is not null')).toEqual([])
+  })
+
+  it('check tells of rights that it was given since', async () => {
+    const found = async () => {
+      const { stdout } = await shopsync(['check', '--json', '--config', config])
+      const { checks } = JSON.parse(stdout) as { checks: { what: string; ok: boolean; hint: string }[] }
+      return checks.filter(({ what }) => what === `reader ${role}`)
+    }
+    expect(await found()).toEqual([])
+    await owner.query(`grant select on ${address.schema}.customers to ${name}`)
+    expect(await found()).toMatchObject([
+      { ok: false, hint: expect.stringContaining(`revoke all on table ${address.schema}.customers from`) },
+    ])
+    await owner.query(`revoke select on ${address.schema}.customers from ${name}`)
+  })
+
+  it('a tenant that is forgotten is in nobody’s views', async () => {
+    expect((await grantTo(role, first, second)).code).toBe(0)
+    const forgotten = await shopsync(['forget', '--tenant', String(second), '--yes', '--config', config])
+    expect(forgotten.code, forgotten.stderr).toBe(0)
+    const { stdout } = await shopsync(['grants', '--json', '--config', config])
+    expect(JSON.parse(stdout)).toMatchObject({ grants: [{ role, tenants: [first] }] })
+    const texts = await rowsOf(owner, `select definition from pg_views where schemaname = '${role}'`)
+    expect(texts.length).toBeGreaterThan(30)
+    expect(JSON.stringify(texts)).not.toContain(String(second))
+  })
+
+  it('a schema that somebody put in the place of ours is left alone', async () => {
+    await owner.query(
+      `drop schema ${name} cascade; create schema ${name}; create table ${name}.theirs (id int)`,
+    )
+    expect((await shopsync(['revoke', '--role', role, '--config', config])).code).toBe(0)
+    expect(await rowsOf(owner, `select count(*)::int as n from ${name}.theirs`)).toEqual([{ n: 0 }])
+    await owner.query(`drop schema ${name} cascade`)
   })
 })

@@ -3,6 +3,7 @@ import { copy } from './copy.js'
 import { events } from './events.js'
 import { metrics } from './metrics.js'
 import { premises } from './premises.js'
+import { privacy } from './privacy.js'
 import type { Promised } from './promise.js'
 import { readers } from './readers.js'
 import { service } from './service.js'
@@ -18,4 +19,5 @@ export const promises: readonly Promised[] = [
   ...events,
   ...metrics,
   ...readers,
+  ...privacy,
 ]

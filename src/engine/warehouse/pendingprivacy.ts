@@ -1,0 +1,109 @@
+/**
+ * What `privacy` hides in a warehouse, and what a writing command would do about it first: for commands that only read.
+ * hiding.ts does it.
+ */
+import { type HiddenColumn, hiddenValue } from '../model/privacy.js'
+import type { Model } from '../model/resourcemodel.js'
+import type { Table } from '../model/table.js'
+import type { Dialect } from './dialect.js'
+import { recordIn } from './hiddenrows.js'
+import { resourcesOf, waitingToHide } from './hiding.js'
+import { isNewKey, keyRow, loosened, storedPrivacy } from './privacystate.js'
+import type { Warehouse } from './warehouse.js'
+
+/** One column. `loosened`: only after `shopsync migrate --loosen-privacy`. */
+interface PendingPrivacy {
+  readonly table: string
+  readonly column: string
+  readonly to: 'hidden' | 'new key' | 'loosened'
+  /** Lists that are then read in full. */
+  readonly lists: readonly string[]
+}
+
+export async function pendingPrivacy(dialect: Dialect, hides: Model): Promise<PendingPrivacy[]> {
+  const known = await storedPrivacy(dialect.db).execute()
+  const waiting = await waitingToHide(dialect, hides)
+  const hashed = isNewKey(known, hides)
+    ? known.filter(({ table, mode }) => table !== keyRow.table && mode === 'hash')
+    : []
+  const read = (to: PendingPrivacy['to']) => (row: { readonly table: string; readonly column: string }) => ({
+    ...{ table: row.table, column: row.column, to },
+    lists: resourcesOf(hides, row.table),
+  })
+  return [
+    ...waiting.map(({ table, name: column }) => ({ table, column, to: 'hidden' as const, lists: [] })),
+    ...hashed.map(read('new key')),
+    ...loosened(known, hides).map(read('loosened')),
+  ]
+}
+
+/** Part of the document of `status`. */
+export interface PrivacyStatus {
+  /** How many columns are hidden. */
+  readonly hidden: number
+  /** Columns with stored values that aren't hidden yet. */
+  readonly unfinished: readonly string[]
+  /** Columns whose lists are read in full, since only the source knows what they hide. */
+  readonly reading: readonly string[]
+}
+
+/** undefined if nothing is hidden, and nothing shall be. */
+export async function privacyStatus({ dialect, model }: Warehouse): Promise<PrivacyStatus | undefined> {
+  const known = (await storedPrivacy(dialect.db).execute()).filter(({ table }) => table !== keyRow.table)
+  const unfinished = (await waitingToHide(dialect, model)).map(({ table, name }) => `${table}.${name}`)
+  if (known.length === 0 && unfinished.length === 0) return undefined
+  const of = (state: string): string[] =>
+    known.flatMap((row) => (row.state === state ? [`${row.table}.${row.column}`] : []))
+  return { hidden: of('hidden').length, unfinished: unfinished.sort(), reading: of('reading').sort() }
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** How stored values are to be read while they aren't yet what `privacy` makes of them. */
+export interface StoredForms {
+  /** A row as if all of it were hidden already. */
+  row(table: Table, row: Row): Row
+  isHidden(table: string, column: string): boolean
+  /** Whether what is stored may differ from what the source has, because its list is still to be read. */
+  isOpen(table: string, column: string): boolean
+}
+
+export async function storedForms(warehouse: Warehouse): Promise<StoredForms> {
+  const { dialect, model } = warehouse
+  const isThere = model.hidden.size > 0 && (await warehouse.has('sync_privacy'))
+  const [known, waiting] = isThere
+    ? await warehouse.trying(async () => [
+        await storedPrivacy(dialect.db).execute(),
+        await waitingToHide(dialect, model),
+      ])
+    : [[], []]
+  const hidden = new Set(
+    [...model.hidden].flatMap(([table, all]) => all.map(({ name }) => `${table}.${name}`)),
+  )
+  const open = new Set(
+    known.flatMap((row) =>
+      row.state === 'reading' || isNewKey(known, model) ? [`${row.table}.${row.column}`] : [],
+    ),
+  )
+  const hiddenForm = (
+    column: HiddenColumn & { readonly doneTo: string | null },
+    table: Table,
+    row: Row,
+  ): unknown => {
+    const value = row[column.name]
+    const [tenantId, id] = [row['tenant_id'], row[table.owner ?? 'id']] as [bigint, bigint]
+    const done = recordIn(column.doneTo)
+    const isDone = done && (tenantId < done[0] || (!(tenantId > done[0]) && id <= done[1]))
+    return isDone || value === null || value === undefined
+      ? value
+      : hiddenValue(model.privacy, tenantId, column, value as string)
+  }
+  return {
+    row: (table, row) => {
+      const columns = waiting.filter((one) => one.table === table.name && Object.hasOwn(row, one.name))
+      return { ...row, ...Object.fromEntries(columns.map((one) => [one.name, hiddenForm(one, table, row)])) }
+    },
+    isHidden: (table, column) => hidden.has(`${table}.${column}`),
+    isOpen: (table, column) => open.has(`${table}.${column}`),
+  }
+}

@@ -1,0 +1,215 @@
+/** Rewriting what is stored when `privacy` hides more: whole, wherever it is cut short, and nothing is hidden twice. */
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import customers from '../../../schema/customers.js'
+import vehicles from '../../../schema/vehicles.js'
+import type { Privacy } from '../../../src/engine/config/treatment.js'
+import type { Settings } from '../../../src/engine/model/registry.js'
+import type { Model } from '../../../src/engine/model/resourcemodel.js'
+import { hideStored } from '../../../src/engine/warehouse/hiding.js'
+import { migrate } from '../../../src/engine/warehouse/migrate.js'
+import { moveColumns } from '../../../src/engine/warehouse/migratecolumns.js'
+import type { Session } from '../../../src/engine/warehouse/transaction.js'
+import type { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
+import { model } from '../../support/model.js'
+import type { Address } from '../../support/place.js'
+import { dialectWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
+
+const resources = { customers, vehicles }
+const unending = new AbortController().signal
+const kept: Settings = {
+  customers: { history: true, columns: { nickname: 'text' } },
+  vehicles: { history: true },
+}
+const plain = model(resources, kept)
+/** vin was in _extra; nickname is no longer configured, and _extra isn't kept. */
+const privacy: Privacy = {
+  preset: 'none',
+  columns: {
+    customers: { first_name: 'hash', email: 'drop', phone: 'hash', _extra: 'drop' },
+    customer_phones: { number: 'hash', label: 'drop' },
+    vehicles: { vin: 'hash' },
+  },
+  key: Buffer.alloc(32, 3),
+  keyVersion: 1,
+}
+const hiding = model(
+  resources,
+  { customers: { history: true }, vehicles: { history: true, columns: { vin: 'text' } } },
+  privacy,
+)
+
+const customer = (id: number, version: number) => ({
+  id,
+  updated_at: `2026-01-0${version}T00:00:00Z`,
+  created_at: '2026-01-01T00:00:00Z',
+  first_name: `secret first ${id % 2}`,
+  last_name: `kept last ${id}`,
+  // No text, so it goes to quarantine.
+  email: { text: `secret mail ${id}` },
+  phone: `secret phone ${id}`,
+  nickname: `secret nick ${id}.${version}`,
+  detail: `kept detail ${version}`,
+  loyalty: `secret extra ${id}`,
+  phones: [{ number: `secret phone ${id}`, label: `secret label ${version}`, primary: true }],
+})
+const vehicle = (id: number, version: number) => ({
+  id,
+  updated_at: `2026-01-0${version}T00:00:00Z`,
+  created_at: '2026-01-01T00:00:00Z',
+  customer_id: id,
+  vin: `secret vin ${id}`,
+  mileage: 1.1 + version,
+  name: `kept car ${id}`,
+})
+
+async function load(address: Address): Promise<void> {
+  const warehouse = await openAt(address, plain)
+  await moveColumns(warehouse, unending)
+  for (const version of [1, 2])
+    for (const tenantId of [1, 2])
+      for (const [resource, record] of [
+        ['customers', customer],
+        ['vehicles', vehicle],
+      ] as const) {
+        const records = [1, 2, 3].map((id) => record(id, version))
+        const page = plain.byName.get(resource)!.flatten(tenantId, records, true)
+        await warehouse.apply({
+          ...{ tenantId, resource, page: warehouse.encode(page, { tenantId, resource }), statements: [] },
+          syncedAt: `2026-02-0${version}T00:00:00.000000Z`,
+        })
+      }
+  await warehouse.close()
+}
+
+const tables = [
+  ...['customers', 'customers_history', 'customer_phones', 'vehicles', 'vehicles_history'],
+  ...['sync_quarantine', 'sync_drift', 'sync_privacy'],
+]
+
+/** All rows as text. */
+async function shown(warehouse: Warehouse): Promise<string> {
+  const all: string[] = []
+  for (const table of tables) {
+    const rows = warehouse.tables.some(({ name }) => name === table)
+      ? await rowsOf(warehouse, table)
+      : (await sql<object>`select * from ${sql.table(table)}`.execute(warehouse.db)).rows
+    all.push(table, ...rows.map((row) => JSON.stringify(row)))
+  }
+  return all.join('\n')
+}
+
+/** Fails at the nth statement, as a kill would. */
+const dying = (session: Session, n: { left: number }): Session =>
+  new Proxy(session, {
+    get: (target, name: keyof Session) => {
+      const member = target[name] as (...given: unknown[]) => unknown
+      return (...given: unknown[]) => {
+        n.left -= 1
+        if (n.left < 0) throw new Error('killed')
+        return member.apply(target, given)
+      }
+    },
+  })
+
+const rewrite = (warehouse: Warehouse, hides: Model, dies = Number.POSITIVE_INFINITY) => {
+  const n = { left: dies }
+  return hideStored({
+    dialect: warehouse.dialect,
+    transact: (work) => warehouse.transaction((session) => work(dying(session, n))),
+    hides,
+    at: '2026-03-01T00:00:00.000000Z',
+    recordsAtOnce: 2,
+  })
+}
+
+async function hidden(kind: Kind): Promise<Warehouse> {
+  const address = kind.address()
+  await load(address)
+  const warehouse = await reopen(address, hiding)
+  await migrate(warehouse)
+  return warehouse
+}
+
+describe.each(dialectWarehouses())('$name', (kind) => {
+  it('killed at any statement and begun again, it ends as undisturbed, and nothing hidden is left', async () => {
+    const [undisturbed, killed] = [await hidden(kind), await hidden(kind)]
+    expect(await shown(undisturbed)).toContain('secret')
+    expect((await rewrite(undisturbed, hiding)).done.map(({ table }) => table).sort()).toEqual([
+      ...[
+        'customer_phones',
+        'customers',
+        'customers_history',
+        'sync_quarantine',
+        'vehicles',
+        'vehicles_history',
+      ],
+    ])
+    const wanted = await shown(undisturbed)
+    expect(wanted).not.toContain('secret')
+    for (let dies = 1; ; dies++) {
+      const end = await rewrite(killed, hiding, dies).catch((error: Error) => error.message)
+      if (typeof end !== 'string') break
+      expect(end).toContain('killed')
+      expect(dies).toBeLessThan(200)
+    }
+    expect(await shown(killed)).toEqual(wanted)
+    // What comes next finds nothing to move, and nothing to hide.
+    await moveColumns(killed, unending)
+    expect((await rewrite(killed, hiding)).done).toEqual([])
+    await Promise.all([undisturbed.close(), killed.close()])
+  })
+
+  it('what is kept stays as it was, digit for digit, and equal texts stay equal', async () => {
+    const warehouse = await hidden(kind)
+    await rewrite(warehouse, hiding)
+    const [first, second, third, other] = await rowsOf(warehouse, 'customers')
+    expect(first?.first_name).toMatch(/^h1:[\w-]{22}$/)
+    expect(third?.first_name).toBe(first?.first_name)
+    expect(second?.first_name).not.toBe(first?.first_name)
+    expect(other?.first_name).not.toBe(first?.first_name)
+    expect(first).toMatchObject({ last_name: 'kept last 1', _extra: null })
+    const [phone] = await rowsOf(warehouse, 'customer_phones')
+    // One domain for all columns of phones.
+    expect(phone).toMatchObject({ number: first?.phone, label: null })
+    const [car] = await rowsOf(warehouse, 'vehicles')
+    expect(car?.vin).toMatch(/^h1:/)
+    expect(car?._extra).toEqual({ customer_id: 1, mileage: 3.1, name: 'kept car 1' })
+    expect(car?._name).toBe('kept car 1')
+    const [version] = await rowsOf(warehouse, 'customers_history')
+    expect(version).toMatchObject({ first_name: first?.first_name, email: null })
+    expect(version?._children).toMatchObject({
+      customer_phones: [expect.objectContaining({ number: phone?.number, label: null })],
+    })
+    await warehouse.close()
+  })
+
+  it('a column that is hidden later leaves those that are hidden already alone', async () => {
+    const address = kind.address()
+    await load(address)
+    const { customers: all, ...others } = privacy.columns
+    const fewer = model(resources, kept, { ...privacy, columns: { customers: { first_name: 'hash' } } })
+    const more = model(resources, kept, {
+      ...privacy,
+      columns: { ...others, vehicles: {}, customers: { ...all, last_name: 'hash' } },
+    })
+    const now = await reopen(address, fewer)
+    await rewrite(now, fewer)
+    const [before] = await rowsOf(now, 'customers_history')
+    await now.close()
+    const later = await reopen(address, more)
+    await rewrite(later, more)
+    const [after] = await rowsOf(later, 'customers_history')
+    expect(after?.first_name).toBe(before?.first_name)
+    expect(after?.last_name).toMatch(/^h1:/)
+    const again = model(resources, kept, {
+      ...more.privacy,
+      columns: { ...more.privacy.columns, customers: { ...more.privacy.columns.customers, city: 'drop' } },
+    })
+    await later.close()
+    const last = await reopen(address, again)
+    await rewrite(last, again)
+    expect((await rowsOf(last, 'customers_history'))[0]).toEqual({ ...after, city: null })
+    await last.close()
+  })
+})

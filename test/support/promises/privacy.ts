@@ -1,0 +1,183 @@
+/* Whose data it is: what is hidden, and what readers see. See promise.ts. */
+import type { CompiledQuery } from 'kysely'
+import type * as values from '../../../src/engine/model/privacy.js'
+import type * as rows from '../../../src/engine/warehouse/hiddenrows.js'
+import type * as store from '../../../src/engine/warehouse/postgres/readerviews.js'
+import type * as state from '../../../src/engine/warehouse/privacystate.js'
+import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/viewstore.js'
+import { breaking } from '../breakage.js'
+import { both, type Promised } from './promise.js'
+
+const hidden = 'what privacy hides is nowhere'
+const reader = 'a reader sees its tenants, and nothing else'
+
+const ofValues = breaking<typeof values>('src/engine/model/privacy.ts')
+const ofRows = breaking<typeof rows>('src/engine/warehouse/hiddenrows.ts')
+const ofState = breaking<typeof state>('src/engine/warehouse/privacystate.ts')
+const ofStore = breaking<typeof store>('src/engine/warehouse/postgres/readerviews.ts')
+
+const rewriting = {
+  promise: hidden,
+  test: 'test/engine/warehouse/hiddenrows.test.ts',
+  name: 'killed at any statement and begun again, it ends as undisturbed',
+  on: both,
+} as const
+const pseudonyms = { ...rewriting, test: 'test/engine/model/hiddenvalues.test.ts', on: [] } as const
+const keys = { ...rewriting, test: 'test/engine/warehouse/hiding.test.ts' } as const
+
+/** A store of readers whose statements are changed. */
+const withStatements = (change: (text: string) => string, of: keyof ReaderStore) =>
+  ofStore.function('readerStore', (sound) => (...given) => {
+    const whole = sound(...given)
+    const changed =
+      (run: RunStatement): RunStatement =>
+      <T>(query: CompiledQuery<T>) =>
+        run<T>({ ...query, sql: change(query.sql) })
+    const method = whole[of] as (run: RunStatement, ...more: unknown[]) => unknown
+    return { ...whole, [of]: (run: RunStatement, ...more: unknown[]) => method(changed(run), ...more) }
+  })
+const seeing = {
+  promise: reader,
+  test: 'test/features/grants/grants.test.ts',
+  on: ['postgres'],
+} as const
+
+export const privacy: readonly Promised[] = [
+  {
+    ...pseudonyms,
+    broken: 'makes equal pseudonyms in two tenants',
+    breakage: ofValues.function(
+      'pseudonym',
+      (sound) =>
+        (how, _, ...text) =>
+          sound(how, 0, ...text),
+    ),
+    name: 'of another tenant, another column or another key is another',
+  },
+  {
+    ...pseudonyms,
+    broken: 'makes equal pseudonyms in two columns',
+    breakage: ofValues.function(
+      'pseudonym',
+      (sound) => (how, tenant, _, text) => sound(how, tenant, { domain: '' }, text),
+    ),
+    name: 'of another tenant, another column or another key is another',
+  },
+  {
+    ...rewriting,
+    broken: 'leaves nested lists as they were when privacy hides more',
+    breakage: ofRows.function(
+      'hideTable',
+      (sound) =>
+        async (work, first, ...more) =>
+          first.table === 'customer_phones' ? 0 : sound(work, first, ...more),
+    ),
+  },
+  {
+    ...rewriting,
+    broken: 'leaves the history as it was when privacy hides more',
+    breakage: ofRows.function(
+      'hideTable',
+      (sound) =>
+        async (work, first, ...more) =>
+          first.table.endsWith('_history') ? 0 : sound(work, first, ...more),
+    ),
+  },
+  {
+    ...rewriting,
+    broken: 'leaves quarantine and drift as they were when privacy hides more',
+    breakage: ofRows.function('hideReports', () => async () => 0),
+  },
+  {
+    ...rewriting,
+    broken: 'notes columns as hidden before their rows are',
+    breakage: ofState.function(
+      'note',
+      (sound) => (db, all) =>
+        sound(
+          db,
+          all.map((row) => ({ ...row, state: row.state === 'hiding' ? 'hidden' : row.state })),
+        ),
+    ),
+  },
+  {
+    ...rewriting,
+    broken: 'begins from the first record again after a kill',
+    breakage: ofRows.function('recordIn', () => () => undefined),
+  },
+  {
+    ...keys,
+    broken: 'accepts another key under the same version',
+    breakage: ofValues.function('keyCheck', () => () => 'the same'),
+    name: 'another key is refused under the same version',
+  },
+  {
+    ...keys,
+    broken: 'leaves pseudonyms of an earlier key',
+    breakage: ofState.function(
+      'withoutOlder',
+      (sound) =>
+        (db, { table, column, ...row }) =>
+          sound(db, { ...row, table, column, key_version: 1 }),
+    ),
+    name: 'another key is refused under the same version, and replaces all pseudonyms under the next',
+  },
+  {
+    ...seeing,
+    broken: 'makes views without a barrier',
+    breakage: withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
+    name: 'a cheap function that leaks its arguments is never called with rows of others',
+  },
+  {
+    ...seeing,
+    broken: 'makes views that need rights on the tables',
+    breakage: withStatements(
+      (text) => text.replaceAll('(security_barrier)', '(security_barrier, security_invoker)'),
+      'make',
+    ),
+    name: 'sees the rows of its tenant in every view, and those of no other',
+  },
+  {
+    ...seeing,
+    broken: 'leaves the tenant out of one view',
+    breakage: withStatements(
+      (text) => text.replace(/(\."technician_hours") where tenant_id in \([\d, ]+\)/, '$1'),
+      'make',
+    ),
+    name: 'sees the rows of its tenant in every view, and those of no other',
+  },
+  {
+    ...seeing,
+    broken: 'shows personal columns to every reader',
+    breakage: ofStore.function('readerStore', (sound) => (...given) => {
+      const whole = sound(...given)
+      return { ...whole, make: (run, to, views) => whole.make(run, { ...to, isPersonal: true }, views) }
+    }),
+    name: 'sees no name of a person without --personal, and dashboards keep working',
+  },
+  {
+    ...seeing,
+    broken: "leaves readers' views as they are when ours change",
+    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+      ...sound(...given),
+      isOutdated: async () => false,
+    })),
+    name: 'its views are made again with ours',
+  },
+  {
+    ...seeing,
+    broken: "drops a schema that isn't ours",
+    breakage: withStatements(
+      (text) =>
+        text.replace(/select split_part\(.*?\) as mark/s, `select 'shopsync reader of ' || $1 as mark`),
+      'drop',
+    ),
+    name: 'a schema that somebody put in the place of ours is left alone',
+  },
+  {
+    ...seeing,
+    broken: 'overlooks what everyone may read',
+    breakage: withStatements((text) => text.replace('grantee = 0 or ', ''), 'obstacle'),
+    name: 'a role that sees everything by other means is refused, with what to revoke',
+  },
+]
