@@ -42,10 +42,7 @@ export interface KindValue {
   day: string
 }
 
-/**
- * Whose data a value is: a customer's, one of staff, a card's, or a text in which anybody may be named. `preset`: what
- * the preset of `privacy` does with it.
- */
+/** Whose data a value is, or a text in which anybody may be named. `preset`: what the preset of `privacy` does with it. */
 export interface Personal {
   readonly who: 'customer' | 'staff' | 'card' | 'text'
   readonly preset: 'hash' | 'drop' | 'keep'

@@ -18,7 +18,7 @@ const mostLookups = 100
 
 export async function readWanted(run: WritingRun): Promise<void> {
   const { warehouse, model } = run
-  if (model.forgotten.tenants.size === 0 || run.signal.aborted) return
+  if (run.signal.aborted) return
   const all = await wantedRecords(warehouse)
   if (all.length === 0) return
   await readForgottenRecords(warehouse)

@@ -38,7 +38,6 @@ import { type Begin, endingOfRun } from './cursor.js'
 import { CursorHands } from './cursorhands.js'
 import { endingOf } from './ending.js'
 import { latenessOf } from './lateness.js'
-import { readWanted } from './readwanted.js'
 import { recordCursors, recordFailures } from './records.js'
 import { workOnAll } from './refilling.js'
 import type { Dependencies, Writing, WritingRun } from './runcontext.js'
@@ -152,7 +151,7 @@ async function workOnChosen(
   const chosen = planTasks(run, request, { resources, authorizations, turns })
   await beforeCursors(run)
   const ends = await workBeside(run, request, undefined, () => workOnAll(run, request, chosen, request.begin))
-  await readWanted(run)
+  if (run.model.forgotten.tenants.size > 0) await (await import('./readwanted.js')).readWanted(run)
   await afterCursors(run)
   return { ends, reason: endingOfRun(run, ends) ?? authorizations.reason, quarantined: run.stats.quarantined }
 }
@@ -192,7 +191,7 @@ async function workOnChosenRound(
     work: (limited, tasks) => workOnAll(limited, request, tasks, request.begin),
     beside: (limited, work) => workBeside(limited, request, chosen, work),
   })
-  await readWanted(run)
+  if (run.model.forgotten.tenants.size > 0) await (await import('./readwanted.js')).readWanted(run)
   await afterCursors(run)
   return { ends, reason: reason ?? granted.reason, quarantined: run.stats.quarantined }
 }

@@ -3,7 +3,7 @@
  * nor once the database has lost what it had confirmed. lease.ts makes it with a claim; apply.ts and warehouse.ts check
  * it.
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
 import type { PageForgotten } from '../model/flatten/batch.js'
@@ -118,3 +118,9 @@ export async function checkFence(
     },
   )
 }
+
+/** Part of a claim's statement. A lease that was made anew, such as that of a copy, hasn't counted changes. */
+export const anyForgotten = (db: Db, isBare: boolean) =>
+  isBare
+    ? sql<Int64 | null>`null`
+    : db.selectFrom('sync_forgotten_records').select('tenant_id').limit(1).$castTo<Int64 | null>()

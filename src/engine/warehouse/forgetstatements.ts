@@ -7,9 +7,10 @@ import type { Int64 } from '../../../schema/resource.js'
 import { toJson } from '../base/printjson.js'
 import type { PageForgotten } from '../model/flatten/batch.js'
 import type { ForgetLink, ForgetPlan } from '../model/forgotten.js'
-import type { Model, ResourceModel } from '../model/resourcemodel.js'
+import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
-import type { Receipt } from './forgotten.js'
+import { wasPreparedBefore } from './fence.js'
+import { type Preparing, preparedAgain, type Receipt } from './forgotten.js'
 import { among, type Ids, ofType } from './forgottenids.js'
 import { ForgetRows } from './forgottenrows.js'
 import { demandRefill } from './layout.js'
@@ -253,14 +254,28 @@ export class ForgetStatements extends ForgetRows {
   }
 }
 
-/** What commits with a page. Another thread may store it, so it has no functions any more. */
-export function ofForgotten(
-  { db, model }: { readonly db: Db; readonly model: Model },
-  { forgets }: Pick<ResourceModel, 'forgets'>,
-  { tenantId, page: { forgotten } }: Pick<Batch, 'tenantId' | 'page'>,
-) {
-  if (!forgotten) return { page: {}, statements: [] }
-  const { again: _, ...page } = forgotten
-  const statements = forgets ? new ForgetStatements(db, model, tenantId).ofPage(forgets, page) : []
-  return { page: { forgotten: page }, statements }
+/** Stores a page with what it enters. If something was forgotten meanwhile, the page is prepared again. */
+export async function applyForgetting<
+  B extends Pick<Batch, 'tenantId' | 'resource' | 'page' | 'statements'>,
+  T,
+>(
+  warehouse: Preparing & { readonly db: Db; readonly model: Model },
+  batch: B,
+  apply: (batch: B) => Promise<T>,
+): Promise<T> {
+  const { db, model } = warehouse
+  const forgets = model.byName.get(batch.resource)?.forgets
+  for (let { page } = batch; ; ) {
+    // Another thread may store the page: it gets no functions.
+    const { again: _, ...forgotten } = page.forgotten ?? { generation: 0, entering: [], sharing: [] }
+    const entries = forgets ? new ForgetStatements(db, model, batch.tenantId).ofPage(forgets, forgotten) : []
+    try {
+      const statements = [...batch.statements, ...entries]
+      return await apply({ ...batch, page: { ...page, forgotten }, statements })
+    } catch (error) {
+      const again = wasPreparedBefore(error) ? await preparedAgain(warehouse, batch, page) : undefined
+      if (again === undefined) throw error
+      page = again
+    }
+  }
 }

@@ -15,7 +15,6 @@ import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { CursorKey, Reader } from './cursors.js'
 import { type Db, readJson, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
-import { wasPreparedBefore } from './fence.js'
 import type { EncodedPage } from './versionbatch.js'
 
 type Source = Reader & {
@@ -52,10 +51,10 @@ export async function readForgottenRecords(warehouse: Source, tenantId?: Int64):
   })
 }
 
-type Preparing = Source & { encode(page: FlatPage, key: CursorKey): EncodedPage }
+export type Preparing = Source & { encode(page: FlatPage, key: CursorKey): EncodedPage }
 
 /** The page with what was forgotten since. undefined if it can't be prepared again. */
-async function preparedAgain(
+export async function preparedAgain(
   warehouse: Preparing,
   key: CursorKey,
   page: EncodedPage,
@@ -65,23 +64,6 @@ async function preparedAgain(
   if (again) return warehouse.encode(again(), key)
   const { generation = 0, records } = warehouse.model.forgotten.tenants.get(key.tenantId) ?? {}
   return records?.size === 0 ? { ...page, forgotten: { generation, entering: [], sharing: [] } } : undefined
-}
-
-/** Stores a page, which is prepared again if something was forgotten meanwhile. */
-export async function preparingAgain<T>(
-  warehouse: Preparing,
-  batch: CursorKey & { readonly page: EncodedPage },
-  store: (page: EncodedPage) => Promise<T>,
-): Promise<T> {
-  for (let { page } = batch; ; ) {
-    try {
-      return await store(page)
-    } catch (error) {
-      const again = wasPreparedBefore(error) ? await preparedAgain(warehouse, batch, page) : undefined
-      if (again === undefined) throw error
-      page = again
-    }
-  }
 }
 
 /** The same for commands that only read: they may meet the warehouse of an older program. */
@@ -180,9 +162,3 @@ export const settleWanted = (
         .where('record_id', 'in', [...ids])
         .compile()
 }
-
-/** Part of a claim's statement. A lease that was made anew, such as that of a copy, hasn't counted changes. */
-export const anyForgotten = (db: Db, isBare: boolean) =>
-  isBare
-    ? sql<Int64 | null>`null`
-    : db.selectFrom('sync_forgotten_records').select('tenant_id').limit(1).$castTo<Int64 | null>()

@@ -2,8 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Stamps } from '../base/clock.js'
 import { fromMicros } from '../base/timestamp.js'
-import { noneForgotten } from '../model/forgotten.js'
-import { readForgottenRecords } from './forgotten.js'
 import { type Hidden, hideStored } from './hiding.js'
 import {
   claimLease,
@@ -123,8 +121,8 @@ export async function openLease(
   let hidden: Hidden = { done: [], left: null }
   try {
     await warehouse.learnRules()
-    if (lease.hasForgotten) await readForgottenRecords(held)
-    else Object.assign(warehouse.model.forgotten, noneForgotten())
+    if (lease.hasForgotten) await (await import('./forgotten.js')).readForgottenRecords(held)
+    else Object.assign(warehouse.model.forgotten, { generation: 0, tenants: new Map(), histories: [] })
     if (rowSettings) hidden = await hideNow(held, clock)
   } catch (error) {
     await giveBack(warehouse, lease)

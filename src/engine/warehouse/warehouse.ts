@@ -23,8 +23,6 @@ import type { Rules } from './derived.js'
 import type { Dialect } from './dialect.js'
 import { driftName } from './drift.js'
 import { checkFence } from './fence.js'
-import { ofForgotten } from './forgetstatements.js'
-import { preparingAgain } from './forgotten.js'
 import { InterferedTables } from './interference.js'
 import { unreadableRules, usualRules, withTenant } from './learnedrules.js'
 import type { RowSettings } from './oneconfiguration.js'
@@ -228,24 +226,19 @@ export class Warehouse implements Reader {
   }
 
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
-  apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
-    return preparingAgain(this, batch, (page) => this.#apply({ ...batch, page }))
+  async apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
+    if (!batch.page.forgotten) return this.#apply(batch)
+    const { applyForgetting } = await import('./forgetstatements.js')
+    return applyForgetting(this, batch, (one) => this.#apply(one))
   }
 
   async #apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
     const { reported } = this.#opened
-    const resource = this.#resource(batch.resource)
-    const to = batchTables(resource, this.model.embedded)
+    const to = batchTables(this.#resource(batch.resource), this.model.embedded)
     const drift = batch.page.drift.filter((entry) => !reported.has(driftName(entry)))
     const readBack = await this.interfered.ask()
-    const forgotten = ofForgotten(this, resource, batch)
-    const fresh = {
-      ...batch,
-      statements: [...batch.statements, ...forgotten.statements],
-      fence: this.#fence,
-      page: { ...batch.page, drift, ...forgotten.page },
-      ...(readBack.size > 0 && { readBack }),
-    }
+    const page = { ...batch.page, drift }
+    const fresh = { ...batch, fence: this.#fence, page, ...(readBack.size > 0 && { readBack }) }
     const applied = await storeStorable({ dialect: this.dialect, to, batch: fresh }, (rest) =>
       this.#store(to, rest),
     )
