@@ -146,10 +146,7 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly entity: string
   /** What one row of the table represents; shown in the data dictionary. */
   readonly grain: string
-  /**
-   * Records of this resource also occur inside records of other resources, in an array of this name. They become rows
-   * of this resource's table, whichever record contains them.
-   */
+  /** Its records also occur inside records of other resources, in an array of this name: they become rows of its table. */
   readonly embeddedAs?: string
   /** The document names webhook events for the resource: when a record is created, updated or deleted. */
   readonly announced?: boolean
@@ -205,10 +202,7 @@ export const personal = <F extends Field>(
   personal: { who, preset, ...(domain !== undefined && { domain }) },
 })
 
-/**
- * A wrapper, not an option: TypeScript would widen an option to `boolean`, and every column would silently become
- * nullable.
- */
+/** A wrapper: TypeScript would widen an option to `boolean`, and every column would silently become nullable. */
 export const nullable = <M extends Field | Nested>(member: M): M => ({ ...member, nullable: true })
 
 export const object = <F extends Shape>(fields: F, doc: string): Nested<F> => ({

@@ -1,6 +1,6 @@
 /**
- * A customer whose every personal field, and what belongs to them, holds a marker: for the laws about forgotten customers
- * (owners.md's §2). Nothing else in the sandbox has it.
+ * A customer whose every personal field, and what belongs to them, has a marker: for the laws about forgotten customers.
+ * Nothing else in the sandbox has it.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'

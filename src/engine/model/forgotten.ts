@@ -1,18 +1,17 @@
 /**
- * Forgotten customers (docs/privacy.md, Forgetting a customer): which records are forgotten with whom, as the
+ * ForgottenSet customers (docs/warehouse.md, Forgetting a customer): which records are forgotten with whom, as the
  * declarations say (`forgets` in schema/resource.ts), and how a page leaves out what says something about them. Flatten
  * does so before anything else sees the page, so every way into the warehouse does. warehouse/forgotten.ts keeps the
  * sets; a warehouse in which nobody was forgotten has none, and its pages pass untouched.
  */
-import { derivedTables } from '../../../schema/index.js'
 import type { Field, Int64, Resource } from '../../../schema/resource.js'
 import type { FlatPage, PageForgotten, Tuple, Value } from './flatten/batch.js'
 import { nameColumn } from './flatten/recordname.js'
 import { type HiddenColumn, HiddenPlaces } from './privacy.js'
-import { type Column, derivedTable, placeOf, type Table, tablesOf } from './table.js'
+import { type Column, placeOf, type Table, tablesOf } from './table.js'
 
 /** The records of one tenant that were forgotten. */
-export interface Forgotten {
+export interface ForgottenSet {
   /** How often the warehouse's sets had changed by then. */
   readonly generation: Int64
   /** By resource and id. false: the record is known, and isn't hidden. */
@@ -23,7 +22,7 @@ export interface Forgotten {
 export interface ForgottenSets {
   /** For tenants that have no set. */
   generation: Int64
-  tenants: Map<Int64, Forgotten>
+  tenants: Map<Int64, ForgottenSet>
   /** The tables of versions that exist. */
   histories: readonly string[]
 }
@@ -81,6 +80,7 @@ const dropped = (names: readonly string[]): HiddenColumn[] =>
 export function forgetPlans(
   declared: readonly Resource[],
   promoted: (resource: string) => readonly string[],
+  derived: (resource: string) => readonly Table[],
 ): ReadonlyMap<string, ForgetPlan> {
   const found = new Map(declared.flatMap((one) => (one.forgettable ? [[one.name, one] as const] : [])))
   // What is added is looked at in its turn.
@@ -94,8 +94,7 @@ export function forgetPlans(
   return new Map(
     all.map((resource) => {
       const names = new Set(promoted(resource.name))
-      const derived = Object.values(derivedTables).filter(({ of }) => of === resource.name)
-      const tables = [...tablesOf(resource), ...derived.map(derivedTable)]
+      const tables = [...tablesOf(resource), ...derived(resource.name)]
       const columns = tables.map((table) => {
         const isOwn = (name: string): boolean => table.role === 'root' && names.has(name)
         const personal = table.columns.filter((column) => isPersonal(column, isOwn))
@@ -160,7 +159,7 @@ export function compileForget(
   resource: Resource,
   plans: ReadonlyMap<string, ForgetPlan>,
   embedded: Resource | undefined,
-): (page: FlatPage, set: Forgotten) => FlatPage & { readonly forgotten: PageForgotten } {
+): (page: FlatPage, set: ForgottenSet) => FlatPage & { readonly forgotten: PageForgotten } {
   const plan = plans.get(resource.name)
   const inside = embedded && embedded.name !== resource.name ? plans.get(embedded.name) : undefined
   const names = new Map([...plans.values()].map(({ resource: one }) => [one.entity, one.name]))

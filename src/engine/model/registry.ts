@@ -10,7 +10,7 @@ import { compileFlatten } from './flatten/flatten.js'
 import {
   compileForget,
   type ForgetPlan,
-  type Forgotten,
+  type ForgottenSet,
   type ForgottenSets,
   forgetPlans,
   noneForgotten,
@@ -98,16 +98,22 @@ export function model(
   const hidden = hiddenColumns(declared, privacy)
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
-  const plans = forgetPlans(declared, (name) => Object.keys(settings[name]?.columns ?? {}))
+  const derivedOf = (name: string) =>
+    Object.values(derivedTables)
+      .filter(({ of }) => of === name)
+      .map((derived) => ({ declared: derived, table: derivedTable(derived) }))
+  const plans = forgetPlans(
+    declared,
+    (name) => Object.keys(settings[name]?.columns ?? {}),
+    (name) => derivedOf(name).map(({ table }) => table),
+  )
   const forgotten = noneForgotten()
   const list = declared.map(
     (resource): ResourceModel => ({
       name: resource.name,
       resource,
       tables: tablesOf(resource),
-      derived: Object.values(derivedTables)
-        .filter(({ of }) => of === resource.name)
-        .map((derived) => ({ declared: derived, table: derivedTable(derived) })),
+      derived: derivedOf(resource.name),
       history: historyTable(resource),
       path: settings[resource.name]?.path ?? resource.path ?? resource.name,
       enabled: settings[resource.name]?.enabled ?? true,
@@ -182,7 +188,7 @@ function hidingFlatten(
 }
 
 /** A tenant's forgotten records. undefined while the warehouse has none at all. */
-function setOf({ generation, tenants }: ForgottenSets, tenantId: Int64): Forgotten | undefined {
+function setOf({ generation, tenants }: ForgottenSets, tenantId: Int64): ForgottenSet | undefined {
   if (generation === 0 && tenants.size === 0) return undefined
   return tenants.get(tenantId) ?? { generation, records: new Map() }
 }

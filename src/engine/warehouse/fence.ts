@@ -34,7 +34,7 @@ const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>) =>
     .where('name', '=', 'run')
 
 /** A page was prepared before a record was forgotten. Thrown by the commit, which stores nothing. */
-export const preparedBefore = (): Stop =>
+const preparedBefore = (): Stop =>
   new Stop('A customer was forgotten while this page was under way; nothing of it was written', {
     exitCode: 1,
     isPreparedBefore: true,

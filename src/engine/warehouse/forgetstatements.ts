@@ -11,7 +11,7 @@ import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
 import { wasPreparedBefore } from './fence.js'
 import { type Preparing, preparedAgain, type Receipt } from './forgotten.js'
-import { among, type Ids, ofType } from './forgottenids.js'
+import { among, ofType, type RecordIds } from './forgottenids.js'
 import { ForgetRows } from './forgottenrows.js'
 import { demandRefill } from './layout.js'
 import type { Batch } from './versionbatch.js'
@@ -44,7 +44,7 @@ export class ForgetStatements extends ForgetRows {
   }
 
   /** Enters what is forgotten with these records, which are entered. */
-  *entries(plan: ForgetPlan, ids: Ids): Generator<CompiledQuery> {
+  *entries(plan: ForgetPlan, ids: RecordIds): Generator<CompiledQuery> {
     for (const { theirs, link } of this.dependents(plan))
       if (theirs.isEntered) {
         yield this.enter(theirs, link, plan.resource.name, { of: ids })
@@ -140,7 +140,7 @@ export class ForgetStatements extends ForgetRows {
     { resource }: ForgetPlan,
     link: ForgetLink,
     owner: string,
-    those: { readonly ids?: Ids; readonly of?: Ids },
+    those: { readonly ids?: RecordIds; readonly of?: RecordIds },
     state = 'hidden',
   ): CompiledQuery {
     const { db } = this
@@ -176,7 +176,12 @@ export class ForgetStatements extends ForgetRows {
   }
 
   /** Enters what these records refer to. It is forgotten only if all that refer to it are. */
-  private enterOther(plan: ForgetPlan, { column }: ForgetLink, target: ForgetPlan, ids: Ids): CompiledQuery {
+  private enterOther(
+    plan: ForgetPlan,
+    { column }: ForgetLink,
+    target: ForgetPlan,
+    ids: RecordIds,
+  ): CompiledQuery {
     const { db } = this
     const { name } = plan.resource
     const here = sql.ref(`r.${column}`)

@@ -1,5 +1,5 @@
 /**
- * The sets of forgotten records in the warehouse (docs/privacy.md, Forgetting a customer). What is forgotten with whom
+ * The sets of forgotten records in the warehouse (docs/warehouse.md, Forgetting a customer). What is forgotten with whom
  * follows from the declarations (model/forgotten.ts).
  *
  * Who may change a set, and who hears of it: `shopsync forget` under its lease, so no page is under way; and the commit

@@ -5,15 +5,15 @@ import { type ForgetLink, type ForgetPlan, refersTo } from '../model/forgotten.j
 import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
 
-/** Ids of one resource's records: a list, or a query for them in parentheses, as Kysely puts it into a statement. */
-export type Ids = readonly Int64[] | RawBuilder<{ id: Int64 }>
+/** RecordIds of one resource's records: a list, or a query for them in parentheses, as Kysely puts it into a statement. */
+export type RecordIds = readonly Int64[] | RawBuilder<{ id: Int64 }>
 
-export const among = (ids: Ids): RawBuilder<unknown> => (isList(ids) ? sql`(${sql.join(ids)})` : ids)
+export const among = (ids: RecordIds): RawBuilder<unknown> => (isList(ids) ? sql`(${sql.join(ids)})` : ids)
 
-const isList = (ids: Ids): ids is readonly Int64[] => Array.isArray(ids)
+const isList = (ids: RecordIds): ids is readonly Int64[] => Array.isArray(ids)
 
 /** As quarantine names records. */
-export const namesAmong = (ids: Ids): RawBuilder<unknown> =>
+export const namesAmong = (ids: RecordIds): RawBuilder<unknown> =>
   isList(ids) ? sql`(${sql.join(ids.map(String))})` : sql`(select cast(i.id as text) from ${ids} as i)`
 
 export const ofType = ({ typedBy }: ForgetLink, entity: string, prefix = ''): RawBuilder<boolean> =>
@@ -33,8 +33,8 @@ export abstract class ForgetIds {
     this.plans = model.list.flatMap(({ forgets }) => forgets ?? [])
   }
 
-  /** Ids of these that are forgotten. */
-  protected hidden({ resource }: ForgetPlan, ids: Ids): RawBuilder<{ id: Int64 }> {
+  /** RecordIds of these that are forgotten. */
+  protected hidden({ resource }: ForgetPlan, ids: RecordIds): RawBuilder<{ id: Int64 }> {
     return sql<{ id: Int64 }>`${this.db
       .selectFrom('sync_forgotten_records')
       .select('record_id as id')
@@ -44,8 +44,12 @@ export abstract class ForgetIds {
       .where(sql<boolean>`record_id in ${among(ids)}`)}`
   }
 
-  /** Ids of what these records refer to. */
-  protected referred({ resource }: ForgetPlan, { column }: ForgetLink, ids: Ids): RawBuilder<{ id: Int64 }> {
+  /** RecordIds of what these records refer to. */
+  protected referred(
+    { resource }: ForgetPlan,
+    { column }: ForgetLink,
+    ids: RecordIds,
+  ): RawBuilder<{ id: Int64 }> {
     return sql<{ id: Int64 }>`${this.db
       .selectFrom(rootTable(resource))
       .select(sql<Int64>`${sql.ref(column)}`.as('id'))
@@ -54,12 +58,12 @@ export abstract class ForgetIds {
       .where(sql<boolean>`${sql.ref(column)} is not null`)}`
   }
 
-  /** Ids of the records that refer to these. */
+  /** RecordIds of the records that refer to these. */
   protected idsBy(
     theirs: ForgetPlan,
     link: ForgetLink,
     owner: ForgetPlan,
-    ids: Ids,
+    ids: RecordIds,
   ): RawBuilder<{ id: Int64 }> {
     return sql<{ id: Int64 }>`${this.db
       .selectFrom(rootTable(theirs.resource))

@@ -4,7 +4,7 @@ import { type ForgetPlan, rowsGo } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
 import type { Model } from '../model/resourcemodel.js'
 import { rootTable } from './database.js'
-import { among, ForgetIds, type Ids, namesAmong } from './forgottenids.js'
+import { among, ForgetIds, namesAmong, type RecordIds } from './forgottenids.js'
 import type { Session } from './transaction.js'
 
 /** A statement, and the table whose rows it changes. */
@@ -17,13 +17,13 @@ const reason = ' (erased on request)'
 
 export abstract class ForgetRows extends ForgetIds {
   /** Empties these records, which are entered, and those that are forgotten with them and aren't entered themselves. */
-  *emptying(plan: ForgetPlan, ids: Ids): Generator<Emptying> {
+  *emptying(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
     for (const { theirs, link } of this.dependents(plan))
       if (!theirs.isEntered) yield* this.rows(theirs, this.idsBy(theirs, link, plan, ids))
     yield* this.rows(plan, ids)
   }
 
-  protected *emptied(plan: ForgetPlan, ids: Ids): Generator<Emptying> {
+  protected *emptied(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
     yield* this.rows(plan, ids)
     for (const { theirs, link } of this.dependents(plan))
       yield* this.emptied(theirs, this.idsBy(theirs, link, plan, ids))
@@ -68,7 +68,7 @@ export abstract class ForgetRows extends ForgetIds {
   }
 
   /** Empties the rows of these records, their versions and what is in quarantine for them. */
-  private *rows(plan: ForgetPlan, ids: Ids): Generator<Emptying> {
+  private *rows(plan: ForgetPlan, ids: RecordIds): Generator<Emptying> {
     const { db, tenantId } = this
     const { resource, tables, columns } = plan
     for (const one of tables) {

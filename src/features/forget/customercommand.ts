@@ -10,7 +10,7 @@ import { confirmTyped } from '../../shell/confirmation.js'
 import { listOf } from '../../shell/flags.js'
 import { forgottenFile, readForgottenFile, recordForgotten } from '../../shell/forgottenfile.js'
 import { checkPersons, countForgotten, forgetPersons, liftPersons, type Person } from './customers.js'
-import { countsText, liftedText, nameOf, personQuestion, receiptText } from './words.js'
+import { countsText, liftedText, personName, personQuestion, receiptText } from './words.js'
 
 const wrong = (message: string, hint: string): Stop => new Stop(message, { exitCode: 2, hint })
 
@@ -76,7 +76,7 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
     await checkTables(there)
     await checkPersons({ warehouse: there, model }, persons)
     const counts = await countForgotten({ warehouse: there, model, clock }, persons)
-    await out.answer(counts, countsText(counts, persons.map(nameOf)))
+    await out.answer(counts, countsText(counts, persons.map(personName)))
     return 0
   }
   const warehouse = await context.existingWarehouse()
@@ -88,7 +88,7 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
   }
   if (options.lift === true) {
     const lifted = await liftPersons(needs, persons)
-    await out.answer({ lifted }, liftedText(persons.map(nameOf)))
+    await out.answer({ lifted }, liftedText(persons.map(personName)))
     return 0
   }
   const isReplay = options.replay !== undefined
@@ -105,7 +105,7 @@ export async function onCustomers(invocation: Invocation, context: CommandContex
 }
 
 async function confirm({ signals, io }: Invocation, persons: readonly Person[]): Promise<void> {
-  const word = persons.map(nameOf).join(' ')
+  const word = persons.map(personName).join(' ')
   const undone = 'Nothing was erased. To erase without being asked, add --yes'
   signals.resumesAt = () => 'nothing was erased'
   await confirmTyped(word, { question: personQuestion(word), undone, signal: signals.signal, io })

@@ -24,7 +24,7 @@ export const liftText = ({ tenant_id }: { readonly tenant_id: Int64 }): string =
   `Tenant ${tenant_id} is no longer forgotten: the next sync loads it again if it is granted.`
 
 /** A customer, as it has to be typed. */
-export const nameOf = ({ tenantId, id }: Person): string => `${tenantId}/${id}`
+export const personName = ({ tenantId, id }: Person): string => `${tenantId}/${id}`
 
 export const personQuestion = (names: string): string =>
   `What says something about customer ${names} will be erased. Type ${names} to go on: `
