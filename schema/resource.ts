@@ -250,21 +250,7 @@ type Declared<N extends string, S extends string, F extends Shape> = Pick<
   Resource<N, S, F>,
   'name' | 'singular' | 'doc' | 'source' | 'entity' | 'grain' | 'fields'
 > &
-  Partial<
-    Pick<
-      Resource<N, S, F>,
-      | 'documented'
-      | 'scope'
-      | 'path'
-      | 'list'
-      | 'embeddedAs'
-      | 'announced'
-      | 'rungBy'
-      | 'computed'
-      | 'undeclared'
-      | 'forgettable'
-    >
-  >
+  Partial<Omit<Resource<N, S, F>, 'history' | 'names' | 'hidden'>>
 
 export const defineResource = <const N extends string, const S extends string, F extends Shape>(
   declared: Declared<N, S, F>,

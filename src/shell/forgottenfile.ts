@@ -11,7 +11,7 @@ import { plural } from '../engine/base/format.js'
 import { parseId } from '../engine/base/int64.js'
 import { toJson } from '../engine/base/printjson.js'
 import { configName } from '../engine/config/load.js'
-import { type Receipt, storedReceipts } from '../engine/warehouse/forgotten.js'
+import { type Receipt, storedReceipts } from '../engine/warehouse/forgottensets.js'
 import type { Warehouse } from '../engine/warehouse/warehouse.js'
 import type { Invocation } from './command.js'
 

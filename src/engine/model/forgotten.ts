@@ -1,7 +1,7 @@
 /**
  * ForgottenSet customers (docs/warehouse.md, Forgetting a customer): which records are forgotten with whom, as the
  * declarations say (`forgets` in schema/resource.ts), and how a page leaves out what says something about them. Flatten
- * does so before anything else sees the page, so every way into the warehouse does. warehouse/forgotten.ts keeps the
+ * does so before anything else sees the page, so every way into the warehouse does. warehouse/forgottensets.ts keeps the
  * sets; a warehouse in which nobody was forgotten has none, and its pages pass untouched.
  */
 import type { Field, Int64, Resource } from '../../../schema/resource.js'

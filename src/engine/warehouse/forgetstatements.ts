@@ -1,5 +1,5 @@
 /**
- * The statements by which records get into the sets of forgotten records (forgotten.ts), leave them, and lose what says
+ * The statements by which records get into the sets of forgotten records (forgottensets.ts), leave them, and lose what says
  * something about a person. `shopsync forget` runs them, and the commit of a page that shows such a record first.
  */
 import { type CompiledQuery, sql } from 'kysely'
@@ -10,9 +10,9 @@ import type { ForgetLink, ForgetPlan } from '../model/forgotten.js'
 import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
 import { wasPreparedBefore } from './fence.js'
-import { type Preparing, preparedAgain, type Receipt } from './forgotten.js'
 import { among, ofType, type RecordIds } from './forgottenids.js'
 import { ForgetRows } from './forgottenrows.js'
+import { type Preparing, preparedAgain, type Receipt } from './forgottensets.js'
 import { demandRefill } from './layout.js'
 import type { Batch } from './versionbatch.js'
 

@@ -121,7 +121,7 @@ export async function openLease(
   let hidden: Hidden = { done: [], left: null }
   try {
     await warehouse.learnRules()
-    if (lease.hasForgotten) await (await import('./forgotten.js')).readForgottenRecords(held)
+    if (lease.hasForgotten) await (await import('./forgottensets.js')).readForgottenRecords(held)
     else Object.assign(warehouse.model.forgotten, { generation: 0, tenants: new Map(), histories: [] })
     if (rowSettings) hidden = await hideNow(held, clock)
   } catch (error) {

@@ -7,7 +7,7 @@ import { shopsync } from '../../support/call.js'
 import { books, leaks, type MarkedCustomer, markCustomer, whereIs } from '../../support/forgotten.js'
 import { type Address, configure } from '../../support/place.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses } from '../../support/warehouse.js'
+import { dialectWarehouses, reopen } from '../../support/warehouse.js'
 
 const history = Object.fromEntries(
   ['customers', 'repair_orders', 'notes', 'integrator_tags'].map((name) => [name, { history: true }]),
@@ -125,6 +125,54 @@ describe.each(dialectWarehouses())('$name', (kind) => {
         ...{ tenant_id: 101, customer_id: 900_001, traces_left: null, done_at: expect.any(String) },
         elsewhere: expect.stringContaining('ackups'),
       })
+    })
+  })
+
+  it('tells a restored backup from what the file knows, and forgets again', async () => {
+    await inside(kind.address(), async ({ address, config, run, done }) => {
+      await run('sync')
+      const warehouse = await reopen(address)
+      const copied = join(scratch(), 'backup.db')
+      await warehouse.close()
+      await done('copy', '--to', `sqlite:${copied}`)
+      await done(...forget)
+      const document = JSON.parse(readFileSync(config, 'utf8')) as object
+      // The backup under the same configuration.
+      writeFileSync(config, JSON.stringify({ ...document, warehouse: { url: `sqlite:${copied}` } }))
+      const status = await run('status')
+      expect(status.code).toBe(1)
+      expect(status.stdout).toContain('101/900001')
+      expect((await run('check')).stdout).toContain('forget --replay')
+      const file = join(dirname(config), 'forgotten.jsonl')
+      await done('forget', '--replay', file)
+      expect(await leaks({ url: `sqlite:${copied}`, schema: '' })).toEqual([])
+      expect((await run('status')).stdout).not.toContain('forget --replay')
+      expect((await run('why', 'customers', '900001')).stdout).toContain('erased on request')
+      await done('forget', '--tenant', '101', '--customer', '900001', '--lift')
+      expect((await run('status')).stdout).not.toContain('forget --replay')
+    })
+  })
+
+  it('refuses what it can not do, with exit code 2, and does nothing', async () => {
+    await inside(kind.address(), async ({ address, run, config }) => {
+      await run('sync')
+      const before = await leaks(address)
+      for (const [words, hint] of [
+        [['--tenant', '101', '--customer', '12345678'], 'no customer 12345678'],
+        [['--tenant', '102', '--customer', '900001'], 'no customer 900001 of tenant 102'],
+        [['--tenant', '101', '--customer', 'x'], 'positive whole number'],
+        [['--customer', '5'], 'no --tenant'],
+        [['--tenant', '101', '--tenant', '102', '--customer', '5'], '2 tenants'],
+        [['--tenant', '101', '--customer', '900001', '--lift'], 'was not forgotten'],
+        [['--replay', 'nowhere.jsonl'], 'no file'],
+        [['--tenant', '101', '--replay', config], 'expected one of them'],
+        [['--tenant', '101', '--dry-run'], '--dry-run without --customer'],
+      ] as const) {
+        const { code, stderr } = await run('forget', ...words, '--yes')
+        expect(code, words.join(' ')).toBe(2)
+        expect(stderr).toContain(hint)
+      }
+      expect(await leaks(address)).toEqual(before)
     })
   })
 })

@@ -153,7 +153,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       })
       store.change(101, 'repair_orders', 900_500, {})
       await shop.process(async (warehouse, known) => {
-        const { readForgottenRecords } = await import('../../../src/engine/warehouse/forgotten.js')
+        const { readForgottenRecords } = await import('../../../src/engine/warehouse/forgottensets.js')
         const { openLease } = await import('../../../src/engine/warehouse/openlease.js')
         const { deps, close } = await depsOf(sandbox, warehouse, { known })
         await using lease = await openLease({ ...deps, warehouse }, 'sync')
