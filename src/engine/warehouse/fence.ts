@@ -119,7 +119,7 @@ export async function checkFence(
   )
 }
 
-/** Part of a claim's statement. A lease that was made anew, such as that of a copy, hasn't counted changes. */
+/** Part of a claim's statement. A new lease row, such as that of a copy, hasn't counted changes. */
 export const anyForgotten = (db: Db, isBare: boolean) =>
   isBare
     ? sql<Int64 | null>`null`
