@@ -51,6 +51,7 @@ export default defineResource({
   source: 'Resources: Customer',
   grain: 'one customer of a tenant',
   undeclared: { who: 'customer', preset: 'drop' },
+  forgettable: true,
   fields: {
     id: id('Id of the customer.'),
     ...stamps,

@@ -16,7 +16,11 @@ export default defineResource({
     id: id('Id of the tag.'),
     ...stamps,
     taggable_type: oneOf(taggable.split(' '), 'Type of the tagged entity.'),
-    taggable_id: field('id', 'Id of the tagged entity.', { indexed: true }),
+    taggable_id: field('id', 'Id of the tagged entity.', {
+      indexed: true,
+      forgets: 'self',
+      typedBy: 'taggable_type',
+    }),
     name: text('Tag name.'),
     value: personal('text', 'hash', text('Tag value.')),
   },

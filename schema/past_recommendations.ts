@@ -23,7 +23,10 @@ export default defineResource({
       'true if added as a service on an RO. Every imported=true record is also done=true, ' +
         'but not every done=true record is imported=true.',
     ),
-    vehicle_id: ref('vehicles', 'Vehicle the service was recommended for.', { indexed: true }),
+    vehicle_id: ref('vehicles', 'Vehicle the service was recommended for.', {
+      indexed: true,
+      forgets: 'self',
+    }),
     done: boolean(
       'true if sold to the customer or manually marked done by staff. ' +
         'Such records are no longer presented to the vehicle owner on future visits.',

@@ -42,10 +42,7 @@ export interface KindValue {
   day: string
 }
 
-/**
- * Whose data a value is: a customer's, one of staff, a card's, or a text in which anybody may be named. `preset`: what
- * the preset of `privacy` does with it.
- */
+/** Whose data a value is, or a text in which anybody may be named. `preset`: what the preset of `privacy` does with it. */
 export interface Personal {
   readonly who: 'customer' | 'staff' | 'card' | 'text'
   readonly preset: 'hash' | 'drop' | 'keep'
@@ -71,6 +68,10 @@ export interface Field<K extends Kind = Kind> {
   /** An instant whose day in the shop's zone a view shows: an index has its UTC day. */
   readonly dated?: boolean
   readonly personal?: Personal
+  /** `self`: its record is forgotten with the one it refers to. `other`: that one is, with all that refer to it. */
+  readonly forgets?: 'self' | 'other'
+  /** For an id of records of several resources: the field with the entity whose record it is. */
+  readonly typedBy?: string
 }
 
 /** A nested object: flattened into its owner's columns, joined by `_`. */
@@ -145,10 +146,7 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly entity: string
   /** What one row of the table represents; shown in the data dictionary. */
   readonly grain: string
-  /**
-   * Records of this resource also occur inside records of other resources, in an array of this name. They become rows
-   * of this resource's table, whichever record contains them.
-   */
+  /** Its records also occur inside records of other resources, in an array of this name: they become rows of its table. */
   readonly embeddedAs?: string
   /** The document names webhook events for the resource: when a record is created, updated or deleted. */
   readonly announced?: boolean
@@ -163,10 +161,12 @@ export interface Resource<N extends string = string, S extends string = string, 
   readonly computed?: Computed
   /** What fields may hold that the document doesn't show: `_extra`, and columns that the configuration makes of it. */
   readonly undeclared?: Personal
+  /** Its records are persons, who can be forgotten one by one. */
+  readonly forgettable?: true
   readonly fields: F
 }
 
-type FieldOptions = Pick<Field, 'indexed' | 'dated'>
+type FieldOptions = Pick<Field, 'indexed' | 'dated' | 'forgets'>
 
 export const field = <K extends Kind>(kind: K, doc: string, more: Partial<Field<K>> = {}): Field<K> => ({
   type: 'field',
@@ -202,10 +202,7 @@ export const personal = <F extends Field>(
   personal: { who, preset, ...(domain !== undefined && { domain }) },
 })
 
-/**
- * A wrapper, not an option: TypeScript would widen an option to `boolean`, and every column would silently become
- * nullable.
- */
+/** A wrapper: TypeScript would widen an option to `boolean`, and every column would silently become nullable. */
 export const nullable = <M extends Field | Nested>(member: M): M => ({ ...member, nullable: true })
 
 export const object = <F extends Shape>(fields: F, doc: string): Nested<F> => ({
@@ -253,20 +250,7 @@ type Declared<N extends string, S extends string, F extends Shape> = Pick<
   Resource<N, S, F>,
   'name' | 'singular' | 'doc' | 'source' | 'entity' | 'grain' | 'fields'
 > &
-  Partial<
-    Pick<
-      Resource<N, S, F>,
-      | 'documented'
-      | 'scope'
-      | 'path'
-      | 'list'
-      | 'embeddedAs'
-      | 'announced'
-      | 'rungBy'
-      | 'computed'
-      | 'undeclared'
-    >
-  >
+  Partial<Omit<Resource<N, S, F>, 'history' | 'names' | 'hidden'>>
 
 export const defineResource = <const N extends string, const S extends string, F extends Shape>(
   declared: Declared<N, S, F>,

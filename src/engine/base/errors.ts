@@ -17,6 +17,8 @@ export interface ErrorDetails {
   readonly table?: string | undefined
   /** The database can't hold a value of the rows: without it, they could be stored. */
   readonly isOfValue?: boolean | undefined
+  /** The page was prepared before a record was forgotten. */
+  readonly isPreparedBefore?: boolean | undefined
   /** What to type, or where to look. */
   readonly hint?: string
   readonly cause?: unknown

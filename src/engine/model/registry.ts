@@ -3,10 +3,18 @@
  * wherever a resource, its tables or its flatten is needed.
  */
 import { derivedTables } from '../../../schema/index.js'
-import { field, type Kind, kinds, type Resource } from '../../../schema/resource.js'
+import { field, type Int64, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
 import { noPrivacy, type Privacy } from '../config/treatment.js'
 import { compileFlatten } from './flatten/flatten.js'
+import {
+  compileForget,
+  type ForgetPlan,
+  type ForgottenSet,
+  type ForgottenSets,
+  forgetPlans,
+  noneForgotten,
+} from './forgotten.js'
 import { historyName, historyTable } from './historytable.js'
 import { type HiddenColumn, HiddenPlaces, hiddenColumnsOf, hidePage } from './privacy.js'
 import type { Model, ResourceModel } from './resourcemodel.js'
@@ -90,19 +98,28 @@ export function model(
   const hidden = hiddenColumns(declared, privacy)
   const [embedded, ...more] = declared.filter((resource) => resource.embeddedAs !== undefined)
   if (more.length > 0) throw new Bug('Only one resource can be embedded in others')
+  const derivedOf = (name: string) =>
+    Object.values(derivedTables)
+      .filter(({ of }) => of === name)
+      .map((derived) => ({ declared: derived, table: derivedTable(derived) }))
+  const plans = forgetPlans(
+    declared,
+    (name) => Object.keys(settings[name]?.columns ?? {}),
+    (name) => derivedOf(name).map(({ table }) => table),
+  )
+  const forgotten = noneForgotten()
   const list = declared.map(
     (resource): ResourceModel => ({
       name: resource.name,
       resource,
       tables: tablesOf(resource),
-      derived: Object.values(derivedTables)
-        .filter(({ of }) => of === resource.name)
-        .map((derived) => ({ declared: derived, table: derivedTable(derived) })),
+      derived: derivedOf(resource.name),
       history: historyTable(resource),
       path: settings[resource.name]?.path ?? resource.path ?? resource.name,
       enabled: settings[resource.name]?.enabled ?? true,
       promoted: settings[resource.name]?.columns ?? {},
-      ...hidingFlatten(resource, { embedded, hidden, privacy }),
+      forgets: plans.get(resource.name),
+      ...hidingFlatten(resource, { embedded, hidden, privacy, plans, forgotten }),
     }),
   )
   const tables = [
@@ -119,6 +136,7 @@ export function model(
     embedded: list.find((entry) => entry.resource === embedded),
     privacy,
     hidden,
+    forgotten,
   }
 }
 
@@ -129,13 +147,17 @@ function hidingFlatten(
     embedded,
     hidden,
     privacy,
+    plans,
+    forgotten,
   }: {
     readonly embedded: Resource | undefined
     readonly hidden: ReadonlyMap<string, readonly HiddenColumn[]>
     readonly privacy: Privacy
+    readonly plans: ReadonlyMap<string, ForgetPlan>
+    readonly forgotten: ForgottenSets
   },
 ): Pick<ResourceModel, 'flatten' | 'places'> {
-  const flatten = compileFlatten(resource, { embedded })
+  const plain = compileFlatten(resource, { embedded })
   const inside = embedded?.embeddedAs && {
     name: embedded.embeddedAs,
     places: new HiddenPlaces(embedded, hidden),
@@ -148,11 +170,27 @@ function hidingFlatten(
       return of ? [[table.name, of.map((one) => ({ ...one, at: placeOf(table, one.name) }))] as const] : []
     }),
   )
-  if (columns.size === 0) return { places, flatten: (_, ...page) => flatten(...page) }
-  return {
-    places,
-    flatten: (tenantId, ...page) => hidePage(flatten(...page), tenantId, { privacy, places, columns }),
+  const hiding: ResourceModel['flatten'] =
+    columns.size === 0
+      ? (_, ...page) => plain(...page)
+      : (tenantId, ...page) => hidePage(plain(...page), tenantId, { privacy, places, columns })
+  const forget = compileForget(resource, plans, embedded)
+  const flatten: ResourceModel['flatten'] = (tenantId, ...page) => {
+    const flat = hiding(tenantId, ...page)
+    const set = setOf(forgotten, tenantId)
+    if (set === undefined) return flat
+    if (set.records.size === 0)
+      return { ...flat, forgotten: { generation: set.generation, entering: [], sharing: [] } }
+    const { forgotten: found, ...left } = forget(flat, set)
+    return { ...left, forgotten: { ...found, again: () => flatten(tenantId, ...page) } }
   }
+  return { places, flatten }
+}
+
+/** A tenant's forgotten records. undefined while the warehouse has none at all. */
+function setOf({ generation, tenants }: ForgottenSets, tenantId: Int64): ForgottenSet | undefined {
+  if (generation === 0 && tenants.size === 0) return undefined
+  return tenants.get(tenantId) ?? { generation, records: new Map() }
 }
 
 /** Postgres truncates longer names, so two columns could get the same name. */

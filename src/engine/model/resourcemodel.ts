@@ -6,6 +6,7 @@ import type { Derived } from '../../../schema/derive.js'
 import type { Int64, Kind, Resource } from '../../../schema/resource.js'
 import type { Privacy } from '../config/treatment.js'
 import type { FlatPage, Flatten } from './flatten/batch.js'
+import type { ForgetPlan, ForgottenSets } from './forgotten.js'
 import type { HiddenColumn, HiddenPlaces } from './privacy.js'
 import type { Table } from './table.js'
 
@@ -28,10 +29,12 @@ export interface ResourceModel {
   /** Path below `tenants/:tenant_id/`. */
   readonly path: string
   readonly enabled: boolean
-  /** Flattens a page of a tenant, and hides what `privacy` says. */
+  /** Flattens a page of a tenant, and hides what `privacy` says and what belongs to forgotten customers. */
   flatten(tenantId: Int64, ...page: Parameters<Flatten>): FlatPage
   /** What is hidden of its records. */
   readonly places: HiddenPlaces
+  /** How its records are forgotten. undefined if they never are. */
+  readonly forgets: ForgetPlan | undefined
   /** The columns that the configuration adds, with their kinds. */
   readonly promoted: Readonly<Record<string, Kind>>
 }
@@ -53,4 +56,5 @@ export interface Model {
   readonly privacy: Privacy
   /** The columns that it hides, by table: those of the histories too. */
   readonly hidden: ReadonlyMap<string, readonly HiddenColumn[]>
+  readonly forgotten: ForgottenSets
 }

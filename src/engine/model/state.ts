@@ -1,5 +1,6 @@
 import { boolean, id, integer, json, number, text, timestamp } from '../../../schema/resource.js'
 import { arrange } from '../base/arrange.js'
+import { forgottenTables } from './forgottentables.js'
 import { runTables } from './runtables.js'
 import { define, type RowsOf, type StateTable, type StateTables } from './statetable.js'
 import type { Table } from './table.js'
@@ -25,15 +26,7 @@ export const stateTables = {
       _extra: json("Fields the API sent that aren't in its documentation."),
     },
   }),
-  sync_forgotten: define({
-    doc: 'Forgotten tenants. Runs skip them, granted or not, until `shopsync forget --tenant ID --lift`.',
-    vouches: true,
-    key: ['tenant_id'],
-    fields: {
-      tenant_id: id('Tenant.'),
-      forgotten_at: timestamp('When it was forgotten.'),
-    },
-  }),
+  ...forgottenTables,
   sync_cursors: define({
     doc: 'The progress of each cursor: one resource of one tenant.',
     vouches: true,
@@ -226,6 +219,9 @@ export const stateTables = {
       ),
       stamps_until: timestamp(
         "No `_synced_at` of this holder is later. Moves forward with the expiry; after the holder's end, its last one.",
+      ),
+      forgotten: integer(
+        'How often `sync_forgotten_records` has changed: a page that was prepared before a change is prepared again. null: never.',
       ),
     },
   }),

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Reason } from '../base/reasons.js'
 import { type CursorState, readCursors } from '../warehouse/cursors.js'
+import { readForgottenThere } from '../warehouse/forgottensets.js'
 import { readLateness } from '../warehouse/latenessrows.js'
 import { checkSourceIdentity, readListsFrom } from '../warehouse/sourceidentity.js'
 import { forgottenTenants } from '../warehouse/tenants.js'
@@ -45,6 +46,7 @@ export async function readOnlyRun(
   const resources = chooseResources(deps, choice)
   await checkSourceIdentity(deps.warehouse, deps.source.address)
   const forgotten = await forgottenTenants(deps.warehouse)
+  await readForgottenThere(deps.warehouse)
   const ask = (): Promise<Authorizations> => askAuthorizations(deps, { isNew, forgotten })
   const authorizations = await firstAuthorizations(ask)
   const beginning = new Beginning(await readListsFrom(deps.warehouse), async () => {})

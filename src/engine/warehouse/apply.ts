@@ -12,7 +12,7 @@ import type { BatchTables } from './batchtables.js'
 import { type Db, rootTable } from './database.js'
 import type { Dialect } from './dialect.js'
 import { writeDrift } from './drift.js'
-import { checkFence } from './fence.js'
+import { checkFence, expectedGeneration } from './fence.js'
 import { checkStored, notStored } from './interference.js'
 import { quarantineStatements } from './quarantine.js'
 import { enterRows, keepsRegister, openRegister } from './register/register.js'
@@ -292,7 +292,7 @@ export async function applyBatch<R extends Rows<R>, E>(
   const stored = allSettled([
     writes,
     allSettled(statements.map((statement) => session.run(statement))),
-    checkFence(dialect, session, batch.fence),
+    checkFence(dialect, session, batch.fence, expectedGeneration(batch.page)),
   ])
   sent?.()
   const [[ofRoots, ofChildren, ofEmbedded]] = await stored

@@ -3,9 +3,10 @@
  * nor once the database has lost what it had confirmed. lease.ts makes it with a claim; apply.ts and warehouse.ts check
  * it.
  */
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import type { Int64 } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
+import type { PageForgotten } from '../model/flatten/batch.js'
 import type { Db } from './database.js'
 import type { Dialect } from './dialect.js'
 import type { Session } from './transaction.js'
@@ -32,15 +33,43 @@ const heldToken = ({ db, server }: Pick<Dialect, 'db' | 'server'>) =>
     .select(['token', server.as('server')])
     .where('name', '=', 'run')
 
-/** Every commit runs this statement, and compiling it takes longer than sending it: it is compiled once. */
-const compiled = new WeakMap<Db, CompiledQuery<{ readonly token: Int64 | null; readonly server: string }>>()
+/** A page was prepared before a record was forgotten. Thrown by the commit, which stores nothing. */
+const preparedBefore = (): Stop =>
+  new Stop('A customer was forgotten while this page was under way; nothing of it was written', {
+    exitCode: 1,
+    isPreparedBefore: true,
+    hint: 'Run the same command again',
+  })
 
-function keptToken(dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>) {
-  const known = compiled.get(dialect.db)
+export const wasPreparedBefore = (error: unknown): boolean =>
+  error instanceof Stop && error.details.isPreparedBefore === true
+
+/** The number that a page's commit expects: its own entries raise it. */
+export const expectedGeneration = (page: { readonly forgotten?: PageForgotten }): Int64 => {
+  const { generation = 0, entering = [], sharing = [] } = page.forgotten ?? {}
+  return entering.length + sharing.length > 0 ? Number(generation) + 1 : generation
+}
+
+type KeptToken = CompiledQuery<{
+  readonly token: Int64 | null
+  readonly server: string
+  readonly forgotten?: Int64 | null
+}>
+
+/** Every commit runs one of these statements, and compiling it takes longer than sending it: it is compiled once. */
+const compiled = { state: new WeakMap<Db, KeptToken>(), page: new WeakMap<Db, KeptToken>() }
+
+/** Of a page's commit, also how often the sets of forgotten records have changed: an older program's lease lacks that. */
+function keptToken(
+  dialect: Pick<Dialect, 'db' | 'server' | 'locksRows'>,
+  of: keyof typeof compiled,
+): KeptToken {
+  const known = compiled[of].get(dialect.db)
   if (known) return known
-  const held = heldToken(dialect)
+  const token = heldToken(dialect)
+  const held = of === 'page' ? token.select('forgotten') : token
   const made = (dialect.locksRows ? held.forShare() : held).compile()
-  compiled.set(dialect.db, made)
+  compiled[of].set(dialect.db, made)
   return made
 }
 
@@ -65,11 +94,17 @@ export async function checkFence(
   dialect: Pick<Dialect, 'db' | 'locksRows' | 'server' | 'where'>,
   session: Pick<Session, 'run'>,
   fence: Fence | undefined,
+  /** Of a page: which sets of forgotten records it expects. */
+  generation?: Int64,
 ): Promise<void> {
   if (fence === undefined) return
   const { where } = dialect
-  const row = (await session.run(keptToken(dialect))).rows[0]
-  if (row?.token === fence.token && row.server === fence.server) return
+  const of = generation === undefined ? 'state' : 'page'
+  const row = (await session.run(keptToken(dialect, of))).rows[0]
+  if (row?.token === fence.token && row.server === fence.server) {
+    if (generation !== undefined && generation !== (row.forgotten ?? 0)) throw preparedBefore()
+    return
+  }
   if (row === undefined || row.server !== fence.server)
     throw wentBack(`The database of the warehouse ${where} was restarted or replaced during this run`)
   // Nobody can take over with a lower token: claims only take higher ones.
@@ -83,3 +118,9 @@ export async function checkFence(
     },
   )
 }
+
+/** Part of a claim's statement. A new lease row, such as that of a copy, hasn't counted changes. */
+export const anyForgotten = (db: Db, isBare: boolean) =>
+  isBare
+    ? sql<Int64 | null>`null`
+    : db.selectFrom('sync_forgotten_records').select('tenant_id').limit(1).$castTo<Int64 | null>()

@@ -3,7 +3,7 @@
  * column doesn't have. migrate.ts uses this, and stores the result in the transaction of the change.
  */
 import type { CompiledQuery } from 'kysely'
-import type { Kind } from '../../../schema/resource.js'
+import type { Int64, Kind } from '../../../schema/resource.js'
 import { nameColumn } from '../model/flatten/recordname.js'
 import type { Model, ResourceModel } from '../model/resourcemodel.js'
 import type { Table } from '../model/table.js'
@@ -134,11 +134,18 @@ export function consequencesOf(
  * without the new table or column, so it isn't resumed. `at`: distinguishes this refill from an earlier one with the
  * same reason.
  */
-export const demandRefill = (db: Db, resource: string, reason: string, at: string): CompiledQuery =>
+export const demandRefill = (
+  db: Db,
+  resource: string,
+  reason: string,
+  at: string,
+  tenantId?: Int64,
+): CompiledQuery =>
   db
     .updateTable('sync_cursors')
     .set({ refill: `${reason} (${at})`, walk: null, refill_walk: null })
     .where('resource', '=', resource)
+    .$if(tenantId !== undefined, (query) => query.where('tenant_id', '=', tenantId ?? 0))
     .where((eb) =>
       eb.or((['watermark', 'walk', 'refill_walk'] as const).map((name) => eb(name, 'is not', null))),
     )

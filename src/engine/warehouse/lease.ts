@@ -9,7 +9,7 @@ import { addMicros, fromMicros, toMicros } from '../base/timestamp.js'
 import { isOfTable } from './classify.js'
 import type { Reader } from './cursors.js'
 import type { Dialect } from './dialect.js'
-import { checkFence } from './fence.js'
+import { anyForgotten, checkFence } from './fence.js'
 import { isDead, thisMachine } from './holderprocess.js'
 import { storeMeta } from './meta.js'
 import { type RowSettings, rowSettingsName, storedSettings } from './oneconfiguration.js'
@@ -30,6 +30,8 @@ import type { Warehouse } from './warehouse.js'
 export interface Lease {
   /** What every commit is checked against. */
   readonly fence: Fence
+  /** Whether customers were forgotten: then the sets of their records have to be read. */
+  readonly hasForgotten: boolean
   readonly lost: AbortSignal
   release(): Promise<void>
 }
@@ -62,6 +64,9 @@ interface LeaseHolder {
   readonly stamps_until?: string | null
   /** From `sync_meta`. */
   readonly row_settings?: string | null
+  readonly forgotten?: Int64 | null
+  /** Any of `sync_forgotten_records`. */
+  readonly any_forgotten?: Int64 | null
 }
 
 /**
@@ -172,6 +177,7 @@ async function above(
 }
 
 interface Claimed extends Fence {
+  readonly hasForgotten: boolean
   readonly stamps?: { readonly from: bigint; readonly until: bigint } | undefined
 }
 
@@ -190,7 +196,11 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   const row = db
     .selectFrom('sync_lease')
     .selectAll()
-    .select([server.as('server'), storedSettings(db, rowSettings).as('row_settings')])
+    .select([
+      server.as('server'),
+      storedSettings(db, rowSettings).as('row_settings'),
+      anyForgotten(db, claim.isBare === true).as('any_forgotten'),
+    ])
     .where('name', '=', 'run')
   const [holder] = (await session.run(row.compile())).rows
   if (!holder) throw new Bug('The lease has no row')
@@ -223,6 +233,7 @@ async function take(dialect: Dialect, session: Session, claim: LeaseRequest): Pr
   const { token, stamps_from: from, stamps_until: until } = mine
   return {
     ...{ token, server: holder.server },
+    hasForgotten: (holder.forgotten ?? null) !== null || (holder.any_forgotten ?? null) !== null,
     ...(from && until && { stamps: { from: toMicros(from), until: toMicros(until) } }),
   }
 }
@@ -253,7 +264,7 @@ async function extend(
 export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<Lease> {
   const claimed = await dialect.transaction((session) => take(dialect, session, claim))
   claim.rowSettings?.stored()
-  const { token, server, stamps } = claimed
+  const { token, server, stamps, hasForgotten } = claimed
   if (stamps) claim.stamps?.raise(stamps.from)
   const lost = new AbortController()
   let beating = Promise.resolve()
@@ -278,6 +289,7 @@ export async function takeLease(dialect: Dialect, claim: LeaseRequest): Promise<
       const { newest } = claim.stamps ?? {}
       return { token, server, ...(newest !== undefined && { stampedUntil: fromMicros(newest) }) }
     },
+    hasForgotten,
     lost: lost.signal,
     release: async () => {
       clearInterval(timer)

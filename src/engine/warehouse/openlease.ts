@@ -124,6 +124,8 @@ export async function openLease(
   let hidden: Hidden = { done: [], left: null }
   try {
     await warehouse.learnRules()
+    if (lease.hasForgotten) await (await import('./forgottensets.js')).readForgottenRecords(held)
+    else Object.assign(warehouse.model.forgotten, { generation: 0, tenants: new Map(), histories: [] })
     if (rowSettings) hidden = await hideNow(held, clock, command)
   } catch (error) {
     await giveBack(warehouse, lease)

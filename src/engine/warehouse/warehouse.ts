@@ -227,6 +227,12 @@ export class Warehouse implements Reader {
 
   /** Stores one page atomically: rows, children, quarantine and progress. Safe to repeat. */
   async apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
+    if (!batch.page.forgotten) return this.#apply(batch)
+    const { applyForgetting } = await import('./forgetstatements.js')
+    return applyForgetting(this, batch, (one) => this.#apply(one))
+  }
+
+  async #apply(batch: Omit<Batch, 'fence'>): Promise<Applied> {
     const { reported } = this.#opened
     const to = batchTables(this.#resource(batch.resource), this.model.embedded)
     const drift = batch.page.drift.filter((entry) => !reported.has(driftName(entry)))

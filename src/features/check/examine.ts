@@ -49,6 +49,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
       checkApi,
       checkEvents,
       checkOwner,
+      checkForgotten,
       checkRevoked,
       checkInterference,
       checkViews,
@@ -58,10 +59,12 @@ async function examineParts(context: CommandContext, config: Config, observer: O
     },
     { Stamps },
     { viewsWanted },
+    { forgottenFile },
   ] = await Promise.all([
     import('./work.js'),
     import('../../engine/base/clock.js'),
     import('../analytics/work.js'),
+    import('../../shell/forgottenfile.js'),
   ])
   const { model, clock, invocation } = context
   const { signal } = invocation.signals
@@ -89,6 +92,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
   const revoked = keepIn && granted ? await checkRevoked(keepIn, { tenants, except, granted }) : []
   const readers = warehouse ? await examineReaders(context, warehouse) : []
   const works = warehouse ? await checkWorks(warehouse) : []
+  const forgotten = warehouse ? await checkForgotten(warehouse, forgottenFile(invocation)) : []
   const events = warehouse ? await checkEvents(warehouse, nowMicros()) : []
   return [
     ...trials,
@@ -99,6 +103,7 @@ async function examineParts(context: CommandContext, config: Config, observer: O
     ...views,
     ...readers,
     ...works,
+    ...forgotten,
     ...events,
     ...owner,
   ]

@@ -27,6 +27,7 @@ import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/so
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
+import { compareForgotten, forgottenTroubles } from '../../shell/forgottenfile.js'
 import { plannedViews, type ViewsWanted } from '../analytics/makeviews.js'
 import { readEventTotals } from '../events/eventview.js'
 import { isUnreadable, watchInbox } from '../events/watchinbox.js'
@@ -178,6 +179,14 @@ export async function checkEvents(warehouse: Warehouse, nowMicros: bigint): Prom
   const written = await watchInbox(warehouse, async (inbox) => ({ rows: await inbox.write([]) }))
   const [found] = [read, written].flatMap((part) => (part && isUnreadable(part) ? part : []))
   return found ? [failure('events', new Stop(found.unreadable, { exitCode: 1, hint: found.advice }), 1)] : []
+}
+
+/** Customers who were forgotten, and are back or not forgotten to the end. */
+export async function checkForgotten(warehouse: Warehouse, file: string): Promise<Trial[]> {
+  const found = await compareForgotten(warehouse, file)
+  return (found ? forgottenTroubles(found) : []).map(({ found: message, hint }) =>
+    failure('forgotten customers', new Stop(message, { exitCode: 1, hint }), 1),
+  )
 }
 
 /** The snapshot and the report, if the last attempt failed. */

@@ -10,6 +10,7 @@ import { Bug } from '../../engine/base/errors.js'
 import { inParts } from '../../engine/base/parts.js'
 import type { SourceAddress } from '../../engine/config/sourceaddress.js'
 import { noPrivacy } from '../../engine/config/treatment.js'
+import { noneForgotten } from '../../engine/model/forgotten.js'
 import type { Model } from '../../engine/model/resourcemodel.js'
 import { asTables } from '../../engine/model/state.js'
 import { makeMissing } from '../../engine/warehouse/ddl.js'
@@ -34,6 +35,7 @@ interface InboxOptions {
 const model: Model = {
   ...{ list: [], byName: new Map(), tables: [], histories: [], embedded: undefined },
   ...{ state: asTables(eventTables), tableByName: new Map(), privacy: noPrivacy, hidden: new Map() },
+  forgotten: noneForgotten(),
 }
 
 export class Inbox extends Warehouse implements BesideWarehouse {

@@ -1,5 +1,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { plural } from '../../engine/base/format.js'
+import type { Receipt } from '../../engine/warehouse/forgottensets.js'
+import type { Person } from './customers.js'
 import type { Forgotten } from './work.js'
 
 export const forgetQuestion = (tenantId: string): string =>
@@ -20,3 +22,42 @@ export function forgetText({ tenant_id, rows, tables, traces_left, elsewhere }: 
 
 export const liftText = ({ tenant_id }: { readonly tenant_id: Int64 }): string =>
   `Tenant ${tenant_id} is no longer forgotten: the next sync loads it again if it is granted.`
+
+/** A customer, as it has to be typed. */
+export const personName = ({ tenantId, id }: Person): string => `${tenantId}/${id}`
+
+export const personQuestion = (names: string): string =>
+  `What says something about customer ${names} will be erased. Type ${names} to go on: `
+
+const tablesText = (tables: Receipt['tables']): string =>
+  tables.map(({ table, rows }) => `  ${table}: ${plural(rows, 'row')}`).join('\n')
+
+export const countsText = (
+  { tables }: { readonly tables: Receipt['tables'] },
+  names: readonly string[],
+): string =>
+  tables.length === 0
+    ? `Nothing more says something about customer ${names.join(', ')}. Nothing was erased.`
+    : `Of customer ${names.join(', ')}, these would be emptied or removed:\n${tablesText(tables)}\nNothing was erased.`
+
+function oneReceipt({ tenant_id, customer_id, rows, tables, kept, id }: Receipt): string {
+  const head = `Customer ${tenant_id}/${customer_id} is forgotten (receipt ${id}): ${plural(rows, 'row')} emptied or removed`
+  const counted = tables.length > 0 ? `${head}:\n${tablesText(tables)}` : `${head}.`
+  const others = kept.map((one) => `\nKept, since other customers have them too: ${one.rows} of ${one.table}`)
+  return counted + others.join('')
+}
+
+export function receiptText(receipts: readonly Receipt[], file: string): string {
+  const [first] = receipts
+  if (!first) return 'The file lists nobody who is forgotten now: there is nothing to do.'
+  const { traces_left, elsewhere } = first
+  const names = receipts.map(({ customer_id }) => `--customer ${customer_id}`).join(' ')
+  const left =
+    traces_left === null
+      ? ''
+      : `${traces_left}. End that program (a BI tool, an open sqlite3), then type shopsync forget --tenant ${first.tenant_id} ${names} --yes\n`
+  return `${receipts.map(oneReceipt).join('\n')}\n${left}${elsewhere}.\nThey stay forgotten until you type shopsync forget with --lift. ${file} lists them.`
+}
+
+export const liftedText = (names: readonly string[]): string =>
+  `Customer ${names.join(', ')} is no longer forgotten: the next sync reads the lists whole, and stores what the source has.`

@@ -40,7 +40,7 @@ type Needs = Pick<Dependencies, 'warehouse' | 'model' | 'clock' | 'leaseMs'> & {
 }
 
 const isOfTenants = ({ name: table, columns }: Table): boolean =>
-  table !== 'sync_forgotten' && columns.some(({ name }) => name === 'tenant_id')
+  !table.startsWith('sync_forgotten') && columns.some(({ name }) => name === 'tenant_id')
 
 /**
  * The tables with rows of a tenant, in the order in which they are emptied. Those with its cursors' progress come

@@ -27,6 +27,7 @@ the API. --json lists every tenant and resource.`,
       { reportSettings },
       { freshnessSettings },
       { checkTables },
+      { forgottenFile },
     ] = await Promise.all([
       import('../../shell/commandcontext.js'),
       import('./statusdocument.js'),
@@ -35,6 +36,7 @@ the API. --json lists every tenant and resource.`,
       import('../../engine/config/reportsection.js'),
       import('../../engine/config/targetsection.js'),
       import('../../engine/warehouse/migrate.js'),
+      import('../../shell/forgottenfile.js'),
     ])
     return withContext(invocation, async (context) => {
       const { config } = context
@@ -55,6 +57,7 @@ the API. --json lists every tenant and resource.`,
         staleAfterMs: staleAfter,
         deletesUncheckedAfterMs: deletesUncheckedAfter,
         targets: freshnessSettings(config),
+        forgottenFile: forgottenFile(invocation),
         nowMicros,
       }).catch(async (error: unknown) => {
         // An earlier version's tables lack columns: a list of what is missing helps more than the database's error.

@@ -24,6 +24,7 @@ import { readSharedCounts } from '../../engine/warehouse/sharedrows.js'
 import { readForgotten } from '../../engine/warehouse/tenants.js'
 import type { Warehouse } from '../../engine/warehouse/warehouse.js'
 import { type BelongsTo, belongsTo } from '../../shell/belongingwords.js'
+import { compareForgotten, type ForgottenCustomers, forgottenTroubles } from '../../shell/forgottenfile.js'
 import { type EventsStatus, readEventsStatus } from '../events/eventview.js'
 import { isUnreadable, type UnreadableInbox } from '../events/watchinbox.js'
 import { type ResourceFreshnessStatus, readFreshness } from '../targets/freshnessplan.js'
@@ -58,6 +59,8 @@ export interface StatusReport {
   readonly quarantined: Int64
   /** Tenants that were forgotten, and stay out. */
   readonly forgotten: number
+  /** Absent if no customer was. */
+  readonly forgotten_customers?: ForgottenCustomers
   /** How late records became visible in the last 30 days, by resource, all tenants together. */
   readonly lateness: readonly {
     readonly resource: string
@@ -103,6 +106,8 @@ export interface StatusOptions {
   readonly exceptTenants: readonly Int64[]
   readonly staleAfterMs: number
   readonly deletesUncheckedAfterMs: number
+  /** What lists forgotten customers. */
+  readonly forgottenFile?: string
   /** undefined without targets. */
   readonly targets?: FreshnessSettings | undefined
   readonly nowMicros: bigint
@@ -126,7 +131,9 @@ const isWell = ({
   failed_works,
   incidents,
   events,
+  forgotten_customers,
 }: Omit<StatusReport, 'healthy'>): boolean =>
+  !(forgotten_customers && forgottenTroubles(forgotten_customers).length > 0) &&
   !tenants.some(isLostTenant) &&
   !cursors.some(isTrouble) &&
   reason === null &&
@@ -167,6 +174,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     targets && !missing.has('sync_delays')
       ? await readFreshness(options.warehouse, targets, options)
       : undefined
+  const customers = await readForgottenCustomers(options)
   return options.warehouse.read(async (db) => {
     const tenants = await readTenants(db, options)
     const chosen = tenants.filter(({ tenant_id }) => options.tenants?.includes(tenant_id) ?? true)
@@ -195,6 +203,7 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
         tenants: options.tenants,
         resources: options.named ?? null,
       }),
+      ...(customers && { forgotten_customers: customers }),
       ...(events && { events }),
       ...(privacy && { privacy }),
       ...(freshness && { freshness }),
@@ -202,6 +211,12 @@ export async function readStatus(asked: StatusOptions): Promise<StatusReport> {
     }
     return { healthy: (cursors.length > 0 || isForgotten || running !== null) && isWell(found), ...found }
   })
+}
+
+async function readForgottenCustomers({ warehouse, forgottenFile, nowMicros }: StatusOptions) {
+  if (forgottenFile === undefined) return undefined
+  const holder = await warehouse.read((db) => readHolder(db, nowMicros))
+  return compareForgotten(warehouse, forgottenFile, holder?.command === 'forget')
 }
 
 /** Whether no tenant is left to request, since the wanted ones are forgotten. */

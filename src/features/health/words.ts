@@ -5,6 +5,7 @@ import { revokedText } from '../../engine/run/absence.js'
 import { reasonText } from '../../engine/run/reasontext.js'
 import { modeText } from '../../engine/run/runreport.js'
 import { foreignAdvice, foreignWarning, ownerText } from '../../shell/belongingwords.js'
+import { customerTroubles, forgottenText } from '../../shell/forgottenfile.js'
 import { groupLines, groupsText } from '../../shell/grouped.js'
 import { plainTerminal, type Terminal } from '../../shell/terminal.js'
 import { right, table } from '../../shell/texttable.js'
@@ -58,7 +59,7 @@ export function statusText(
     report.stretched_polling ? stretchedText(report.stretched_polling) : '',
     quarantine(report),
     report.privacy ? privacyText(report.privacy) : '',
-    forgotten(report),
+    forgottenText(report),
     next(whole, troubled),
   ])
   return `${text}\n`
@@ -125,8 +126,10 @@ const lostTenants = ({ tenants }: StatusReport): string[] =>
   tenants.filter(isLostTenant).map(({ tenant_id }) => revokedText(tenant_id))
 
 /** The snapshot and the report, if the last attempt failed. */
-const worksText = ({ failed_works: failed }: StatusReport): string[] =>
-  failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`)
+const worksText = ({ failed_works: failed, forgotten_customers: customers }: StatusReport): string[] => [
+  ...failed.map(({ message, since: moment, advice }) => `${message} (since ${atSecond(moment)}). ${advice}`),
+  ...customerTroubles(customers),
+]
 
 /** The open incidents that no other line mentions. */
 function untold(report: StatusReport, troubled: readonly CursorHealth[]): readonly Incident[] {
@@ -280,11 +283,6 @@ const quarantine = (report: StatusReport): string =>
   Number(report.quarantined) === 0
     ? ''
     : `In quarantine: ${plural(Number(report.quarantined), 'value')} (shopsync quarantine list)`
-
-const forgotten = ({ forgotten: amount }: StatusReport): string =>
-  amount === 0
-    ? ''
-    : `Forgotten and left out: ${plural(amount, 'tenant')} (table sync_forgotten; shopsync forget --tenant ID --lift lets one back in)`
 
 function next(report: StatusReport, troubled: readonly CursorHealth[]): string {
   // Every run would be refused; the line above about the source says what to type.

@@ -72,6 +72,11 @@ function rowText(told: Told): string {
       ({ valid_from, seen_from, seen_to, ended_by }) =>
         `an earlier version, of ${valid_from}, seen from ${seen_from} to ${seen_to}: ${ended_by}`,
     ),
+    ...(told.erased_since === undefined
+      ? []
+      : [
+          `forgotten since ${told.erased_since}: personal values and versions before that were erased on request`,
+        ]),
     sourceText(told.source),
   ]
   const of = owner ? `${owner.table} ${owner.id}, tenant ${told.tenant_id}` : `tenant ${told.tenant_id}`

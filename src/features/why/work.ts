@@ -15,6 +15,7 @@ import { flatList } from '../../engine/run/cursorlist.js'
 import type { Dependencies } from '../../engine/run/runcontext.js'
 import { rootOf } from '../../engine/run/tenant.js'
 import { rootTable } from '../../engine/warehouse/database.js'
+import { forgottenSince, readForgottenThere } from '../../engine/warehouse/forgottensets.js'
 import { storedForms } from '../../engine/warehouse/pendingprivacy.js'
 import { knownSince } from '../../engine/warehouse/runhistory.js'
 import { foreignText } from '../../engine/warehouse/sourceidentity.js'
@@ -51,6 +52,8 @@ export interface Told {
   readonly event?: LastEvent | UnreadableInbox | null
   /** Ended versions of the record, newest first; empty if none are kept. */
   readonly versions: readonly EndedVersion[]
+  /** Since when it belongs to a forgotten customer: earlier versions were erased. Absent if it does not. */
+  readonly erased_since?: string
   /** The record that the row belongs to, as the source has it now. */
   readonly source:
     | {
@@ -244,6 +247,7 @@ async function tell(
     event: await lastEventOf(inbox, { ...cursor, id }),
   }))
   const event = heard && isUnreadable(heard) ? heard : heard?.event
+  const erased = id === null ? undefined : await forgottenSince(deps.warehouse, resource, tenantId, id)
   const quarantine = await quarantineOf(deps.warehouse, resource.name, tenantId, id)
   const forms = await storedForms(deps.warehouse)
   return {
@@ -259,6 +263,7 @@ async function tell(
     ),
     ...(event !== undefined && { event }),
     versions: await endedVersions(deps.warehouse, resource, tenantId, id),
+    ...(erased !== undefined && { erased_since: erased }),
     source: await ask(deps, resource, tenantId, id),
   }
 }
@@ -268,6 +273,7 @@ async function tell(
  */
 export async function tellWhy(deps: Reading & Pick<Dependencies, 'model'>, question: Question): Promise<Why> {
   const known = tableOf(deps.model, question.table)
+  await readForgottenThere(deps.warehouse)
   const rows = await readRows(deps.warehouse, known.table, question)
   const belongs = await belongsTo(deps.warehouse, deps.source.address)
   const told: Told[] = []

@@ -1,3 +1,4 @@
+import type { Int64 } from '../../../../schema/resource.js'
 import type { NumberForm } from '../../base/numbertoken.js'
 
 /**
@@ -48,6 +49,8 @@ export interface FlatPage<Rows = Map<string, Tuple[]>> {
   /** Records that couldn't be stored at all: no usable id or updated_at. */
   readonly unstorable: number
   readonly drift: DriftEntry[]
+  /** Which records it knew to be forgotten. Absent while nobody is. */
+  readonly forgotten?: PageForgotten
 }
 
 /**
@@ -70,3 +73,14 @@ export type Flatten = (
     tokens(): readonly unknown[]
   },
 ) => FlatPage
+
+/** What the commit of a page has to do with the sets, and how to prepare it again. */
+export interface PageForgotten {
+  readonly generation: Int64
+  /** Records that are forgotten with one that is, and aren't known yet. */
+  readonly entering: readonly Int64[]
+  /** Records of others that refer to a forgotten one: it isn't only theirs any more. */
+  readonly sharing: readonly Int64[]
+  /** Prepares the page with the sets as they are then. Absent if it can't differ. */
+  readonly again?: () => FlatPage
+}
