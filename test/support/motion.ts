@@ -121,8 +121,13 @@ export class Play {
     this.#begun ??= this.#world.requests
     const beside = await this.#hears?.before()
     const stop = new AbortController()
+    let isWalking = false
     this.#world.onRequest = (n) => {
-      if (death?.how === 'signal' && n === death.at) stop.abort()
+      // A request that an interrupted run left on its way may arrive before this run has asked for anything.
+      if (death?.how === 'signal' && n >= death.at && isWalking) stop.abort()
+    }
+    const walks = (): void => {
+      isWalking = true
     }
     let report: RunReport | undefined
     try {
@@ -136,7 +141,7 @@ export class Play {
         readAhead: this.#script.readAhead,
         signal: stop.signal,
         around: (source) =>
-          new Between(this.#watched(source), death ? dying(death) : (_request, ask) => ask()),
+          new Between(this.#watched(source, walks), death ? dying(death) : (_request, ask) => ask()),
       })
     } catch (error) {
       if (!(error instanceof Killed)) throw error
@@ -151,10 +156,12 @@ export class Play {
   }
 
   /** Counts the walk's windows: from the request for a second page until all have arrived. */
-  #watched(source: Source): Source {
+  #watched(source: Source, walks: () => void): Source {
     let [under, isWindow] = [0, false]
     return new Between(source, async ({ tenantId, perPage }, ask) => {
-      if (tenantId !== moving || perPage === 1) return ask()
+      if (tenantId !== moving) return ask()
+      walks()
+      if (perPage === 1) return ask()
       if (++under > 1 && !isWindow) {
         isWindow = true
         this.#tally.windows++

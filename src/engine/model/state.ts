@@ -178,7 +178,7 @@ export const stateTables = {
       mode: text('`hash` or `drop`. In the row that tells keys apart: 16 digits that follow from the key.'),
       key_version: integer('privacy.keyVersion, as it was when the mode was chosen.'),
       state: text(
-        '`hiding`: the stored rows are being hidden. `hidden`: they are. `traces`: they are, but the database’s files may still contain earlier values. `reading`: the lists are read in full, since the source is needed for it.',
+        "`hiding`: the stored rows are being hidden. `hidden`: they are. `traces`: they are, but the database's files may still contain earlier values. `reading`: the lists are read in full, since the source is needed for it.",
       ),
       done_to: json('While rows are being hidden: the key of the last one; null before the first.'),
       since: timestamp('Since when it is in that state.'),

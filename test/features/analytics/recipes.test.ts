@@ -14,7 +14,11 @@ const rows = [...keys.matchAll(/^\| `(.*) \|$/gm)].map(([, row = '']) =>
 )
 
 it('versions are those that are tested', () => {
-  const files = ['test/clients/requirements.txt', 'test/clients/requirements-superset.txt']
+  const files = [
+    'test/clients/requirements.txt',
+    'test/clients/requirements-superset.txt',
+    'test/clients/requirements-mcp.txt',
+  ]
   const tried = new Set(files.flatMap((file) => text(file).split('\n')))
   const named = [...page.matchAll(/[\w-]+==[\d.]+/g)].map(([pin]) => pin)
   expect(named.length).toBeGreaterThan(6)

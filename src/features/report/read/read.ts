@@ -2,7 +2,7 @@
  * Queries the warehouse for everything in the report: a dozen statements over the views for analysts, whatever the
  * number of tenants. Used by `shopsync report`, the job step of that name, and the demo.
  */
-import type { View, ViewQuery, ViewWords } from '../../../../schema/view.js'
+import { columnsRead } from '../../../../schema/viewreads.js'
 import { views as declaredViews } from '../../../../schema/views/index.js'
 import { fromMicros } from '../../../engine/base/timestamp.js'
 import type { Warehouse } from '../../../engine/warehouse/warehouse.js'
@@ -82,52 +82,8 @@ async function figuresOf(
 
 /** Which lists the report's figures depend on: the resources whose rows these views show. */
 function restsOn(names: readonly string[], { tables }: Warehouse): ReadonlySet<string> {
-  const read = tablesBehind(declaredViews.filter(({ name }) => names.includes(name)))
+  const shown = declaredViews.filter(({ name }) => names.includes(name))
+  const read = new Set(shown.flatMap((view) => [...columnsRead(view).keys()]))
   const all = tables.filter(({ name }) => read.has(name)).map(({ resource }) => resource)
   return new Set(all.filter((resource) => resource !== ''))
 }
-
-/** Words without a meaning, which leave only a declaration's tables. Names of people and places aren't figures. */
-const silent: ViewWords = {
-  now: '',
-  key: () => '',
-  name: () => '',
-  tenantName: () => '',
-  ids: () => '',
-  enabled: () => [],
-  liveRows: () => '',
-  zone: () => '',
-  day: () => '',
-  shopDay: () => ({ day: '', local: '', join: '' }),
-  get plainDays() {
-    return silent
-  },
-  dayNumber: () => '',
-  month: () => '',
-  dayText: () => '',
-  minutes: () => '',
-  nine: () => '',
-  sumNine: () => '',
-  summand: () => '',
-  sums: () => '',
-  fromNine: () => '',
-  quotient: () => '',
-  amount: () => '',
-  prorate: () => '',
-}
-
-const isList = (built: ViewQuery | readonly ViewQuery[]): built is readonly ViewQuery[] =>
-  Array.isArray(built)
-
-function tablesOf(view: View): string[] {
-  const built = view.build(silent)
-  const texts = (isList(built) ? built : [built]).flatMap((query) => [
-    query.with ?? '',
-    query.from,
-    ...Object.values(query.select),
-  ])
-  return texts.flatMap((text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name))
-}
-
-/** The tables that any of these views reads. */
-const tablesBehind = (views: readonly View[]): ReadonlySet<string> => new Set(views.flatMap(tablesOf))
