@@ -72,6 +72,18 @@ for (const resource of Object.values(resources))
 const inKept = [...kept].join('\n')
 const texts = [...hidden].filter((text) => text.length > 7 && !inKept.includes(text))
 
+/** The texts by their first eight characters: thousands of them are looked for in megabytes. */
+const byStart = new Map<string, string[]>()
+for (const text of texts) byStart.set(text.slice(0, 8), [...(byStart.get(text.slice(0, 8)) ?? []), text])
+
+/** Those of the texts that occur in it. */
+function textsIn(all: string): string[] {
+  const found = new Set<string>()
+  for (let at = 0; at + 8 <= all.length; at++)
+    for (const text of byStart.get(all.slice(at, at + 8)) ?? []) if (all.startsWith(text, at)) found.add(text)
+  return [...found]
+}
+
 function write(file: string, privacy: object, more: object = {}): void {
   const document = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
   const sync = { ...(document['sync'] as object), resources: 'all' }
@@ -85,8 +97,7 @@ async function done(config: string, ...words: string[]): Promise<void> {
 
 describe.each(dialectWarehouses())('$name', (kind) => {
   const leaks = async (address: Address): Promise<string[]> => {
-    const all = await everything(address, kind)
-    return texts.filter((text) => all.includes(text))
+    return textsIn(await everything(address, kind))
   }
 
   it('a warehouse loaded with the preset contains no hidden text, verifies, and no command prints one', async () => {
@@ -113,45 +124,46 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     expect(row?.first_name).toMatch(/^h1:[\w-]{22}$/)
     expect(row?._extra).toBeNull()
     const printed: string[] = []
-    for (const words of [
+    const commands = [
+      ...[['check'], ['migrate'], ['grants'], ['quarantine', 'list'], ['quarantine', 'replay']],
+      ...[
+        ['why', 'customers', `${odd?.id}`],
+        ['verify', '--json'],
+        ['sync', '--full'],
+      ],
+      ['report', '--operations', '--out', join(out, 'operations.html')],
+      ['report', '--out', join(out, 'report.html')],
+      ['copy', '--tenant', `${tenant}`, '--personal', '--to', `sqlite:${join(out, 'part.db')}`],
+    ]
+    // What these print doesn't depend on the kind of database.
+    const others = [
       ...[
         ['status'],
         ['status', '--json'],
         ['plan'],
         ['runs'],
-        ['check'],
-        ['migrate'],
         ['snapshot'],
-        ['grants'],
-      ],
-      ...[
-        ['quarantine', 'list'],
-        ['quarantine', 'list', '--json'],
-        ['quarantine', 'replay'],
         ['events', 'list'],
+        ['dictionary'],
       ],
-      ...[['why', 'customers', `${odd?.id}`], ['why', 'customers', `${odd?.id}`, '--json'], ['dictionary']],
       ...[
-        ['verify', '--json'],
-        ['reconcile', '--full'],
-        ['sync', '--full'],
+        ['quarantine', 'list', '--json'],
+        ['why', 'customers', `${odd?.id}`, '--json'],
         ['jobs', 'list'],
       ],
-      ['report', '--out', join(out, 'report.html')],
-      ['report', '--operations', '--out', join(out, 'operations.html')],
-      ['copy', '--tenant', `${tenant}`, '--personal', '--to', `sqlite:${join(out, 'part.db')}`],
-      ['backfill', '--from', '2000-01-01', '--to', '2100-01-01'],
-    ]) {
+      ...[
+        ['reconcile', '--full'],
+        ['backfill', '--from', '2000-01-01', '--to', '2100-01-01'],
+      ],
+    ]
+    for (const words of [...commands, ...(kind.name === 'sqlite' ? others : [])]) {
       const { stdout, stderr } = await shopsync([...words, '--log-level', 'trace', '--config', config])
       printed.push(`${words.join(' ')}\n${stdout}${stderr}`)
     }
     for (const file of readdirSync(out)) printed.push(`${file}\n${readFileSync(join(out, file), 'latin1')}`)
     expect(readdirSync(out).sort()).toEqual(['operations.html', 'part.db', 'report.html', 'shopsync.prom'])
     for (const text of printed)
-      expect([text.split('\n', 1)[0], texts.filter((one) => text.includes(one))]).toEqual([
-        expect.anything(),
-        [],
-      ])
+      expect([text.split('\n', 1)[0], textsIn(text)]).toEqual([expect.anything(), []])
     expect(await leaks(address)).toEqual([])
   })
 

@@ -17,6 +17,7 @@ import { viewText } from '../../../src/features/analytics/viewwords.js'
 import { zoneFinder, zoneNamed } from '../../../src/features/analytics/zones.js'
 import { model } from '../../support/model.js'
 import { known } from '../../support/run.js'
+import { someOf } from '../../support/size.js'
 import { make, prepareViews, refresh, viewRows } from '../../support/views.js'
 import { dialectWarehouses, type Kind, open, rowsOf } from '../../support/warehouse.js'
 
@@ -60,16 +61,21 @@ describe('the day of an instant', () => {
       '2018-02-18',
       '2011-12-31',
     ]
+    const instants = days.flatMap((day) =>
+      Array.from({ length: 169 }, (_, half) => Date.parse(`${day}T00:00:00Z`) + (half - 60) * 18e5),
+    )
     for (const zone of zones)
-      for (const day of days)
-        for (let minutes = -30 * 60; minutes <= 54 * 60; minutes += 30) {
-          const ms = Date.parse(`${day}T00:00:00Z`) + minutes * 60_000
-          for (const at of [ms - 1, ms])
-            expect([zone, at, dayOf(zone, instant(at), end), localOf(zone, instant(at), end)]).toEqual([
+      for (const ms of instants)
+        for (const at of [ms - 1, ms]) {
+          const there = DateTime.fromMillis(at, { zone })
+          const [day, local] = [dayOf(zone, instant(at), end), localOf(zone, instant(at), end)]
+          // One comparison for each of 21,000 instants would take longer than the code that is tested.
+          if (day !== there.toISODate() || local !== there.toFormat('yyyy-MM-dd HH:mm:ss'))
+            expect([zone, at, day, local]).toEqual([
               zone,
               at,
-              DateTime.fromMillis(at, { zone }).toISODate(),
-              DateTime.fromMillis(at, { zone }).toFormat('yyyy-MM-dd HH:mm:ss'),
+              there.toISODate(),
+              there.toFormat('yyyy-MM-dd HH:mm:ss'),
             ])
         }
   })
@@ -88,11 +94,13 @@ describe('the day of an instant', () => {
   it('begins and ends less than a day apart from a UTC day, wherever it is', () => {
     const dayMs = 864e5
     const first = Date.parse('1990-01-01') / dayMs
-    for (const zone of Intl.supportedValuesOf('timeZone'))
+    for (const zone of someOf(8, Intl.supportedValuesOf('timeZone')))
       for (const { first: number, days, start, end: last } of daysOf(zone).runs(first, end)) {
-        expect([zone, Math.abs(start - number * 86_400) < 86_400]).toEqual([zone, true])
+        const isNear = Math.abs(start - number * 86_400) < 86_400
         // The next day may have been skipped.
-        expect([zone, last - (number + days + 1) * 86_400 <= 0]).toEqual([zone, true])
+        const endsInTime = last - (number + days + 1) * 86_400 <= 0
+        if (!isNear || !endsInTime)
+          expect([zone, number, isNear, endsInTime]).toEqual([zone, number, true, true])
       }
   })
 
