@@ -127,6 +127,7 @@ export const privacy: readonly Promised[] = [
     ...seeing,
     broken: 'makes views without a barrier',
     breakage: withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
+    test: 'test/features/grants/attacks.test.ts',
     name: 'a cheap function that leaks its arguments is never called with rows of others',
   },
   {
