@@ -148,9 +148,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     const refused = await shopsync(['sync', '--config', config])
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('migrate --loosen-privacy')
-    expect(refused.stderr).toMatch(
-      /hides appointments\.title, appointments\.description, (\w+\.\w+, ){5}\w+\.\w+ and \d+ more, and this/,
-    )
+    expect(refused.stderr).toMatch(/hides appointments\.\w+, (\w+\.\w+, ){5}\w+\.\w+ and \d+ more, and this/)
     expect(refused.stderr).not.toContain('_history')
     const loosened = await shopsync(['migrate', '--loosen-privacy', '--config', config])
     expect(loosened.code, loosened.stderr).toBe(0)
