@@ -20,7 +20,10 @@ interface PendingPrivacy {
   readonly lists: readonly string[]
 }
 
-const asRow = ({ table, name }: { readonly table: string; readonly name: string }) => ({ table, column: name })
+const asRow = ({ table, name }: { readonly table: string; readonly name: string }) => ({
+  table,
+  column: name,
+})
 
 export async function pendingPrivacy(dialect: Dialect, hides: Model): Promise<PendingPrivacy[]> {
   const known = await storedPrivacy(dialect.db).execute()
