@@ -119,7 +119,8 @@ describe.each(dialectWarehouses())('$name', (kind) => {
         .map((all) => all.map((row) => JSON.stringify(row)).sort())
       return { code, lists, status: document['status'], reason: document['reason'] }
     }
-    sandbox.store.remove(tenant, 'customers', sandbox.store.ids(tenant, 'customers').at(-1) ?? 0)
+    const gone = sandbox.store.ids(tenant, 'customers').find((id) => Number(id) !== Number(one?.id)) ?? 0
+    sandbox.store.remove(tenant, 'customers', gone)
     for (const words of [
       ['sync'],
       ['verify'],
