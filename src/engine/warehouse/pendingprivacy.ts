@@ -8,7 +8,7 @@ import type { Table } from '../model/table.js'
 import type { Dialect } from './dialect.js'
 import { recordIn } from './hiddenrows.js'
 import { resourcesOf, waitingToHide } from './hiding.js'
-import { isNewKey, keyRow, loosened, namesOf, storedPrivacy } from './privacystate.js'
+import { configuredNames, isNewKey, keyRow, loosened, storedPrivacy } from './privacystate.js'
 import type { Warehouse } from './warehouse.js'
 
 /** One column. `loosened`: only after `shopsync migrate --loosen-privacy`. */
@@ -31,8 +31,8 @@ export async function pendingPrivacy(dialect: Dialect, hides: Model): Promise<Pe
   const hashed = isNewKey(known, hides)
     ? known.filter(({ table, mode }) => table !== keyRow.table && mode === 'hash')
     : []
-  const change = (to: PendingPrivacy['to'], rows: Parameters<typeof namesOf>[1]): PendingPrivacy[] =>
-    namesOf(hides, rows).map((name) => {
+  const change = (to: PendingPrivacy['to'], rows: Parameters<typeof configuredNames>[1]): PendingPrivacy[] =>
+    configuredNames(hides, rows).map((name) => {
       const [table = '', column = ''] = name.split('.')
       return { table, column, to, lists: to === 'hidden' ? [] : resourcesOf(hides, table) }
     })
@@ -58,10 +58,10 @@ export interface PrivacyStatus {
 /** undefined if nothing is hidden, and nothing shall be. */
 export async function privacyStatus({ dialect, model }: Warehouse): Promise<PrivacyStatus | undefined> {
   const known = (await storedPrivacy(dialect.db).execute()).filter(({ table }) => table !== keyRow.table)
-  const unfinished = namesOf(model, (await waitingToHide(dialect, model)).map(asRow))
+  const unfinished = configuredNames(model, (await waitingToHide(dialect, model)).map(asRow))
   if (known.length === 0 && unfinished.length === 0) return undefined
   const of = (state: string): string[] =>
-    namesOf(
+    configuredNames(
       model,
       known.filter((row) => row.state === state),
     )

@@ -47,7 +47,7 @@ export const recordTable = ({ byName }: Pick<Hides, 'byName'>, table: string): T
     ?.tables[0]
 
 /** The columns as `privacy` names them, each once: a version's are those of its record and of its nested lists. */
-export const namesOf = (
+export const configuredNames = (
   hides: Pick<Hides, 'byName'>,
   rows: readonly Pick<Known, 'table' | 'column'>[],
 ): string[] => [
@@ -85,7 +85,7 @@ export function refuseLooser(known: readonly Known[], hides: Hides, where: strin
   const loose = loosened(known, hides)
   if (loose.length > 0)
     throw new Stop(
-      `The warehouse ${where} hides ${joinedNames(namesOf(hides, loose), mostNamed)}, and this configuration does not, or less; nothing was done`,
+      `The warehouse ${where} hides ${joinedNames(configuredNames(hides, loose), mostNamed)}, and this configuration does not, or less; nothing was done`,
       {
         exitCode: 2,
         hint: 'Put the setting back under privacy; or type shopsync migrate --loosen-privacy, and the lists are read in full',
