@@ -2,6 +2,7 @@
  * What the product does beyond storing records, each part switched off: without.ts measures a copy of the program
  * without one of them.
  */
+import type { Privacy } from '../src/engine/config/treatment.js'
 import type { Breakage } from '../test/support/breakage.js'
 import { breaking } from '../test/support/breakage.js'
 
@@ -10,6 +11,8 @@ type Register = typeof import('../src/engine/warehouse/register/register.js')
 
 const registry = breaking<Registry>('src/engine/model/registry.ts')
 const register = breaking<Register>('src/engine/warehouse/register/register.ts')
+
+const preset: Privacy = { preset: 'pseudonymous', columns: {}, key: Buffer.alloc(32, 7), keyVersion: 1 }
 
 export const switchedOff: readonly { readonly name: string; readonly breakage: Breakage }[] = [
   {
@@ -26,6 +29,14 @@ export const switchedOff: readonly { readonly name: string; readonly breakage: B
         tableByName: new Map([...whole.tableByName].filter(([name]) => !derived.has(name))),
       }
     }),
+  },
+  {
+    // The other way round, since it is off by default: the copy (B) hides personal columns.
+    name: 'privacy',
+    breakage: registry.function(
+      'model',
+      (sound) => (resources, settings, features) => sound(resources, settings, features, preset),
+    ),
   },
   { name: 'register', breakage: register.function('keepsRegister', () => () => false) },
 ]

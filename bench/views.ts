@@ -22,8 +22,7 @@ import type { Warehouse } from '../src/engine/warehouse/warehouse.js'
 import { compiledOf } from '../test/support/compiled.js'
 import { model } from '../test/support/model.js'
 import { median } from './stats.js'
-import { counters, dayRows, insertOf, tenants } from './views/fill.js'
-import { fillings } from './views/tables.js'
+import { fill, run } from './views/fillwarehouse.js'
 import { type BenchWarehouse, schema, withKept } from './warehouse.js'
 
 const { values: options } = parseArgs({
@@ -38,9 +37,6 @@ const { values: options } = parseArgs({
 const orders = Number(options.orders)
 const wanted = options.views?.split(',')
 
-const run = async (warehouse: Warehouse, text: string): Promise<unknown> =>
-  (await sql.raw(text).execute(warehouse.db)).rows
-
 /** Tables, views, days and totals, made by the program. */
 async function migrate({ url }: BenchWarehouse, folder: string): Promise<void> {
   const file = join(folder, 'config.json')
@@ -48,17 +44,6 @@ async function migrate({ url }: BenchWarehouse, folder: string): Promise<void> {
   const report = { timeZone: 'America/Chicago' }
   writeFileSync(file, JSON.stringify({ api, warehouse: { url, schema }, report }))
   await promisify(execFile)(process.execPath, [compiledOf('src/entry.ts'), 'migrate', '--config', file])
-}
-
-/** Returns the number of rows. */
-async function fill(warehouse: Warehouse, isSqlite: boolean): Promise<number> {
-  for (const text of [...counters(orders), dayRows(Date.now())]) await run(warehouse, text)
-  const spelling = { instant: (text: string) => (isSqlite ? `(${text})` : `(${text})::timestamptz`) }
-  const all = fillings(orders, spelling)
-  const { table } = warehouse.dialect.views().sql
-  await run(warehouse, `insert into ${table('tenants')} (tenant_id) select t from bench_tenants`)
-  for (const one of all) await run(warehouse, insertOf(one, table(one.table)))
-  return all.reduce((sum, { rows }) => sum + rows * tenants, 0)
 }
 
 /** A kept warehouse is already filled. */
@@ -116,7 +101,7 @@ async function bench(one: BenchWarehouse, folder: string): Promise<Map<string, s
   await migrate(one, folder)
   const warehouse = await openWarehouse({ url: one.url, schema, model: model(resources) })
   if (!(await isFilled(warehouse))) {
-    const rows = await fill(warehouse, one.name === 'sqlite')
+    const rows = await fill(warehouse, orders)
     await migrate(one, folder)
     await run(warehouse, 'analyze')
     process.stderr.write(`${one.name}: ${rows} rows\n`)

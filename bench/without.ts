@@ -1,5 +1,5 @@
 /**
- * npm run bench:without -- totals|register [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] …
+ * npm run bench:without -- totals|register|privacy [--pairs 15] [--dataset lifelike] [--warehouses sqlite,postgres] …
  *
  * The cost of one thing that the product does beyond storing records (switchedoff.ts): compares this build (A) with a
  * copy in which it is switched off (B), as bench:pairs compares two builds, and with the same flags.

@@ -10,6 +10,7 @@ import { type Hidden, type LoosenedColumn, loosen } from '../warehouse/hiding.js
 import { hasPendingMoves, type MovedColumn, moveColumns } from '../warehouse/migratecolumns.js'
 import { openLease } from '../warehouse/openlease.js'
 import type { Transact } from '../warehouse/pendingmoves.js'
+import { storedPrivacy } from '../warehouse/privacystate.js'
 import { type Recomputed, readOutdated, recompute } from '../warehouse/recompute.js'
 import type { Dependencies, Writing } from './runcontext.js'
 import { now } from './tenant.js'
@@ -97,6 +98,9 @@ export async function migrateStored(
 }> {
   const { warehouse, model } = deps
   await warehouse.learnRules()
+  // As a claim of the lease would: "up to date" must not be said of a policy that the next run refuses.
+  const hidden = await warehouse.read((db) => storedPrivacy(db).execute())
+  warehouse.rowSettings?.checkPrivacy(hidden, warehouse.where)
   if (!(await hasPendingMoves(warehouse)) && (await readOutdated(warehouse, model)).length === 0)
     return { moved: [], recomputed: [], hidden: { done: [], left: null } }
   await using lease = await openLease(deps, 'migrate')

@@ -255,7 +255,8 @@ export async function loosen({
         .where('_deleted_at', 'is not', null)
       return Number((await session.run(deleted.compile())).rows[0]?.n ?? 0)
     })
-    done.push({ table, column, lists, rows })
+    // Versions are loosened with their records.
+    if (hides.tableByName.has(table)) done.push({ table, column, lists, rows })
   }
   return done
 }

@@ -71,6 +71,10 @@ function refusePart(value: string | null, where: string): void {
   )
 }
 
+/** Throws Stop if it is a copy of some tenants: no command writes to it. */
+export const checkWritable = (warehouse: Warehouse): Promise<void> =>
+  warehouse.trying(async () => refusePart((await survey(warehouse)).part, warehouse.where))
+
 /** `value`: the mark's. undefined if there is no mark. */
 export const unfinishedCopy = (value: string | null | undefined): UnfinishedCopy | undefined =>
   value ? (JSON.parse(value) as UnfinishedCopy) : undefined

@@ -8,7 +8,7 @@ import type { Table } from '../model/table.js'
 import type { Dialect } from './dialect.js'
 import { recordIn } from './hiddenrows.js'
 import { resourcesOf, waitingToHide } from './hiding.js'
-import { isNewKey, keyRow, loosened, storedPrivacy } from './privacystate.js'
+import { configuredNames, isNewKey, keyRow, loosened, storedPrivacy } from './privacystate.js'
 import type { Warehouse } from './warehouse.js'
 
 /** One column. `loosened`: only after `shopsync migrate --loosen-privacy`. */
@@ -20,20 +20,26 @@ interface PendingPrivacy {
   readonly lists: readonly string[]
 }
 
+const asRow = ({ table, name }: { readonly table: string; readonly name: string }) => ({
+  table,
+  column: name,
+})
+
 export async function pendingPrivacy(dialect: Dialect, hides: Model): Promise<PendingPrivacy[]> {
   const known = await storedPrivacy(dialect.db).execute()
   const waiting = await waitingToHide(dialect, hides)
   const hashed = isNewKey(known, hides)
     ? known.filter(({ table, mode }) => table !== keyRow.table && mode === 'hash')
     : []
-  const read = (to: PendingPrivacy['to']) => (row: { readonly table: string; readonly column: string }) => ({
-    ...{ table: row.table, column: row.column, to },
-    lists: resourcesOf(hides, row.table),
-  })
+  const change = (to: PendingPrivacy['to'], rows: Parameters<typeof configuredNames>[1]): PendingPrivacy[] =>
+    configuredNames(hides, rows).map((name) => {
+      const [table = '', column = ''] = name.split('.')
+      return { table, column, to, lists: to === 'hidden' ? [] : resourcesOf(hides, table) }
+    })
   return [
-    ...waiting.map(({ table, name: column }) => ({ table, column, to: 'hidden' as const, lists: [] })),
-    ...hashed.map(read('new key')),
-    ...loosened(known, hides).map(read('loosened')),
+    ...change('hidden', waiting.map(asRow)),
+    ...change('new key', hashed),
+    ...change('loosened', loosened(known, hides)),
   ]
 }
 
@@ -52,13 +58,16 @@ export interface PrivacyStatus {
 /** undefined if nothing is hidden, and nothing shall be. */
 export async function privacyStatus({ dialect, model }: Warehouse): Promise<PrivacyStatus | undefined> {
   const known = (await storedPrivacy(dialect.db).execute()).filter(({ table }) => table !== keyRow.table)
-  const unfinished = (await waitingToHide(dialect, model)).map(({ table, name }) => `${table}.${name}`)
+  const unfinished = configuredNames(model, (await waitingToHide(dialect, model)).map(asRow))
   if (known.length === 0 && unfinished.length === 0) return undefined
   const of = (state: string): string[] =>
-    known.flatMap((row) => (row.state === state ? [`${row.table}.${row.column}`] : []))
+    configuredNames(
+      model,
+      known.filter((row) => row.state === state),
+    )
   const traces = of('traces')
   return {
-    hidden: of('hidden').length + traces.length,
+    hidden: new Set([...of('hidden'), ...traces]).size,
     unfinished: unfinished.sort(),
     traces_left: traces.length > 0,
     reading: of('reading').sort(),

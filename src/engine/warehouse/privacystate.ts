@@ -15,6 +15,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import type { Kind } from '../../../schema/resource.js'
 import { Stop } from '../base/errors.js'
+import { joinedNames } from '../base/format.js'
 import { noPrivacy } from '../config/treatment.js'
 import { historyName } from '../model/historytable.js'
 import { type HiddenColumn, keyCheck } from '../model/privacy.js'
@@ -45,6 +46,18 @@ export const recordTable = ({ byName }: Pick<Hides, 'byName'>, table: string): T
   [...byName.values()].find(({ resource }) => resource.name === table || historyName(resource) === table)
     ?.tables[0]
 
+/** The columns as `privacy` names them, each once: a version's are those of its record and of its nested lists. */
+export const configuredNames = (
+  hides: Pick<Hides, 'byName'>,
+  rows: readonly Pick<Known, 'table' | 'column'>[],
+): string[] => [
+  ...new Set(
+    rows.map(({ table, column }) =>
+      column.includes('.') ? column : `${recordTable(hides, table)?.name ?? table}.${column}`,
+    ),
+  ),
+]
+
 /** The columns of which this process would store more than the warehouse may have. */
 export function loosened(known: readonly Known[], hides: Hides): Known[] {
   const wanted = new Map(wantedOf(hides).map((one) => [`${one.table}.${one.name}`, one.treatment]))
@@ -64,12 +77,15 @@ const otherKey = (where: string, found: string, expected: string, hint: string):
     hint,
   })
 
+/** The most columns that a message names. */
+export const mostNamed = 8
+
 /** Throws Stop if this process would store more of a column than the warehouse may have, or other pseudonyms. */
 export function refuseLooser(known: readonly Known[], hides: Hides, where: string): void {
   const loose = loosened(known, hides)
   if (loose.length > 0)
     throw new Stop(
-      `The warehouse ${where} hides ${loose.map(nameOf).join(', ')}, and this configuration does not, or less; nothing was done`,
+      `The warehouse ${where} hides ${joinedNames(configuredNames(hides, loose), mostNamed)}, and this configuration does not, or less; nothing was done`,
       {
         exitCode: 2,
         hint: 'Put the setting back under privacy; or type shopsync migrate --loosen-privacy, and the lists are read in full',

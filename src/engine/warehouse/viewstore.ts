@@ -56,6 +56,11 @@ export interface ReaderStore {
   isOutdated(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<boolean>
   /** Makes all views of a reader, or makes them again. Returns how many. */
   make(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<number>
+  /**
+   * Takes all rights on its views away, also from statements that were prepared. Waits for nobody who reads them. Returns
+   * false if there is no such role any more.
+   */
+  stop(run: RunStatement, role: string): Promise<boolean>
   drop(run: RunStatement, role: string): Promise<void>
 }
 

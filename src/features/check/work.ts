@@ -22,7 +22,7 @@ import { readJson } from '../../engine/warehouse/database.js'
 import type { Dialect } from '../../engine/warehouse/dialect.js'
 import { failedWorks } from '../../engine/warehouse/failedworks.js'
 import { refuseObstacles } from '../../engine/warehouse/keychange.js'
-import { plannedChanges } from '../../engine/warehouse/migrate.js'
+import { checkWritable, plannedChanges } from '../../engine/warehouse/migrate.js'
 import { isSame, readSourceIdentity, sourceRow } from '../../engine/warehouse/sourceidentity.js'
 import { knownTenants } from '../../engine/warehouse/tenants.js'
 import type { Session } from '../../engine/warehouse/transaction.js'
@@ -134,6 +134,7 @@ export async function checkRevoked(
 export async function checkWarehouse(open: () => Promise<Warehouse>, autoMigrate: boolean): Promise<Trial> {
   try {
     const warehouse = await open()
+    await checkWritable(warehouse)
     await tryWrite(warehouse, { creates: autoMigrate })
     const planned = await plannedChanges(warehouse)
     refuseObstacles(planned, warehouse.where)

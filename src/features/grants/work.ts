@@ -5,7 +5,7 @@
 import type { Int64 } from '../../../schema/resource.js'
 import { views } from '../../../schema/views/index.js'
 import type { Clock } from '../../engine/base/clock.js'
-import { Stop } from '../../engine/base/errors.js'
+import { Skip, Stop } from '../../engine/base/errors.js'
 import { parseId } from '../../engine/base/int64.js'
 import { fromMicros } from '../../engine/base/timestamp.js'
 import { openLease } from '../../engine/warehouse/openlease.js'
@@ -107,7 +107,7 @@ export async function grant(needs: Needs, to: LiveReader): Promise<Grant> {
   const row = {
     role: to.role,
     schema: to.role,
-    tenants: JSON.stringify(to.tenants.map(String)),
+    ...storedTenants(to.tenants),
     personal: to.isPersonal,
     granted_at,
   }
@@ -133,7 +133,7 @@ export async function revokeGrant(
   role: string,
   tenants: readonly Int64[],
 ): Promise<Pick<Grant, 'role' | 'tenants'>> {
-  const readers = readerStoreOf(needs.store, tenants)
+  readerStoreOf(needs.store, tenants)
   const known = await readGrants(needs.warehouse)
   const found = known.find((one) => one.role === role)
   if (!found)
@@ -149,37 +149,57 @@ export async function revokeGrant(
       hint: `Expected some of ${found.tenants.join(', ')}`,
     })
   await using lease = await openLease({ ...needs, shapesRows: false }, 'revoke')
-  await lease.warehouse.transaction(async (session) => {
-    await leave(lease.warehouse, (query) => session.run(query), {
-      readers,
-      reader: { ...asReader(found), tenants: left },
-    })
-  })
+  const { kept, ...now } = await take(lease.warehouse, needs.store, { ...asReader(found), tenants: left })
   lease.throwIfLost()
-  return { role, tenants: left }
+  if (kept === null) return { role, tenants: now.tenants }
+  throw new Stop(`The role ${role} sees nothing for now, but its views are as they were: ${kept}`, {
+    exitCode: 1,
+    hint: 'When that has ended, type shopsync migrate',
+  })
 }
 
-async function leave(
-  { db }: Warehouse,
-  run: RunStatement,
-  { readers, reader }: { readonly readers: ReaderStore; readonly reader: LiveReader },
-): Promise<void> {
+const storedTenants = (tenants: readonly Int64[]) => ({ tenants: JSON.stringify(tenants.map(String)) })
+
+/**
+ * Leaves a reader these tenants. Its rights go first: its views can't be changed while it has a transaction open, for as
+ * long as it likes. A role that is gone is left none. `kept`: why its views are as they were, unreadable; null if they aren't.
+ */
+async function take(
+  warehouse: Warehouse,
+  store: ViewStore,
+  reader: LiveReader,
+): Promise<{ readonly tenants: readonly Int64[]; readonly kept: string | null }> {
+  const { role } = reader
+  const tenants = await warehouse.transaction(async (session) => {
+    const isThere = await store.readers?.stop((query) => session.run(query), role)
+    const left = isThere ? reader.tenants : []
+    const rows = withGrants(warehouse.db).updateTable('sync_grants').where('role', '=', role)
+    await session.run(rows.set(storedTenants(left) as never).compile())
+    return left
+  })
+  return { tenants, kept: await remake(warehouse, store, { ...reader, tenants }) }
+}
+
+/** Makes a reader's views, or drops them if it has no tenants. Returns why it couldn't. */
+async function remake(
+  warehouse: Warehouse,
+  { readers, troubleOf }: ViewStore,
+  reader: LiveReader,
+): Promise<string | null> {
   const { role, tenants } = reader
-  const grants = withGrants(db)
-  if (tenants.length === 0) {
-    await readers.drop(run, role)
-    await run(grants.deleteFrom('sync_grants').where('role', '=', role).compile())
-    return
+  try {
+    await warehouse.transaction(async (session) => {
+      const run: RunStatement = (query) => session.run(query)
+      if (tenants.length > 0) return void (await readers?.make(run, reader, readerViews))
+      await readers?.drop(run, role)
+      await run(withGrants(warehouse.db).deleteFrom('sync_grants').where('role', '=', role).compile())
+    })
+    return null
+  } catch (error) {
+    const found = error instanceof Stop || error instanceof Skip ? error : troubleOf(error)
+    if (!found) throw error
+    return found.message
   }
-  await readers.make(run, reader, readerViews)
-  const list = JSON.stringify(tenants.map(String))
-  await run(
-    grants
-      .updateTable('sync_grants')
-      .set({ tenants: list } as never)
-      .where('role', '=', role)
-      .compile(),
-  )
 }
 
 /**
@@ -195,20 +215,12 @@ export async function remakeReaders(
   const done: { role: string; trouble: string | null }[] = []
   for (const grant of await readGrants(warehouse)) {
     const reader = asReader(grant)
-    const isOutdated = await warehouse.read((db) =>
-      readers.isOutdated((query) => db.executeQuery(query), reader, readerViews),
-    )
-    if (!isOutdated) continue
-    try {
-      await warehouse.transaction((session) =>
-        readers.make((query) => session.run(query), reader, readerViews),
-      )
-      done.push({ role: grant.role, trouble: null })
-    } catch (error) {
-      const found = error instanceof Stop ? error : store.troubleOf(error)
-      if (!found) throw error
-      done.push({ role: grant.role, trouble: found.message })
-    }
+    const isOutdated =
+      reader.tenants.length === 0 ||
+      (await warehouse.read((db) =>
+        readers.isOutdated((query) => db.executeQuery(query), reader, readerViews),
+      ))
+    if (isOutdated) done.push({ role: grant.role, trouble: await remake(warehouse, store, reader) })
   }
   return done
 }
@@ -216,23 +228,15 @@ export async function remakeReaders(
 /** Takes a forgotten tenant from everyone who sees it. Returns why somebody's views still name it; null if none do. */
 export async function takeFromReaders(
   warehouse: Warehouse,
-  { readers, troubleOf }: ViewStore,
+  store: ViewStore,
   tenantId: Int64,
 ): Promise<string | null> {
   let left: string | null = null
-  for (const grant of readers ? await readGrants(warehouse) : []) {
+  for (const grant of store.readers ? await readGrants(warehouse) : []) {
     const tenants = grant.tenants.filter((id) => String(id) !== String(tenantId))
-    if (!readers || tenants.length === grant.tenants.length) continue
-    const reader = { ...asReader(grant), tenants }
-    try {
-      await warehouse.transaction((session) =>
-        leave(warehouse, (query) => session.run(query), { readers, reader }),
-      )
-    } catch (error) {
-      const found = error instanceof Stop ? error : troubleOf(error)
-      if (!found) throw error
-      left ??= `The views of the role ${grant.role} still name the tenant: ${found.message}`
-    }
+    if (tenants.length === grant.tenants.length) continue
+    const { kept } = await take(warehouse, store, { ...asReader(grant), tenants })
+    if (kept !== null) left ??= `The views of the role ${grant.role} still name the tenant: ${kept}`
   }
   return left
 }

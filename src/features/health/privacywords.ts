@@ -1,15 +1,10 @@
 /* What `privacy` hides, in the words of `shopsync status`. Used by src/features/health/words.ts. */
-import { plural } from '../../engine/base/format.js'
+import { joinedNames, plural } from '../../engine/base/format.js'
 import type { PrivacyStatus } from '../../engine/warehouse/pendingprivacy.js'
-
-/** The most columns that are named. */
-const fewColumns = 8
+import { mostNamed } from '../../engine/warehouse/privacystate.js'
 
 export function privacyText({ hidden, unfinished, traces_left, reading }: PrivacyStatus): string {
-  const named = (columns: readonly string[]): string =>
-    columns.length > fewColumns
-      ? `${columns.slice(0, fewColumns).join(', ')} and ${columns.length - fewColumns} more`
-      : columns.join(', ')
+  const named = (columns: readonly string[]): string => joinedNames(columns, mostNamed)
   return [
     hidden === 0 ? '' : `Privacy hides ${plural(hidden, 'column')}.`,
     unfinished.length === 0

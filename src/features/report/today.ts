@@ -93,7 +93,9 @@ function todaySentence({ needs: { overdue }, tasks: lists }: ReportScope): {
   const waiting = promised.count - promised.apart
   const ahead = [
     come.count > 0 ? plural(come.count, 'appointment') : '',
-    waiting > 0 ? `${plural(waiting, 'promised pick-up')}` : '',
+    waiting > 0
+      ? `${waiting < promised.count ? `${count(waiting)} of ` : ''}${plural(promised.count, 'promised pick-up')}${waiting < promised.count ? ' still due' : ''}`
+      : '',
   ].filter((words) => words !== '')
   const tasks = [
     late.count > 0 ? `${plural(late.count, 'order')} past the promised time` : '',

@@ -1,9 +1,9 @@
 /** Readers see the views of their tenants and nothing else, whatever they type. */
-import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
+import { Reader, rowsOf } from '../../support/reader.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
 import { dialectWarehouses, type Kind } from '../../support/warehouse.js'
 
@@ -11,52 +11,19 @@ const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 const [first = 0, second = 0] = sandbox.tenantIds
 
 describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind: Kind) => {
-  const role = `Reader "${randomBytes(4).toString('hex')}"`
-  const name = pg.escapeIdentifier(role)
+  let started: Reader
+  let [role, name, config] = ['', '', '']
   let address: Address
-  let config = ''
   let owner: pg.Client
   let reader: pg.Client
 
-  const rowsOf = async (client: pg.Client, query: string): Promise<unknown[]> =>
-    (await client.query(query)).rows
-
   beforeAll(async () => {
-    address = kind.address()
-    config = configure(sandbox, address, ['customers', 'staffs', 'repair_orders', 'payments', 'shops'])
-    const synced = await shopsync(['sync', '--config', config])
-    expect(synced.code, synced.stderr).toBe(0)
-    owner = new pg.Client(address.url)
-    await owner.connect()
-    await owner.query(`create role ${name} login password 'reader'`)
-    const granted = await shopsync(['grant', '--role', role, '--tenant', String(first), '--config', config])
-    expect(granted.code, granted.stderr).toBe(0)
-    const url = new URL(address.url)
-    reader = new pg.Client({
-      host: url.hostname,
-      port: Number(url.port),
-      database: url.pathname.slice(1),
-      user: role,
-      password: 'reader',
-    })
-    await reader.connect()
+    started = await Reader.start(sandbox, kind, ['customers', 'staffs', 'repair_orders', 'payments', 'shops'])
+    ;({ role, name, config, address, owner, reader } = started)
   })
-  afterAll(async () => {
-    await reader?.end()
-    await shopsync(['revoke', '--role', role, '--config', config])
-    await owner?.query(`drop owned by ${name}; drop role ${name}`)
-    await owner?.end()
-  })
+  afterAll(() => started.stop())
 
-  const grantTo = (to: string, ...tenants: readonly number[]) =>
-    shopsync([
-      'grant',
-      '--role',
-      to,
-      ...tenants.flatMap((id) => ['--tenant', String(id)]),
-      '--config',
-      config,
-    ])
+  const grantTo: Reader['grant'] = (...given) => started.grant(...given)
 
   it('sees the rows of its tenant in every view, and those of no other', async () => {
     const views = (await owner.query(
@@ -111,40 +78,6 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
       const differing = `(${all} except all ${mine}) union all (${mine} except all ${all})`
       expect(await rowsOf(owner, differing), view).toEqual([])
     }
-  })
-
-  it('an error of a condition says nothing about rows of others', async () => {
-    const [row] = await rowsOf(reader, `select count(1 / (tenant_id - ${second})) > 0 as sees from orders`)
-    expect(row).toEqual({ sees: true })
-    await reader.query(`select count(*) from orders where 1 / (tenant_id - ${second}) is not null`)
-  })
-
-  it.each([
-    ['tables', (schema: string) => `select * from ${schema}.repair_orders`],
-    ['the views of all', (schema: string) => `select * from ${schema}_analytics.orders`],
-    ['state tables', (schema: string) => `select * from ${schema}.sync_cursors`],
-    ['tables as XML', (schema: string) => `select table_to_xml('${schema}.repair_orders', true, true, '')`],
-    [
-      'statistics',
-      (schema: string) => `select * from pg_statistic where starelid = '${schema}.repair_orders'::regclass`,
-    ],
-    ['another role', () => 'set role postgres'],
-    ['another session', () => 'set session authorization postgres'],
-    ['a program', () => `copy (select 1) to program 'cat'`],
-  ])('is refused %s', async (_, query) => {
-    await expect(reader.query(query(address.schema))).rejects.toThrow(/permission denied|must be/)
-  })
-
-  it('a cheap function that leaks its arguments is never called with rows of others', async () => {
-    await reader.query('create temp table seen (tenant bigint)')
-    await reader.query(`create function pg_temp.leak(bigint) returns boolean language plpgsql cost 0.0000001 as
-      $$ begin raise notice 'tenant %', $1; return true; end $$`)
-    const notices: string[] = []
-    const hear = ({ message = '' }: { message?: string | undefined }): void => void notices.push(message)
-    reader.on('notice', hear)
-    await reader.query('select count(*) from orders where pg_temp.leak(tenant_id)')
-    reader.off('notice', hear)
-    expect(new Set(notices)).toEqual(new Set([`tenant ${first}`]))
   })
 
   it('a role that sees everything by other means is refused, with what to revoke', async () => {
@@ -241,7 +174,6 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
 
   it('a role that was dropped under its grant stops nothing, and can be taken back', async () => {
     expect((await grantTo(role, first)).code).toBe(0)
-    await reader.end()
     await owner.query(`drop owned by ${name}; drop role ${name}`)
     await owner.query(`drop view ${address.schema}_analytics.orders cascade`)
     const migrated = await shopsync(['migrate', '--log-level', 'warn', '--config', config])

@@ -524,6 +524,7 @@ describe('the answers in words', () => {
     expectIn(text, 'Can I trust it?')
     expectIn(text, 'Yes. The data is complete up to 19 minutes before this report.')
     expectIn(text, /October 2026: \$[\d,]+ of sales/)
+    expectIn(text, '5 of 6 promised pick-ups still due today')
     expectIn(text, '5 orders past the promised time')
     const [, sales = ''] = /Sales +(\$[\d,]+)/.exec(text) ?? []
     expect(page(one)).toContain(`<b>${sales}</b>`)

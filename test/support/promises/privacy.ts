@@ -3,6 +3,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type * as values from '../../../src/engine/model/privacy.js'
 import type * as rows from '../../../src/engine/warehouse/hiddenrows.js'
+import type * as hiding from '../../../src/engine/warehouse/hiding.js'
 import type * as store from '../../../src/engine/warehouse/postgres/readerviews.js'
 import type * as state from '../../../src/engine/warehouse/privacystate.js'
 import type { ReaderStore, RunStatement } from '../../../src/engine/warehouse/viewstore.js'
@@ -107,6 +108,24 @@ export const privacy: readonly Promised[] = [
     breakage: ofRows.function('recordIn', () => () => undefined),
   },
   {
+    ...rewriting,
+    broken: "doesn't erase what was left in the files",
+    breakage: breaking<typeof hiding>('src/engine/warehouse/hiding.ts').function(
+      'eraseTraces',
+      () => async () => null,
+    ),
+    test: 'test/engine/warehouse/hidingagain.test.ts',
+    name: 'traces that a reading program keeps in the files are told',
+    on: ['sqlite'],
+  },
+  {
+    ...keys,
+    broken: 'lets a program go on that would store more',
+    breakage: ofState.function('loosened', () => () => []),
+    test: 'test/engine/warehouse/hidingagain.test.ts',
+    name: 'a program that goes on with the policy of before is refused by its next claim',
+  },
+  {
     ...keys,
     broken: 'accepts another key under the same version',
     breakage: ofValues.function('keyCheck', () => () => 'the same'),
@@ -127,6 +146,7 @@ export const privacy: readonly Promised[] = [
     ...seeing,
     broken: 'makes views without a barrier',
     breakage: withStatements((text) => text.replaceAll('with (security_barrier) ', ''), 'make'),
+    test: 'test/features/grants/attacks.test.ts',
     name: 'a cheap function that leaks its arguments is never called with rows of others',
   },
   {
@@ -146,6 +166,16 @@ export const privacy: readonly Promised[] = [
       'make',
     ),
     name: 'sees the rows of its tenant in every view, and those of no other',
+  },
+  {
+    ...seeing,
+    broken: 'changes views while their reader still has rights on them',
+    breakage: ofStore.function('readerStore', (sound) => (...given) => ({
+      ...sound(...given),
+      stop: async () => true,
+    })),
+    test: 'test/features/grants/attacks.test.ts',
+    name: 'a transaction that it keeps open does not keep its rights',
   },
   {
     ...seeing,

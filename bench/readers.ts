@@ -1,0 +1,150 @@
+/**
+ * npm run bench:readers -- [--orders 2000] [--readers 100] [--rounds 5]
+ *
+ * What readers cost on Postgres, over the generated business of bench:views: a view through a reader against its owner
+ * who types the tenant (at most 1.5 times as long), how long it takes to grant that many readers all views (at most a
+ * minute for a hundred), and whether `migrate` makes all of them again, after every view of all tenants has changed, with
+ * the server's default locks.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import pg from 'pg'
+import { resources } from '../schema/index.js'
+import { views } from '../schema/views/index.js'
+import { openWarehouse } from '../src/engine/warehouse/openwarehouse.js'
+import { compiledOf } from '../test/support/compiled.js'
+import { model } from '../test/support/model.js'
+import { median } from './stats.js'
+import { fill } from './views/fillwarehouse.js'
+import { schema, withWarehouses } from './warehouse.js'
+
+const { values: options } = parseArgs({
+  options: {
+    orders: { type: 'string', default: '2000' },
+    readers: { type: 'string', default: '100' },
+    rounds: { type: 'string', default: '5' },
+  },
+})
+const [orders, readers, rounds] = [options.orders, options.readers, options.rounds].map(Number) as [
+  number,
+  number,
+  number,
+]
+const tenants = [101, 102, 103, 104]
+
+const folder = mkdtempSync(join(tmpdir(), 'shopsync-readers-'))
+const config = join(folder, 'config.json')
+
+const shopsync = (...words: readonly string[]) =>
+  promisify(execFile)(process.execPath, [compiledOf('src/entry.ts'), ...words, '--config', config])
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return (performance.now() - start) / 1000
+}
+
+/** Seconds of the reader and of the owner, turn by turn, so that both see the same noise. */
+async function ratioOf(reader: pg.Client, owner: pg.Client, name: string, columns: readonly string[]) {
+  const sums = columns.map((column) => `, sum(${column}) as ${column}`).join('')
+  const asked = (from: string) => `select count(*) as n${sums} from ${from}`
+  const mine = asked(name)
+  const all = `${asked(`${schema}_analytics.${name}`)} where tenant_id = 101`
+  const ratios: number[] = []
+  for (let round = -1; round < rounds; round++) {
+    const [own, theirs] = [await timed(() => reader.query(mine)), await timed(() => owner.query(all))]
+    if (round >= 0) ratios.push(own / theirs)
+  }
+  return median(ratios)
+}
+
+async function slowest(url: string, owner: pg.Client): Promise<string[]> {
+  const { hostname, port, pathname } = new URL(url)
+  const reader = new pg.Client({
+    ...{
+      host: hostname,
+      port: Number(port),
+      database: pathname.slice(1),
+      user: 'reader_1',
+      password: 'reader',
+    },
+  })
+  await reader.connect()
+  for (const client of [reader, owner]) await client.query('set jit = off')
+  const found: { name: string; ratio: number }[] = []
+  for (const { name, columns, isForAll } of views) {
+    if (isForAll || !('tenant_id' in columns)) continue
+    const numbers = Object.entries(columns).filter(([, { kind }]) => kind === 'cents' || kind === 'hours')
+    const ratio = await ratioOf(
+      reader,
+      owner,
+      name,
+      numbers.map(([column]) => column),
+    )
+    found.push({ name, ratio })
+  }
+  await reader.end()
+  found.sort((a, b) => b.ratio - a.ratio)
+  return [
+    `views through a reader: ${found.length}, median ${median(found.map(({ ratio }) => ratio)).toFixed(2)} of the owner's time`,
+    ...found.slice(0, 5).map(({ name, ratio }) => `  ${name}: ${ratio.toFixed(2)}`),
+  ]
+}
+
+async function bench(url: string): Promise<string[]> {
+  const api = { baseUrl: 'https://api.example.com', partnerId: '42', secret: 'bench-secret' }
+  const made = { api, warehouse: { url, schema }, report: { timeZone: 'America/Chicago' } }
+  writeFileSync(config, JSON.stringify(made))
+  await shopsync('migrate')
+  const warehouse = await openWarehouse({ url, schema, model: model(resources) })
+  await fill(warehouse, orders)
+  await shopsync('migrate')
+  await warehouse.close()
+  const owner = new pg.Client(url)
+  await owner.connect()
+  await owner.query('analyze')
+  const { rows } = await owner.query<{ n: number }>(`select setting::int as n from pg_settings
+    where name = 'max_locks_per_transaction'`)
+  for (let i = 1; i <= readers; i++) await owner.query(`create role reader_${i} login password 'reader'`)
+  const granting = await timed(async () => {
+    for (let i = 1; i <= readers; i++)
+      await shopsync(
+        'grant',
+        '--role',
+        `reader_${i}`,
+        '--tenant',
+        String(tenants[i % 4 || 0]),
+        '--tenant',
+        '101',
+      )
+  })
+  await shopsync('grant', '--role', 'reader_1', '--tenant', '101')
+  const text = await slowest(url, owner)
+  const idle = await timed(() => shopsync('migrate'))
+  // As if each of our views had another column than this program's.
+  for (const { name } of views)
+    await owner.query(
+      `alter view ${schema}_analytics.${name} rename column ${Object.keys(views.find((one) => one.name === name)?.columns ?? {}).at(-1)} to other`,
+    )
+  const remade = await timed(() => shopsync('migrate'))
+  const left = await owner.query<{ n: number }>(
+    `select count(*)::int as n from pg_views where schemaname like 'reader_%'`,
+  )
+  await owner.end()
+  return [
+    ...text,
+    `${readers} readers granted in ${granting.toFixed(0)} s`,
+    `migrate: ${idle.toFixed(1)} s with nothing to do; ${remade.toFixed(0)} s to make all views again (max_locks_per_transaction ${rows[0]?.n}; ${left.rows[0]?.n} views of readers)`,
+  ]
+}
+
+try {
+  await withWarehouses(['postgres'], async ([postgres]) => {
+    if (postgres) process.stdout.write(`${(await bench(postgres.url)).join('\n')}\n`)
+  })
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,275 @@
+/**
+ * What a reader types to see more than it was granted shows it nothing. The ids of the two tenants' records are the
+ * same, and it is let create functions in `public`, as in databases that came from Postgres 14.
+ */
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Reader, rowsOf } from '../../support/reader.js'
+import { sandboxOfFile } from '../../support/sandbox.js'
+import { dialectWarehouses, type Kind } from '../../support/warehouse.js'
+
+const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
+const [first = 0, second = 0] = sandbox.tenantIds
+const denied = /permission denied|must be/
+/** A schema that one may not use is left out of the search path. */
+const noRight = /permission denied|does not exist/
+
+describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$name', (kind: Kind) => {
+  let started: Reader
+  let owner: pg.Client
+  let reader: pg.Client
+  let schema = ''
+  let views: string[] = []
+
+  beforeAll(async () => {
+    started = await Reader.start(sandbox, kind, ['customers', 'staffs', 'repair_orders', 'payments', 'shops'])
+    ;({ owner, reader } = started)
+    ;({ schema } = started.address)
+    await owner.query(`grant create on schema public to ${started.name}; analyze`)
+    const found = await rowsOf<{ name: string }>(
+      reader,
+      `select table_name as name from information_schema.columns
+        where table_schema = '${started.role}' and column_name = 'tenant_id'`,
+    )
+    views = found.map(({ name }) => name)
+  })
+  afterAll(async () => {
+    await owner.query(`reset session authorization`)
+    await started.stop()
+  })
+
+  /** What the reader's functions print while it asks this. */
+  async function heard(query: string): Promise<Set<string>> {
+    const notices = new Set<string>()
+    const hear = ({ message = '' }: { message?: string | undefined }): void => void notices.add(message)
+    reader.on('notice', hear)
+    await reader.query(query)
+    reader.off('notice', hear)
+    return notices
+  }
+
+  const leaking = (name: string, of: string): string =>
+    `create or replace function ${name}(${of}) returns boolean language plpgsql cost 0.0000001 as
+      $$ begin raise notice 'tenant %', $1; return true; end $$`
+
+  it('the two tenants have records of the same ids', async () => {
+    const [found] = await rowsOf<{ n: number }>(
+      owner,
+      `select count(*)::int as n from ${schema}.repair_orders a join ${schema}.repair_orders b using (id)
+        where a.tenant_id = ${first} and b.tenant_id = ${second}`,
+    )
+    expect(found?.n).toBeGreaterThan(10)
+  })
+
+  it('no table, and no view but its own, answers it', async () => {
+    const all = await rowsOf<{ name: string }>(
+      owner,
+      `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('${schema}', '${schema}_analytics') and c.relkind in ('r', 'v')`,
+    )
+    expect(all.length).toBeGreaterThan(100)
+    const answered: string[] = []
+    for (const { name } of all)
+      await reader.query(`select 1 from ${name} limit 1`).then(
+        () => answered.push(name),
+        (error: Error) => expect(error.message).toMatch(denied),
+      )
+    expect(answered).toEqual([])
+  })
+
+  it.each([
+    ['the schema as XML', () => `select schema_to_xml('${schema}', true, true, '')`],
+    ['a table as XML', () => `select table_to_xml('${schema}.repair_orders', true, true, '')`],
+    [
+      'a query as XML',
+      () => `select query_to_xml('select * from ${schema}_analytics.orders', true, true, '')`,
+    ],
+    ['a cursor as XML', () => `select cursor_to_xml('x', 1, true, true, '')`],
+    ['statistics', () => `select stavalues1 from pg_statistic`],
+    ['statistics of expressions', () => 'select stxdexpr from pg_statistic_ext_data'],
+    ['another role', () => 'set role postgres'],
+    ['another session', () => 'set session authorization postgres'],
+    ['a program', () => `copy (select 1) to program 'cat'`],
+    ['a file', () => `copy (select 1) to '/tmp/shopsync-reader'`],
+    ['files of the server', () => `select pg_read_file('PG_VERSION')`],
+    ['a table by copy', () => `copy ${schema}.repair_orders to stdout`],
+    ['its own view in another form', () => `create or replace view orders as select 1`],
+    ['its own view without a barrier', () => `alter view orders set (security_barrier = false)`],
+    ['a view in its own schema', () => `create view mine as select 1 as one`],
+    ['to write through a view', () => `update dim_shops set shop_name = 'x'`],
+    ['to give its rights away', () => `alter view orders owner to ${started.name}`],
+    ['the text of what others ask', () => `select pg_stat_file('base')`],
+  ])('is refused %s', async (_, query) => {
+    await expect(reader.query(query())).rejects.toThrow(
+      /permission denied|must be|does not exist|cannot update/,
+    )
+  })
+
+  it('statistics that everyone may read say nothing about our tables', async () => {
+    expect(await rowsOf(owner, `select 1 from pg_stats where schemaname = '${schema}' limit 1`)).toEqual([
+      expect.anything(),
+    ])
+    for (const stats of ['pg_stats', 'pg_stats_ext', 'pg_stats_ext_exprs'])
+      expect(
+        await rowsOf(reader, `select * from ${stats} where schemaname like '${schema}%' limit 1`),
+        stats,
+      ).toEqual([])
+  })
+
+  it('a session that switches row security off sees no more', async () => {
+    await reader.query('set row_security = off')
+    expect(await rowsOf(reader, 'select distinct tenant_id::int as t from orders')).toEqual([{ t: first }])
+    await reader.query('reset row_security')
+  })
+
+  it('a cheap function that leaks its arguments is never called with rows of others', async () => {
+    await reader.query(leaking('pg_temp.leak', 'bigint'))
+    expect(views.length).toBeGreaterThan(30)
+    for (const view of views)
+      expect(
+        [...(await heard(`select count(*) from ${view} where pg_temp.leak(tenant_id)`))].filter(
+          (text) => text !== `tenant ${first}`,
+        ),
+        view,
+      ).toEqual([])
+    expect(await heard('select count(*) from orders where pg_temp.leak(tenant_id)')).toEqual(
+      new Set([`tenant ${first}`]),
+    )
+  })
+
+  it('nor is a cheap operator, a cast, or the check of a type', async () => {
+    await reader.query(`${leaking('pg_temp.leaks', 'bigint, bigint')};
+      create operator pg_temp.<<>> (function = pg_temp.leaks, leftarg = bigint, rightarg = bigint);
+      create domain pg_temp.leaking as bigint check (pg_temp.leak(value));
+      create type pg_temp.box as (tenant bigint);
+      create function pg_temp.boxed(bigint) returns pg_temp.box language plpgsql cost 0.0000001 as
+        $$ begin raise notice 'tenant %', $1; return row($1); end $$;
+      create cast (bigint as pg_temp.box) with function pg_temp.boxed(bigint)`)
+    for (const condition of [
+      'tenant_id operator(pg_temp.<<>>) 0',
+      'tenant_id::pg_temp.leaking > 0',
+      '(tenant_id::pg_temp.box) is not null',
+    ])
+      expect(await heard(`select count(*) from orders where ${condition}`), condition).toEqual(
+        new Set([`tenant ${first}`]),
+      )
+    await reader.query('drop cast (bigint as pg_temp.box)')
+  })
+
+  it('an error of a condition says nothing about rows of others', async () => {
+    const [row] = await rowsOf(reader, `select count(1 / (tenant_id - ${second})) > 0 as sees from orders`)
+    expect(row).toEqual({ sees: true })
+    await reader.query(`select count(*) from orders where 1 / (tenant_id - ${second}) is not null`)
+    const own = await rowsOf<{ name: string }>(reader, 'select distinct shop_name as name from dim_shops')
+    const error = await reader.query('select 1 from dim_shops where shop_name::int > 0').then(
+      () => 'none',
+      ({ message }: Error) => message,
+    )
+    expect(own.map(({ name }) => `invalid input syntax for type integer: "${name}"`)).toContain(error)
+  })
+
+  it('own functions and operators of the same names in front are not called by our views', async () => {
+    await reader.query(`${leaking('public.tenant_leak', 'bigint, bigint')};
+      create operator public.= (function = public.tenant_leak, leftarg = bigint, rightarg = bigint);
+      create function public.coalesced(bigint) returns bigint language sql as 'select $1';
+      create function public.sum(bigint) returns bigint language plpgsql as
+        $$ begin raise notice 'tenant %', $1; return $1; end $$;
+      create function public.date_trunc(text, timestamptz) returns timestamptz language plpgsql as
+        $$ begin raise notice 'tenant %', $2; return $2; end $$;
+      set search_path = public, "$user", pg_catalog`)
+    for (const view of views) expect(await heard(`select count(*) from ${view}`), view).toEqual(new Set())
+    // Our own commands don't find them either: what they call would run with our rights.
+    for (const words of [['check'], ['sync'], ['snapshot'], ['migrate'], ['grants']]) {
+      const ended = await started.run(...words)
+      expect([words, ended.code, ended.stderr.includes('tenant 1')]).toEqual([words, 0, false])
+    }
+    await reader.query(`reset search_path; drop operator public.= (bigint, bigint);
+      drop function public.tenant_leak, public.coalesced, public.sum, public.date_trunc`)
+  })
+
+  it('tables of its own in front change only what it sees itself', async () => {
+    await reader.query(
+      `create temp table orders (tenant_id bigint); create temp table shop_days (tenant_id bigint)`,
+    )
+    expect(await rowsOf(reader, 'select * from orders')).toEqual([])
+    const mine = `${started.name}.shop_months`
+    expect(await rowsOf(reader, `select distinct tenant_id::int as t from ${mine}`)).toEqual([{ t: first }])
+    await reader.query('drop table pg_temp.orders, pg_temp.shop_days')
+  })
+
+  it('a prepared statement that was used shows only what is left after one of two tenants is revoked', async () => {
+    expect((await started.grant(started.role, first, second)).code).toBe(0)
+    await reader.query('prepare ours as select distinct tenant_id::int as t from orders order by 1')
+    for (let time = 0; time < 8; time++)
+      expect(await rowsOf(reader, 'execute ours')).toEqual([{ t: first }, { t: second }])
+    const revoked = await started.run('revoke', '--role', started.role, '--tenant', String(second))
+    expect(revoked.code, revoked.stderr).toBe(0)
+    expect(await rowsOf(reader, 'execute ours')).toEqual([{ t: first }])
+    await reader.query('deallocate ours')
+  })
+
+  it('what everyone may read by hand is told by check, and by grant', async () => {
+    for (const [given, what] of [
+      [`select on ${schema}_analytics.orders`, `${schema}_analytics.orders`],
+      [`select (tenant_id) on ${schema}.customers`, `${schema}.customers`],
+      [`usage on schema ${schema}`, `schema ${schema}`],
+    ]) {
+      await owner.query(`grant ${given} to public`)
+      const checked = await started.run('check')
+      expect([given, checked.code]).toEqual([given, 1])
+      expect(checked.stdout + checked.stderr).toContain(`it has rights on ${what}`)
+      expect((await started.grant(started.role, first)).code).toBe(2)
+      await owner.query(`revoke ${given} from public`)
+    }
+    expect((await started.run('check')).code).toBe(0)
+  })
+
+  it.each([
+    ['may replicate the server', 'replication', 'noreplication'],
+    ['may create roles', 'createrole', 'nocreaterole'],
+    ['bypasses row security', 'bypassrls', 'nobypassrls'],
+  ])('a role that %s is refused', async (_, given, taken) => {
+    await owner.query(`alter role ${started.name} ${given}`)
+    const refused = await started.grant(started.role, first)
+    expect([refused.code, refused.stderr.includes(taken)]).toEqual([2, true])
+    await owner.query(`alter role ${started.name} ${taken}`)
+  })
+
+  it('a role that may write files of the server is refused', async () => {
+    await owner.query(`grant pg_write_server_files to ${started.name}`)
+    const refused = await started.grant(started.role, first)
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('"pg_write_server_files"')])
+    await owner.query(`revoke pg_write_server_files from ${started.name}`)
+  })
+
+  it('a tenant can be forgotten whose reader was dropped under its grant', async () => {
+    const gone = pg.escapeIdentifier(`${started.role} gone`)
+    await owner.query(`create role ${gone}`)
+    const granted = await started.grant(`${started.role} gone`, first, second)
+    expect(granted.code, granted.stderr).toBe(0)
+    await owner.query(`drop owned by ${gone}; drop role ${gone}`)
+    const forgotten = await started.run('forget', '--tenant', String(second), '--yes')
+    expect(forgotten.code, forgotten.stderr).toBe(0)
+    const { stdout } = await started.run('grants', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ grants: [{ role: started.role, tenants: [first] }] })
+    const texts = await rowsOf(owner, `select definition from pg_views where definition like '%${second}%'`)
+    expect(texts).toEqual([])
+    expect(await rowsOf(owner, `select 1 from pg_namespace where nspname like '% gone'`)).toEqual([])
+  })
+
+  it('a transaction that it keeps open does not keep its rights, and holds nobody up for long', async () => {
+    await reader.query('prepare mine as select count(*) from orders; begin; execute mine')
+    const began = performance.now()
+    const revoked = await started.run('revoke', '--role', started.role)
+    expect(performance.now() - began).toBeLessThan(20_000)
+    expect([revoked.code, revoked.stderr]).toEqual([1, expect.stringContaining('sees nothing for now')])
+    // What a transaction has begun to read, the server may let it read to its end.
+    await reader.query('rollback')
+    await expect(reader.query('execute mine')).rejects.toThrow(noRight)
+    await expect(reader.query('select * from orders')).rejects.toThrow(noRight)
+    const migrated = await started.run('migrate')
+    expect(migrated.code, migrated.stderr).toBe(0)
+    expect(await rowsOf(owner, `select 1 from pg_namespace where nspname = '${started.role}'`)).toEqual([])
+    expect(JSON.parse((await started.run('grants', '--json')).stdout)).toEqual({ grants: [] })
+  }, 60_000)
+})
