@@ -125,6 +125,7 @@ export async function countForgotten(
                 doubted: new Set(),
               })
           }
+          await statements.clearReports(session, counts)
         }
         throw undo
       }),
@@ -251,7 +252,12 @@ async function empty(
       .groupBy('resource')
       .execute(),
   )
-  await warehouse.transaction((session) => statements.clearDrift(session, model))
+  const found = counts
+  await warehouse.transaction(async (session) => {
+    counts = new Map(found)
+    await statements.clearReports(session, counts)
+    await session.run(statements.keepReceipt(subject, soFar()))
+  })
   return { ...soFar(), kept: kept.map(({ resource, n }) => ({ table: resource, rows: Number(n) })) }
 }
 
