@@ -20,7 +20,7 @@ const away = {
 const gone = {
   promise: 'nothing says anything about a forgotten customer',
   test: 'test/features/forget/customer.test.ts',
-  name: 'leaves no byte about the customer, and the books as they were; and nothing brings one back',
+  name: 'leaves no byte about the customer, and the books as they were',
   on: both,
 } as const
 
