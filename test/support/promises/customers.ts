@@ -13,7 +13,7 @@ const ofRows = breaking<typeof rows>('src/engine/warehouse/forgottenrows.ts')
 const ofStatements = breaking<typeof statements>('src/engine/warehouse/forgetstatements.ts')
 
 const away = {
-  promise: 'a forgotten customer stays away',
+  promise: 'forgotten customers stay away',
   test: 'test/features/forget/customerlaws.test.ts',
   on: both,
 } as const
