@@ -33,6 +33,8 @@ export interface ForgottenCustomers {
   readonly unfinished: readonly string[]
   /** The file has them, and the warehouse doesn't: it may come from a backup. */
   readonly missing: readonly string[]
+  /** The warehouse has them, and the file doesn't: after restoring a backup, nobody would notice that they are back. */
+  readonly unlisted: readonly string[]
   /** Lines of the file that can't be read. */
   readonly unreadable: readonly number[]
 }
@@ -48,23 +50,28 @@ export async function compareForgotten(
   if (receipts.length + persons.length + unreadable.length === 0) return undefined
   const name = (tenantId: Int64, id: Int64): string => `${tenantId}/${id}`
   const known = new Set(receipts.map((one) => name(one.tenant_id, one.customer_id)))
+  const listed = new Set(persons.map(({ tenantId, id }) => name(tenantId, id)))
   const open = isForgetting ? [] : receipts.filter(({ done_at }) => done_at === null)
   return {
     file,
     amount: known.size,
     unfinished: open.map((one) => name(one.tenant_id, one.customer_id)),
-    missing: persons.map(({ tenantId, id }) => name(tenantId, id)).filter((one) => !known.has(one)),
+    missing: [...listed].filter((one) => !known.has(one)),
+    unlisted: isForgetting ? [] : [...known].filter((one) => !listed.has(one)),
     unreadable,
   }
 }
 
 /** What needs attention about them, and what to type; one line each. */
-export function forgottenTroubles({ file, unfinished, missing, unreadable }: ForgottenCustomers): {
+export function forgottenTroubles(of: ForgottenCustomers): {
   readonly found: string
   readonly hint: string
 }[] {
-  const [first = ''] = unfinished
-  const [tenant, customer] = first.split('/')
+  const { file, unfinished, missing, unlisted, unreadable } = of
+  const again = ([first = '']: readonly string[]): string => {
+    const [tenant, customer] = first.split('/')
+    return `shopsync forget --tenant ${tenant} --customer ${customer} --yes`
+  }
   const all = [
     missing.length > 0 && {
       found: `${file} lists forgotten customers that the warehouse does not know as such: ${missing.slice(0, 20).join(', ')}. If it comes from a backup, they are back`,
@@ -72,7 +79,11 @@ export function forgottenTroubles({ file, unfinished, missing, unreadable }: For
     },
     unfinished.length > 0 && {
       found: `Customers were not forgotten to the end: ${unfinished.slice(0, 20).join(', ')}`,
-      hint: `Type shopsync forget --tenant ${tenant} --customer ${customer} --yes`,
+      hint: `Type ${again(unfinished)}`,
+    },
+    unlisted.length > 0 && {
+      found: `${file} lacks customers that the warehouse knows to be forgotten: ${unlisted.slice(0, 20).join(', ')}. If a backup is restored, nobody would notice that they are back`,
+      hint: `Copy the file from where they were forgotten, or type ${again(unlisted)}, which lists the customer again; if they were let back in meanwhile, with --lift instead of --yes`,
     },
     unreadable.length > 0 && {
       found: `Line ${unreadable.slice(0, 20).join(', ')} of ${file} names no tenant_id and customer_id`,
@@ -133,8 +144,9 @@ export function readForgottenFile(file: string): {
   const unreadable: number[] = []
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
   for (const [i, line] of lines.entries()) {
+    const text = line.trim()
     // What a crash cut off was not done.
-    if (!line.endsWith('}')) continue
+    if (text === '' || (text.startsWith('{') && !text.endsWith('}'))) continue
     const ids = /"tenant_id":\s*(\d+),\s*"customer_id":\s*(\d+)/.exec(line)
     const [tenantId, id] = [parseId(ids?.[1]), parseId(ids?.[2])]
     if (tenantId === undefined || id === undefined) unreadable.push(i + 1)

@@ -8,14 +8,23 @@ import { resources } from '../../schema/index.js'
 import type { Member, Resource, Shape } from '../../schema/resource.js'
 import type { Sandbox } from '../../src/sandbox/index.js'
 import type { Address } from './place.js'
+import { known } from './run.js'
 import { reopen, rowsOf } from './warehouse.js'
 
 export const marker = 'zqmark'
+/** In the vehicle that another customer has too. */
+export const keptMark = 'zqkept'
 
 const declared = resources as Readonly<Record<string, Resource>>
 
+/** The resources whose records are forgotten with a customer. */
+export const forgettable: readonly string[] = known.list.flatMap(({ name, forgets }) =>
+  forgets ? [name] : [],
+)
+
 let serial = 0
-const mark = (name: string): string => `${marker}-${name}-${++serial}`
+let word = marker
+const mark = (name: string): string => `${word}-${name}-${++serial}`
 
 /** The same value with a marker in every text that says something about a customer, a card, or anybody. */
 function markedValue(value: unknown, member: Member, name: string): unknown {
@@ -45,8 +54,12 @@ export interface MarkedCustomer {
   readonly records: ReadonlyMap<string, readonly number[]>
 }
 
-/** Gives a customer of the tenant records of every kind, and markers in all of them. */
-export function markCustomer({ store }: Sandbox, tenant: number): MarkedCustomer {
+/**
+ * Gives a customer of the tenant records of every kind, and markers in all of them. Those of another tenant have the same
+ * ids; `as`: another marker.
+ */
+export function markCustomer({ store }: Sandbox, tenant: number, as = marker): MarkedCustomer {
+  word = as
   const orders = store.all(tenant, 'repair_orders')
   const [first] = orders
   const customer = 900_001
@@ -82,7 +95,7 @@ export function markCustomer({ store }: Sandbox, tenant: number): MarkedCustomer
     ],
   })
   put('vehicles', vehicle, {})
-  put('vehicles', sharedVehicle, {}, false)
+  put('vehicles', sharedVehicle, { undocumented: keptMark }, false)
   const ids = [900_101, 900_102, 900_103]
   for (const [i, id] of ids.entries()) {
     put('repair_orders', id, { customer_id: customer, vehicle_id: i === 2 ? sharedVehicle : vehicle })
@@ -103,7 +116,7 @@ export function markCustomer({ store }: Sandbox, tenant: number): MarkedCustomer
         const stored = store.stored(tenant, resource, id)
         if (!stored) continue
         const text = JSON.stringify(stored, (_, value: unknown) =>
-          typeof value === 'string' && value.startsWith(marker) ? `${value}-again` : value,
+          typeof value === 'string' && value.startsWith(as) ? `${value}-again` : value,
         )
         store.change(tenant, resource, id, JSON.parse(text) as Record<string, unknown>)
       }
@@ -141,8 +154,8 @@ export async function everything(address: Address): Promise<string> {
 }
 
 /** Where the marker is. */
-export const leaks = async (address: Address): Promise<string[]> => [
-  ...new Set((await everything(address)).match(new RegExp(`${marker}[\\w-]*`, 'g')) ?? []),
+export const leaks = async (address: Address, as = marker): Promise<string[]> => [
+  ...new Set((await everything(address)).match(new RegExp(`${as}[\\w-]*`, 'g')) ?? []),
 ]
 
 /** All rows of records, those of other customers and tenants whole, of the forgotten one's without personal columns. */

@@ -206,7 +206,9 @@ export function compileForget(
     const texts = new Set([...hidden].map(String))
     // Whose a record is that couldn't be stored isn't known.
     const quarantine = page.quarantine.map((entry) =>
-      plan && (texts.has(entry.recordId) || !shown.has(entry.recordId))
+      plan &&
+      (texts.has(entry.recordId) || !shown.has(entry.recordId)) &&
+      !entry.reason.endsWith(forgottenReason)
         ? { ...entry, value: null, reason: entry.reason + forgottenReason }
         : entry,
     )

@@ -6,6 +6,7 @@ import { derivedTables } from '../../../schema/index.js'
 import { field, type Int64, type Kind, kinds, type Resource } from '../../../schema/resource.js'
 import { Bug, Stop } from '../base/errors.js'
 import { noPrivacy, type Privacy } from '../config/treatment.js'
+import type { FlatPage } from './flatten/batch.js'
 import { compileFlatten } from './flatten/flatten.js'
 import {
   compileForget,
@@ -177,15 +178,19 @@ function hidingFlatten(
   const forget = compileForget(resource, plans, embedded)
   const flatten: ResourceModel['flatten'] = (tenantId, ...page) => {
     const flat = hiding(tenantId, ...page)
-    const set = setOf(forgotten, tenantId)
-    if (set === undefined) return flat
-    if (set.records.size === 0)
-      return { ...flat, forgotten: { generation: set.generation, entering: [], sharing: [] } }
-    const { forgotten: found, ...left } = forget(flat, set)
-    return { ...left, forgotten: { ...found, again: () => flatten(tenantId, ...page) } }
+    return setOf(forgotten, tenantId) ? withoutForgotten(flat, tenantId) : flat
+  }
+  const withoutForgotten = (flat: FlatPage, tenantId: Int64): FlatPage => {
+    const { generation, records } = setOf(forgotten, tenantId) ?? noSet
+    if (records.size === 0) return { ...flat, forgotten: { generation, entering: [], sharing: [] } }
+    const { forgotten: found, ...left } = forget(flat, { generation, records })
+    // Of the rows: by then, the body of the response is gone, and its exact numbers with it.
+    return { ...left, forgotten: { ...found, again: () => withoutForgotten(left, tenantId) } }
   }
   return { places, flatten }
 }
+
+const noSet: ForgottenSet = { generation: 0, records: new Map() }
 
 /** A tenant's forgotten records. undefined while the warehouse has none at all. */
 function setOf({ generation, tenants }: ForgottenSets, tenantId: Int64): ForgottenSet | undefined {

@@ -248,8 +248,13 @@ export interface Dialect<R extends Rows<R> = AnyRows, E = unknown> {
   }): Promise<Dialect | undefined>
   /**
    * Runs work that permanently deletes rows of these tables, then removes what is left of them in the database's files.
+   * `columns`: of some tables, the columns to which what is erased was confined.
    */
-  erase(tables: readonly string[], work: () => Promise<void>): Promise<Traces>
+  erase(
+    tables: readonly string[],
+    work: () => Promise<void>,
+    columns?: ReadonlyMap<string, readonly string[]>,
+  ): Promise<Traces>
   close(): Promise<void>
 }
 

@@ -1,8 +1,9 @@
 /** Takes what says something about a person out of stored rows, their versions, quarantine and drift. */
-import { type CompiledQuery, sql } from 'kysely'
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import type { Resource } from '../../../schema/resource.js'
+import { parseId } from '../base/int64.js'
 import { type ForgetPlan, rowsGo } from '../model/forgotten.js'
 import { historyName } from '../model/historytable.js'
-import type { Model } from '../model/resourcemodel.js'
 import { rootTable } from './database.js'
 import { among, ForgetIds, namesAmong, type RecordIds } from './forgottenids.js'
 import type { Session } from './transaction.js'
@@ -14,6 +15,8 @@ export interface Emptying {
 }
 
 const reason = ' (erased on request)'
+/** Entries of quarantine that are looked up by one statement. */
+const namesAtOnce = 500
 
 export abstract class ForgetRows extends ForgetIds {
   /** Empties these records, which are entered, and those that are forgotten with them and aren't entered themselves. */
@@ -44,27 +47,76 @@ export abstract class ForgetRows extends ForgetIds {
       .compile()
   }
 
-  /** Examples of the lists whose records are forgotten with others, and values that are such an example themselves. */
-  async clearDrift(session: Pick<Session, 'run'>, { list }: Pick<Model, 'list'>): Promise<void> {
-    const { db, tenantId } = this
+  /** Clears what nobody knows to be whose: examples, and values of records that no table has. `counts`: rows by table. */
+  async clearReports(session: Pick<Session, 'run'>, counts: Map<string, number>): Promise<void> {
     await session.run(this.examples)
-    for (const { name, forgets } of list) {
-      if (!forgets) continue
-      const shown = db
-        .selectFrom('sync_drift')
-        .select(['path', 'kind', 'detail'])
-        .where('tenant_id', '=', tenantId)
-        .where('resource', '=', name)
-        .where('detail', '<>', '')
-      for (const key of (await session.run(shown.compile())).rows)
-        if (forgets.places.hides(key.path))
-          await session.run(
-            db
-              .deleteFrom('sync_drift')
-              .where((eb) => eb.and({ resource: name, ...key }))
-              .compile(),
-          )
+    for (const plan of this.plans) {
+      await this.clearValues(session, plan)
+      const cleared = await this.clearUnstored(session, plan)
+      if (cleared > 0) counts.set('sync_quarantine', (counts.get('sync_quarantine') ?? 0) + cleared)
     }
+  }
+
+  /** Values of hidden fields that aren't in an enumeration: they are examples themselves. */
+  private async clearValues(
+    session: Pick<Session, 'run'>,
+    { resource: { name }, places }: ForgetPlan,
+  ): Promise<void> {
+    const { db } = this
+    const shown = db
+      .selectFrom('sync_drift')
+      .select(['path', 'kind', 'detail'])
+      .where('tenant_id', '=', this.tenantId)
+      .where('resource', '=', name)
+      .where('detail', '<>', '')
+    for (const key of (await session.run(shown.compile())).rows)
+      if (places.hides(key.path))
+        await session.run(
+          db
+            .deleteFrom('sync_drift')
+            .where((eb) => eb.and({ resource: name, ...key }))
+            .compile(),
+        )
+  }
+
+  /** Records that are only in quarantine. */
+  private async clearUnstored(session: Pick<Session, 'run'>, { resource }: ForgetPlan): Promise<number> {
+    const { db, tenantId } = this
+    const entries = db
+      .selectFrom('sync_quarantine')
+      .select('record_id')
+      .distinct()
+      .where((eb) => eb.and({ tenant_id: tenantId, resource: resource.name }))
+      .where('value', 'is not', null)
+    const names = (await session.run(entries.compile())).rows.map((row) => row.record_id)
+    let cleared = 0
+    for (let i = 0; i < names.length; i += namesAtOnce) {
+      const some = names.slice(i, i + namesAtOnce)
+      // No record has this id: without any, the list would be empty.
+      const ids = [0, ...some.flatMap((name) => parseId(name) ?? [])]
+      const stored = db
+        .selectFrom(rootTable(resource))
+        .select('id')
+        .where('tenant_id', '=', tenantId)
+        .where('id', 'in', ids)
+      const isStored = new Set((await session.run(stored.compile())).rows.map(({ id }) => String(id)))
+      const unstored = some.filter((name) => !isStored.has(name))
+      if (unstored.length > 0)
+        cleared += (await session.run(this.unquoted(resource, sql`(${sql.join(unstored)})`))).affected
+    }
+    return cleared
+  }
+
+  /** Takes the values out of what quarantine has for these records. */
+  private unquoted({ name }: Resource, records: RawBuilder<unknown>): CompiledQuery {
+    return this.db
+      .updateTable('sync_quarantine')
+      .set({ value: null, reason: sql<string>`coalesce(reason, '') || ${sql.lit(reason)}` })
+      .where('tenant_id', '=', this.tenantId)
+      .where('resource', '=', name)
+      .where('value', 'is not', null)
+      .where(sql<boolean>`record_id in ${records}`)
+      .compile()
   }
 
   /** Empties the rows of these records, their versions and what is in quarantine for them. */
@@ -103,16 +155,6 @@ export abstract class ForgetRows extends ForgetIds {
           .where(sql<boolean>`id in ${among(ids)}`)
           .compile(),
       }
-    yield {
-      table: 'sync_quarantine',
-      query: db
-        .updateTable('sync_quarantine')
-        .set({ value: null, reason: sql<string>`coalesce(reason, '') || ${sql.lit(reason)}` })
-        .where('tenant_id', '=', tenantId)
-        .where('resource', '=', resource.name)
-        .where('value', 'is not', null)
-        .where(sql<boolean>`record_id in ${namesAmong(ids)}`)
-        .compile(),
-    }
+    yield { table: 'sync_quarantine', query: this.unquoted(resource, namesAmong(ids)) }
   }
 }

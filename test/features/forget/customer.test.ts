@@ -1,13 +1,22 @@
 /** `forget --customer`: nothing says anything about the customer any more, whatever comes after, and the books agree. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
 import { shopsync } from '../../support/call.js'
-import { books, leaks, type MarkedCustomer, markCustomer, whereIs } from '../../support/forgotten.js'
+import {
+  books,
+  forgettable,
+  keptMark,
+  leaks,
+  type MarkedCustomer,
+  markCustomer,
+  whereIs,
+} from '../../support/forgotten.js'
 import { type Address, configure } from '../../support/place.js'
 import { scratch } from '../../support/scratch.js'
-import { dialectWarehouses, reopen } from '../../support/warehouse.js'
+import { isWhole, sized } from '../../support/size.js'
+import { dialectWarehouses } from '../../support/warehouse.js'
 
 const history = Object.fromEntries(
   ['customers', 'repair_orders', 'notes', 'integrator_tags'].map((name) => [name, { history: true }]),
@@ -21,15 +30,23 @@ interface Here {
   /** Runs a command. */
   run(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }>
   done(...words: string[]): Promise<string>
+  /** The same configuration for another warehouse. */
+  on(other: Address): void
 }
 
-async function inside(address: Address, work: (here: Here) => Promise<void>): Promise<void> {
-  const sandbox = await createSandbox({ tenants: 2, repairOrders: 12, seed: 3 })
+async function inside(
+  { address: place }: { readonly address: () => Address },
+  work: (here: Here) => Promise<void>,
+): Promise<void> {
+  const address = place()
+  const sandbox = await createSandbox({ tenants: 2, repairOrders: sized(6, 12), seed: 3 })
   try {
     const person = markCustomer(sandbox, 101)
-    const config = configure(sandbox, address, [], { resources: history })
+    markCustomer(sandbox, 102, namesake)
+    const config = configure(sandbox, address, sized(forgettable, []), { resources: history })
     const document = JSON.parse(readFileSync(config, 'utf8')) as Record<string, unknown>
-    writeFileSync(config, JSON.stringify({ ...document, sync: { resources: 'all' } }))
+    const write = (more: object): void => writeFileSync(config, JSON.stringify({ ...document, ...more }))
+    if (isWhole()) write({ sync: { resources: 'all' } })
     const run = async (...words: string[]) => {
       const { code, stdout, stderr } = await shopsync([...words, '--config', config])
       return { code: code ?? -1, stdout, stderr }
@@ -39,20 +56,36 @@ async function inside(address: Address, work: (here: Here) => Promise<void>): Pr
       expect(code, `${words.join(' ')}: ${stderr}${stdout}`).toBe(0)
       return stdout
     }
-    await work({ sandbox, person, address, config, run, done })
+    const on = ({ url, schema }: Address): void =>
+      write({ warehouse: url.startsWith('sqlite:') ? { url } : { url, schema } })
+    await work({ sandbox, person, address, config, run, done, on })
   } finally {
     await sandbox.close()
   }
 }
 
 const forget = ['forget', '--tenant', '101', '--customer', '900001', '--yes'] as const
+/** The customer of another tenant with the same id. */
+const namesake = 'zqsame'
+
+/** Every way into the warehouse except events (customerlaws.test.ts). */
+const ways = [
+  ['sync'],
+  ['sync', '--full'],
+  ['backfill', '--from', '2020-01-01', '--to', '2030-01-01'],
+  ['reconcile', '--full'],
+  ['quarantine', 'replay'],
+  ['sync'],
+]
 
 describe.each(dialectWarehouses())('$name', (kind) => {
-  it('leaves no byte about the customer, and the books as they were; and nothing brings one back', async () => {
-    await inside(kind.address(), async ({ person, address, config, run, done }) => {
+  it('leaves no byte about the customer, and the books as they were', async () => {
+    await inside(kind, async ({ sandbox, person, address, run, done }) => {
       await run('sync')
       person.update()
+      sandbox.store.remove(101, 'repair_orders', person.orders[1] ?? 0)
       await run('sync')
+      await run('reconcile')
       const marks = await leaks(address)
       for (const word of [
         'first_name',
@@ -77,15 +110,17 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       expect(await books(address, person)).toEqual(before)
       expect(receipts[0]?.tables).toEqual(expect.arrayContaining(counts.tables))
       expect(receipts[0]?.kept).toEqual([{ table: 'vehicles', rows: 1 }])
-      const ways = [
-        ['sync'],
-        ['sync', '--full'],
-        ['backfill', '--from', '2020-01-01', '--to', '2030-01-01'],
-        ['reconcile', '--full'],
-        ['quarantine', 'replay'],
-        ['sync'],
-      ]
-      for (const isUpdated of [false, true]) {
+      expect(await leaks(address, keptMark)).toEqual([keptMark])
+      expect(await done(...forget)).toContain('101/900001 is forgotten')
+      expect(await books(address, person)).toEqual(before)
+    })
+  })
+
+  it('no command brings anything back, and every verdict is as before', async () => {
+    await inside(kind, async ({ person, address, run, done }) => {
+      await run('sync')
+      await done(...forget)
+      for (const isUpdated of sized([true], [false, true])) {
         if (isUpdated) person.update()
         for (const words of ways) {
           const { stderr, stdout, code } = await run(...words)
@@ -93,34 +128,41 @@ describe.each(dialectWarehouses())('$name', (kind) => {
           expect(await leaks(address), words.join(' ')).toEqual([])
           expect(stderr + stdout).not.toContain('zqmark')
         }
-        await done('verify')
+        for (const how of [[], ['--full'], ['--sample', '50']]) await done('verify', ...how)
       }
       const proven = JSON.parse((await run('sync', '--json')).stdout) as {
         cursors: { completeness: string; status: string }[]
       }
       expect(new Set(proven.cursors.map(({ completeness }) => completeness))).toEqual(new Set(['proven']))
-      const copied = join(scratch(), 'copy.db')
-      await done('copy', '--to', `sqlite:${copied}`)
-      expect(await leaks({ url: `sqlite:${copied}`, schema: '' })).toEqual([])
-      const document = JSON.parse(readFileSync(config, 'utf8')) as object
-      const there = join(scratch(), 'config.json')
-      writeFileSync(there, JSON.stringify({ ...document, warehouse: { url: `sqlite:${copied}` } }))
+    })
+  })
+
+  it('a copy knows who is forgotten', async () => {
+    await inside(kind, async ({ person, run, done, on }) => {
+      await run('sync')
+      await done(...forget)
+      const copied = { url: `sqlite:${join(scratch(), 'copy.db')}`, schema: '' }
+      await done('copy', '--to', copied.url)
+      expect(await leaks(copied)).toEqual([])
+      on(copied)
       person.update()
-      expect((await shopsync(['sync', '--full', '--config', there])).code).toBeLessThan(2)
-      expect(await leaks({ url: `sqlite:${copied}`, schema: '' })).toEqual([])
-      expect(await done(...forget)).toContain('101/900001 is forgotten')
+      expect((await run('sync', '--full')).code).toBeLessThan(2)
+      expect(await leaks(copied)).toEqual([])
     })
   })
 
   it('writes a receipt for its owner, and none that names the customer', async () => {
-    await inside(kind.address(), async ({ config, run, done }) => {
+    await inside(kind, async ({ config, run, done }) => {
       await run('sync')
       await done(...forget)
       const file = join(dirname(config), 'forgotten.jsonl')
       expect(statSync(file).mode & 0o777).toBe(0o600)
       const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
       expect(lines).toHaveLength(2)
-      expect(lines.join()).not.toContain('zqmark')
+      expect(lines.join()).not.toMatch(/zqmark|zqsame/)
+      const keys = ['id', 'tenant_id', 'customer_id', 'begun_at', 'done_at', 'rows', 'tables', 'kept']
+      for (const line of lines)
+        expect(Object.keys(JSON.parse(line))).toEqual([...keys, 'traces_left', 'elsewhere'])
       expect(JSON.parse(lines[1] ?? '')).toMatchObject({
         ...{ tenant_id: 101, customer_id: 900_001, traces_left: null, done_at: expect.any(String) },
         elsewhere: expect.stringContaining('ackups'),
@@ -129,49 +171,96 @@ describe.each(dialectWarehouses())('$name', (kind) => {
   })
 
   it('tells a restored backup from what the file knows, and forgets again', async () => {
-    await inside(kind.address(), async ({ address, config, run, done }) => {
+    await inside(kind, async ({ config, run, done, on }) => {
       await run('sync')
-      const warehouse = await reopen(address)
-      const copied = join(scratch(), 'backup.db')
-      await warehouse.close()
-      await done('copy', '--to', `sqlite:${copied}`)
+      const backup = kind.address()
+      await done(
+        'copy',
+        '--to',
+        backup.url,
+        ...(kind.name === 'sqlite' ? [] : ['--to-schema', backup.schema]),
+      )
       await done(...forget)
-      const document = JSON.parse(readFileSync(config, 'utf8')) as object
       // The backup under the same configuration.
-      writeFileSync(config, JSON.stringify({ ...document, warehouse: { url: `sqlite:${copied}` } }))
+      on(backup)
       const status = await run('status')
       expect(status.code).toBe(1)
       expect(status.stdout).toContain('101/900001')
-      expect((await run('check')).stdout).toContain('forget --replay')
+      expect(await run('check')).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('forget --replay'),
+      })
       const file = join(dirname(config), 'forgotten.jsonl')
+      // As an editor of Windows leaves it.
+      writeFileSync(file, readFileSync(file, 'utf8').replaceAll('\n', '\r\n'))
       await done('forget', '--replay', file)
-      expect(await leaks({ url: `sqlite:${copied}`, schema: '' })).toEqual([])
+      expect(await leaks(backup)).toEqual([])
       expect((await run('status')).stdout).not.toContain('forget --replay')
       expect((await run('why', 'customers', '900001')).stdout).toContain('erased on request')
       await done('forget', '--tenant', '101', '--customer', '900001', '--lift')
       expect((await run('status')).stdout).not.toContain('forget --replay')
+      await done('forget', '--replay', file)
+      expect((await run('why', 'customers', '900001')).stdout).not.toContain('erased on request')
+    })
+  })
+
+  it('reports a line that the file lacks, and one that it can not read', async () => {
+    await inside(kind, async ({ config, run, done }) => {
+      await run('sync')
+      await done(...forget)
+      const file = join(dirname(config), 'forgotten.jsonl')
+      const whole = readFileSync(file, 'utf8')
+      const troubled = async (text: string): Promise<void> => {
+        for (const command of ['status', 'check'])
+          expect(await run(command), command).toMatchObject({
+            code: 1,
+            stdout: expect.stringContaining(text),
+          })
+      }
+      expect((await run('check')).code).toBe(0)
+      rmSync(file)
+      await troubled('lacks customers that the warehouse knows to be forgotten: 101/900001')
+      await done(...forget)
+      expect((await run('check')).code).toBe(0)
+      // What a crash cut off was not begun, and the next line is one of its own.
+      writeFileSync(file, `${whole}{"id":"x","tenant_id":101,"cust`)
+      expect((await run('check')).code).toBe(0)
+      await done(...forget)
+      expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(5)
+      writeFileSync(file, `${whole}rubbish\n`)
+      await troubled('Line 3 of')
+      const { code, stderr } = await run('forget', '--replay', file)
+      expect(code).toBe(2)
+      expect(stderr).toContain('nobody was forgotten yet')
     })
   })
 
   it('refuses what it can not do, with exit code 2, and does nothing', async () => {
-    await inside(kind.address(), async ({ address, run, config }) => {
+    await inside(kind, async ({ address, run, config }) => {
       await run('sync')
       const before = await leaks(address)
       for (const [words, hint] of [
-        [['--tenant', '101', '--customer', '12345678'], 'no customer 12345678'],
-        [['--tenant', '102', '--customer', '900001'], 'no customer 900001 of tenant 102'],
-        [['--tenant', '101', '--customer', 'x'], 'positive whole number'],
-        [['--customer', '5'], 'no --tenant'],
-        [['--tenant', '101', '--tenant', '102', '--customer', '5'], '2 tenants'],
+        [['--tenant', '101', '--customer', '12345678', '--yes'], 'no customer 12345678'],
+        [['--tenant', '103', '--customer', '900001', '--yes'], 'no customer 900001 of tenant 103'],
+        [['--tenant', '101', '--customer', 'x', '--yes'], 'positive whole number'],
+        [['--customer', '5', '--yes'], 'no --tenant'],
+        [['--tenant', '101', '--tenant', '102', '--customer', '5', '--yes'], '2 tenants'],
         [['--tenant', '101', '--customer', '900001', '--lift'], 'was not forgotten'],
         [['--replay', 'nowhere.jsonl'], 'no file'],
         [['--tenant', '101', '--replay', config], 'expected one of them'],
         [['--tenant', '101', '--dry-run'], '--dry-run without --customer'],
+        [['--tenant', '101', '--customer', '900001'], 'not a terminal'],
       ] as const) {
-        const { code, stderr } = await run('forget', ...words, '--yes')
+        const { code, stderr } = await run('forget', ...words)
         expect(code, words.join(' ')).toBe(2)
         expect(stderr).toContain(hint)
       }
+      // Nothing is forgotten unless that is on disk.
+      mkdirSync(join(dirname(config), 'forgotten.jsonl'))
+      expect(await run(...forget)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('Nothing is forgotten without it'),
+      })
       expect(await leaks(address)).toEqual(before)
     })
   })

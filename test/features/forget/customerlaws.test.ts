@@ -6,16 +6,28 @@ import { describe, expect, it } from 'vitest'
 import { resources } from '../../../schema/index.js'
 import { Stop } from '../../../src/engine/base/errors.js'
 import type { Dialect } from '../../../src/engine/warehouse/dialect.js'
+import { readForgottenRecords } from '../../../src/engine/warehouse/forgottensets.js'
+import { claimLease } from '../../../src/engine/warehouse/lease.js'
+import { openLease } from '../../../src/engine/warehouse/openlease.js'
 import { Warehouse } from '../../../src/engine/warehouse/warehouse.js'
 import { forgetPersons, liftPersons } from '../../../src/features/forget/customers.js'
 import { createSandbox, type Sandbox } from '../../../src/sandbox/index.js'
-import { books, leaks, type MarkedCustomer, markCustomer, marker } from '../../support/forgotten.js'
+import { EventBench } from '../../support/events.js'
+import {
+  books,
+  forgettable,
+  leaks,
+  type MarkedCustomer,
+  markCustomer,
+  marker,
+} from '../../support/forgotten.js'
 import { model } from '../../support/model.js'
 import type { Address } from '../../support/place.js'
 import { depsOf, syncInOrder } from '../../support/run.js'
 import { scratch } from '../../support/scratch.js'
-import { isWhole } from '../../support/size.js'
-import { dialectWarehouses, type Kind, openAt, reopen, rowsOf } from '../../support/warehouse.js'
+import { sized } from '../../support/size.js'
+import { pagesToThreads } from '../../support/thread.js'
+import { dialectWarehouses, type Kind, reopen, rowsOf, sqliteBothWays } from '../../support/warehouse.js'
 
 interface Shop {
   readonly sandbox: Sandbox
@@ -30,9 +42,9 @@ interface Shop {
 }
 
 async function inShop(kind: Kind, work: (shop: Shop) => Promise<void>): Promise<void> {
-  const sandbox = await createSandbox({ tenants: 1, repairOrders: 6, seed: 3 })
+  const sandbox = await createSandbox({ tenants: 1, repairOrders: sized(3, 6), seed: 3 })
   const person = markCustomer(sandbox, 101)
-  const address = kind.address()
+  const address = await kind.migrated()
   const process: Shop['process'] = async (task) => {
     const known = model(resources)
     const warehouse = await reopen(address, known)
@@ -49,14 +61,13 @@ async function inShop(kind: Kind, work: (shop: Shop) => Promise<void>): Promise<
       await task(deps).finally(close)
     })
   try {
-    await (await openAt(address)).close()
     await work({
       ...{ sandbox, person, address, process },
       sync: (only, full) =>
         process(async (warehouse, known) => {
           const report = await syncInOrder(sandbox, warehouse, {
             known,
-            ...(only && { resources: only }),
+            resources: only ?? usual(),
             ...(full && { full, mode: 'full' as const }),
           })
           return report.status
@@ -77,6 +88,9 @@ async function inShop(kind: Kind, work: (shop: Shop) => Promise<void>): Promise<
   }
 }
 
+/** The lists of a sync that names none; null for all. */
+const usual = (): readonly string[] | null => sized(forgettable, null)
+
 const entry = async ({ process }: Shop, resource: string, id: number): Promise<unknown> =>
   process(
     async (warehouse) =>
@@ -84,6 +98,28 @@ const entry = async ({ process }: Shop, resource: string, id: number): Promise<u
         (row) => row['resource'] === resource && Number(row['record_id']) === id,
       )?.['state'],
   )
+
+/** A page of one record, prepared with what the warehouse knows to be forgotten then. */
+const pageOf =
+  ({ sandbox }: Shop, warehouse: Warehouse) =>
+  (resource: string, id: number) => {
+    const record = JSON.parse(JSON.stringify(sandbox.store.get(101, resource, id))) as object
+    const flat = warehouse.model.byName.get(resource)?.flatten(101, [record], false)
+    if (!flat) throw new Error('no page')
+    const shown = JSON.stringify([...flat.rows.values()])
+    return {
+      shown,
+      batch: { tenantId: 101, resource, page: warehouse.encode(flat, { tenantId: 101, resource }) },
+    }
+  }
+
+/** Puts an order of the customer that isn't known yet, and a note of it. */
+function newOrder({ sandbox: { store }, person }: Shop): void {
+  store.put(101, 'notes', { ...store.get(101, 'notes', 901_101), id: 900_501, repair_order_id: 900_500 })
+  store.change(101, 'notes', 900_501, { description: `${marker}-early` })
+  store.put(101, 'repair_orders', { ...store.get(101, 'repair_orders', person.orders[0] ?? 0), id: 900_500 })
+  store.change(101, 'repair_orders', 900_500, {})
+}
 
 describe.each(dialectWarehouses())('$name', (kind) => {
   it('a new order enters itself, and what came before it is emptied in its transaction', async () => {
@@ -139,45 +175,6 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 
-  it('a page that was prepared before an entry is prepared again', async () => {
-    await inShop(kind, async (shop) => {
-      const { sandbox, person, address } = shop
-      await shop.sync()
-      await shop.forget()
-      const { store } = sandbox
-      store.put(101, 'notes', { ...store.get(101, 'notes', 901_101), id: 900_501, repair_order_id: 900_500 })
-      store.change(101, 'notes', 900_501, { description: `${marker}-early` })
-      store.put(101, 'repair_orders', {
-        ...store.get(101, 'repair_orders', person.orders[0] ?? 0),
-        id: 900_500,
-      })
-      store.change(101, 'repair_orders', 900_500, {})
-      await shop.process(async (warehouse, known) => {
-        const { readForgottenRecords } = await import('../../../src/engine/warehouse/forgottensets.js')
-        const { openLease } = await import('../../../src/engine/warehouse/openlease.js')
-        const { deps, close } = await depsOf(sandbox, warehouse, { known })
-        await using lease = await openLease({ ...deps, warehouse }, 'sync')
-        await readForgottenRecords(lease.warehouse)
-        const shown: string[] = []
-        const page = (resource: string, id: number) => {
-          const record = JSON.parse(JSON.stringify(store.get(101, resource, id))) as object
-          const flat = known.byName.get(resource)?.flatten(101, [record], false)
-          if (!flat) throw new Error('no page')
-          shown.push(JSON.stringify([...flat.rows.values()]))
-          return { tenantId: 101, resource, page: lease.warehouse.encode(flat, { tenantId: 101, resource }) }
-        }
-        const syncedAt = '2030-01-01T00:00:00.000000Z'
-        const notes = page('notes', 900_501)
-        expect(shown.join()).toContain('early')
-        await lease.warehouse.apply({ ...page('repair_orders', 900_500), syncedAt, statements: [] })
-        await lease.warehouse.apply({ ...notes, syncedAt, statements: [] })
-        await close()
-      })
-      expect(await shop.row('notes', 900_501)).toMatchObject({ description: null })
-      expect(JSON.stringify(await leaks(address))).not.toContain('early')
-    })
-  })
-
   it('an order of somebody else takes its vehicle out, and the vehicle is requested by id, with what depends on it', async () => {
     await inShop(kind, async (shop) => {
       const { sandbox, person } = shop
@@ -202,6 +199,13 @@ describe.each(dialectWarehouses())('$name', (kind) => {
 
   it('after --lift, the next sync stores what the source has', async () => {
     await inShop(kind, async (shop) => {
+      const { person, sandbox } = shop
+      // Far behind the watermark: an increment doesn't show them.
+      const longAgo = BigInt(Date.parse('2026-02-03T04:05:06Z')) * 1000n
+      for (const [resource, ids] of person.records)
+        for (const id of ids) sandbox.store.change(101, resource, id, {}, longAgo)
+      const other = sandbox.store.ids(101, 'customers').find((id) => id !== person.customer) ?? 0
+      sandbox.store.change(101, 'customers', other, {})
       await shop.sync()
       const all = (): Promise<unknown> =>
         shop.process(async (warehouse) => {
@@ -218,6 +222,73 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       expect(await all()).toEqual(before)
       expect(await shop.process((warehouse) => rowsOf(warehouse, 'sync_forgotten_records'))).toEqual([])
       await expect(shop.lift()).rejects.toMatchObject({ exitCode: 2 })
+    })
+  })
+
+  it('an event of a forgotten customer brings nothing back', async () => {
+    await inShop(kind, async (shop) => {
+      await shop.sync()
+      await shop.forget()
+      newOrder(shop)
+      shop.person.update()
+      await shop.process(async (warehouse, known) => {
+        const events = await EventBench.open(shop.sandbox, warehouse)
+        for (const resource of ['customers', 'repair_orders', 'notes'])
+          await events.put({ tenant: 101, resource, id: shop.person.records.get(resource)?.[0] ?? 0 })
+        expect(await events.turn({ known })).toEqual({ by: 'done' })
+        expect(new Set(await events.states())).toEqual(new Set(['settled']))
+        await events.inbox.close()
+      })
+      expect(await entry(shop, 'repair_orders', 900_500)).toBe('hidden')
+      expect(await shop.row('customers', shop.person.customer)).toMatchObject({ last_name: null })
+      await shop.forget()
+      expect(await leaks(shop.address)).toEqual([])
+    })
+  })
+
+  it('a customer who is only known by an order is forgotten before they arrive', async () => {
+    await inShop(kind, async (shop) => {
+      await shop.sync(['repair_orders'])
+      expect(await shop.row('customers', shop.person.customer)).toBeUndefined()
+      await shop.forget()
+      await shop.sync()
+      expect(await leaks(shop.address)).toEqual([])
+      expect(await shop.row('customers', shop.person.customer)).toMatchObject({
+        last_name: null,
+        _extra: null,
+      })
+      expect(await entry(shop, 'vehicles', shop.person.vehicle)).toBe('hidden')
+    })
+  })
+
+  it('what no table has is emptied too: whose it is is not known', async () => {
+    await inShop(kind, async (shop) => {
+      const { store } = shop.sandbox
+      store.put(101, 'notes', { ...store.get(101, 'notes', 901_101), id: undefined })
+      await shop.sync(['customers', 'repair_orders', 'notes'])
+      const inQuarantine = () =>
+        shop.process(async (warehouse) =>
+          (await rowsOf(warehouse, 'sync_quarantine')).filter((row) => row['resource'] === 'notes'),
+        )
+      expect(JSON.stringify(await inQuarantine())).toContain(marker)
+      await shop.forget()
+      expect(await inQuarantine()).toMatchObject([
+        { value: null, reason: expect.stringContaining('erased on request') },
+      ])
+      expect(await leaks(shop.address)).toEqual([])
+    })
+  })
+
+  it('waits for no other writer, and does nothing while one is at work', async () => {
+    await inShop(kind, async (shop) => {
+      await shop.sync(['customers'])
+      await shop.process(async (warehouse) => {
+        const lease = await claimLease(warehouse, { runId: 'another', command: 'sync', leaseMs: 60_000 })
+        await expect(shop.forget()).rejects.toMatchObject({ exitCode: 4 })
+        await lease.release()
+      })
+      expect(await shop.row('customers', shop.person.customer)).not.toMatchObject({ last_name: null })
+      expect(await entry(shop, 'customers', shop.person.customer)).toBeUndefined()
     })
   })
 
@@ -263,7 +334,7 @@ describe.each(dialectWarehouses())('$name', (kind) => {
       }
       let wanted: unknown
       let killed = 0
-      const step = isWhole() ? 1 : isFile ? 9 : 31
+      const step = sized(40, 1)
       for (let n = Number.POSITIVE_INFINITY; ; n = n === Number.POSITIVE_INFINITY ? 0 : n + step) {
         if (isFile) copyFileSync(kept, path)
         else if (killed > 0) {
@@ -292,6 +363,36 @@ describe.each(dialectWarehouses())('$name', (kind) => {
     })
   })
 })
+
+const throughThread = sqliteBothWays().slice(0, 1)
+describe.each([...throughThread, ...dialectWarehouses().map((kind) => [kind.name, kind] as const)])(
+  'pages: %s',
+  (_, kind) => {
+    it('one that was prepared before an entry is prepared again', async () => {
+      await inShop(kind, async (shop) => {
+        await shop.sync()
+        await shop.forget()
+        newOrder(shop)
+        await shop.process(async (warehouse) => {
+          const { deps, close } = await depsOf(shop.sandbox, warehouse, { known: warehouse.model })
+          await using lease = await openLease({ ...deps, warehouse }, 'sync')
+          await readForgottenRecords(lease.warehouse)
+          const page = pageOf(shop, lease.warehouse)
+          const syncedAt = '2030-01-01T00:00:00.000000Z'
+          const notes = page('notes', 900_501)
+          expect(notes.shown).toContain('early')
+          const threads = pagesToThreads()
+          await lease.warehouse.apply({ ...page('repair_orders', 900_500).batch, syncedAt, statements: [] })
+          await lease.warehouse.apply({ ...notes.batch, syncedAt, statements: [] })
+          expect(pagesToThreads() > threads).toBe(kind.threadFrom === 0)
+          await close()
+        })
+        expect(await shop.row('notes', 900_501)).toMatchObject({ description: null })
+        expect(JSON.stringify(await leaks(shop.address))).not.toContain('early')
+      })
+    })
+  },
+)
 
 /** Fails at the n-th statement of a transaction. */
 function dyingAt(

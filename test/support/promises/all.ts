@@ -1,5 +1,6 @@
 import { claims } from './claims.js'
 import { copy } from './copy.js'
+import { customers } from './customers.js'
 import { events } from './events.js'
 import { metrics } from './metrics.js'
 import { premises } from './premises.js'
@@ -20,4 +21,5 @@ export const promises: readonly Promised[] = [
   ...metrics,
   ...readers,
   ...privacy,
+  ...customers,
 ]

@@ -269,9 +269,9 @@ export function postgresDialect(
       // The connections belong to the warehouse, which closes them.
       return { ...dialect, close: async () => {} }
     },
-    erase: async (tables, work) => {
+    erase: async (tables, work, columns) => {
       await work()
-      return vacuum(db, schema, tables)
+      return vacuum(db, schema, tables, columns)
     },
     close: () => endPool(pool),
   }

@@ -6,7 +6,7 @@ import type { StatementCache } from './session.js'
 /** New statistics are made when at least this share of a table was written since the last ones. */
 const staleShare = 0.1
 /** Buckets of a histogram: a tenth of the default, in a tenth of the time. */
-const buckets = 10
+export const buckets = 10
 
 /**
  * The columns by which rows are found, joined, and picked: without statistics, an order in progress would seem as rare as
