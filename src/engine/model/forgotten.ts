@@ -1,5 +1,5 @@
 /**
- * ForgottenSet customers (docs/warehouse.md, Forgetting a customer): which records are forgotten with whom, as the
+ * Forgotten customers (docs/warehouse.md, Forgetting a customer): which records are forgotten with whom, as the
  * declarations say (`forgets` in schema/resource.ts), and how a page leaves out what says something about them. Flatten
  * does so before anything else sees the page, so every way into the warehouse does. warehouse/forgottensets.ts keeps the
  * sets; a warehouse in which nobody was forgotten has none, and its pages pass untouched.

@@ -5,7 +5,7 @@ import { type ForgetLink, type ForgetPlan, refersTo } from '../model/forgotten.j
 import type { Model } from '../model/resourcemodel.js'
 import { type Db, rootTable } from './database.js'
 
-/** RecordIds of one resource's records: a list, or a query for them in parentheses, as Kysely puts it into a statement. */
+/** Ids of one resource's records: a list, or a query for them in parentheses, as Kysely puts it into a statement. */
 export type RecordIds = readonly Int64[] | RawBuilder<{ id: Int64 }>
 
 export const among = (ids: RecordIds): RawBuilder<unknown> => (isList(ids) ? sql`(${sql.join(ids)})` : ids)
@@ -33,7 +33,7 @@ export abstract class ForgetIds {
     this.plans = model.list.flatMap(({ forgets }) => forgets ?? [])
   }
 
-  /** RecordIds of these that are forgotten. */
+  /** Ids of these that are forgotten. */
   protected hidden({ resource }: ForgetPlan, ids: RecordIds): RawBuilder<{ id: Int64 }> {
     return sql<{ id: Int64 }>`${this.db
       .selectFrom('sync_forgotten_records')
@@ -44,7 +44,7 @@ export abstract class ForgetIds {
       .where(sql<boolean>`record_id in ${among(ids)}`)}`
   }
 
-  /** RecordIds of what these records refer to. */
+  /** Ids of what these records refer to. */
   protected referred(
     { resource }: ForgetPlan,
     { column }: ForgetLink,
@@ -58,7 +58,7 @@ export abstract class ForgetIds {
       .where(sql<boolean>`${sql.ref(column)} is not null`)}`
   }
 
-  /** RecordIds of the records that refer to these. */
+  /** Ids of the records that refer to these. */
   protected idsBy(
     theirs: ForgetPlan,
     link: ForgetLink,
