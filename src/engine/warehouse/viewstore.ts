@@ -52,8 +52,12 @@ export interface ReaderView {
 export interface ReaderStore {
   /** Why a role can't be a reader: it sees everything, or its schema can't be made. Writes nothing. */
   obstacle(run: RunStatement, role: string): Promise<ViewTrouble | undefined>
-  /** Whether the reader's views differ from the views of all tenants in names, columns or types. */
-  isOutdated(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<boolean>
+  /** Those whose views aren't made from the views of all tenants as they are now. Two queries, however many readers. */
+  outdated(
+    run: RunStatement,
+    readers: readonly LiveReader[],
+    views: ReadonlyMap<string, ReaderView>,
+  ): Promise<readonly LiveReader[]>
   /** Makes all views of a reader, or makes them again. Returns how many. */
   make(run: RunStatement, reader: LiveReader, views: ReadonlyMap<string, ReaderView>): Promise<number>
   /**
@@ -85,6 +89,11 @@ export interface ViewStore {
   /** Why the views answer slowly for others who read this database. undefined if nothing is known to slow them. */
   slowedBy(run: RunStatement): Promise<ViewTrouble | undefined>
   prepare(run: RunStatement): Promise<void>
+  /**
+   * What has to be dropped before these views can be made, a transaction for each: one for all takes more locks than a
+   * server has. Empty if nothing does.
+   */
+  beforehand(run: RunStatement, views: readonly WantedView[]): Promise<readonly CompiledQuery[]>
   /**
    * Creates a view, or replaces an older one of ours, with the same grants. Never drops anything that depends on it.
    * Returns why it couldn't be created.

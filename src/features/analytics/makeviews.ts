@@ -87,7 +87,7 @@ async function remember(
 }
 
 /** A user's own relation of that name is never replaced. */
-const isOurs = ({ known, live }: Pick<ViewSurvey, 'known' | 'live'>, name: string): boolean =>
+const isOurs = ({ known, live }: ViewsFound, name: string): boolean =>
   !live.has(name) || live.get(name) === known[name]?.made
 
 const whatOf = ({ live }: Pick<ViewSurvey, 'live'>, name: string): string =>
@@ -194,7 +194,8 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const found = await foundViews(warehouse, store, ask)
   if (areAsMade(found, settings)) return { made: [], troubles: [] }
   const wanted = await wantedViews(warehouse, store, settings)
-  if (survey(found, wanted).stale.length === 0) return allAsMade(warehouse, store, found, settings)
+  const { stale } = survey(found, wanted)
+  if (stale.length === 0) return allAsMade(warehouse, store, found, settings)
   // Until then the existing views stay: they read nothing that is still being filled, so they stay correct.
   const waits = await allSettled([
     hasPendingMoves(warehouse),
@@ -205,6 +206,9 @@ export async function makeViews(warehouse: Warehouse, settings: ViewsWanted): Pr
   const obstacle = await store.obstacle(ask)
   if (obstacle) return { made: [], troubles: [obstacle] }
   try {
+    const ours = stale.filter(({ name }) => isOurs(found, name))
+    for (const query of await store.beforehand(ask, ours))
+      await warehouse.transaction((session) => session.run(query))
     return await warehouse.transaction(async (session) => {
       await dialect.catalog.prepare(session)
       const run: RunStatement = (query) => session.run(query)

@@ -212,16 +212,14 @@ export async function remakeReaders(
 ): Promise<{ readonly role: string; readonly trouble: string | null }[]> {
   const { readers } = store
   if (!readers) return []
+  const all = (await readGrants(warehouse)).map(asReader)
+  if (all.length === 0) return []
+  const run: RunStatement = (query) => warehouse.read((db) => db.executeQuery(query))
+  const outdated = new Set(await readers.outdated(run, all, readerViews))
   const done: { role: string; trouble: string | null }[] = []
-  for (const grant of await readGrants(warehouse)) {
-    const reader = asReader(grant)
-    const isOutdated =
-      reader.tenants.length === 0 ||
-      (await warehouse.read((db) =>
-        readers.isOutdated((query) => db.executeQuery(query), reader, readerViews),
-      ))
-    if (isOutdated) done.push({ role: grant.role, trouble: await remake(warehouse, store, reader) })
-  }
+  for (const reader of all)
+    if (reader.tenants.length === 0 || outdated.has(reader))
+      done.push({ role: reader.role, trouble: await remake(warehouse, store, reader) })
   return done
 }
 

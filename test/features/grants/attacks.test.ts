@@ -252,16 +252,20 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     expect(forgotten.code, forgotten.stderr).toBe(0)
     const { stdout } = await started.run('grants', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ grants: [{ role: started.role, tenants: [first] }] })
-    const texts = await rowsOf(owner, `select definition from pg_views where definition like '%${second}%'`)
+    const texts = await rowsOf(
+      owner,
+      `select definition from pg_views
+      where schemaname like '${started.role}%' and definition like '%${second}%'`,
+    )
     expect(texts).toEqual([])
-    expect(await rowsOf(owner, `select 1 from pg_namespace where nspname like '% gone'`)).toEqual([])
+    expect(await rowsOf(owner, `select 1 from pg_namespace where nspname = '${started.role} gone'`)).toEqual(
+      [],
+    )
   })
 
-  it('a transaction that it keeps open does not keep its rights, and holds nobody up for long', async () => {
+  it('a transaction that it keeps open does not keep its rights, and does not hold up revoke', async () => {
     await reader.query('prepare mine as select count(*) from orders; begin; execute mine')
-    const began = performance.now()
     const revoked = await started.run('revoke', '--role', started.role)
-    expect(performance.now() - began).toBeLessThan(20_000)
     expect([revoked.code, revoked.stderr]).toEqual([1, expect.stringContaining('sees nothing for now')])
     // What a transaction has begun to read, the server may let it read to its end.
     await reader.query('rollback')
@@ -271,5 +275,5 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     expect(migrated.code, migrated.stderr).toBe(0)
     expect(await rowsOf(owner, `select 1 from pg_namespace where nspname = '${started.role}'`)).toEqual([])
     expect(JSON.parse((await started.run('grants', '--json')).stdout)).toEqual({ grants: [] })
-  }, 60_000)
+  })
 })

@@ -1,11 +1,12 @@
 /** Readers see the views of their tenants and nothing else, whatever they type. */
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readMeta, storeMeta } from '../../../src/engine/warehouse/meta.js'
 import { shopsync } from '../../support/call.js'
 import { type Address, configure } from '../../support/place.js'
 import { Reader, rowsOf } from '../../support/reader.js'
 import { sandboxOfFile } from '../../support/sandbox.js'
-import { dialectWarehouses, type Kind } from '../../support/warehouse.js'
+import { dialectWarehouses, type Kind, reopen } from '../../support/warehouse.js'
 
 const sandbox = await sandboxOfFile({ tenants: 2, repairOrders: 30, seed: 3 })
 const [first = 0, second = 0] = sandbox.tenantIds
@@ -123,6 +124,45 @@ describe.each(dialectWarehouses().filter(({ name }) => name === 'postgres'))('$n
     const migrated = await shopsync(['migrate', '--config', config])
     expect(migrated.code, migrated.stderr).toBe(0)
     expect(await rowsOf(reader, 'select distinct tenant_id::int from orders')).toEqual([{ tenant_id: first }])
+  })
+
+  it('if ours have other columns, those of each reader are dropped in a transaction of its own', async () => {
+    const other = pg.escapeIdentifier(`${role} other`)
+    const drops = `drops_${address.schema}`
+    await owner.query(`create role ${other}`)
+    expect((await grantTo(`${role} other`, second)).code).toBe(0)
+    await owner.query(`create table ${drops} (at bigint, schema text);
+      create function ${drops}() returns event_trigger language plpgsql as $$ begin
+        insert into ${drops} select txid_current(), schema_name from pg_event_trigger_dropped_objects()
+          where object_type = 'view' and schema_name like 'Reader %';
+      end $$;
+      create event trigger ${drops} on sql_drop execute function ${drops}()`)
+    // As a program left them whose views had other columns.
+    const warehouse = await reopen(address)
+    const { memory } = warehouse.dialect.views()
+    const known = JSON.parse((await readMeta(warehouse, memory)) ?? '{}')
+    delete known[' inputs']
+    for (const view of ['orders', 'order_lines']) {
+      known[view].wanted = 'other columns'
+      await owner.query(`alter view ${address.schema}_analytics.${view} rename column state to old_state`)
+    }
+    await warehouse.write([storeMeta(warehouse.db, memory, JSON.stringify(known))])
+    await warehouse.close()
+    const migrated = await shopsync(['migrate', '--config', config])
+    await owner.query(`drop event trigger ${drops}; drop function ${drops}`)
+    expect(migrated.code, migrated.stderr).toBe(0)
+    const dropped = await rowsOf<{ readers: number; schemas: string[] }>(
+      owner,
+      `select count(distinct schema)::int as readers, array_agg(distinct schema) as schemas
+       from ${drops} where schema like '${role}%' group by at`,
+    )
+    expect(dropped.map(({ readers }) => readers)).not.toContain(2)
+    expect(new Set(dropped.flatMap(({ schemas }) => schemas))).toEqual(new Set([role, `${role} other`]))
+    expect(
+      await rowsOf(reader, 'select distinct tenant_id::int from order_lines where state is not null'),
+    ).toEqual([{ tenant_id: first }])
+    expect((await shopsync(['revoke', '--role', `${role} other`, '--config', config])).code).toBe(0)
+    await owner.query(`drop table ${drops}; drop owned by ${other}; drop role ${other}`)
   })
 
   it('what it may see of a column follows the program', async () => {

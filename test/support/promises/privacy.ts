@@ -191,9 +191,15 @@ export const privacy: readonly Promised[] = [
     broken: "leaves readers' views as they are when ours change",
     breakage: ofStore.function('readerStore', (sound) => (...given) => ({
       ...sound(...given),
-      isOutdated: async () => false,
+      outdated: async () => [],
     })),
     name: 'its views are made again with ours',
+  },
+  {
+    ...seeing,
+    broken: "drops all readers' views in one transaction",
+    breakage: ofStore.function('droppingByReader', () => () => []),
+    name: 'if ours have other columns, those of each reader are dropped in a transaction of its own',
   },
   {
     ...seeing,

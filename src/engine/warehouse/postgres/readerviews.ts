@@ -7,7 +7,7 @@
  * out. Row-level security was judged worse: a table's owner is exempt from it, or else blind in a program that counts.
  */
 import { createHash } from 'node:crypto'
-import { sql } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { Stop } from '../../base/errors.js'
 import type { Db } from '../database.js'
@@ -83,6 +83,15 @@ async function markOf(db: Db, run: RunStatement, role: string): Promise<string |
   return (await run(asked.compile(db))).rows[0]?.mark
 }
 
+/** By role: the comment of its schema, in which the digest of its views is, and how many of them exist. */
+async function liveReaders(db: Db, tables: string, run: RunStatement) {
+  const asked = sql<{ role: string; text: string; views: number }>`select n.nspname as role,
+      obj_description(n.oid, 'pg_namespace') as text,
+      (select count(*)::int from pg_class c where c.relnamespace = n.oid and c.relkind = 'v') as views
+    from pg_namespace n where ${markedWith} = ${readerMark(tables)}`
+  return new Map((await run(asked.compile(db))).rows.map((row) => [row.role, row]))
+}
+
 const runAll = (db: Db, run: RunStatement, statements: readonly string[]) =>
   run(sql.raw(statements.join(';\n')).compile(db))
 
@@ -115,24 +124,14 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
   }
   return {
     obstacle: (run, role) => readerObstacle(db, { tables, views }, run, role),
-    isOutdated: async (run, reader, declared) => {
-      const rows = await columnsIn(db, [views, reader.role], run)
-      const of = (schema: string): string =>
-        JSON.stringify(
-          [...byView(rows.filter((row) => row.schema === schema))]
-            .filter(([name, columns]) => schema !== views || isShown(name, columns, declared))
-            .map(([name, columns]) => [name, columns.map(({ column, type }) => [column, type])]),
-        )
-      if (of(views) !== of(reader.role)) return true
-      // What readers may see of a column changes with the program.
-      const { digest } = texts(
-        rows.filter(({ schema }) => schema === views),
-        reader,
-        declared,
-      )
-      const comment = sql<{ text: string | null }>`select obj_description(oid, 'pg_namespace') as text
-        from pg_namespace where nspname = ${reader.role}`
-      return !(await run(comment.compile(db))).rows[0]?.text?.endsWith(digest)
+    outdated: async (run, readers, declared) => {
+      const rows = await columnsIn(db, [views], run)
+      const live = await liveReaders(db, tables, run)
+      return readers.filter((reader) => {
+        const { shown, digest } = texts(rows, reader, declared)
+        const there = live.get(reader.role)
+        return there?.views !== shown.length || !there.text.endsWith(digest)
+      })
     },
     make: async (run, reader, declared) => {
       const schema = quote(reader.role)
@@ -161,12 +160,28 @@ export const readerStore = (db: Db, tables: string, views: string): ReaderStore 
   }
 }
 
-/** The readers' views that depend on one of ours: they are made again after it. */
-export async function readersOf(db: Db, tables: string, view: string, run: RunStatement): Promise<string[]> {
-  const asked = sql<{ name: string }>`select distinct format('%I.%I', n.nspname, d.relname) as name
+/** The readers' views that stand on one of ours, by reader: they are made again after it. */
+export async function readersOf(
+  db: Db,
+  tables: string,
+  view: string,
+  run: RunStatement,
+): Promise<readonly { readonly role: string; readonly name: string }[]> {
+  const asked = sql<{ role: string; name: string }>`select distinct n.nspname as role,
+      format('%I.%I', n.nspname, d.relname) as name
     from pg_depend p join pg_rewrite r on p.classid = 'pg_rewrite'::regclass and r.oid = p.objid
     join pg_class d on d.oid = r.ev_class join pg_namespace n on n.oid = d.relnamespace
     where p.refclassid = 'pg_class'::regclass and p.refobjid = to_regclass(${view}) and d.oid <> p.refobjid
       and ${markedWith} = ${readerMark(tables)}`
-  return (await run(asked.compile(db))).rows.map(({ name }) => name)
+  return (await run(asked.compile(db))).rows
 }
+
+/** Drops readers' views, a transaction for each reader: the views of a hundred are more locks than a server has. */
+export const droppingByReader = (
+  db: Db,
+  found: Awaited<ReturnType<typeof readersOf>>,
+): readonly CompiledQuery[] =>
+  [...new Set(found.map(({ role }) => role))].map((role) => {
+    const names = found.filter((one) => one.role === role).map(({ name }) => name)
+    return sql.raw(`${shortly};\ndrop view ${names.join(', ')}`).compile(db)
+  })

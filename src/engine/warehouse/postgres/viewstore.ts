@@ -2,12 +2,12 @@
  * Views in Postgres: in their own schema, with their owner's permissions, so that anyone who may read them needs no
  * permission on the tables. Made by postgres/dialect.ts.
  */
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
 import type { ViewRows } from '../../../../schema/views/index.js'
 import type { Db } from '../database.js'
 import type { RunStatement, ViewStore, ViewTrouble, WantedView } from '../viewstore.js'
-import { readerStore, readersOf } from './readerviews.js'
+import { droppingByReader, readerStore, readersOf } from './readerviews.js'
 import { printedType, viewSql } from './viewsql.js'
 
 const quote = pg.escapeIdentifier
@@ -128,6 +128,29 @@ async function countKeys(db: Db, schema: string, run: RunStatement, keys: Wanted
   if (statements.length > 0) await run(sql.raw(statements.join(';\n')).compile(db))
 }
 
+/** Postgres replaces a view in place only if columns are appended. */
+async function isInPlace(db: Db, name: string, run: RunStatement, { columns }: WantedView): Promise<boolean> {
+  const live = await columnsOf(db, run, sql`${name}`)
+  return live.every(({ name: column, type }, i) => {
+    const wanted = columns[i]
+    return wanted?.name === column && printedType(wanted.kind) === type
+  })
+}
+
+async function beforehand(
+  db: Db,
+  { tables, schema }: { readonly tables: string; readonly schema: string },
+  run: RunStatement,
+  views: readonly WantedView[],
+): Promise<readonly CompiledQuery[]> {
+  const found = []
+  for (const view of views) {
+    const name = `${quote(schema)}.${quote(view.name)}`
+    if (!(await isInPlace(db, name, run, view))) found.push(...(await readersOf(db, tables, name, run)))
+  }
+  return droppingByReader(db, found)
+}
+
 async function make(
   db: Db,
   { tables, schema }: { readonly tables: string; readonly schema: string },
@@ -136,17 +159,11 @@ async function make(
 ): Promise<ViewTrouble | undefined> {
   const name = `${quote(schema)}.${quote(view.name)}`
   const regclass = sql`${name}`
-  const live = await columnsOf(db, run, regclass)
-  // Postgres replaces a view in place only if columns are appended.
-  const isInPlace = live.every(({ name: column, type }, i) => {
-    const wanted = view.columns[i]
-    return wanted?.name === column && printedType(wanted.kind) === type
-  })
   const before: string[] = []
   const after: string[] = []
-  if (!isInPlace) {
-    // Those of readers are made again when all views are.
-    const readers = await readersOf(db, tables, name, run)
+  if (!(await isInPlace(db, name, run, view))) {
+    // Most were dropped beforehand. They are made again when all views are.
+    const readers = (await readersOf(db, tables, name, run)).map((reader) => reader.name)
     const dependents = (await standingOn(db, run, regclass)).filter((name) => !readers.includes(name))
     if (dependents.length > 0)
       return {
@@ -205,6 +222,7 @@ export const viewStore = (db: Db, tables: string, schema: string): ViewStore => 
   },
   obstacle: async (run) => obstacleOf(await rightsOn(db, schema, run), schema),
   slowedBy: (run) => slowedBy(db, run),
+  beforehand: (run, views) => beforehand(db, { tables, schema }, run, views),
   prepare: async (run) => {
     const rights = await rightsOn(db, schema, run)
     if (rights?.may_use !== null) return

@@ -88,6 +88,7 @@ export const viewStore = (db: Db, where: string): ViewStore => ({
     await run(sql.raw(typesTable).compile(db))
     await makeNearDays(db, run)
   },
+  beforehand: async () => [],
   make: async (run, { name, query }) => {
     await run(sql`drop view if exists ${sql.id(name)}`.compile(db))
     await run(sql`create view ${sql.id(name)} as ${sql.raw(query)}`.compile(db))
